@@ -1,6 +1,7 @@
-/* Writes images of a data set as PNG files. */
+/* Writes images of a data set as PNG files, or the data set as shards. */
 #include "common/data_option.h"
 #include "common/path_text.h"
+#include "common/shard_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,22 +10,39 @@ typedef struct export_options {
     struct program program;
     data_option data;
     const char *out;
+    const char *shards; /* the beginning of their paths, or NULL */
+    size_t per_shard;
     int32_t split; /* SVIT_SPLIT_* */
-    size_t count;
+    size_t count;  /* SIZE_MAX: not given */
     int by_class;
     size_t size;
 } export_options;
 
-enum { KEY_OUT = 'o', KEY_COUNT = 'n', KEY_SPLIT = 0x300, KEY_BY_CLASS, KEY_SIZE };
+enum {
+    KEY_OUT = 'o',
+    KEY_COUNT = 'n',
+    KEY_SPLIT = 0x300,
+    KEY_BY_CLASS,
+    KEY_SIZE,
+    KEY_SHARDS,
+    KEY_PER_SHARD
+};
 
 static const struct argp_option option_list[] = {
-    {"out", KEY_OUT, "DIR", 0, "Write to the folder DIR (needed)", 0},
-    {"count", KEY_COUNT, "N", 0, "Write the first N images (default 9; 0: all)", 0},
+    {"out", KEY_OUT, "DIR", 0, "Write to the folder DIR (this or --shards is needed)", 0},
+    {"count", KEY_COUNT, "N", 0, "Write the first N images (default 9, of shards all; 0: all)", 0},
     {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
     {"by-class", KEY_BY_CLASS, NULL, 0,
      "A subfolder for each class, as --data folder:DIR reads them", 0},
     {"size", KEY_SIZE, "N", 0,
      "Bring images of folder:DIR to N x N by their shorter side (default 32)", 0},
+    {"shards", KEY_SHARDS, "DIR/PREFIX", 0,
+     "Write WebDataset's tar archives DIR/PREFIX-000000.tar, ..., with the files of the images as "
+     "they "
+     "are, or PNG files of images that are no files, their classes as cls, and the names of the "
+     "classes in DIR/classes.txt",
+     0},
+    {"samples-per-shard", KEY_PER_SHARD, "N", 0, "Images in an archive (default 10000)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -40,7 +58,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->out = text;
         return 0;
     case KEY_COUNT:
-        self->count = option_unsigned(state, "--count", text, 0, SIZE_MAX);
+        self->count = option_unsigned(state, "--count", text, 0, SIZE_MAX - 1);
         return 0;
     case KEY_SPLIT:
         self->split = option_choice(state, "--split", text, data_split_names);
@@ -51,9 +69,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_SIZE:
         self->size = option_unsigned(state, "--size", text, 1, 8192);
         return 0;
+    case KEY_SHARDS:
+        self->shards = text;
+        return 0;
+    case KEY_PER_SHARD:
+        self->per_shard = option_unsigned(state, "--samples-per-shard", text, 1, UINT32_MAX);
+        return 0;
     case ARGP_KEY_END:
-        if (!self->out)
-            argp_error(state, "--out DIR is needed");
+        if (!self->out == !self->shards)
+            argp_error(state, "one of --out DIR and --shards DIR/PREFIX is needed");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -63,9 +87,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 static const struct argp_child children[] = {
     {&data_argp, 0, "The data:", 1}, {&program_argp, 0, "Common options:", 2}, {NULL, 0, NULL, 0}};
 static const struct argp parser = {
-    option_list, parse_option,
-    NULL,        "Writes images of a data set as PNG files, named by their number and class.",
-    children,    NULL,
+    option_list,
+    parse_option,
+    NULL,
+    "Writes images of a data set as PNG files, named by their number and class, or as shards.",
+    children,
+    NULL,
     NULL};
 
 /* Turns a class name into a file name without slashes, control characters and a leading dot. */
@@ -104,12 +131,28 @@ static svit_status image_path(export_options *self, char *path, const svit_datas
     return path_join(&self->program, path, folder, name);
 }
 
+/* The number of images to write; `usual` if the user does not say, where 0 is all. */
+static size_t count_of(const export_options *self, const svit_dataset *data, size_t usual)
+{
+    const size_t all = svit_dataset_count(data);
+    const size_t wanted = self->count == SIZE_MAX ? usual : self->count;
+    return wanted > 0 && wanted < all ? wanted : all;
+}
+
+static svit_status export_shards(export_options *self, const svit_dataset *data)
+{
+    const size_t count = count_of(self, data, 0);
+    size_t shards = 0;
+    TRY(shards_write(&self->program, data, self->shards, count, self->per_shard, &shards));
+    if (!self->program.quiet)
+        fprintf(stderr, "%zu images in %zu shards %s-*.tar\n", count, shards, self->shards);
+    return SVIT_OK;
+}
+
 static svit_status export_images(export_options *self, const svit_dataset *data, uint8_t *rgb)
 {
     struct program *program = &self->program;
-    size_t count = svit_dataset_count(data);
-    if (self->count > 0 && self->count < count)
-        count = self->count;
+    const size_t count = count_of(self, data, 9);
     TRY(path_make_folder(program, self->out));
     for (size_t i = 0; i < count; i++) {
         char path[PATH_CAPACITY];
@@ -133,6 +176,8 @@ static svit_status export_split(export_options *self, data_splits *parts)
     pipeline.source_filter = SVIT_SOURCE_SHORTER_SIDE;
     TRY(data_open(parts, &self->program, &self->data, &pipeline, 1u << self->split));
     const svit_dataset *data = parts->split[self->split];
+    if (self->shards)
+        return export_shards(self, data);
     uint8_t *rgb = calloc(svit_dataset_height(data) * svit_dataset_width(data), 3);
     svit_status status = rgb ? export_images(self, data, rgb)
                              : program_fail(&self->program, SVIT_E_MEMORY, "no memory");
@@ -145,7 +190,8 @@ int main(int argc, char **argv)
     export_options options = {.program = PROGRAM_INIT,
                               .data = DATA_OPTION_INIT,
                               .split = SVIT_SPLIT_TEST,
-                              .count = 9,
+                              .count = SIZE_MAX,
+                              .per_shard = 10000,
                               .size = 32};
     data_splits parts = {{NULL, NULL, NULL}, NULL};
     program_parse(&parser, argc, argv, &options);

@@ -29,7 +29,7 @@ abigail-tools cmake doxygen mandoc'
 # The tests of the bindings need these. Where they cannot be had, those tests are skipped.
 optional='cargo python3-venv'
 # What tests import, by the names of the modules.
-python_modules='numpy sklearn mypy h5py onnx onnxruntime tensorboard PIL'
+python_modules='numpy sklearn mypy h5py onnx onnxruntime tensorboard PIL webdataset'
 # The packages of PyPI and of Debian that have a module; none where Debian has none that the tests can use.
 pypi_name() {
     case $1 in

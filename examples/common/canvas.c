@@ -19,11 +19,6 @@ cairo_t *canvas_create(int width, int height)
 }
 
 /* The bytes of a PNG file while cairo writes it. */
-typedef struct png_bytes {
-    unsigned char *data;
-    size_t length, capacity;
-} png_bytes;
-
 static cairo_status_t append(void *closure, const unsigned char *data, unsigned length)
 {
     png_bytes *out = closure;
@@ -55,6 +50,31 @@ svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path
     free(png.data);
     cairo_destroy(canvas);
     return status;
+}
+
+svit_status canvas_encode(png_bytes *out, struct program *self, const uint8_t *rgb, size_t height,
+                          size_t width)
+{
+    cairo_surface_t *surface =
+        cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
+    cairo_status_t done = cairo_surface_status(surface);
+    out->length = 0;
+    if (done == CAIRO_STATUS_SUCCESS) {
+        unsigned char *pixels = cairo_image_surface_get_data(surface);
+        const size_t stride = (size_t)cairo_image_surface_get_stride(surface);
+        for (size_t y = 0; y < height; y++)
+            for (size_t x = 0; x < width; x++, rgb += 3) {
+                const uint32_t pixel = (uint32_t)rgb[0] << 16 | (uint32_t)rgb[1] << 8 | rgb[2];
+                memcpy(pixels + y * stride + x * sizeof pixel, &pixel, sizeof pixel);
+            }
+        cairo_surface_mark_dirty(surface);
+        done = cairo_surface_write_to_png_stream(surface, append, out);
+    }
+    cairo_surface_destroy(surface);
+    return done == CAIRO_STATUS_SUCCESS
+               ? SVIT_OK
+               : program_fail(self, SVIT_E_MEMORY, "cannot encode an image: %s",
+                              cairo_status_to_string(done));
 }
 
 void canvas_text(cairo_t *canvas, const char *text, double x, double y, double size, int align)

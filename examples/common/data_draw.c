@@ -136,11 +136,20 @@ static void deal(drawing *self, uint64_t seed)
     }
 }
 
+static int compare_indices(const void *a, const void *b)
+{
+    const size_t first = *(const size_t *)a, second = *(const size_t *)b;
+    return (first > second) - (first < second);
+}
+
 static svit_status draw(data_splits *out, drawing *self, struct program *program)
 {
     TRY(drawing_allocate(self, program));
     TRY(set_shares(self, program));
     deal(self, program->seed);
+    for (size_t split = 0; split < 3 && self->how->in_order; split++)
+        qsort(self->chosen[split], self->chosen_count[split], sizeof **self->chosen,
+              compare_indices);
     for (size_t split = 0; split < 3; split++)
         if ((self->how->wanted & (1u << split)) && self->chosen_count[split] > 0)
             TRY(svit_dataset_select(&out->split[split], self->how->whole, self->chosen[split],

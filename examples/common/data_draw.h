@@ -9,6 +9,7 @@ typedef struct data_draw {
     double fraction; /* of the images that validate, and of those that test: 0 to 0.4 */
     unsigned drawn;  /* the parts to draw, a sum of WANT_*; the rest trains */
     unsigned wanted; /* the splits to open, a sum of WANT_* */
+    int in_order;    /* 1: the images of a split keep the order of the whole */
 } data_draw;
 
 /* Opens the wanted splits, which the program's seed chooses. Each class gives its share to each

@@ -1,5 +1,5 @@
 /* Opens image files as a data set: DIR/train, DIR/val and DIR/test, or DIR/CLASS alone, or a CSV
- * list. */
+ * list, or shards. */
 #include "data_folder.h"
 
 #include "data_draw.h"
@@ -7,7 +7,9 @@
 #include "shown.h"
 #include "split_folders.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 typedef struct folder_splits {
     svit_dataset *whole;
     svit_dataset *given[3]; /* by SVIT_SPLIT_*: validation and test if they have folders */
+    int in_order;           /* 1: splits that are drawn keep the order of the images */
 } folder_splits;
 
 static svit_status open_one(svit_dataset **out, struct program *self, const char *path,
@@ -58,6 +61,18 @@ static void note_missing(const struct program *self, const svit_dataset *train,
                 shown_text(shown, svit_dataset_class_name(train, first)));
 }
 
+/* Whether a split has the class names of the training split in the same order, or both have none. */
+static int same_names(const svit_dataset *train, const svit_dataset *other)
+{
+    const size_t count = svit_dataset_classes(other);
+    int same = count <= svit_dataset_classes(train);
+    for (size_t k = 0; k < count && same; k++) {
+        const char *a = svit_dataset_class_name(train, k), *b = svit_dataset_class_name(other, k);
+        same = a && b ? strcmp(a, b) == 0 : a == b;
+    }
+    return same && (count == svit_dataset_classes(train) || !svit_dataset_class_name(train, 0));
+}
+
 /* Gives the split `name` the labels of the training split, whose classes it may lack. Columns of
  * numbers must be the same. */
 static svit_status match_classes(struct program *self, const svit_dataset *train,
@@ -69,6 +84,13 @@ static svit_status match_classes(struct program *self, const svit_dataset *train
         return program_fail(self, SVIT_E_FORMAT, "%s has %s; train has %s, and so has every split",
                             name, svit_dataset_has_targets(*other) ? "numbers" : "labels",
                             svit_dataset_has_targets(train) ? "numbers" : "labels");
+    if (same_names(train, *other))
+        return SVIT_OK;
+    if (!svit_dataset_class_name(train, 0) || !svit_dataset_class_name(*other, 0))
+        return program_fail(self, SVIT_E_FORMAT,
+                            "%s has %zu classes and train %zu, and their names are not known; at "
+                            "most as many, or names of all, are accepted",
+                            name, others, count);
     const size_t unknown = svit_dataset_has_targets(train) ? others : unknown_class(train, *other);
     if (unknown < others)
         return program_fail(self, SVIT_E_FORMAT,
@@ -119,7 +141,7 @@ static svit_status split_training_folder(data_splits *out, struct program *self,
             wanted &= ~(1u << split);
             drawn &= ~(1u << split);
         }
-    const data_draw how = {splits->whole, fraction, drawn, wanted};
+    const data_draw how = {splits->whole, fraction, drawn, wanted, splits->in_order};
     return wanted ? data_draw_splits(out, self, &how) : SVIT_OK;
 }
 
@@ -142,7 +164,7 @@ static svit_status finish_splits(data_splits *out, struct program *self, folder_
 svit_status data_folder_open(data_splits *out, struct program *self, const char *folder,
                              double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
 {
-    folder_splits splits = {NULL, {NULL, NULL, NULL}};
+    folder_splits splits = {NULL, {NULL, NULL, NULL}, 0};
     split_folders found;
     svit_status status = split_folders_find(&found, self, folder);
     if (status == SVIT_OK)
@@ -189,7 +211,65 @@ static svit_status open_lists(folder_splits *splits, struct program *self, const
 svit_status data_list_open(data_splits *out, struct program *self, const char *path,
                            double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
 {
-    folder_splits splits = {NULL, {NULL, NULL, NULL}};
+    folder_splits splits = {NULL, {NULL, NULL, NULL}, 0};
     svit_status status = open_lists(&splits, self, path, pipeline);
+    return finish_splits(out, self, &splits, fraction, wanted, status);
+}
+
+static svit_status open_pattern(svit_dataset **out, struct program *self, const char *pattern,
+                                const svit_pipeline_config *pipeline)
+{
+    return svit_dataset_shards(out, self->context, pattern, pipeline, &self->err);
+}
+
+/* Whether a folder has an entry whose name matches a pattern of the shell. */
+static int has_match(const char *folder, const char *names)
+{
+    DIR *open = opendir(folder);
+    const struct dirent *entry;
+    int found = 0;
+    while (open && !found && (entry = readdir(open)))
+        found = fnmatch(names, entry->d_name, FNM_PERIOD) == 0;
+    if (open)
+        closedir(open);
+    return found;
+}
+
+/* Opens the shards in the folder of `train` that match `names`, if there are any. */
+static svit_status open_shards_beside(folder_splits *splits, struct program *self,
+                                      const char *train, int32_t split, const char *names,
+                                      const svit_pipeline_config *pipeline)
+{
+    char path[PATH_CAPACITY];
+    const char *slash = strrchr(train, '/');
+    const int front = slash ? (int)(slash + 1 - train) : 0;
+    if (snprintf(path, sizeof path, "%.*s%s", front, train, names) >= (int)sizeof path)
+        return program_fail(self, SVIT_E_ARGUMENT, "--data: the path is too long");
+    const char kept = path[front];
+    path[front] = '\0';
+    const int found = has_match(front ? path : ".", names);
+    path[front] = kept;
+    if (!found)
+        return SVIT_OK;
+    TRY(open_pattern(&splits->given[split], self, path, pipeline));
+    return match_classes(self, splits->whole, &splits->given[split], names);
+}
+
+static svit_status open_shards(folder_splits *splits, struct program *self, const char *pattern,
+                               const svit_pipeline_config *pipeline)
+{
+    const char *slash = strrchr(pattern, '/');
+    TRY(open_pattern(&splits->whole, self, pattern, pipeline));
+    if (strncmp(slash ? slash + 1 : pattern, "train", strlen("train")) != 0)
+        return SVIT_OK;
+    TRY(open_shards_beside(splits, self, pattern, SVIT_SPLIT_VALIDATION, "val*.tar", pipeline));
+    return open_shards_beside(splits, self, pattern, SVIT_SPLIT_TEST, "test*.tar", pipeline);
+}
+
+svit_status data_shards_open(data_splits *out, struct program *self, const char *pattern,
+                             double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
+{
+    folder_splits splits = {NULL, {NULL, NULL, NULL}, 1};
+    svit_status status = open_shards(&splits, self, pattern, pipeline);
     return finish_splits(out, self, &splits, fraction, wanted, status);
 }

@@ -1,4 +1,4 @@
-/* Opens image files as a data set: a folder, or a CSV list. */
+/* Opens image files as a data set: a folder, a CSV list, or shards. */
 #ifndef EXAMPLE_DATA_FOLDER_H
 #define EXAMPLE_DATA_FOLDER_H
 
@@ -18,5 +18,12 @@ svit_status data_folder_open(data_splits *out, struct program *self, const char 
  * taken from `path` as data_folder_open does. */
 svit_status data_list_open(data_splits *out, struct program *self, const char *path,
                            double fraction, const svit_pipeline_config *pipeline, unsigned wanted);
+
+/* Opens the splits in `wanted` of shards (svit_dataset_shards). If the name of the file in `pattern`
+ * begins with "train", val*.tar and test*.tar beside it are the other splits. What is missing is taken
+ * from `pattern` as data_folder_open does, and keeps the order of the shards. */
+svit_status data_shards_open(data_splits *out, struct program *self, const char *pattern,
+                             double fraction, const svit_pipeline_config *pipeline,
+                             unsigned wanted);
 
 #endif

@@ -32,14 +32,19 @@ static const struct argp_option options[] = {
      "to validate and to test; "
      "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "
      "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
-     "folder:DIR: the JPEG, PNG and WebP files in DIR/train/CLASS and in folders inside of it, with "
+     "folder:DIR: the JPEG, PNG and WebP files in DIR/train/CLASS and in folders inside of it, "
+     "with "
      "DIR/val/CLASS/... (or valid, validation, dev) and DIR/test/CLASS/...; if one of these two is "
      "missing, a part of DIR/train, drawn by class, takes its place; or DIR/CLASS/... alone, with "
      "a "
      "part to validate and another one to test; "
      "list:FILE.csv: the images that FILE.csv lists in lines PATH,LABEL after the header "
      "path,label, or with columns of numbers in place of label (--set loss=binary or loss=mse); if "
-     "it is called train.csv, val.csv and test.csv beside it are the other splits",
+     "it is called train.csv, val.csv and test.csv beside it are the other splits; "
+     "shards:PATTERN: WebDataset's tar archives, such as train-{000..127}.tar or train-*.tar, with "
+     "an "
+     "image and cls or json for each sample; if the name begins with train, val*.tar and test*.tar "
+     "beside it are the other splits",
      0},
     {"labels", KEY_LABELS, "WHICH", 0,
      "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 classes)", 0},
@@ -71,6 +76,8 @@ static const char *spec_folder(const char *spec)
         folder = spec_after(spec, "cifar100");
     if (!folder)
         folder = spec_after(spec, "list");
+    if (!folder)
+        folder = spec_after(spec, "shards");
     return folder ? folder : spec_after(spec, "folder");
 }
 
@@ -83,7 +90,7 @@ static void check_spec(const struct argp_state *state, const char *spec)
     else if (!(folder && folder[0]) && strcmp(spec, "procedural") != 0)
         argp_error(state,
                    "--data: '%s' is none of procedural[:COUNT], cifar10:DIR, cifar100:DIR, "
-                   "folder:DIR, list:FILE.csv",
+                   "folder:DIR, list:FILE.csv, shards:PATTERN",
                    spec);
 }
 
@@ -120,7 +127,8 @@ const struct argp data_argp = {options, parse_option, NULL, NULL, NULL, NULL, NU
 
 int data_has_own_size(const data_option *option)
 {
-    return !spec_after(option->spec, "folder") && !spec_after(option->spec, "list");
+    return !spec_after(option->spec, "folder") && !spec_after(option->spec, "list") &&
+           !spec_after(option->spec, "shards");
 }
 
 static svit_status open_synthetic(data_splits *out, struct program *self, const data_option *option,
@@ -214,6 +222,9 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
     else if (spec_after(option->spec, "list"))
         TRY(data_list_open(out, self, spec_after(option->spec, "list"), fraction, pipeline,
                            wanted));
+    else if (spec_after(option->spec, "shards"))
+        TRY(data_shards_open(out, self, spec_after(option->spec, "shards"), fraction, pipeline,
+                             wanted));
     else
         TRY(data_folder_open(out, self, spec_after(option->spec, "folder"), fraction, pipeline,
                              wanted));
@@ -229,10 +240,26 @@ void data_close(data_splits *parts)
     parts->drawn = NULL;
 }
 
+/* Returns the absolute path of a file or folder, or of a pattern whose folder exists. */
+static char *path_absolute(const char *path)
+{
+    char *absolute = realpath(path, NULL), *whole = NULL;
+    const char *slash = strrchr(path, '/');
+    if (absolute)
+        return absolute;
+    char *folder = slash > path ? strndup(path, (size_t)(slash - path)) : strdup(slash ? "/" : ".");
+    absolute = folder ? realpath(folder, NULL) : NULL;
+    if (absolute && asprintf(&whole, "%s/%s", absolute, slash ? slash + 1 : path) < 0)
+        whole = NULL;
+    free(folder);
+    free(absolute);
+    return whole;
+}
+
 char *data_spec_absolute(const char *spec)
 {
     const char *folder = spec_folder(spec);
-    char *absolute = folder ? realpath(folder, NULL) : NULL;
+    char *absolute = folder ? path_absolute(folder) : NULL;
     char *whole = NULL;
     if (!absolute)
         return strdup(spec);

@@ -45,7 +45,7 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
 void data_close(data_splits *parts);
 
 /* Returns 1 if all images of the data set have the same size, which then is the source size of the
- * pipeline, and 0 for folders. */
+ * pipeline, and 0 for folders, lists and shards. */
 int data_has_own_size(const data_option *option);
 
 /* Returns `spec` with an absolute path, so that a run can be resumed from another folder. Free it

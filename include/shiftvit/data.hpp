@@ -65,6 +65,10 @@ class dataset : public handle<svit_dataset, svit_dataset_free>
     {
         return take(svit_dataset_list, c.get(), file, &pipeline);
     }
+    result shards(const context &c, const char *pattern, const svit_pipeline_config &pipeline)
+    {
+        return take(svit_dataset_shards, c.get(), pattern, &pipeline);
+    }
     result memory(const context &c, const std::uint8_t *pixels, const std::int32_t *labels,
                   std::size_t count, std::size_t height, std::size_t width, std::size_t channels,
                   std::size_t classes)

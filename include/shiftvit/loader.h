@@ -39,8 +39,18 @@ typedef struct svit_loader_config {
                              leaves svit_share_first(leaves, ranks, rank) up to those of rank + 1. They
                              are those of a whole batch, partners of Mixup and CutMix included */
     uint32_t ranks; /* 1..leaves: loaders that share the batches; 1: the loader makes whole ones */
-    uint32_t reserved; /* 0 */
+    uint32_t shuffle_window; /* with `shuffle`: 0: an epoch is a permutation of all samples; else
+                                the shards of the dataset (svit_dataset_shards) are read in random
+                                order, and a sample less than this many places from its own in that
+                                order. A dataset without shards is one */
 } svit_loader_config;
+
+/* With `shuffle_window` and L leaves the samples of the whole batches, S of them, are cut into L
+ * contiguous parts of the order of the shards, and leaf l of each batch takes the next samples of part l:
+ * S times what svit_share_first gives it of a batch. So a rank reads the shards of its own parts alone,
+ * besides those of its partners of Mixup and CutMix. The samples behind them are the last batch. Which
+ * sample is where depends on the bounds of the shards, the seed, the epoch, the batch, the leaves and the
+ * window, and not on the ranks. */
 
 /* Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2
  * batches ahead, whole batches. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread

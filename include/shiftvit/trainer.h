@@ -104,10 +104,11 @@ typedef struct svit_trainer_config {
                               schedule over all `epochs`; 0: the run's schedule keeps its length,
                               after which a rate other than a constant one stays at its last value,
                               mostly 0 */
-    uint32_t leaves;   /* 0..batch: parts of a batch whose gradients are added in one binary tree
-                              (reducer.h), so that they can be computed by any number of processes;
-                              0: the gradients of a batch are one sum. With leaves, accumulate is 1 */
-    uint32_t reserved; /* 0 */
+    uint32_t leaves; /* 0..batch: parts of a batch whose gradients are added in one binary tree
+                        (reducer.h), so that they can be computed by any number of processes; 0: the
+                        gradients of a batch are one sum. With leaves, accumulate is 1 */
+    uint32_t shuffle_window; /* as in svit_loader_config: 0: an epoch is a permutation of all
+                                samples; else shards are read nearly from end to end */
     const svit_reducer *reducer; /* the ranks that train together: copied at creation, its `user`
                                     lives longer than the trainer. `leaves` is 0 or its number of
                                     leaves. NULL: the trainer trains alone */

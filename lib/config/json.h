@@ -4,6 +4,7 @@
 #ifndef SV_JSON_H
 #define SV_JSON_H
 
+#include "base/cold.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -85,20 +86,20 @@ sv_json_writer sv_json_writer_make(const sv_allocator *allocator);
 void sv_json_writer_free(sv_json_writer *writer);
 
 /* Begin and end an object or array: `bracket` is '{' or '[', then '}' or ']'. */
-void sv_json_begin(sv_json_writer *writer, char bracket);
-void sv_json_end(sv_json_writer *writer, char bracket);
+SV_COLD void sv_json_begin(sv_json_writer *writer, char bracket);
+SV_COLD void sv_json_end(sv_json_writer *writer, char bracket);
 
 /* Append a member's key or a value. A key or text that is not UTF-8 is SVIT_E_ARGUMENT. */
-void sv_json_put_key(sv_json_writer *writer, const char *key);
-void sv_json_put_text(sv_json_writer *writer, const char *text);
-void sv_json_put_i64(sv_json_writer *writer, int64_t value);
-void sv_json_put_u64(sv_json_writer *writer, uint64_t value);
-void sv_json_put_flag(sv_json_writer *writer, bool value);
-void sv_json_put_raw(sv_json_writer *writer, const char *json); /* appends JSON unchanged */
+SV_COLD void sv_json_put_key(sv_json_writer *writer, const char *key);
+SV_COLD void sv_json_put_text(sv_json_writer *writer, const char *text);
+SV_COLD void sv_json_put_i64(sv_json_writer *writer, int64_t value);
+SV_COLD void sv_json_put_u64(sv_json_writer *writer, uint64_t value);
+SV_COLD void sv_json_put_flag(sv_json_writer *writer, bool value);
+SV_COLD void sv_json_put_raw(sv_json_writer *writer, const char *json); /* appends JSON unchanged */
 
 /* Appends the shortest decimal that reads back to the same bits. SVIT_E_NUMERIC if the value is not
  * finite. */
-void sv_json_put_real(sv_json_writer *writer, double value);
+SV_COLD void sv_json_put_real(sv_json_writer *writer, double value);
 
 /* Returns the writer's status, with a message that names `what`. */
 svit_status sv_json_writer_status(const sv_json_writer *writer, const char *what, svit_error *err);
@@ -109,7 +110,7 @@ svit_status sv_text_to_buffer(const char *text, char *buffer, size_t capacity, s
 
 /* Copies the writer's text to the caller's buffer as sv_text_to_buffer does, or returns the
  * writer's failure. Frees the writer. */
-svit_status sv_json_writer_finish(sv_json_writer *writer, const char *what, char *buffer,
-                                  size_t capacity, size_t *needed, svit_error *err);
+SV_COLD svit_status sv_json_writer_finish(sv_json_writer *writer, const char *what, char *buffer,
+                                          size_t capacity, size_t *needed, svit_error *err);
 
 #endif

@@ -171,7 +171,7 @@ static svit_status train(fit *self, svit_error *err)
     const size_t count = self->features->count, batch = self->config.batch;
     balance(self);
     for (uint32_t epoch = 0; epoch < self->config.epochs; epoch++) {
-        sv_order_fill(self->order, (uint32_t)count, 1, self->config.seed, epoch);
+        sv_order_fill(&(sv_order){.count = (uint32_t)count}, self->order, self->config.seed, epoch);
         for (size_t first = 0; first < count; first += batch) {
             const size_t n = sv_size_min(batch, count - first);
             gather(self, first, n);

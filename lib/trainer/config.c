@@ -66,6 +66,7 @@ static const sv_field FIELDS[] = {
     {FIELD(tensorboard, FLAG)},
     {FIELD(schedule_anew, FLAG)},
     {FIELD(leaves, U32), .max = 65536},
+    {FIELD(shuffle_window, U32), .max = UINT32_MAX},
 };
 static const svit_trainer_config DEFAULTS = {.epochs = 100,
                                              .batch = 256,
@@ -102,10 +103,7 @@ static svit_status check(const void *checked, svit_error *err)
 const sv_config_type sv_trainer_config_type = {
     SV_CONFIG(svit_trainer_config, FIELDS, "the trainer configuration"),
     .min_size = offsetof(svit_trainer_config, loss), /* of library 0.1 */
-    .reserved = offsetof(svit_trainer_config, reserved),
-    .defaults = &DEFAULTS,
-    .null_is_default = true,
-    .check = check};
+    .defaults = &DEFAULTS, .null_is_default = true, .check = check};
 
 SV_CONFIG_FUNCTIONS(svit_trainer_config, sv_trainer_config_type)
 

@@ -197,6 +197,7 @@ static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, sv
     config.leaves = trainer->config.leaves;
     config.rank = trainer->ranks.reducer.rank;
     config.ranks = trainer->ranks.reducer.ranks;
+    config.shuffle_window = trainer->config.shuffle_window;
     SVIT_TRY(svit_loader_create(&trainer->loader, training, &trainer->pipeline, &config, err));
     trainer->steps = svit_loader_batches(trainer->loader);
     return SVIT_OK;

@@ -59,7 +59,7 @@ LAYOUT(svit_load_report, 48, SVIT_LOAD_REPORT)
     F(T, leaves, 32, 4) \
     F(T, rank, 36, 4) \
     F(T, ranks, 40, 4) \
-    F(T, reserved, 44, 4)
+    F(T, shuffle_window, 44, 4)
 LAYOUT(svit_loader_config, 48, SVIT_LOADER_CONFIG)
 
 #define SVIT_ONNX_OPTIONS(F, T) \
@@ -357,7 +357,7 @@ LAYOUT(svit_reduction, 24, SVIT_REDUCTION)
     F(T, tensorboard, 1128, 4) \
     F(T, schedule_anew, 1132, 4) \
     F(T, leaves, 1136, 4) \
-    F(T, reserved, 1140, 4) \
+    F(T, shuffle_window, 1140, 4) \
     F(T, reducer, 1144, 8)
 LAYOUT(svit_trainer_config, 1152, SVIT_TRAINER_CONFIG)
 

@@ -2,6 +2,7 @@
  * call returns a status, leaks nothing, and changes nothing that the caller can see. */
 #include "ledger.h"
 #include "suite.h"
+#include "tar_make.h"
 
 #include <shiftvit/shiftvit.h>
 
@@ -54,8 +55,8 @@ typedef struct scene {
     svit_session *session;
     svit_optimizer *optimizer;
     svit_checkpoint *checkpoint;
-    svit_dataset *dataset, *list, *targets, *floats;
-    svit_loader *loader;
+    svit_dataset *dataset, *list, *targets, *floats, *shards[2];
+    svit_loader *loader, *sharded;
     svit_predictor *predictor, *of_memory;
     svit_trainer *trainer;
 } scene;
@@ -207,6 +208,27 @@ static svit_status make_data(scene *s)
                              : status;
 }
 
+/* Shards whose index is made, and then read. */
+static svit_status make_shards(scene *s)
+{
+    svit_pipeline_config config = pipeline();
+    svit_loader_config loader;
+    svit_loader_config_init(&loader, sizeof loader);
+    loader.shuffle = 1;
+    loader.shuffle_window = 2;
+    loader.prefetch = 0;
+    unlink(in_folder("s-0.tar.index"));
+    svit_status status = SVIT_OK;
+    for (int i = 0; i < 2 && status == SVIT_OK; i++)
+        status = svit_dataset_shards(&s->shards[i], s->context,
+                                     in_folder(i ? "s-*.tar" : "s-{0..0}.tar"), &config, NULL);
+    if (status == SVIT_E_UNSUPPORTED) /* the build has no decoders */
+        return SVIT_OK;
+    if (status == SVIT_OK)
+        status = svit_loader_create(&s->sharded, s->shards[1], &config, &loader, NULL);
+    return status;
+}
+
 static svit_status make_trainer(scene *s)
 {
     svit_pipeline_config config = pipeline();
@@ -241,6 +263,8 @@ static svit_status make_all(scene *s, const svit_context_config *config)
         status = make_renamed(s);
     if (status == SVIT_OK)
         status = make_data(s);
+    if (status == SVIT_OK)
+        status = make_shards(s);
     return status == SVIT_OK ? make_trainer(s) : status;
 }
 
@@ -248,6 +272,9 @@ static void free_all(scene *s)
 {
     svit_trainer_free(s->trainer);
     svit_loader_free(s->loader);
+    svit_loader_free(s->sharded);
+    svit_dataset_free(s->shards[0]);
+    svit_dataset_free(s->shards[1]);
     svit_dataset_free(s->floats);
     svit_dataset_free(s->targets);
     svit_dataset_free(s->list);
@@ -276,6 +303,8 @@ static void clear_folder(void)
                                         "b.safetensors",
                                         "c.onnx",
                                         "list.csv",
+                                        "s-0.tar",
+                                        "s-0.tar.index",
                                         "events.out.tfevents.shiftvit"};
     char path[128];
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
@@ -297,6 +326,13 @@ START_TEST(test_any_allocation_may_fail)
     size_t failures = 0;
     static const char list[] = "path,label\na.png,b\nc.png,d\n";
     ck_assert_int_eq(svit_file_replace(in_folder("list.csv"), list, strlen(list), NULL), SVIT_OK);
+    tar_archive tar = {0};
+    tar_text(&tar, "a.png", "no image");
+    tar_text(&tar, "a.json", "{\"label\":\"one\"}");
+    tar_text(&tar, "b.json", "{\"label\":\"two\"}");
+    tar_text(&tar, "b.png", "no image");
+    ck_assert_int_eq(svit_file_replace(in_folder("s-0.tar"), tar.data, tar.bytes, NULL), SVIT_OK);
+    tar_free(&tar);
     for (size_t n = 1;; n++) {
         ledger book = {.fail_at = n, .for_ever = _i % 2};
         scene s = {.json = MODELS[_i / 2]};

@@ -35,7 +35,7 @@ limits='--limit-train 24 --limit-val 12 --limit-test 12'
 limited() {
     case $1 in
     *shiftvit-train*vit-cifar100*) echo "$1 $limits --set epochs=1 --set depth=1 --set head_units=[16] --overwrite" ;;
-    *shiftvit-train*photos*) echo "$1 --epochs 2" ;;
+    *shiftvit-train*photos* | *shiftvit-train*shards:*) echo "$1 --epochs 2" ;;
     *shiftvit-train*settings.json*) echo "$1 $limits --epochs 1 --set dim=24 --set blocks=[1,1] --overwrite" ;;
     *shiftvit-train*) echo "$1 $limits --epochs 1 --set dim=24 --set blocks=[1,1] --overwrite" ;;
     *shiftvit-bench*) echo "$1 --seconds 0 --repeat 1 --batch 2" ;;
@@ -53,6 +53,7 @@ check() {
         ;;
     *shiftvit-eval*) lasts "^[a-z.]+: $result\$" ;;
     *shiftvit-convert*) prints '^[0-9]+ parameters in [0-9]+ bytes: [a-z.]+$' ;;
+    *shiftvit-export*--shards*) there shards/train-000000.tar shards/classes.txt ;;
     *shiftvit-bench*) prints '"(images_per_second|latency_ms)": *[0-9]' ;;
     *shiftvit-info*--build*) prints '^gemm +[a-z]' ;;
     *) fail "no check for: $1" ;;

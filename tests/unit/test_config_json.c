@@ -74,18 +74,20 @@ static const noun nouns[] = {
      "\"compute\":\"f32\",\"prefetch\":2,\"memory\":\"store\",\"existing\":\"refuse\",\"loss\":"
      "\"cross-entropy\","
      "\"sampling\":\"shuffle\",\"tta\":\"none\",\"tensorboard\":false,\"schedule_anew\":false,"
-     "\"leaves\":0}",
+     "\"leaves\":0,\"shuffle_window\":0}",
      "{\"epochs\":3,\"batch\":8,\"accumulate\":1,\"patience\":4294967295,\"keep\":\"best\","
      "\"seed\":9,\"label_smoothing\":0.1,\"warmup_fraction\":1.0,\"checkpoint_seconds\":2.5,"
      "\"compute\":\"bf16\",\"prefetch\":16,\"memory\":\"blocks\",\"existing\":\"overwrite\","
      "\"loss\":\"binary\","
      "\"sampling\":\"balanced\",\"tta\":\"flip-shift\",\"class_weights\":[0.5,2.0],"
-     "\"tensorboard\":true,\"schedule_anew\":true,\"leaves\":7}"},
+     "\"tensorboard\":true,\"schedule_anew\":true,\"leaves\":7,"
+     "\"shuffle_window\":6}"},
     {NOUN(loader),
      "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2,"
-     "\"sampling\":\"shuffle\",\"leaves\":0,\"rank\":0,\"ranks\":1}",
+     "\"sampling\":\"shuffle\",\"leaves\":0,\"rank\":0,\"ranks\":1,"
+     "\"shuffle_window\":0}",
      "{\"batch\":65536,\"seed\":1,\"shuffle\":true,\"augment\":true,\"prefetch\":0,"
-     "\"sampling\":\"balanced\",\"leaves\":8,\"rank\":2,\"ranks\":3}"},
+     "\"sampling\":\"balanced\",\"leaves\":8,\"rank\":2,\"ranks\":3,\"shuffle_window\":0}"},
 };
 enum { NOUNS = sizeof nouns / sizeof *nouns };
 

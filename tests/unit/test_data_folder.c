@@ -182,15 +182,80 @@ START_TEST(test_names_that_are_not_utf8_are_refused)
 }
 END_TEST
 
+/* The bytes that the system gives, which are whole cache lines, and the most of them so far. */
+static size_t given, most_given;
+
+static size_t whole_lines(size_t bytes, size_t alignment)
+{
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+static void *peak_allocate(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    given += whole_lines(bytes, alignment);
+    most_given = given > most_given ? given : most_given;
+    return aligned_alloc(alignment, whole_lines(bytes, alignment));
+}
+
+static void peak_release(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    given -= whole_lines(bytes, SV_ALIGNMENT);
+    free(memory);
+}
+
+/* Listings of 8,000 images: in one class, and in many. */
+START_TEST(test_an_image_takes_less_than_64_bytes_while_a_folder_is_listed)
+{
+    static const size_t CLASSES[] = {1, 400};
+    enum { IMAGES = 8000, MOST = 64 };
+    for (size_t k = 0; k < sizeof CLASSES / sizeof *CLASSES; k++) {
+        const size_t classes = CLASSES[k], images = IMAGES / classes;
+        test_folder folder = folder_make();
+        char name[64];
+        for (size_t class = 0; class < classes; class ++) {
+            snprintf(name, sizeof name, "n%08zu", class);
+            subfolder_make(&folder, name);
+            for (size_t i = 0; i < images; i++) {
+                snprintf(name, sizeof name, "n%08zu/%zu_%zu.JPEG", class, class, i * 7919 % images);
+                file_write(&folder, name, "", 0);
+            }
+        }
+        svit_context_config config = {.struct_size = sizeof config,
+                                      .threads = 1,
+                                      .allocate = peak_allocate,
+                                      .release = peak_release};
+        svit_context *context = NULL;
+        svit_dataset *dataset = NULL;
+        WORKS(svit_context_create(&context, &config, err));
+        const size_t before = most_given = given;
+        WORKS(
+            svit_dataset_folder(&dataset, context, folder.path, 4, 4, 3, SVIT_SOURCE_NEAREST, err));
+        const size_t count = svit_dataset_count(dataset), taken = most_given - before;
+        ck_assert_uint_eq(count, images * classes);
+        /* A class has a table of its folders, two lists and two paths besides. */
+        ck_assert_msg(taken <= count * MOST + 4096 + classes * 1024,
+                      "%zu classes of %zu images take %zu bytes, %zu an image", classes, images,
+                      taken, taken / count);
+        svit_dataset_free(dataset);
+        ck_assert_uint_eq(given, before);
+        svit_context_free(context);
+        folder_remove(&folder);
+    }
+}
+END_TEST
+
 static Suite *folder_suite(void)
 {
     Suite *suite = suite_create("data_folder");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, 120);
     tcase_add_test(cases, test_classes_and_images_are_in_byte_order);
     tcase_add_test(cases, test_images_are_brought_to_size_by_nearest_neighbour);
     tcase_add_test(cases, test_folders_that_are_no_dataset_are_refused);
     tcase_add_test(cases, test_names_that_are_not_utf8_are_refused);
+    tcase_add_test(cases, test_an_image_takes_less_than_64_bytes_while_a_folder_is_listed);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -113,7 +113,7 @@ static inline void folder_remove_path(const char *path)
         char inner[512];
         int length = snprintf(inner, sizeof inner, "%s/%s", path, listing.names[i]);
         ck_assert_int_lt(length, (int)sizeof inner);
-        if (listing.folders[i])
+        if (sv_listing_is_folder(&listing, i))
             folder_remove_path(inner);
         else
             ck_assert_int_eq(unlink(inner), 0);

@@ -141,11 +141,12 @@ START_TEST(test_wrong_shares_are_refused)
     REFUSES("leaves is 65537");
     config.leaves = 4;
     config.rank = 1;
-    config.reserved = 1;
-    ck_assert_int_eq(svit_loader_create(&loader, self->dataset, &self->pipeline, &config, NULL),
-                     SVIT_E_VERSION);
+    config.shuffle_window = 5;
+    config.sampling = SVIT_SAMPLING_BALANCED;
+    REFUSES("shuffle_window is 5 and sampling is 'balanced'");
+    config.sampling = SVIT_SAMPLING_SHUFFLE;
+    config.shuffle_window = 0;
     /* The struct of an older program has no share, and gives whole batches. */
-    config.reserved = 0;
     config.struct_size = offsetof(svit_loader_config, leaves);
     loader = loader_make(self, config);
     ck_assert_uint_eq(batch_next(loader).n, BATCH);

@@ -133,6 +133,7 @@ SIGNATURES: dict[str, str] = {
     "svit_dataset_sample": "x Dzppe",
     "svit_dataset_sample_f32": "x Dzppe",
     "svit_dataset_select": "x pDpze",
+    "svit_dataset_shards": "x pCspe",
     "svit_dataset_slice": "x pDzze",
     "svit_dataset_statistics": "x Ddppe",
     "svit_dataset_synthetic": "x pCqize",

@@ -79,7 +79,7 @@ class TrainerConfig(ctypes.Structure):
         ("tensorboard", c_int32),
         ("schedule_anew", c_int32),
         ("leaves", c_uint32),
-        ("reserved", c_uint32),
+        ("shuffle_window", c_uint32),
         ("reducer", c_void_p),
     ]
 

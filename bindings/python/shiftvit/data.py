@@ -154,6 +154,14 @@ class Dataset(_library.Handle):
         return cls._create("svit_dataset_list", context, path, buffer)
 
     @classmethod
+    def shards(cls, pattern: PathName, pipeline: Mapping[str, Any], *, context: Context | None = None) -> Dataset:
+        """Opens WebDataset's shards: tar archives with an image and ``cls`` or ``json`` for each sample. ``pattern`` is
+        a path with a range such as ``train-{000..127}.tar``, or with ``*`` in its name. Images are read as
+        :meth:`folder` reads them with ``pipeline``."""
+        buffer = _library.config("svit_pipeline_config", pipeline)
+        return cls._create("svit_dataset_shards", context, pattern, buffer)
+
+    @classmethod
     def cifar10(cls, folder: PathName, split: Split = "train", *, context: Context | None = None) -> Dataset:
         """Reads CIFAR-10 from the official binary files in ``folder``; ``split`` is ``"train"`` or ``"test"``."""
         part = _library.constant("SVIT_SPLIT_", split, "split")

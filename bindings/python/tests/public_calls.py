@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import io
 import itertools
 import pathlib
+import tarfile
 import tempfile
 from typing import Any, Callable
 
@@ -127,6 +129,14 @@ class Things:
         (self.folder / "list.csv").write_text(f"path,label\n{self.photos / 'one' / '1.png'},one\n")
         return self.folder / "list.csv"
 
+    def _make_shard(self) -> Any:
+        with tarfile.open(self.folder / "shard.tar", "w") as tar:
+            for name, data in (("1.png", (self.photos / "one" / "1.png").read_bytes()), ("1.cls", b"0")):
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+        return self.folder / "shard.tar"
+
     def _make_cifar10(self) -> Any:
         (self.folder / "test_batch.bin").write_bytes(bytes(3073))
         return self.folder
@@ -194,6 +204,7 @@ GOOD: dict[str, Any] = {
     "Checkpoint.note.key": "a", "Checkpoint.number.key": "optimizer.steps", "Model.output.fields": "softmax",
     "Dataset.cifar10.folder": "@cifar10", "Dataset.cifar10.split": "test", "Dataset.cifar100.folder": "@cifar100",
     "Dataset.cifar100.split": "test", "Dataset.folder.path": "@photos", "Dataset.folder.height": 32,
+    "Dataset.shards.pattern": "@shard",
     "Dataset.csv.path": "@list", "Dataset.from_function.sample": lambda index: (np.zeros((4, 4, 3), np.uint8), 0),
     "Dataset.from_function.shape": (4, 4, 3), "FeatureSet.append.other": "@other",
     "FeatureSet.knn.queries": np.zeros((2, 8), np.float32), "FeatureSet.load.path": "@feature_file",

@@ -1,7 +1,9 @@
 """The parts: models, parameters, sessions, optimisers, datasets, loaders, checkpoints, features, predictors."""
 
 import copy
+import io
 import pickle
+import tarfile
 import unittest
 
 import numpy as np
@@ -243,6 +245,15 @@ class Data(FolderTest):
         listed = shiftvit.Dataset.csv(self.folder / "list.csv", model.pipeline)
         np.testing.assert_array_equal(listed.targets, [[1.5], [2]])
         self.assertTrue(listed.has_targets)
+        with tarfile.open(self.folder / "photos.tar", "w") as tar:
+            for number, (name, label) in enumerate((("class0/00", 3), ("class1/01", 1))):
+                tar.add(self.folder / "photos" / f"{name}.png", f"{number}.png")
+                info = tarfile.TarInfo(f"{number}.cls")
+                info.size = 1
+                tar.addfile(info, io.BytesIO(b"%d" % label))
+        sharded = shiftvit.Dataset.shards(self.folder / "photos*.tar", model.pipeline)
+        np.testing.assert_array_equal(sharded.labels, [3, 1])
+        np.testing.assert_array_equal(sharded[1][0], listed[1][0])
         (self.folder / "photos" / "class1" / "01.png").write_bytes(b"damaged")
         self.assertRegex(repr(data.verify()), r"^\[\(10, '.*01.png")
 

@@ -17,6 +17,7 @@
 struct sv_file {
     int descriptor;
     uint64_t size;
+    int64_t modified;
     char *path;
 };
 
@@ -50,24 +51,23 @@ static const char *kind_of(mode_t mode)
 
 /* Opens a regular file. Without O_NONBLOCK, opening a FIFO would wait until a writer opens it; for
  * a regular file the flag changes nothing. */
-static svit_status open_regular(int *descriptor, uint64_t *size, const char *path, svit_error *err)
+static svit_status open_regular(int *descriptor, struct stat *state, const char *path,
+                                svit_error *err)
 {
     int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (opened < 0)
         return sv_fail_io(err, "open", path);
-    struct stat state;
     svit_status status = SVIT_OK;
-    if (fstat(opened, &state) != 0)
+    if (fstat(opened, state) != 0)
         status = sv_fail_io(err, "examine", path);
-    else if (!S_ISREG(state.st_mode))
+    else if (!S_ISREG(state->st_mode))
         status = sv_fail(err, SVIT_E_IO, "'%s' is %s; a regular file is needed", path,
-                         kind_of(state.st_mode));
+                         kind_of(state->st_mode));
     if (status != SVIT_OK) {
         close(opened);
         return status;
     }
     *descriptor = opened;
-    *size = (uint64_t)state.st_size;
     return SVIT_OK;
 }
 
@@ -75,8 +75,8 @@ svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const cha
                          svit_error *err)
 {
     int descriptor = -1;
-    uint64_t size = 0;
-    SVIT_TRY(open_regular(&descriptor, &size, path, err));
+    struct stat state;
+    SVIT_TRY(open_regular(&descriptor, &state, path, err));
     sv_file *file = sv_allocate(allocator, sizeof *file);
     char *copy = sv_copy_text(allocator, path);
     if (!file || !copy) {
@@ -85,7 +85,8 @@ svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const cha
         close(descriptor);
         return sv_fail_memory(err, sizeof *file + strlen(path) + 1, "an open file");
     }
-    *file = (sv_file){descriptor, size, copy};
+    const int64_t modified = (int64_t)state.st_mtim.tv_sec * 1000000000 + state.st_mtim.tv_nsec;
+    *file = (sv_file){descriptor, (uint64_t)state.st_size, modified, copy};
     *out = file;
     return SVIT_OK;
 }
@@ -102,6 +103,11 @@ void sv_file_close(const sv_allocator *allocator, sv_file *file)
 uint64_t sv_file_size(const sv_file *file)
 {
     return file->size;
+}
+
+int64_t sv_file_modified(const sv_file *file)
+{
+    return file->modified;
 }
 
 int sv_file_descriptor(const sv_file *file)
@@ -131,8 +137,8 @@ svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t b
 bool sv_file_read_short(const char *path, char *text, size_t capacity)
 {
     int descriptor = -1;
-    uint64_t size = 0;
-    if (open_regular(&descriptor, &size, path, NULL) != SVIT_OK)
+    struct stat state;
+    if (open_regular(&descriptor, &state, path, NULL) != SVIT_OK)
         return false;
     size_t length = 0;
     ssize_t got = 1;

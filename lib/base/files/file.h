@@ -39,6 +39,9 @@ void sv_file_close(const sv_allocator *allocator, sv_file *file);
 /* The size in bytes when the file was opened. */
 uint64_t sv_file_size(const sv_file *file);
 
+/* The time of the last modification when the file was opened, in nanoseconds since 1970. */
+int64_t sv_file_modified(const sv_file *file);
+
 /* The descriptor, which sv_file_close closes. */
 int sv_file_descriptor(const sv_file *file);
 
@@ -69,12 +72,12 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
 /* Removes the temporary file and frees the replacement. NULL is allowed. */
 void sv_replacement_abandon(const sv_allocator *allocator, sv_replacement *replacement);
 
-/* listing.c: the entries of a folder. */
+/* listing.c: a list of names, such as the entries of a folder. All zero: empty. Besides the characters
+ * of a name it takes 2 bytes and a pointer, and twice that at most while it grows. */
 typedef struct sv_listing {
-    char **names;
-    bool *folders; /* whether the entry is a folder or a symbolic link to one */
-    size_t count;
-    size_t capacity;
+    char **names; /* [capacity] in `texts`; the byte before each name says whether it is a folder */
+    size_t count, capacity;
+    struct sv_text_block *texts; /* the blocks of memory that hold the names */
 } sv_listing;
 
 /* Lists a folder in byte order of the names, without "." and "..". Released by sv_listing_free. */
@@ -82,13 +85,22 @@ svit_status sv_folder_list(sv_listing *out, const sv_allocator *allocator, const
                            svit_error *err);
 void sv_listing_free(const sv_allocator *allocator, sv_listing *listing);
 
-/* Appends an entry, which takes over `name`, a text of sv_copy_text. SVIT_E_MEMORY: the name was
- * released. */
-svit_status sv_listing_add(sv_listing *listing, const sv_allocator *allocator, char *name,
-                           bool is_folder, svit_error *err);
+/* Whether entry `i` is a folder or a symbolic link to one. */
+bool sv_listing_is_folder(const sv_listing *listing, size_t i);
 
-/* Brings the entries into byte order of their names. */
-void sv_listing_sort(sv_listing *listing);
+/* Appends the entry "folder/name", or "name" if `folder` is "". SVIT_E_MEMORY. */
+svit_status sv_listing_add(sv_listing *listing, const sv_allocator *allocator, const char *folder,
+                           const char *name, bool is_folder, svit_error *err);
+
+/* Brings the entries from `first` on into byte order of their names. */
+void sv_listing_sort(sv_listing *listing, size_t first);
+
+/* Takes an entry of a folder. A failure ends the listing. */
+typedef svit_status (*sv_entry_function)(void *user, const char *name, bool is_folder,
+                                         svit_error *err);
+
+/* Calls `take` for each entry of a folder but "." and "..", in the order of the file system. */
+svit_status sv_folder_each(const char *path, sv_entry_function take, void *user, svit_error *err);
 
 /* What tells a folder apart from all others, whatever path leads to it. */
 typedef struct sv_folder_id {

@@ -1,134 +1,158 @@
-/* Listings of folders, in byte order of the names. */
+/* Listings of folders, in byte order of the names. The names lie one behind another in blocks, since an
+ * allocation of its own would take more memory than most names. */
 #include "base/files/file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_folder_entry(DIR *folder, const char *name)
+typedef struct sv_text_block {
+    struct sv_text_block *before; /* the block that was filled before this one */
+    size_t bytes, used;           /* of `text` */
+    char text[];
+} text_block;
+
+/* Bytes of the first block, and of the largest one unless a name needs more. Each is twice as large as
+ * the one before. */
+enum { FIRST_BLOCK = 1 << 10, LAST_BLOCK = 1 << 16 };
+
+/* Returns `bytes` bytes of a block. NULL: there is no memory. */
+static char *text_take(sv_listing *listing, const sv_allocator *allocator, size_t bytes)
 {
-    struct stat state;
-    return fstatat(dirfd(folder), name, &state, 0) == 0 && S_ISDIR(state.st_mode);
+    text_block *block = listing->texts;
+    if (!block || block->bytes - block->used < bytes) {
+        size_t room = block ? 2 * block->bytes : FIRST_BLOCK;
+        room = room < LAST_BLOCK ? room : LAST_BLOCK;
+        room = room > bytes ? room : bytes;
+        block = sv_allocate(allocator, sizeof *block + room);
+        if (!block)
+            return NULL;
+        *block = (text_block){.before = listing->texts, .bytes = room};
+        listing->texts = block;
+    }
+    block->used += bytes;
+    return block->text + block->used - bytes;
 }
 
 static bool listing_grow(sv_listing *listing, const sv_allocator *allocator)
 {
     if (listing->count < listing->capacity)
         return true;
-    size_t capacity = listing->capacity ? 2 * listing->capacity : 64;
+    const size_t capacity = listing->capacity ? 2 * listing->capacity : 64;
     char **names = sv_allocate(allocator, capacity * sizeof *names);
-    bool *folders = sv_allocate(allocator, capacity * sizeof *folders);
-    if (!names || !folders) {
-        sv_release(allocator, names, capacity * sizeof *names);
-        sv_release(allocator, folders, capacity * sizeof *folders);
+    if (!names)
         return false;
-    }
-    if (listing->count) {
+    if (listing->count)
         memcpy(names, listing->names, listing->count * sizeof *names);
-        memcpy(folders, listing->folders, listing->count * sizeof *folders);
-    }
     sv_release(allocator, listing->names, listing->capacity * sizeof *names);
-    sv_release(allocator, listing->folders, listing->capacity * sizeof *folders);
     listing->names = names;
-    listing->folders = folders;
     listing->capacity = capacity;
     return true;
 }
 
-svit_status sv_listing_add(sv_listing *listing, const sv_allocator *allocator, char *name,
-                           bool is_folder, svit_error *err)
+svit_status sv_listing_add(sv_listing *listing, const sv_allocator *allocator, const char *folder,
+                           const char *name, bool is_folder, svit_error *err)
 {
-    if (!listing_grow(listing, allocator)) {
-        const size_t bytes = strlen(name) + 1;
-        sv_release_text(allocator, name);
+    const size_t front = strlen(folder), slash = front > 0, back = strlen(name) + 1;
+    const size_t bytes = 1 + front + slash + back;
+    char *text = listing_grow(listing, allocator) ? text_take(listing, allocator, bytes) : NULL;
+    if (!text)
         return sv_fail_memory(err, bytes, "a folder's listing");
-    }
-    listing->names[listing->count] = name;
-    listing->folders[listing->count++] = is_folder;
+    *text++ = is_folder;
+    memcpy(text, folder, front);
+    text[front] = '/';
+    memcpy(text + front + slash, name, back);
+    listing->names[listing->count++] = text;
     return SVIT_OK;
 }
 
-static svit_status listing_fill(sv_listing *listing, const sv_allocator *allocator, DIR *folder,
-                                const char *path, svit_error *err)
+bool sv_listing_is_folder(const sv_listing *listing, size_t i)
+{
+    return listing->names[i][-1] != 0;
+}
+
+/* Whether an entry is a folder or leads to one. Only links, and file systems that do not say what an
+ * entry is, need a call of the system. */
+static bool is_folder_entry(DIR *folder, const struct dirent *entry)
+{
+    struct stat state;
+    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return fstatat(dirfd(folder), entry->d_name, &state, 0) == 0 && S_ISDIR(state.st_mode);
+}
+
+static svit_status each_entry(DIR *folder, const char *path, sv_entry_function take, void *user,
+                              svit_error *err)
 {
     for (;;) {
         errno = 0;
-        struct dirent *entry = readdir(folder);
+        const struct dirent *entry = readdir(folder);
         if (!entry)
             return errno ? sv_fail_io(err, "list", path) : SVIT_OK;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        char *name = sv_copy_text(allocator, entry->d_name);
-        if (!name)
-            return sv_fail_memory(err, strlen(entry->d_name) + 1, "a folder's listing");
-        SVIT_TRY(
-            sv_listing_add(listing, allocator, name, is_folder_entry(folder, entry->d_name), err));
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            SVIT_TRY(take(user, entry->d_name, is_folder_entry(folder, entry), err));
     }
 }
 
-static void swap_entries(sv_listing *listing, size_t a, size_t b)
+svit_status sv_folder_each(const char *path, sv_entry_function take, void *user, svit_error *err)
 {
-    char *name = listing->names[a];
-    bool folder = listing->folders[a];
-    listing->names[a] = listing->names[b];
-    listing->folders[a] = listing->folders[b];
-    listing->names[b] = name;
-    listing->folders[b] = folder;
+    DIR *folder = opendir(path);
+    if (!folder)
+        return sv_fail_io(err, "open the folder", path);
+    svit_status status = each_entry(folder, path, take, user, err);
+    closedir(folder);
+    return status;
 }
 
-/* Restores the heap of `count` entries below `root`. */
-static void sift_down(sv_listing *listing, size_t root, size_t count)
+static int compare_names(const void *a, const void *b)
 {
-    for (;;) {
-        size_t child = 2 * root + 1;
-        if (child >= count)
-            return;
-        if (child + 1 < count && strcmp(listing->names[child], listing->names[child + 1]) < 0)
-            child++;
-        if (strcmp(listing->names[root], listing->names[child]) >= 0)
-            return;
-        swap_entries(listing, root, child);
-        root = child;
-    }
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Heapsort, because qsort cannot sort two arrays together. */
-void sv_listing_sort(sv_listing *listing)
+void sv_listing_sort(sv_listing *listing, size_t first)
 {
-    for (size_t root = listing->count / 2; root-- > 0;)
-        sift_down(listing, root, listing->count);
-    for (size_t end = listing->count; end-- > 1;) {
-        swap_entries(listing, 0, end);
-        sift_down(listing, 0, end);
-    }
+    if (listing->count > first)
+        qsort(listing->names + first, listing->count - first, sizeof *listing->names,
+              compare_names);
+}
+
+typedef struct list_call {
+    sv_listing *listing;
+    const sv_allocator *allocator;
+} list_call;
+
+static svit_status list_entry(void *user, const char *name, bool is_folder, svit_error *err)
+{
+    const list_call *call = user;
+    return sv_listing_add(call->listing, call->allocator, "", name, is_folder, err);
 }
 
 svit_status sv_folder_list(sv_listing *out, const sv_allocator *allocator, const char *path,
                            svit_error *err)
 {
-    DIR *folder = opendir(path);
-    if (!folder)
-        return sv_fail_io(err, "open the folder", path);
     sv_listing listing = {0};
-    svit_status status = listing_fill(&listing, allocator, folder, path, err);
-    closedir(folder);
+    list_call call = {&listing, allocator};
+    svit_status status = sv_folder_each(path, list_entry, &call, err);
     if (status != SVIT_OK) {
         sv_listing_free(allocator, &listing);
         return status;
     }
-    sv_listing_sort(&listing);
+    sv_listing_sort(&listing, 0);
     *out = listing;
     return SVIT_OK;
 }
 
 void sv_listing_free(const sv_allocator *allocator, sv_listing *listing)
 {
-    for (size_t i = 0; i < listing->count; i++)
-        sv_release_text(allocator, listing->names[i]);
+    while (listing->texts) {
+        text_block *block = listing->texts;
+        listing->texts = block->before;
+        sv_release(allocator, block, sizeof *block + block->bytes);
+    }
     sv_release(allocator, listing->names, listing->capacity * sizeof *listing->names);
-    sv_release(allocator, listing->folders, listing->capacity * sizeof *listing->folders);
     *listing = (sv_listing){0};
 }
 

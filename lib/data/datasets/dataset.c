@@ -51,6 +51,11 @@ SVIT_API void svit_dataset_free(svit_dataset *dataset)
     svit_context_free(context);
 }
 
+size_t sv_dataset_shard_end(const svit_dataset *dataset, size_t index)
+{
+    return dataset->ops->shard_end ? dataset->ops->shard_end(dataset, index) : dataset->count;
+}
+
 sv_image_shape sv_dataset_shape(const svit_dataset *dataset)
 {
     return (sv_image_shape){dataset->height, dataset->width, dataset->channels, dataset->is_f32};

@@ -49,6 +49,11 @@ static svit_status matched_path(const svit_dataset *dataset, size_t index, char 
     return sv_dataset_path(((const matched *)dataset)->parent, index, path, err);
 }
 
+static size_t matched_shard_end(const svit_dataset *dataset, size_t index)
+{
+    return sv_dataset_shard_end(((const matched *)dataset)->parent, index);
+}
+
 static void matched_free(svit_dataset *dataset)
 {
     matched *self = (matched *)dataset;
@@ -65,6 +70,7 @@ static const sv_dataset_ops MATCHED = {.bytes = sizeof(matched),
                                        .label = matched_label,
                                        .targets = matched_targets,
                                        .path = matched_path,
+                                       .shard_end = matched_shard_end,
                                        .free = matched_free};
 
 static svit_status copy_names(matched *self, const char *const *names, svit_error *err)

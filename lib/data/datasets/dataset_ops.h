@@ -31,6 +31,10 @@ typedef struct sv_dataset_ops {
      * or leaves NULL. NULL: the samples are no files. */
     svit_status (*path)(const svit_dataset *dataset, size_t index, char **path, svit_error *err);
 
+    /* Returns one past the last sample of the shard that has sample `index`: samples that lie one
+     * behind another and are best read together. NULL: all are one shard. */
+    size_t (*shard_end)(const svit_dataset *dataset, size_t index);
+
     /* Frees what the kind owns. The dataset may be incomplete, with its other members zero. NULL if
      * the kind owns nothing. */
     void (*free)(svit_dataset *dataset);
@@ -65,6 +69,9 @@ svit_dataset *sv_dataset_retain(svit_dataset *dataset);
 /* Calls ops->path; *path is NULL if the samples are no files. */
 svit_status sv_dataset_path(const svit_dataset *dataset, size_t index, char **path,
                             svit_error *err);
+
+/* Calls ops->shard_end; the number of samples if all are one shard. */
+size_t sv_dataset_shard_end(const svit_dataset *dataset, size_t index);
 
 /* The shape of an image. */
 sv_image_shape sv_dataset_shape(const svit_dataset *dataset);

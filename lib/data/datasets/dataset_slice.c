@@ -48,6 +48,20 @@ static svit_status view_path(const svit_dataset *dataset, size_t index, char **p
     return sv_dataset_path(self->parent, parent_index(self, index), path, err);
 }
 
+/* Samples of a selection are one shard as long as they follow each other in one of the parent's. */
+static size_t view_shard_end(const svit_dataset *dataset, size_t index)
+{
+    const view *self = (const view *)dataset;
+    const size_t end = sv_dataset_shard_end(self->parent, parent_index(self, index));
+    if (!self->indices)
+        return sv_size_min(end - self->first, dataset->count);
+    size_t next = index + 1;
+    while (next < dataset->count && self->indices[next] > self->indices[next - 1] &&
+           self->indices[next] < end)
+        next++;
+    return next;
+}
+
 static void view_free(svit_dataset *dataset)
 {
     view *self = (view *)dataset;
@@ -60,6 +74,7 @@ static const sv_dataset_ops VIEW = {.bytes = sizeof(view),
                                     .label = view_label,
                                     .targets = view_targets,
                                     .path = view_path,
+                                    .shard_end = view_shard_end,
                                     .free = view_free};
 
 static svit_status view_create(view **out, svit_dataset *parent, size_t count, svit_error *err)

@@ -26,12 +26,18 @@ static bool is_hidden(const char *name)
     return false;
 }
 
-/* Counts one that is left out; `folder` may be "". */
+/* Counts one that is left out; `folder` may be "". Entries of one folder come in any order, and the
+ * example is the first one in byte order. */
 static void leave_out(sv_walk *walk, int reason, const char *folder, const char *name)
 {
     sv_left_out *left = &walk->left_out[reason];
-    if (left->count++ == 0)
-        snprintf(left->example, sizeof left->example, "%s%s%s", folder, *folder ? "/" : "", name);
+    char path[sizeof left->example];
+    snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name);
+    const bool is_first = left->count++ == 0;
+    if (!is_first && (left->reading != walk->reading || strcmp(path, left->example) >= 0))
+        return;
+    memcpy(left->example, path, sizeof path);
+    left->reading = walk->reading;
 }
 
 void sv_walk_report(const sv_walk *walk, const svit_context *context)
@@ -145,15 +151,12 @@ svit_status sv_walk_classes(sv_listing *classes, sv_walk *walk, svit_error *err)
     size_t kept = 0;
     for (size_t i = 0; i < classes->count; i++) {
         char *name = classes->names[i];
-        const bool hidden = is_hidden(name);
-        if (!hidden && classes->folders[i]) {
-            classes->names[kept] = name;
-            classes->folders[kept++] = true;
+        if (is_hidden(name))
             continue;
-        }
-        if (!hidden && sv_is_image_name(name))
+        if (sv_listing_is_folder(classes, i))
+            classes->names[kept++] = name;
+        else if (sv_is_image_name(name))
             leave_out(walk, SV_LEFT_OUTSIDE, "", name);
-        sv_release_text(walk->allocator, name);
     }
     classes->count = kept;
     return SVIT_OK;
@@ -172,50 +175,48 @@ typedef struct class_walk {
     sv_walk *walk;
     const char *name;   /* of the class */
     const char *folder; /* its path */
-    sv_listing pending; /* folders to read, as paths from there; "" is the class's own */
+    const char
+        *inner; /* the folder that is being read, as a path from there; "" is the class's own */
+    sv_listing pending; /* folders to read, as such paths */
     sv_listing *images;
     size_t *files;
 } class_walk;
 
-/* Takes an entry of the folder `inner`, a path from the class's. */
-static svit_status take_entry(class_walk *self, const char *inner, const char *name, bool is_folder,
-                              svit_error *err)
+/* Takes an entry of the folder that is being read. */
+static svit_status take_entry(void *user, const char *name, bool is_folder, svit_error *err)
 {
-    const sv_allocator *allocator = self->walk->allocator;
+    class_walk *self = user;
     if (is_hidden(name))
         return SVIT_OK;
     *self->files += !is_folder;
-    char *path = NULL;
-    if (*inner)
-        SVIT_TRY(sv_path_join(&path, allocator, inner, name, err));
-    else if (!(path = sv_copy_text(allocator, name)))
-        return sv_fail_memory(err, strlen(name) + 1, "a file's name");
-    if (is_folder ? depth_of(path) < SV_FOLDER_DEPTH : sv_is_image_name(name))
-        return sv_listing_add(is_folder ? &self->pending : self->images, allocator, path, is_folder,
-                              err);
+    const size_t depth = *self->inner ? depth_of(self->inner) + 1 : 0;
+    if (is_folder ? depth < SV_FOLDER_DEPTH : sv_is_image_name(name))
+        return sv_listing_add(is_folder ? &self->pending : self->images, self->walk->allocator,
+                              self->inner, name, is_folder, err);
+    char path[256];
+    snprintf(path, sizeof path, "%s%s%s", self->inner, *self->inner ? "/" : "", name);
     leave_out(self->walk, is_folder ? SV_LEFT_DEEP : SV_LEFT_ENDING, self->name, path);
-    sv_release_text(allocator, path);
     return SVIT_OK;
 }
 
-/* Reads the folder `inner`, whose path is `path`. */
+/* Reads the folder `inner`, whose path is `path`. Its folders are read in byte order, whatever the
+ * order of the file system is, since the first path to a folder is the one that counts. */
 static svit_status read_folder(class_walk *self, const char *inner, const char *path,
                                svit_error *err)
 {
     sv_walk *walk = self->walk;
     bool seen = false;
+    walk->reading++;
     SVIT_TRY(note_folder(walk, path, &seen, err));
     if (seen) {
         leave_out(walk, SV_LEFT_SEEN, *inner ? self->name : "", *inner ? inner : self->name);
         return SVIT_OK;
     }
-    sv_listing entries = {0};
-    SVIT_TRY(sv_folder_list(&entries, walk->allocator, path, err));
-    svit_status status = SVIT_OK;
-    for (size_t i = 0; i < entries.count && status == SVIT_OK; i++)
-        status = take_entry(self, inner, entries.names[i], entries.folders[i], err);
-    sv_listing_free(walk->allocator, &entries);
-    return status;
+    const size_t first = self->pending.count;
+    self->inner = inner;
+    SVIT_TRY(sv_folder_each(path, take_entry, self, err));
+    sv_listing_sort(&self->pending, first);
+    return SVIT_OK;
 }
 
 static svit_status read_pending(class_walk *self, svit_error *err)
@@ -255,7 +256,7 @@ svit_status sv_walk_images(sv_listing *images, size_t *files, sv_walk *walk, con
     SVIT_TRY(status);
     if (*files == 0 && folders_left_out(walk) == before)
         leave_out(walk, SV_LEFT_EMPTY, "", name);
-    sv_listing_sort(images);
+    sv_listing_sort(images, 0);
     return SVIT_OK;
 }
 

@@ -21,6 +21,7 @@ enum {
 
 typedef struct sv_left_out {
     size_t count;
+    uint64_t reading;  /* of the walk when the example was found */
     char example[256]; /* the first one's path in the folder of classes */
 } sv_left_out;
 
@@ -31,6 +32,7 @@ typedef struct sv_walk {
     const char *root;   /* the folder of classes */
     sv_folder_id *seen; /* [capacity] a hash table of the folders that the class has already */
     size_t seen_count, capacity;
+    uint64_t reading; /* the number of the folder that is being read */
     sv_left_out left_out[SV_LEFT_REASONS];
 } sv_walk;
 

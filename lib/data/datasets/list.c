@@ -1,4 +1,5 @@
 /* Datasets of image files that a CSV file lists, each with a class or with numbers. */
+#include "base/text/unique.h"
 #include "config/decimal.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
@@ -10,7 +11,6 @@
 #include "data/loading/source.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct list_set {
@@ -102,11 +102,6 @@ static const sv_dataset_ops WITH_TARGETS = {.bytes = sizeof(list_set),
                                             .path = list_path,
                                             .free = list_free};
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static svit_status names_allocate(list_set *self, size_t count, svit_error *err)
 {
     void *memory = NULL;
@@ -129,17 +124,10 @@ static svit_status read_labels(list_set *self, svit_error *err)
     self->labels = memory;
     for (size_t i = 0; i < base->count; i++)
         self->names[i] = sv_csv_field(&self->csv, i + 1, 1);
-    qsort(self->names, base->count, sizeof *self->names, compare_texts);
-    base->classes = 1;
-    for (size_t i = 1; i < base->count; i++)
-        if (strcmp(self->names[i], self->names[base->classes - 1]) != 0)
-            self->names[base->classes++] = self->names[i];
-    for (size_t i = 0; i < base->count; i++) {
-        const char *name = sv_csv_field(&self->csv, i + 1, 1);
-        const char *const *found =
-            bsearch(&name, self->names, base->classes, sizeof name, compare_texts);
-        self->labels[i] = (int32_t)(found - self->names);
-    }
+    base->classes = sv_texts_unique(self->names, base->count);
+    for (size_t i = 0; i < base->count; i++)
+        self->labels[i] =
+            (int32_t)sv_texts_find(self->names, base->classes, sv_csv_field(&self->csv, i + 1, 1));
     return SVIT_OK;
 }
 

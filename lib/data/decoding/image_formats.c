@@ -3,6 +3,7 @@
 
 #include <shiftvit/image.h>
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,16 +15,20 @@ SVIT_API const char *svit_image_endings(void)
     return ALL + 1;
 }
 
+size_t sv_image_ending(const char *ending)
+{
+    const size_t length = strlen(ending);
+    size_t place = 0;
+    for (const char *at = svit_image_endings(); at; at = strchr(at, ' '), place++) {
+        at += *at == ' ';
+        if (strcspn(at, " ") == length && strncasecmp(at, ending, length) == 0)
+            return place;
+    }
+    return SIZE_MAX;
+}
+
 bool sv_is_image_name(const char *name)
 {
     const char *ending = strrchr(name, '.');
-    if (!ending)
-        return false;
-    const size_t length = strlen(ending);
-    for (const char *at = svit_image_endings(); at; at = strchr(at, ' ')) {
-        at += *at == ' ';
-        if (strcspn(at, " ") == length && strncasecmp(at, ending, length) == 0)
-            return true;
-    }
-    return false;
+    return ending && sv_image_ending(ending) != SIZE_MAX;
 }

@@ -15,9 +15,9 @@ struct sv_batcher {
     svit_loader_config config;
     svit_pipeline_config pipeline;
     sv_pipeline *plan;
-    uint32_t repeats; /* times that a sample of an epoch is read */
     bool mixes, has_targets;
     sv_balance *balance; /* NULL unless sampling is balanced */
+    sv_order rule;       /* what the order of an epoch follows */
     uint32_t *order;     /* of epoch order_epoch, if has_order */
     uint64_t order_epoch;
     bool has_order;
@@ -74,6 +74,7 @@ static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
                                    sizeof *batcher->partner, "an image", err));
         batcher->partner = memory;
     }
+    SVIT_TRY(sv_order_find_shards(&batcher->rule, dataset, err));
     if (batcher->config.shuffle && batcher->config.sampling == SVIT_SAMPLING_BALANCED)
         return sv_balance_create(&batcher->balance, dataset, err);
     return SVIT_OK;
@@ -91,7 +92,11 @@ svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
     *batcher = (sv_batcher){.dataset = sv_dataset_retain(dataset),
                             .config = *config,
                             .pipeline = *pipeline,
-                            .repeats = config->augment ? sv_augment_repeats(pipeline) : 1,
+                            .rule = {.count = (uint32_t)dataset->count,
+                                     .window = config->shuffle ? config->shuffle_window : 0,
+                                     .leaves = (uint32_t)leaves,
+                                     .batch = config->batch,
+                                     .repeats = config->augment ? sv_augment_repeats(pipeline) : 1},
                             .mixes = mixes,
                             .has_targets = mixes || dataset->has_targets,
                             .leaves = leaves,
@@ -118,6 +123,7 @@ void sv_batcher_free(sv_batcher *batcher)
         sv_release(allocator, batcher->partner,
                    partner_elements(batcher) * sizeof *batcher->partner);
     }
+    sv_order_free(allocator, &batcher->rule);
     sv_balance_free(allocator, batcher->balance);
     sv_release(allocator, batcher->pixels, sv_dataset_image_bytes(dataset));
     sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
@@ -215,9 +221,11 @@ static void update_order(sv_batcher *batcher, uint64_t epoch)
         return;
     if (batcher->balance)
         sv_balance_fill(batcher->balance, batcher->order, batcher->config.seed, epoch);
+    else if (batcher->config.shuffle)
+        sv_order_fill(&batcher->rule, batcher->order, batcher->config.seed, epoch);
     else
-        sv_order_fill(batcher->order, sample_count(batcher), batcher->config.shuffle,
-                      batcher->config.seed, epoch);
+        for (uint32_t i = 0; i < sample_count(batcher); i++)
+            batcher->order[i] = i;
     batcher->order_epoch = epoch;
     batcher->has_order = true;
 }
@@ -227,8 +235,9 @@ static void update_order(sv_batcher *batcher, uint64_t epoch)
 static svit_status position_make(sv_batcher *batcher, uint64_t epoch, uint64_t position,
                                  float *image, int32_t *label, float *targets, svit_error *err)
 {
-    uint32_t sample = batcher->order[position / batcher->repeats];
-    uint64_t reading = epoch * batcher->repeats + position % batcher->repeats;
+    const uint64_t place = sv_order_place(&batcher->rule, position);
+    const uint32_t repeats = batcher->rule.repeats, sample = batcher->order[place / repeats];
+    const uint64_t reading = epoch * repeats + place % repeats;
     int32_t unused;
     SVIT_TRY(sample_make(batcher, reading, position / batcher->config.batch, sample, image,
                          label ? label : &unused, err));

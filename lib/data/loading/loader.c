@@ -22,6 +22,7 @@ static const sv_field FIELDS[] = {
     {FIELD(leaves, U32), .max = 65536},
     {FIELD(rank, U32), .max = 65535},
     {FIELD(ranks, U32), .min = 1, .max = 65536},
+    {FIELD(shuffle_window, U32), .max = UINT32_MAX},
 };
 static const svit_loader_config DEFAULTS = {.batch = 256, .prefetch = 2, .ranks = 1};
 
@@ -36,13 +37,17 @@ static svit_status check(const void *checked, svit_error *err)
     if (config->rank >= config->ranks)
         return sv_fail(err, SVIT_E_ARGUMENT, "rank is %u; 0 to ranks - 1 = %u are accepted",
                        config->rank, config->ranks - 1);
+    if (config->shuffle_window > 0 && config->sampling != SVIT_SAMPLING_SHUFFLE)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "shuffle_window is %u and sampling is 'balanced', which takes samples from "
+                       "everywhere; 0 or sampling 'shuffle' is accepted",
+                       config->shuffle_window);
     return SVIT_OK;
 }
 
 static const sv_config_type TYPE = {
     SV_CONFIG(svit_loader_config, FIELDS, "the loader configuration"),
     .table.prefix = "svit_loader_config",
-    .reserved = offsetof(svit_loader_config, reserved),
     .min_size = offsetof(svit_loader_config, leaves),
     .defaults = &DEFAULTS,
     .null_is_default = true,

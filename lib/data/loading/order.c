@@ -1,20 +1,120 @@
-/* Shuffles by Fisher and Yates (Durstenfeld 1964): every permutation is equally likely. */
+/* Orders of samples: permutations by Fisher and Yates (Durstenfeld 1964), of which each is equally
+ * likely, of all samples or within a window. */
 #include "data/loading/order.h"
 
 #include "base/numbers/random.h"
+#include "base/size.h"
 
-void sv_order_fill(uint32_t *order, uint32_t count, int32_t shuffle, uint64_t seed, uint64_t epoch)
+#include <string.h>
+
+/* The streams of random numbers of one epoch. sv_balance_fill has 1. Each leaf's part has its own, and
+ * the last batch that behind them. */
+enum { STREAM_ALL = 0, STREAM_SHARDS = 2, STREAM_PARTS = 3 };
+
+svit_status sv_order_find_shards(sv_order *order, const svit_dataset *dataset, svit_error *err)
 {
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
-    if (!shuffle)
-        return;
-    sv_random random;
-    sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, 0);
+    const uint32_t most = order->count / 4 / sizeof *order->shards + 1;
+    size_t found = 0;
+    if (order->window == 0)
+        return SVIT_OK;
+    for (size_t i = 0; i < order->count && found <= most; found++)
+        i = sv_dataset_shard_end(dataset, i);
+    order->shard_count = found <= most ? (uint32_t)found : 1;
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(&dataset->context->allocator, &memory, order->shard_count,
+                               sizeof *order->shards, "the shards of an epoch", err));
+    order->shards = memory; /* cleared, and the first begins at 0 */
+    for (uint32_t k = 1; k < order->shard_count; k++)
+        order->shards[k] = (uint32_t)sv_dataset_shard_end(dataset, order->shards[k - 1]);
+    return SVIT_OK;
+}
+
+void sv_order_free(const sv_allocator *allocator, sv_order *order)
+{
+    sv_release(allocator, order->shards, order->shard_count * sizeof *order->shards);
+}
+
+static void shuffle(uint32_t *values, uint32_t count, sv_random *random)
+{
     for (uint32_t left = count; left > 1; left--) {
-        uint32_t chosen = sv_random_below(&random, left);
-        uint32_t kept = order[left - 1];
-        order[left - 1] = order[chosen];
-        order[chosen] = kept;
+        const uint32_t chosen = sv_random_below(random, left), kept = values[left - 1];
+        values[left - 1] = values[chosen];
+        values[chosen] = kept;
     }
+}
+
+/* Shuffles values[count] so that each stays less than `window` places from its own. It is done twice in
+ * blocks of half a window, and the second time they begin in the middle of the first ones, so that
+ * values go from block to block. */
+static void shuffle_near(uint32_t *values, uint64_t count, uint32_t window, sv_random *random)
+{
+    if (count <= window) {
+        shuffle(values, (uint32_t)count, random);
+        return;
+    }
+    const uint64_t half = (window + 1u) / 2;
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t end = pass == 0 ? half : half / 2;
+        for (uint64_t first = 0; first < count; first = end, end += half) {
+            end = end < count ? end : count;
+            shuffle(values + first, (uint32_t)(end - first), random);
+        }
+    }
+}
+
+/* Writes the samples of all shards, which are in random order, one behind another. The order of the
+ * shards is at the end of `out` meanwhile. Samples do not overwrite what is still to be read there, since
+ * each of the shards that are to come has a sample at least. */
+static void fill_shards(const sv_order *order, uint32_t *out, sv_random *random)
+{
+    const uint32_t shards = order->shard_count;
+    uint32_t *sequence = out + (order->count - shards), used = 0;
+    for (uint32_t k = 0; k < shards; k++)
+        sequence[k] = k;
+    shuffle(sequence, shards, random);
+    for (uint32_t k = 0; k < shards; k++) {
+        const uint32_t shard = sequence[k];
+        const uint32_t end = shard + 1 < shards ? order->shards[shard + 1] : order->count;
+        for (uint32_t i = order->shards[shard]; i < end; i++)
+            out[used++] = i;
+    }
+}
+
+/* The first place of leaf `leaf` among those of the whole batches. */
+static uint64_t part_first(const sv_order *order, uint64_t leaf)
+{
+    return order->count / order->batch * sv_share_first(order->batch, order->leaves, leaf);
+}
+
+void sv_order_fill(const sv_order *order, uint32_t *out, uint64_t seed, uint64_t epoch)
+{
+    sv_random random;
+    if (order->window == 0) {
+        for (uint32_t i = 0; i < order->count; i++)
+            out[i] = i;
+        sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, STREAM_ALL);
+        shuffle(out, order->count, &random);
+        return;
+    }
+    sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, STREAM_SHARDS);
+    fill_shards(order, out, &random);
+    uint64_t first = 0;
+    for (uint32_t leaf = 0; leaf <= order->leaves; leaf++) {
+        const uint64_t end =
+            leaf < order->leaves ? part_first(order, leaf + 1) / order->repeats : order->count;
+        sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, STREAM_PARTS + leaf);
+        shuffle_near(out + first, end - first, order->window, &random);
+        first = end;
+    }
+}
+
+uint64_t sv_order_place(const sv_order *order, uint64_t position)
+{
+    const uint64_t batch = order->batch, number = position / batch, at = position % batch;
+    if (order->window == 0 || number >= order->count / batch)
+        return position;
+    const uint64_t leaf = ((at + 1) * order->leaves - 1) / batch; /* the last that begins by `at` */
+    const uint64_t first = sv_share_first(batch, order->leaves, leaf);
+    const uint64_t share = sv_share_first(batch, order->leaves, leaf + 1) - first;
+    return part_first(order, leaf) + number * share + at - first;
 }

@@ -103,8 +103,11 @@ void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_traine
         length += snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, " %s",
                            sv_trainer_number(number, config->class_weights[i]));
     if (config->leaves > 0)
-        snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, ", leaves %u",
-                 config->leaves);
+        length += snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, ", leaves %u",
+                           config->leaves);
+    if (config->shuffle_window > 0)
+        snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, ", shuffle window %u",
+                 config->shuffle_window);
 }
 
 /* The texts of a checkpoint that need memory. */

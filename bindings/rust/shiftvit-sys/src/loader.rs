@@ -53,8 +53,11 @@ pub struct svit_loader_config {
     pub rank: u32,
     /// 1\..leaves: loaders that share the batches; 1: the loader makes whole ones
     pub ranks: u32,
-    /// 0
-    pub reserved: u32,
+    /// with `shuffle`: 0: an epoch is a permutation of all samples; else
+    /// the shards of the dataset (svit_dataset_shards) are read in random
+    /// order, and a sample less than this many places from its own in that
+    /// order. A dataset without shards is one
+    pub shuffle_window: u32,
 }
 
 extern "C" {

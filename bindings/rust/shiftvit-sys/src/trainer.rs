@@ -142,11 +142,12 @@ pub struct svit_trainer_config {
     /// mostly 0
     pub schedule_anew: i32,
     /// 0\..batch: parts of a batch whose gradients are added in one binary tree
-    /// (reducer.h), so that they can be computed by any number of processes;
-    /// 0: the gradients of a batch are one sum. With leaves, accumulate is 1
+    /// (reducer.h), so that they can be computed by any number of processes; 0: the
+    /// gradients of a batch are one sum. With leaves, accumulate is 1
     pub leaves: u32,
-    /// 0
-    pub reserved: u32,
+    /// as in svit_loader_config: 0: an epoch is a permutation of all
+    /// samples; else shards are read nearly from end to end
+    pub shuffle_window: u32,
     /// the ranks that train together: copied at creation, its `user`
     /// lives longer than the trainer. `leaves` is 0 or its number of
     /// leaves. NULL: the trainer trains alone

@@ -168,6 +168,20 @@ impl Dataset {
         Ok(Dataset::adopt(context, raw, Owner::Library))
     }
 
+    /// The images of WebDataset's shards: tar archives `train-{000..127}.tar` or `train-*.tar`.
+    pub fn shards(
+        context: &Context,
+        pattern: impl AsRef<Path>,
+        pipeline: &PipelineConfig,
+    ) -> Result<Self> {
+        let (pattern, prepared) = (text::path(pattern.as_ref())?, pipeline.to_raw()?);
+        // SAFETY: the context is alive, the struct is complete, and the text ends with a NUL.
+        let raw = create(|out, err| unsafe {
+            sys::svit_dataset_shards(out, context.raw(), pattern.as_ptr(), &prepared.raw, err)
+        })?;
+        Ok(Dataset::adopt(context, raw, Owner::Library))
+    }
+
     /// Images in memory, `pixels[count, height, width, channels]`, with `labels[count]` below `classes`.
     pub fn from_pixels(
         context: &Context,

@@ -60,4 +60,9 @@ fn classes_are_matched_by_name_and_samples_have_paths() {
     assert_eq!(matched.path(1).unwrap(), "/b.png");
     assert!(matched.match_classes(&["ant", "cat"]).is_err());
     assert_eq!(synthetic(&context, Split::Train, 1).path(0).unwrap(), "");
+    let none = folder.path("none-*.tar");
+    refused(Dataset::shards(&context, none, &pipeline()), Status::Io, "no file matches");
+    std::fs::write(folder.path("a.tar"), [0; 1024]).unwrap();
+    let empty = Dataset::shards(&context, folder.path("a.tar"), &pipeline());
+    refused(empty, Status::Format, "have 0 samples");
 }

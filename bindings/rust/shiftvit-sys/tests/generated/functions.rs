@@ -54,6 +54,7 @@ pub fn addresses() -> Vec<*const ()> {
         svit_dataset_memory as *const (),
         svit_dataset_folder_pipeline as *const (),
         svit_dataset_list as *const (),
+        svit_dataset_shards as *const (),
         svit_dataset_memory_targets as *const (),
         svit_dataset_memory_f32 as *const (),
         svit_dataset_callback as *const (),

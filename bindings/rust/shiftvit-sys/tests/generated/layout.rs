@@ -39,7 +39,7 @@ pub fn check() {
         leaves: 32, 4;
         rank: 36, 4;
         ranks: 40, 4;
-        reserved: 44, 4;
+        shuffle_window: 44, 4;
     });
     layout!(svit_onnx_options, {
         struct_size: 0, 4;
@@ -317,7 +317,7 @@ pub fn check() {
         tensorboard: 1128, 4;
         schedule_anew: 1132, 4;
         leaves: 1136, 4;
-        reserved: 1140, 4;
+        shuffle_window: 1140, 4;
         reducer: 1144, 8;
     });
     layout!(svit_trainer_event, {

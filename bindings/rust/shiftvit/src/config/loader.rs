@@ -30,6 +30,11 @@ config! {
         rank: u32;
         /// 1\..leaves: loaders that share the batches; 1: the loader makes whole ones.
         ranks: u32;
+        /// With `shuffle`: 0: an epoch is a permutation of all samples; else
+        /// the shards of the dataset (svit_dataset_shards) are read in random
+        /// order, and a sample less than this many places from its own in that
+        /// order. A dataset without shards is one.
+        shuffle_window: u32;
     }
     lists {
     }

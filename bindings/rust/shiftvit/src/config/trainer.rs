@@ -61,9 +61,12 @@ config! {
         /// mostly 0.
         schedule_anew: bool;
         /// 0\..batch: parts of a batch whose gradients are added in one binary tree
-        /// (reducer.h), so that they can be computed by any number of processes;
-        /// 0: the gradients of a batch are one sum. With leaves, accumulate is 1.
+        /// (reducer.h), so that they can be computed by any number of processes; 0: the
+        /// gradients of a batch are one sum. With leaves, accumulate is 1.
         leaves: u32;
+        /// As in svit_loader_config: 0: an epoch is a permutation of all
+        /// samples; else shards are read nearly from end to end.
+        shuffle_window: u32;
     }
     lists {
         /// Above 0: factors of the loss, by the class of

@@ -1,0 +1,207 @@
+/* The file of a shard's index: a header, the samples, and the names of classes. */
+#include "data/shards/shard_index.h"
+
+#include "base/size.h"
+#include "base/text/utf8.h"
+#include "data/decoding/image_file.h"
+#include "data/shards/tar.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "svitidx1" as a number, which on a machine of another byte order is another one: there the index is
+ * made anew. */
+static const uint64_t MAGIC = 0x3178646974697673u;
+
+/* The header of the file. */
+typedef struct header {
+    uint64_t magic;
+    uint64_t checksum; /* of all that follows */
+    uint64_t shard_bytes;
+    int64_t shard_modified;
+    uint64_t count, name_bytes;
+    uint32_t labels, name_count;
+} header;
+
+/* FNV-1a of 64 bits (Fowler, Noll, Vo 1991), over words of 64 bits and the bytes that are left. */
+static uint64_t add_checksum(uint64_t sum, const void *data, size_t bytes)
+{
+    const unsigned char *from = data;
+    for (; bytes >= 8; bytes -= 8, from += 8) {
+        uint64_t word;
+        memcpy(&word, from, sizeof word);
+        sum = (sum ^ word) * 0x100000001B3u;
+        sum ^= sum >> 32; /* so that high bits reach the low ones */
+    }
+    for (; bytes > 0; bytes--)
+        sum = (sum ^ *from++) * 0x100000001B3u;
+    return sum;
+}
+
+static uint64_t checksum_of(const header *head, const sv_shard_index *index)
+{
+    const size_t front = offsetof(header, shard_bytes);
+    uint64_t sum =
+        add_checksum(0xCBF29CE484222325u, (const char *)head + front, sizeof *head - front);
+    sum = add_checksum(sum, index->samples, index->count * sizeof *index->samples);
+    return add_checksum(sum, index->names, index->name_bytes);
+}
+
+static header header_of(const sv_shard_index *index)
+{
+    header head = {.magic = MAGIC,
+                   .shard_bytes = index->shard_bytes,
+                   .shard_modified = index->shard_modified,
+                   .count = index->count,
+                   .name_bytes = index->name_bytes,
+                   .labels = index->labels,
+                   .name_count = index->name_count};
+    head.checksum = checksum_of(&head, index);
+    return head;
+}
+
+/* Whether the names are as many as they should be, valid, and in byte order. */
+static bool names_are_valid(const sv_shard_index *index)
+{
+    const char *before = "";
+    size_t at = 0, count = 0;
+    if (index->name_bytes > 0 && index->names[index->name_bytes - 1] != '\0')
+        return false;
+    for (; at < index->name_bytes; count++) {
+        const char *name = index->names + at;
+        if (strcmp(before, name) >= 0 || !sv_utf8_valid(name))
+            return false;
+        before = name;
+        at += strlen(name) + 1;
+    }
+    return count == index->name_count && (index->labels == SV_LABELS_TEXT) == (count > 0);
+}
+
+/* Whether each sample lies within the shard and has a class. */
+static bool samples_are_valid(const sv_shard_index *index)
+{
+    const int32_t classes =
+        index->labels == SV_LABELS_TEXT ? (int32_t)index->name_count : INT32_MAX;
+    for (size_t i = 0; i < index->count; i++) {
+        const sv_shard_sample *sample = &index->samples[i];
+        if (sample->offset < SV_TAR_BLOCK || sample->offset > index->shard_bytes ||
+            sample->bytes > index->shard_bytes - sample->offset ||
+            sample->bytes > SV_IMAGE_FILE_LIMIT || sample->label < 0 || sample->label >= classes)
+            return false;
+    }
+    return (index->labels == SV_LABELS_NONE) == (index->count == 0);
+}
+
+/* Takes the index from the bytes of a file. *is_valid: they are not damaged, and of this state of the
+ * shard. The caller frees *out otherwise. SVIT_E_MEMORY. */
+static svit_status take_index(sv_shard_index *out, bool *is_valid, const sv_allocator *allocator,
+                              const char *data, size_t bytes, const sv_file *shard, svit_error *err)
+{
+    header head;
+    size_t sample_bytes, wanted;
+    *is_valid = false;
+    if (bytes < sizeof head)
+        return SVIT_OK;
+    memcpy(&head, data, sizeof head);
+    if (head.magic != MAGIC || head.shard_bytes != sv_file_size(shard) ||
+        head.shard_modified != sv_file_modified(shard) || head.labels > SV_LABELS_TEXT ||
+        head.name_bytes > bytes || head.name_count > INT32_MAX ||
+        !sv_size_multiply(&sample_bytes, head.count, sizeof *out->samples) ||
+        !sv_size_add(&wanted, sample_bytes, sizeof head + head.name_bytes) || wanted != bytes)
+        return SVIT_OK;
+    *out = (sv_shard_index){.shard_bytes = head.shard_bytes,
+                            .shard_modified = head.shard_modified,
+                            .samples = sv_allocate(allocator, sample_bytes),
+                            .count = head.count,
+                            .capacity = head.count,
+                            .names = sv_allocate(allocator, head.name_bytes),
+                            .name_bytes = head.name_bytes,
+                            .name_capacity = head.name_bytes,
+                            .name_count = head.name_count,
+                            .labels = head.labels};
+    if (!out->samples || !out->names)
+        return sv_fail_memory(err, wanted, "the index of a shard");
+    memcpy(out->samples, data + sizeof head, sample_bytes);
+    memcpy(out->names, data + sizeof head + sample_bytes, head.name_bytes);
+    *is_valid =
+        checksum_of(&head, out) == head.checksum && names_are_valid(out) && samples_are_valid(out);
+    return SVIT_OK;
+}
+
+/* Reads the file of an index. *is_valid: *out is that of the shard. SVIT_E_MEMORY. */
+static svit_status read_index(sv_shard_index *out, bool *is_valid, const sv_allocator *allocator,
+                              const char *path, const sv_file *shard, svit_error *err)
+{
+    void *data = NULL;
+    size_t bytes = 0;
+    *is_valid = false;
+    svit_status status = sv_file_read(&data, &bytes, allocator, path, INT32_MAX, err);
+    if (status != SVIT_OK)
+        return status == SVIT_E_MEMORY ? status : SVIT_OK;
+    status = take_index(out, is_valid, allocator, data, bytes, shard, err);
+    sv_release(allocator, data, bytes + 1);
+    if (!*is_valid)
+        sv_shard_index_free(allocator, out);
+    return status;
+}
+
+/* Writes the file if that is possible. An index that cannot be kept is made again the next time.
+ * SVIT_E_MEMORY. */
+static svit_status write_index(const sv_shard_index *index, const sv_allocator *allocator,
+                               const char *path, svit_error *err)
+{
+    const header head = header_of(index);
+    sv_replacement *file = NULL;
+    const svit_status status = sv_replacement_begin(&file, allocator, path, err);
+    if (status != SVIT_OK)
+        return status == SVIT_E_MEMORY ? status : SVIT_OK;
+    if (sv_replacement_write(file, &head, sizeof head, NULL) == SVIT_OK &&
+        sv_replacement_write(file, index->samples, index->count * sizeof *index->samples, NULL) ==
+            SVIT_OK &&
+        sv_replacement_write(file, index->names, index->name_bytes, NULL) == SVIT_OK)
+        sv_replacement_commit(allocator, file, NULL);
+    else
+        sv_replacement_abandon(allocator, file);
+    return SVIT_OK;
+}
+
+/* Reads or makes the index of the shard `file`; `name` is the path of its index. */
+static svit_status open_index(sv_shard_index *out, const sv_allocator *allocator, sv_file *file,
+                              const char *path, const char *name, svit_error *err)
+{
+    bool is_valid;
+    SVIT_TRY(read_index(out, &is_valid, allocator, name, file, err));
+    if (is_valid)
+        return SVIT_OK;
+    svit_status status = sv_shard_index_make(out, allocator, file, path, err);
+    if (status == SVIT_OK)
+        status = write_index(out, allocator, name, err);
+    if (status != SVIT_OK)
+        sv_shard_index_free(allocator, out);
+    return status;
+}
+
+svit_status sv_shard_index_open(sv_shard_index *out, const sv_allocator *allocator,
+                                const char *path, svit_error *err)
+{
+    const size_t bytes = strlen(path) + sizeof SV_SHARD_INDEX_ENDING;
+    sv_file *file = NULL;
+    *out = (sv_shard_index){0};
+    char *name = sv_allocate(allocator, bytes);
+    if (!name)
+        return sv_fail_memory(err, bytes, "a file's name");
+    snprintf(name, bytes, "%s" SV_SHARD_INDEX_ENDING, path);
+    svit_status status = sv_file_open(&file, allocator, path, err);
+    if (status == SVIT_OK)
+        status = open_index(out, allocator, file, path, name, err);
+    sv_file_close(allocator, file);
+    sv_release(allocator, name, bytes);
+    return status;
+}
+
+void sv_shard_index_free(const sv_allocator *allocator, sv_shard_index *index)
+{
+    sv_release(allocator, index->samples, index->capacity * sizeof *index->samples);
+    sv_release(allocator, index->names, index->name_capacity);
+    *index = (sv_shard_index){0};
+}

@@ -1,0 +1,250 @@
+/* Reads the headers of tar archives, as Python's tarfile understands them. */
+#include "data/shards/tar.h"
+
+#include "base/size.h"
+
+#include <string.h>
+
+/* The fields of a header: offset and width. */
+enum {
+    NAME = 0,
+    NAME_WIDTH = 100,
+    BYTES = 124,
+    BYTES_WIDTH = 12,
+    CHECKSUM = 148,
+    CHECKSUM_WIDTH = 8,
+    KIND = 156,
+    MAGIC = 257,
+    PREFIX = 345,
+    PREFIX_WIDTH = 155
+};
+
+/* Bytes of a pax header or a long name that are read at most. */
+enum { EXTENSION_LIMIT = 1 << 20 };
+
+/* What headers in front of a member's own say about it. The first one wins. */
+typedef struct overrides {
+    bool any, has_name, has_bytes;
+    uint64_t bytes;
+} overrides;
+
+static svit_status fail(const sv_tar *tar, svit_error *err, const char *problem)
+{
+    return sv_fail(err, SVIT_E_FORMAT, "'%s' is no tar archive that can be read: at byte %llu, %s",
+                   tar->path, (unsigned long long)tar->at, problem);
+}
+
+/* Reads a number: octal digits that spaces may surround, or, if the first bit is set, the other bits
+ * as a big-endian number. An empty field is 0. */
+static bool read_number(uint64_t *out, const uint8_t *field, size_t width)
+{
+    uint64_t value = 0;
+    size_t i = 0;
+    if (field[0] & 0x80) {
+        value = field[0] & 0x7f;
+        for (i = 1; i < width && value >> 55 == 0; i++)
+            value = value << 8 | field[i];
+        *out = value;
+        return i == width;
+    }
+    while (i < width && field[i] == ' ')
+        i++;
+    for (; i < width && field[i] >= '0' && field[i] <= '7'; i++)
+        value = value << 3 | (uint64_t)(field[i] - '0'); /* at most 12 digits, 36 bits */
+    *out = value;
+    return i == width || field[i] == ' ' || field[i] == '\0';
+}
+
+/* The checksum is the sum of the header's bytes with spaces in its place. */
+static bool checksum_is_right(const uint8_t *header)
+{
+    uint64_t wanted, sum = CHECKSUM_WIDTH * ' ';
+    for (int i = 0; i < SV_TAR_BLOCK; i++)
+        sum += i < CHECKSUM || i >= CHECKSUM + CHECKSUM_WIDTH ? header[i] : 0u;
+    return read_number(&wanted, header + CHECKSUM, CHECKSUM_WIDTH) && wanted == sum;
+}
+
+static svit_status set_name(const sv_tar *tar, sv_tar_member *out, const char *name, size_t bytes,
+                            svit_error *err)
+{
+    if (bytes > SV_TAR_NAME)
+        return fail(tar, err, "a name has more than 4096 bytes");
+    memcpy(out->name, name, bytes);
+    out->name[bytes] = '\0';
+    return SVIT_OK;
+}
+
+/* Takes one keyword of a pax header. Those of sparse files change where the data are. */
+static svit_status take_keyword(const sv_tar *tar, sv_tar_member *out, overrides *extra,
+                                const char *key, const char *value, size_t bytes, svit_error *err)
+{
+    if (strncmp(key, "GNU.sparse.", 11) == 0)
+        return fail(tar, err, "a sparse file begins; store files whole");
+    if (strcmp(key, "path") == 0 && bytes > 0) {
+        extra->has_name = true;
+        return set_name(tar, out, value, bytes, err);
+    }
+    if (strcmp(key, "size") != 0)
+        return SVIT_OK;
+    extra->has_bytes = true;
+    extra->bytes = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if (value[i] < '0' || value[i] > '9' || i >= 18)
+            return fail(tar, err, "a pax header has no decimal size");
+        extra->bytes = extra->bytes * 10 + (uint64_t)(value[i] - '0');
+    }
+    return bytes > 0 ? SVIT_OK : fail(tar, err, "a pax header has no decimal size");
+}
+
+/* Reads the records "LENGTH KEYWORD=VALUE\n" of a pax header, text[bytes], which it changes. The last
+ * of several records with one keyword counts. */
+static svit_status read_pax(const sv_tar *tar, sv_tar_member *out, overrides *extra, char *text,
+                            size_t bytes, svit_error *err)
+{
+    overrides found = {0};
+    sv_tar_member *name = extra->has_name ? NULL : out;
+    for (size_t at = 0; at < bytes && text[at] != '\0';) {
+        size_t length = 0, i = at;
+        for (; i < bytes && i < at + 8 && text[i] >= '0' && text[i] <= '9'; i++)
+            length = length * 10 + (size_t)(text[i] - '0');
+        const size_t end = at + length;
+        if (i >= bytes || text[i] != ' ' || end <= i + 1 || end > bytes || text[end - 1] != '\n')
+            return fail(tar, err, "a record of a pax header has another length than it says");
+        char *key = text + i + 1, *equals = memchr(key, '=', end - i - 2);
+        if (!equals)
+            return fail(tar, err, "a record of a pax header has no '='");
+        *equals = '\0';
+        const size_t value_bytes = (size_t)(text + end - 1 - (equals + 1));
+        if (name || strcmp(key, "path") != 0)
+            SVIT_TRY(take_keyword(tar, name, &found, key, equals + 1, value_bytes, err));
+        at = end;
+    }
+    extra->has_name |= found.has_name;
+    if (found.has_bytes && !extra->has_bytes) {
+        extra->has_bytes = true;
+        extra->bytes = found.bytes;
+    }
+    return SVIT_OK;
+}
+
+/* Reads text[bytes], the data of a header of this kind that belongs to the next member. */
+static svit_status take_extension(const sv_tar *tar, sv_tar_member *out, overrides *extra,
+                                  uint8_t kind, char *text, size_t bytes, svit_error *err)
+{
+    if (kind == 'L') {
+        if (extra->has_name)
+            return SVIT_OK;
+        extra->has_name = true;
+        return set_name(tar, out, text, strnlen(text, bytes), err);
+    }
+    overrides global = {0};
+    SVIT_TRY(read_pax(tar, out, kind == 'g' ? &global : extra, text, bytes, err));
+    if (global.has_name || global.has_bytes)
+        return fail(tar, err, "a pax header gives all members one name or size");
+    return SVIT_OK;
+}
+
+/* Reads the data of such a header, of `bytes` bytes, at tar->at. */
+static svit_status read_extension(const sv_tar *tar, sv_tar_member *out, overrides *extra,
+                                  uint8_t kind, uint64_t bytes, svit_error *err)
+{
+    if (bytes > EXTENSION_LIMIT)
+        return fail(tar, err, "a pax header or a long name has more than 1 MiB");
+    char *text = sv_allocate(tar->allocator, (size_t)bytes + 1);
+    if (!text)
+        return sv_fail_memory(err, (size_t)bytes + 1, "a header of a tar archive");
+    svit_status status = sv_file_read_at(tar->file, tar->at, text, (size_t)bytes, err);
+    text[bytes] = '\0';
+    if (status == SVIT_OK)
+        status = take_extension(tar, out, extra, kind, text, (size_t)bytes, err);
+    sv_release(tar->allocator, text, (size_t)bytes + 1);
+    return status;
+}
+
+/* Reads the block at tar->at. *is_end: there is none, or it is the zeros at the end. */
+static svit_status read_header(const sv_tar *tar, uint8_t *header, bool *is_end, svit_error *err)
+{
+    static const uint8_t ZEROS[SV_TAR_BLOCK];
+    const uint64_t left = sv_file_size(tar->file) - tar->at;
+    *is_end = tar->at > 0 && left == 0;
+    if (*is_end)
+        return SVIT_OK;
+    if (left < SV_TAR_BLOCK)
+        return fail(tar, err, left ? "a header is cut" : "the file is empty");
+    SVIT_TRY(sv_file_read_at(tar->file, tar->at, header, SV_TAR_BLOCK, err));
+    *is_end = memcmp(header, ZEROS, SV_TAR_BLOCK) == 0;
+    if (!*is_end && !checksum_is_right(header))
+        return fail(tar, err, "a header has a wrong checksum");
+    return SVIT_OK;
+}
+
+/* The member's name by its own header: "prefix/name". GNU's headers have other things at the prefix. */
+static void take_name(sv_tar_member *out, const uint8_t *header)
+{
+    const char *prefix = (const char *)header + PREFIX, *name = (const char *)header + NAME;
+    size_t front = 0;
+    if (memcmp(header + MAGIC, "ustar", 6) == 0 && prefix[0]) {
+        front = strnlen(prefix, PREFIX_WIDTH);
+        memcpy(out->name, prefix, front);
+        out->name[front++] = '/';
+    }
+    const size_t back = strnlen(name, NAME_WIDTH);
+    memcpy(out->name + front, name, back);
+    out->name[front + back] = '\0';
+}
+
+/* The bytes that follow a header, up to the next one. Links, folders and devices have none. */
+static uint64_t padded_bytes(uint8_t kind, uint64_t bytes)
+{
+    if (kind >= '1' && kind <= '6')
+        return 0;
+    return (bytes + SV_TAR_BLOCK - 1) / SV_TAR_BLOCK * SV_TAR_BLOCK;
+}
+
+/* Whether a kind is that of a regular file, whose name is `name`. Old archives know folders by the
+ * slash at the end. */
+static bool is_regular(uint8_t kind, const char *name)
+{
+    const size_t length = strlen(name);
+    return kind == '0' || kind == '7' || (kind == '\0' && !(length > 0 && name[length - 1] == '/'));
+}
+
+svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_error *err)
+{
+    overrides extra = {0};
+    for (;;) {
+        uint8_t header[SV_TAR_BLOCK];
+        uint64_t bytes;
+        SVIT_TRY(read_header(tar, header, is_end, err));
+        if (*is_end)
+            return extra.any ? fail(tar, err, "the member of a pax header or long name is missing")
+                             : SVIT_OK;
+        const uint8_t kind = header[KIND];
+        const bool extends = kind != '\0' && strchr("LKxXg", kind);
+        if (!read_number(&bytes, header + BYTES, BYTES_WIDTH))
+            return fail(tar, err, "a header has no size");
+        if (kind == 'S')
+            return fail(tar, err, "a sparse file begins; store files whole");
+        if (extra.has_bytes && !extends)
+            bytes = extra.bytes;
+        const uint64_t left = sv_file_size(tar->file) - tar->at - SV_TAR_BLOCK;
+        if (padded_bytes(kind, bytes) > left)
+            return fail(tar, err, "a member has more bytes than the file; it may be cut");
+        tar->at += SV_TAR_BLOCK;
+        const uint64_t offset = tar->at;
+        if (extends && kind != 'K')
+            SVIT_TRY(read_extension(tar, out, &extra, kind, bytes, err));
+        tar->at += padded_bytes(kind, bytes);
+        extra.any |= extends && kind != 'g';
+        if (extends)
+            continue;
+        if (!extra.has_name)
+            take_name(out, header);
+        if (is_regular(kind, out->name)) {
+            out->offset = offset;
+            out->bytes = bytes;
+            return SVIT_OK;
+        }
+        extra = (overrides){0};
+    }
+}
