@@ -161,6 +161,7 @@ refuses -Dpng=enabled write "$folder/d.png"
 refuses -Dlow_precision=true bf16
 refuses -Dlow_precision=true int8
 refuses -Donnx=true onnx "$folder/b.onnx"
+refuses "gemm is 'cblas'; this build has no CBLAS" cblas
 gives '"decoders": *\[\]' describe
 gives '"gemm_bf16": *"", *"gemm_int8": *"", *"blas": *""' describe
 same_bits baseline
