@@ -241,8 +241,8 @@ names() {
 # outside, such as files, images, JSON and configurations, and of who manages memory: tensors, models, checkpoints,
 # loaders, features. What computes on that memory is seen by the models that these tests run.
 outside='.*json|channels|checkpoint|codec|data_(f32|folder|list|match|memory|sets|walk)|events|exif'
-outside="$outside|fault_(features|process)|feature_(files|sets)|features|file|file_writers|fingerprint|folder_lock|image"
-outside="$outside|(images|orientations)_golden_.*|library|lifetimes|load|load_maps|loader.*|misuse|model_(dtypes|file)"
+outside="$outside|fault_features|feature_(files|sets)|features|file|file_writers|fingerprint|folder_lock|image"
+outside="$outside|library|lifetimes|load|load_maps|loader.*|misuse|model_(dtypes|file)"
 outside="$outside|model_memory|onnx|outputs|pool|predictor|pretrained_.*|safetensors|segments|sequences|source|tensor|verify"
 
 # Tests on the library in double precision, which have the formulas to check: in float the reference models go the same
