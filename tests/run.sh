@@ -7,6 +7,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 builds=build-tests
 log=$builds/run.log
+venv=$builds/venv
 passed=0
 failed=0
 skipped=0
@@ -26,6 +27,11 @@ modules='openblas check jansson libjpeg libpng libwebp cairo'
 packages='gcc g++ clang meson ninja-build pkg-config libc6-dev libopenblas-dev libblis-dev check
 libjansson-dev libjpeg-dev libpng-dev libwebp-dev libcairo2-dev fonts-dejavu-core valgrind
 abigail-tools cmake doxygen mandoc'
+# The two MPIs: what module tells that one is there, and its packages. Without one its tests count as skipped.
+mpi_modules='ompi-c mpich'
+mpi_packages='libopenmpi-dev openmpi-bin libmpich-dev mpich'
+# Their libraries leak, in the eyes of sanitizers.
+no_mpi='-Dopenmpi=disabled -Dmpich=disabled'
 # The tests of the bindings need these. Where they cannot be had, those tests are skipped.
 optional='cargo python3-venv'
 # What tests import, by the names of the modules.
@@ -83,33 +89,32 @@ without() {
     done
 }
 
-# pip_install PACKAGE...: installs packages of PyPI for $python.
+# pip_install PACKAGE...: installs packages of PyPI in build-tests/venv.
 pip_install() {
-    timeout 240 "$python" -m pip install -q --disable-pip-version-check --only-binary :all: --no-compile \
-        --timeout 15 --retries 1 "$@" >>"$log" 2>&1
+    timeout 240 "$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: --no-compile \
+        --timeout 15 --retries 1 "$@"
 }
 
-# Gives the tests that run Python a Python with the modules that they import: the one of SHIFTVIT_PYTHON, python3, or
-# one in build-tests/venv, to which pip adds what python3 lacks. A module that cannot be had is reported, and the
-# tests that need it count as skipped.
-prepare_python() {
+# Adds to build-tests/venv what python3 lacks of the modules that tests import. SHIFTVIT_PYTHON is used as it is.
+prepare_venv() {
+    [ -z "${SHIFTVIT_PYTHON-}" ] && [ -n "$(without python3)" ] || return 0
+    "$venv/bin/python" -c '' || python3 -m venv --clear --system-site-packages "$venv" || return 0
+    # All at once, which is faster; if that fails, each that can be had. Without numpy there is no network.
+    # shellcheck disable=SC2046
+    pip_install $(for module in $(without "$venv/bin/python"); do pypi_name "$module"; done) ||
+        for module in $(without "$venv/bin/python"); do
+            pip_install "$(pypi_name "$module")" || [ "$module" != numpy ] || break
+        done
+}
+
+# Gives the tests that run Python a Python with the modules that they import: the one of SHIFTVIT_PYTHON, that of
+# build-tests/venv, or python3. A module that it lacks is reported, and the tests that need it count as skipped.
+choose_python() {
     python=${SHIFTVIT_PYTHON:-python3}
-    lacking=$(without "$python")
-    if [ -n "$lacking" ] && [ -z "${SHIFTVIT_PYTHON-}" ]; then
-        venv=$builds/venv
-        "$venv/bin/python" -c '' 2>/dev/null ||
-            python3 -m venv --clear --system-site-packages "$venv" >"$log" 2>&1
-        if "$venv/bin/python" -c '' 2>/dev/null; then
-            python=$PWD/$venv/bin/python
-            # All at once, which is faster; if that fails, each that can be had. Without numpy there is no network.
-            # shellcheck disable=SC2046
-            pip_install $(for module in $(without "$python"); do pypi_name "$module"; done) ||
-                for module in $(without "$python"); do
-                    pip_install "$(pypi_name "$module")" || [ "$module" != numpy ] || break
-                done
-            lacking=$(without "$python")
-        fi
+    if [ -z "${SHIFTVIT_PYTHON-}" ] && "$venv/bin/python" -c '' 2>/dev/null; then
+        python=$PWD/$venv/bin/python
     fi
+    lacking=$(without "$python")
     [ -z "$lacking" ] || echo "$python lacks $(echo "$lacking" | tr '\n' ' ')and tests that need them are skipped"
     SHIFTVIT_PYTHON=$python
     TENSORBOARD_PYTHON=${TENSORBOARD_PYTHON:-$python}
@@ -136,6 +141,19 @@ prepare_optional() {
     done
 }
 
+# Counts the tests over an MPI as skipped that is not there and cannot be installed.
+prepare_mpi() {
+    for module in $mpi_modules; do
+        pkg-config --exists "$module" && continue
+        # Names of packages, meant to be split.
+        # shellcheck disable=SC2086
+        command -v apt-get >/dev/null 2>&1 && get $mpi_packages 2>/dev/null
+        pkg-config --exists "$module" && continue
+        echo "skipped: the 3 tests over MPI that need the module $module of pkg-config"
+        skipped=$((skipped + 3))
+    done
+}
+
 prepare() {
     [ -z "$(missing)" ] && return 0
     echo "missing: $(missing | tr '\n' ' ')"
@@ -143,7 +161,7 @@ prepare() {
         as_root apt-get update -q >/dev/null
         # The list is meant to be split.
         # shellcheck disable=SC2086
-        get $packages
+        get $packages $mpi_packages || get $packages
     fi
     [ -z "$(missing)" ] && return 0
     echo "still missing: $(missing | tr '\n' ' ')"
@@ -237,21 +255,17 @@ names() {
         sed 's/.* [/:] //' | grep -E "$2"
 }
 
-# Tests that take seconds without valgrind and minutes with it, and tests of fork, whose child leaves
-# memory that valgrind reports as lost.
-long='gradients|layers|determinism|matmul|matmul_double|epilogues|epilogues_double|zero_skipping'
-long="$long|zero_skipping_double|reference_matmul|reference_matmul_double|reference_models"
-long="$long|reference_models_double"
-long="$long|data_pipeline|parameters|model_golden|memory|initial_weights|fit_memory|model_map_files"
-long="$long|trainable|input_layer|input_gradient|shared_weights|model_map|evaluation_golden|small_stack"
-long="$long|fault_allocations|compute|measure|inference|patches|message|fork"
-long="$long|config_pairs|loss_extremes|load_shapes|feature_classes|feature_heads|lora|lora_files|partition"
-long="$long|fused_chains|layer_decay|resizes_golden|trainer.*|host_pool|reducer"
-# valgrind runs one thread at a time, and 500 at most.
-long="$long|pool|many_threads|affinity"
+# valgrind finds what no sanitizer here does, reads of uninitialised memory. So it runs the tests of what comes from
+# outside, such as files, images, JSON and configurations, and of who manages memory: tensors, models, checkpoints,
+# loaders, features. What computes on that memory is seen by the models that these tests run.
+outside='.*json|channels|checkpoint|codec|data_(f32|list|match|memory|sets|walk)|events|exif'
+outside="$outside|fault_features|feature_(files|sets)|features|file|file_writers|fingerprint|folder_lock|image"
+outside="$outside|library|lifetimes|load|load_maps|loader|loader_share|misuse|model_(dtypes|file)"
+outside="$outside|model_memory|onnx|outputs|predictor|pretrained_.*|safetensors|segments|sequences|shards|shard_index|source|tensor|verify"
 
-# Checks of formulas in double precision: in float the reference models go the same ways through the library.
-formulas='gradients|layers|.*_double'
+# Tests on the library in double precision, which have the formulas to check: in float the reference models go the same
+# ways through the library.
+formulas='gradients|layers|inference|.*_double'
 
 # The instruction set whose kernels run where the tests ask for $1.
 kernels_in_use() {
@@ -260,14 +274,18 @@ kernels_in_use() {
 }
 
 full() {
-    # The second compiler and the second CBLAS in one go.
-    if step 'clang builds without a warning, over BLIS' build_tests "(?!($formulas)\$).*" clang clang -Dblas=blis \
-        -Dexamples=true -Dtests=true; then
-        # What depends on threads, memory and files rather than on the compiler has run above.
-        compiled=$(names clang . | grep -vxE "$formulas|determinism|small_stack|fault_.*|trainable|input_.*|fit_memory")
+    # The second compiler, the second CBLAS and two sanitizers in one build. At -O1 clang compiles fast and inlines
+    # what the kernels are made of.
+    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    export UBSAN_OPTIONS
+    if step 'clang builds without a warning, over BLIS, for AddressSanitizer and UndefinedBehaviorSanitizer' \
+        build_tests "(?!($formulas)\$).*" sanitize clang -Dblas=blis -Dbuildtype=debugoptimized \
+        -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dexamples=false -Dtests=true $no_mpi; then
+        # A sanitizer enlarges the stack, and a child of fork may inherit its allocator locked by a thread that is gone.
         # Names, meant to be split.
-        # shellcheck disable=SC2086
-        tests 'clang, BLIS' clang $compiled
+        # shellcheck disable=SC2046
+        CK_FORK=no tests 'clang, BLIS, AddressSanitizer, UndefinedBehaviorSanitizer' sanitize -t 10 \
+            $(names sanitize . | grep -vxE "$formulas|determinism|small_stack|fork|many_threads")
     fi
     step 'clang reads the programs without a warning' read_programs clang
     tests 'installed library' gcc --suite install
@@ -288,18 +306,9 @@ full() {
         SHIFTVIT_TEST_ISA=$isa tests "kernels for $isa" gcc $kernels
     done
 
-    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-    export UBSAN_OPTIONS
-    if step 'build for AddressSanitizer and UndefinedBehaviorSanitizer' build_tests "(?!($formulas)\$).*" \
-        sanitize gcc -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dexamples=false -Dtests=true; then
-        # Names, meant to be split.
-        # shellcheck disable=SC2046
-        CK_FORK=no tests 'AddressSanitizer, UndefinedBehaviorSanitizer' sanitize -t 10 \
-            $(names sanitize . | grep -vxE "$formulas|determinism")
-    fi
-    threaded='.*(pool|affinity|loader|shared_weights).*'
+    threaded='.*(pool|affinity|loader|shared_weights|shard_index).*'
     if step 'build for ThreadSanitizer' build_tests "$threaded" thread gcc \
-        -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Dtests=true; then
+        -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Dtests=true $no_mpi; then
         threaded=$(names thread "$threaded")
         # Names are meant to be split. Fixed addresses: ThreadSanitizer dislikes some random ones.
         # shellcheck disable=SC2086
@@ -309,18 +318,27 @@ full() {
             CK_FORK=no tests ThreadSanitizer thread -t 10 $threaded
         fi
     fi
-    short=$(names gcc . | grep -vxE "$long")
     # valgrind takes what libjpeg's SIMD code computes for uninitialised.
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2046
     CK_FORK=no JSIMD_FORCENONE=1 tests valgrind gcc -t 20 \
         --wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
-        $short
+        $(names gcc . | grep -xE "$outside")
 }
 
 mkdir -p "$builds"
 begun=$(date +%s)
-if prepare && prepare_optional && prepare_python && step 'gcc builds without a warning' build gcc gcc \
-    -Dexamples=true -Dtests=true; then
+if prepare; then
+    prepare_mpi
+    # What the tests alone need comes while gcc builds.
+    { prepare_optional && prepare_venv >"$builds/venv.log" 2>&1; } &
+    built=no
+    step 'gcc builds without a warning' build gcc gcc -Dexamples=true -Dtests=true && built=yes
+    wait
+else
+    built=no
+fi
+if [ "$built" = yes ]; then
+    choose_python
     tests 'all tests' gcc --no-suite install
     [ "$quick" = yes ] || full
 else

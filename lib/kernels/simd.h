@@ -50,28 +50,38 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 #define SV_NOT_INLINED __attribute__((noinline, noclone))
 #endif
 
-/* Stands before a loop with constant bounds over an array of vectors that is to stay in registers.
- * clang unrolls such a loop too late for that unless it is told to; gcc needs no hint. */
-#if defined(__clang__)
-#define SV_REGISTERS _Pragma("clang loop unroll(full)")
-#else
-#define SV_REGISTERS
+/* AddressSanitizer adds a check to each load and store, so that unrolled loops would take minutes to compile: with it
+ * nothing is unrolled. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SV_ADDRESS_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SV_ADDRESS_SANITIZER
 #endif
 
-/* These stand before a loop. SV_UNROLLED unrolls all of its `count` iterations, SV_UNROLLED_BY
- * unrolls a loop of any length by `count`, and SV_NOT_UNROLLED keeps a loop a loop, for small code.
- * AddressSanitizer adds a check to each load and store, so that unrolled loops would take minutes
- * to compile; there nothing is unrolled. */
+/* SV_REGISTERS stands before a loop with constant bounds over an array of vectors that is to stay in registers.
+ * clang unrolls such a loop too late for that unless it is told to; gcc needs no hint. The others stand before a loop,
+ * too: SV_UNROLLED unrolls all of its `count` iterations, SV_UNROLLED_BY unrolls a loop of any length by `count`, and
+ * SV_NOT_UNROLLED keeps a loop a loop, for small code. */
 #define SV_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
-#define SV_UNROLLED(count) SV_REGISTERS
-#define SV_UNROLLED_BY(count) SV_PRAGMA(clang loop unroll_count(count))
 #define SV_NOT_UNROLLED SV_PRAGMA(clang loop unroll(disable))
-#elif defined(__SANITIZE_ADDRESS__)
+#if defined(SV_ADDRESS_SANITIZER)
+#define SV_REGISTERS SV_NOT_UNROLLED
+#define SV_UNROLLED_BY(count) SV_NOT_UNROLLED
+#else
+#define SV_REGISTERS SV_PRAGMA(clang loop unroll(full))
+#define SV_UNROLLED_BY(count) SV_PRAGMA(clang loop unroll_count(count))
+#endif
+#define SV_UNROLLED(count) SV_REGISTERS
+#elif defined(SV_ADDRESS_SANITIZER)
+#define SV_REGISTERS
 #define SV_UNROLLED(count)
 #define SV_UNROLLED_BY(count)
 #define SV_NOT_UNROLLED
 #else
+#define SV_REGISTERS
 #define SV_UNROLLED(count) SV_PRAGMA(GCC unroll count)
 #define SV_UNROLLED_BY(count) SV_UNROLLED(count)
 #define SV_NOT_UNROLLED SV_UNROLLED(1)

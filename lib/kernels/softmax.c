@@ -44,12 +44,18 @@ SV_INLINE real row_maximum(const real *scores, real factor, size_t columns, size
     return v_reduce_max(max);
 }
 
+/* 2^(factor * scores[i] - max). The softmax and its recomputation share this expression, and so the same bits: what a
+ * compiler contracts to a fused multiply-add depends on how it is written. */
+SV_INLINE vreal powers(const real *scores, real factor, real max, size_t i, size_t count)
+{
+    return v_exp2_negative(v_load_some(scores + i, count) * v_set(factor) - v_set(max));
+}
+
 /* p[i] = 2^(factor * scores[i] - max), 0 where masked. Returns these elements. */
 SV_INLINE vreal exponentials(real *p, const real *scores, real factor, real max, size_t i,
                              size_t count, size_t masked_column)
 {
-    vreal e = v_exp2_negative(v_load_some(scores + i, count) * v_set(factor) - v_set(max));
-    e = v_keep(visible(i, count, masked_column), e);
+    vreal e = v_keep(visible(i, count, masked_column), powers(scores, factor, max, i, count));
     v_store_some(p + i, e, count);
     return e;
 }
@@ -142,8 +148,7 @@ SV_INLINE void recompute_lanes(real *p, real *dropped, const real *scores, const
                                uint32_t bit, const sv_attention_rows *block, size_t query,
                                size_t masked_column, size_t i, size_t count)
 {
-    vreal score = v_load_some(scores + i, count) * v_set(block->scale * LOG2_E);
-    vreal e = v_exp2_negative(score - v_set(block->row_max[query]));
+    vreal e = powers(scores, block->scale * LOG2_E, block->row_max[query], i, count);
     vreal v = v_keep(visible(i, count, masked_column), e) * v_set(block->inv_row_sum[query]);
     v_store_some(p + i, v, count);
     if (words)

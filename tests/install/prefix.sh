@@ -2,8 +2,9 @@
 # For the tests of this folder, which source it: an installation in a fresh prefix that has been moved
 # from where it was installed, so nothing works that remembers the configured prefix.
 
-# For builds that show how to install, link and load: without optimisation but for the kernels of one instruction set.
-quick_build='-Doptimization=0 -Dinstruction_sets=avx2'
+# For builds that show how to install, link and load: without optimisation but for the kernels, which are those that
+# every CPU runs.
+quick_build='-Doptimization=0 -Dinstruction_sets='
 
 # install_moved BUILD FOLDER: sets `prefix` and `libdir`. BUILD is complete.
 install_moved() {

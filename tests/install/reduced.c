@@ -107,6 +107,17 @@ static void export_onnx(const char *path)
     svit_model_free(model);
 }
 
+static void create_cblas(void)
+{
+    svit_context *with_cblas;
+    svit_context_config config;
+    check(svit_context_config_init(&config, sizeof config));
+    config.gemm = "cblas";
+    check(svit_context_create(&with_cblas, &config, &err));
+    puts("created");
+    svit_context_free(with_cblas);
+}
+
 static void describe(void)
 {
     char text[8192];
@@ -128,6 +139,8 @@ int main(int argc, char **argv)
         infer(SVIT_COMPUTE_BF16);
     else if (strcmp(what, "int8") == 0)
         infer(SVIT_COMPUTE_INT8);
+    else if (strcmp(what, "cblas") == 0)
+        create_cblas();
     else if (strcmp(what, "onnx") == 0)
         export_onnx(file);
     else if (strcmp(what, "describe") == 0)

@@ -126,7 +126,7 @@ with "$full" read "$jpeg" | grep -qx '8 x 8'
 with "$full" read "$webp" | grep -qx '8 x 8'
 
 # Without optimisation but for the kernels, which compiles fast.
-build no-jpeg no-libjpeg --buildtype=debug -Doptimization=0 -Djpeg=disabled -Dinstruction_sets=avx2
+build no-jpeg no-libjpeg --buildtype=debug -Ddebug=false -Djpeg=disabled -Dinstruction_sets=avx2
 lacks libjpeg jpeglib.h
 lacks libwebp webp/decode.h
 refuses -Djpeg=enabled read "$jpeg"
@@ -137,7 +137,7 @@ gives '^created$' bf16
 gives '"decoders": *\["png"\]' describe
 same_bits avx2
 
-build no-png no-libpng --buildtype=debug -Doptimization=0 -Dpng=disabled -Dinstruction_sets=avx512 -Dlow_precision=false
+build no-png no-libpng --buildtype=debug -Ddebug=false -Dpng=disabled -Dinstruction_sets=avx512 -Dlow_precision=false
 lacks png png.h
 refuses -Dpng=enabled read "$png"
 refuses -Dpng=enabled write "$folder/c.png"
@@ -161,6 +161,7 @@ refuses -Dpng=enabled write "$folder/d.png"
 refuses -Dlow_precision=true bf16
 refuses -Dlow_precision=true int8
 refuses -Donnx=true onnx "$folder/b.onnx"
+refuses "gemm is 'cblas'; this build has no CBLAS" cblas
 gives '"decoders": *\[\]' describe
 gives '"gemm_bf16": *"", *"gemm_int8": *"", *"blas": *""' describe
 same_bits baseline

@@ -26,8 +26,8 @@ said() {
 }
 configure() {
     # The system's shiftvit, if there is one, is not asked for.
-    said env CC="$cc" meson setup "$folder/$1" "$project" --buildtype=debug --force-fallback-for=shiftvit \
-        -Ddefault_library="$1" -Dshiftvit:instruction_sets=avx2
+    said env CC="$cc" meson setup "$folder/$1" "$project" --buildtype=debug -Ddebug=false --force-fallback-for=shiftvit \
+        -Ddefault_library="$1" -Dshiftvit:instruction_sets=
     if ninja -C "$folder/$1" -t targets all | grep -E '/(tests|examples)/'; then
         echo 'programs or tests are configured'
         exit 1
