@@ -278,6 +278,8 @@ full() {
     # what the kernels are made of.
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     export UBSAN_OPTIONS
+    # Options, meant to be split.
+    # shellcheck disable=SC2086
     if step 'clang builds without a warning, over BLIS, for AddressSanitizer and UndefinedBehaviorSanitizer' \
         build_tests "(?!($formulas)\$).*" sanitize clang -Dblas=blis -Dbuildtype=debugoptimized \
         -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dexamples=false -Dtests=true $no_mpi; then
@@ -307,6 +309,7 @@ full() {
     done
 
     threaded='.*(pool|affinity|loader|shared_weights|shard_index).*'
+    # shellcheck disable=SC2086
     if step 'build for ThreadSanitizer' build_tests "$threaded" thread gcc \
         -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Dtests=true $no_mpi; then
         threaded=$(names thread "$threaded")
