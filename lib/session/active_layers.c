@@ -103,13 +103,36 @@ static void find_hole(svit_session *session)
     }
 }
 
-size_t sv_session_gradients_below(const svit_session *session, size_t index)
+/* Where a group may begin: the end of the gradients of all layers below `index`, counted from the start of the span;
+ * SIZE_MAX if a layer from `index` on has some below that. */
+static size_t find_cut(const svit_session *session, size_t index)
 {
-    size_t end = session->gradients.first;
-    for (size_t i = session->active.first; i < index; i++)
-        if (session->layers.layers[i]->trained)
-            end = sv_size_max(end, session->layers.layers[i]->parameters_end);
-    return end - session->gradients.first;
+    const size_t first = session->gradients.first;
+    size_t below = first, above = SIZE_MAX;
+    for (size_t i = session->active.first; i < session->layers.training_count; i++) {
+        const sv_layer *layer = session->layers.layers[i];
+        if (!layer->trained)
+            continue;
+        if (i < index)
+            below = sv_size_max(below, layer->parameters_end);
+        else
+            above = sv_size_min(above, layer->parameters_first);
+    }
+    return below <= above ? below - first : SIZE_MAX;
+}
+
+size_t sv_session_group_gradients(const svit_session *session, size_t *first)
+{
+    size_t largest = 0, begin = 0;
+    for (size_t i = 0; i < session->layers.training_count; i++) {
+        const size_t cut = find_cut(session, i);
+        if (cut != SIZE_MAX) {
+            largest = sv_size_max(largest, cut - begin);
+            begin = cut;
+        }
+        first[i] = begin;
+    }
+    return sv_size_max(largest, session->gradients.elements - begin);
 }
 
 static svit_status find_recorded(svit_session *session, svit_error *err)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* A bucket has at least so many elements: 1 MiB, which a network moves in a few milliseconds and whose
- * start costs little beside that. */
-enum { BUCKET_ELEMENTS = 1 << 18, CHUNK_ELEMENTS = 1 << 14, HELD_MAX = 34 };
+ * start costs little beside that. A task adds a chunk, in pieces that stay in the first cache. */
+enum { BUCKET_ELEMENTS = 1 << 18, CHUNK_ELEMENTS = 1 << 14, PIECE_ELEMENTS = 1 << 11, HELD_MAX = 34 };
 
 /* A node of the tree: the leaves index * 2^level and those behind it, 2^level of them or up to the last.
  */
@@ -22,14 +22,15 @@ struct sv_leaves {
     uint32_t first, end; /* leaves of this rank */
     uint32_t done;       /* that had their backward since the last step */
     size_t elements;
+    sv_gradient_groups groups; /* of the session; groups.first is owned */
+    real *fresh;         /* [groups.largest] gradients of the group whose backward runs, else zeros */
     node held[HELD_MAX]; /* from left to right */
     uint32_t held_count;
-    real *spare[HELD_MAX]; /* arrays of zeros */
+    real *spare[HELD_MAX]; /* arrays that hold nothing */
     uint32_t spare_count;
-    real *home;      /* the session's own array, one of those that are used in turn */
-    real *memory;    /* all other arrays */
-    uint32_t arrays; /* in memory */
-    size_t added;    /* of the last leaf: the elements at and above have been added */
+    real *memory;    /* [arrays, elements] the arrays of held and spare */
+    uint32_t arrays;
+    size_t added;    /* of the leaf whose backward runs: the elements at and above have been added */
     size_t begun;    /* elements at and above are in buckets */
     uint64_t buckets;
     svit_status status; /* of the reducer */
@@ -87,8 +88,43 @@ svit_status sv_reducer_check(const svit_reducer *reducer, svit_error *err)
     return SVIT_OK;
 }
 
+static void free_leaves(svit_context *context, sv_leaves *leaves, bool owns_groups)
+{
+    const sv_allocator *allocator = &context->allocator;
+    if (owns_groups)
+        sv_release(allocator, (void *)leaves->groups.first,
+                   leaves->groups.layers * sizeof *leaves->groups.first);
+    if (leaves->fresh)
+        sv_release(allocator, leaves->fresh, leaves->groups.largest * sizeof(real));
+    if (leaves->memory)
+        sv_release(allocator, leaves->memory, leaves->arrays * leaves->elements * sizeof(real));
+    sv_release(allocator, leaves, sizeof *leaves);
+}
+
+/* Allocates the arrays. free_leaves frees what it has allocated when it fails. */
+static svit_status allocate(sv_leaves *leaves, svit_context *context, svit_error *err)
+{
+    const sv_allocator *allocator = &context->allocator;
+    const char *what = "the gradients of leaves";
+    size_t *firsts;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&firsts, leaves->groups.layers, sizeof *firsts,
+                               what, err));
+    memcpy(firsts, leaves->groups.first, leaves->groups.layers * sizeof *firsts);
+    leaves->groups.first = firsts;
+    SVIT_TRY(sv_pool_allocate(context->pool, allocator, (void **)&leaves->fresh,
+                              leaves->groups.largest, sizeof(real), what, err));
+    if (leaves->arrays == 0)
+        return SVIT_OK;
+    SVIT_TRY(sv_pool_allocate(context->pool, allocator, (void **)&leaves->memory, leaves->arrays,
+                              leaves->elements * sizeof(real), what, err));
+    for (uint32_t i = 0; i < leaves->arrays; i++)
+        leaves->spare[leaves->spare_count++] = leaves->memory + i * leaves->elements;
+    return SVIT_OK;
+}
+
 svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gradient_span *span,
-                             const svit_reducer *reducer, svit_error *err)
+                             const sv_gradient_groups *groups, const svit_reducer *reducer,
+                             svit_error *err)
 {
     SVIT_TRY(sv_reducer_check(reducer, err));
     const uint32_t first =
@@ -97,53 +133,40 @@ svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gr
         (uint32_t)svit_share_first(reducer->leaves, reducer->ranks, reducer->rank + 1);
     const uint32_t arrays = most_held(reducer->leaves, first, end);
     size_t bytes = 0;
-    if (!sv_size_product(&bytes, (size_t[]){arrays, span->elements, sizeof(real)}, 3))
+    if (!sv_size_product(&bytes, (size_t[]){arrays + 1, span->elements, sizeof(real)}, 3))
         return sv_fail_memory(err, SIZE_MAX, "the gradients of leaves");
-    void *memory;
-    SVIT_TRY(sv_allocate_array(&context->allocator, &memory, 1, sizeof(sv_leaves),
+    sv_leaves *leaves;
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&leaves, 1, sizeof *leaves,
                                "the gradients of leaves", err));
-    sv_leaves *leaves = memory;
     *leaves = (sv_leaves){.reducer = *reducer,
                           .first = first,
                           .end = end,
                           .elements = span->elements,
-                          .home = span->values,
-                          .arrays = arrays};
-    if (arrays > 0) {
-        svit_status status =
-            sv_pool_allocate(context->pool, &context->allocator, &memory, arrays,
-                             span->elements * sizeof(real), "the gradients of leaves", err);
-        if (status != SVIT_OK) {
-            sv_release(&context->allocator, leaves, sizeof *leaves);
-            return status;
-        }
-        leaves->memory = memory;
-    }
-    for (uint32_t i = 0; i < arrays; i++)
-        leaves->spare[leaves->spare_count++] = leaves->memory + i * span->elements;
-    leaves->added = leaves->begun = leaves->elements;
-    leaves->failure = (svit_error){.struct_size = sizeof leaves->failure};
-    *out = leaves;
-    return SVIT_OK;
+                          .groups = *groups,
+                          .arrays = arrays,
+                          .added = span->elements,
+                          .begun = span->elements,
+                          .failure = {.struct_size = sizeof leaves->failure}};
+    svit_status status = allocate(leaves, context, err);
+    if (status == SVIT_OK)
+        *out = leaves;
+    else
+        free_leaves(context, leaves, leaves->groups.first != groups->first);
+    return status;
 }
 
 void sv_leaves_free(svit_context *context, sv_leaves *leaves)
 {
-    if (!leaves)
-        return;
-    sv_release(&context->allocator, leaves->memory,
-               leaves->arrays * leaves->elements * sizeof(real));
-    sv_release(&context->allocator, leaves, sizeof *leaves);
-}
-
-real *sv_leaves_home(const sv_leaves *leaves)
-{
-    return leaves->home;
+    if (leaves)
+        free_leaves(context, leaves, true);
 }
 
 uint64_t sv_leaves_bytes(const sv_leaves *leaves)
 {
-    return leaves ? sizeof *leaves + (uint64_t)leaves->arrays * leaves->elements * sizeof(real) : 0;
+    if (!leaves)
+        return 0;
+    return sizeof *leaves + leaves->groups.layers * sizeof *leaves->groups.first +
+           ((uint64_t)leaves->arrays * leaves->elements + leaves->groups.largest) * sizeof(real);
 }
 
 svit_status sv_leaves_check_open(const sv_leaves *leaves, svit_error *err)
@@ -157,42 +180,63 @@ svit_status sv_leaves_check_open(const sv_leaves *leaves, svit_error *err)
         leaves->reducer.leaves);
 }
 
-bool sv_leaves_at_last(const sv_leaves *leaves)
+static bool at_last(const sv_leaves *leaves)
 {
     return leaves->first + leaves->done + 1 == leaves->end;
 }
 
-/* sum[begin..] += each of the arrays [begin..], which become zeros. */
-typedef struct addition {
-    const sv_kernels *kernels;
-    real *sum;
-    const node *added;
-    uint32_t count;
-    size_t begin, elements;
-} addition;
-
-static void add_chunk(void *argument, size_t task, uint32_t worker)
+size_t sv_leaves_begin_layer(const sv_leaves *leaves, size_t layer, real **fresh)
 {
-    (void)worker;
-    const addition *job = argument;
-    const size_t first = task * CHUNK_ELEMENTS;
-    const size_t elements = sv_size_min(job->elements - first, CHUNK_ELEMENTS);
-    for (uint32_t i = job->count; i-- > 0;) {
-        real *values = job->added[i].values + job->begin + first;
-        job->kernels->add(job->sum + job->begin + first, values, elements);
-        memset(values, 0, elements * sizeof *values);
-    }
+    *fresh = leaves->fresh;
+    return leaves->groups.first[layer];
 }
 
-/* Adds the last `count` nodes that are held to elements begin..end-1 of the gradients. */
-static void add_held(sv_leaves *leaves, svit_context *context, real *sum, uint32_t count,
-                     size_t begin, size_t end)
+/* to[begin..] = the held arrays [begin..], from the last to the first, and the fresh gradients, which become
+ * zeros. `to` may be one of the held arrays. */
+typedef struct merge {
+    const sv_kernels *kernels;
+    real *to;
+    real *fresh; /* of element `begin` */
+    const node *held;
+    uint32_t count;
+    size_t begin, elements;
+} merge;
+
+static void merge_piece(const merge *job, size_t at, size_t elements)
 {
-    if (count == 0 || begin == end)
-        return;
-    addition job = {context->kernels, sum, leaves->held + leaves->held_count - count, count, begin,
-                    end - begin};
-    sv_pool_run(context->pool, add_chunk, &job,
+    real *fresh = job->fresh + at;
+    for (uint32_t i = job->count; i-- > 0;)
+        job->kernels->add(fresh, job->held[i].values + job->begin + at, elements);
+    memcpy(job->to + job->begin + at, fresh, elements * sizeof *fresh);
+    memset(fresh, 0, elements * sizeof *fresh);
+}
+
+static void merge_chunk(void *argument, size_t task, uint32_t worker)
+{
+    (void)worker;
+    const merge *job = argument;
+    const size_t end = sv_size_min((task + 1) * CHUNK_ELEMENTS, job->elements);
+    for (size_t at = task * CHUNK_ELEMENTS; at < end; at += PIECE_ELEMENTS)
+        merge_piece(job, at, sv_size_min(end - at, PIECE_ELEMENTS));
+}
+
+/* Adds the fresh gradients of elements begin..end-1 to the last `count` nodes that are held. The sums go to the
+ * array of the new node, which is that of the first of these, a spare one, or after the last leaf the
+ * session's own. */
+static void merge_fresh(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
+                        uint32_t count, size_t begin, size_t end)
+{
+    const node *held = leaves->held + leaves->held_count - count;
+    merge job = {.kernels = context->kernels,
+                 .to = at_last(leaves) ? span->values
+                       : count > 0     ? held->values
+                                       : leaves->spare[leaves->spare_count - 1],
+                 .fresh = leaves->fresh,
+                 .held = held,
+                 .count = count,
+                 .begin = begin,
+                 .elements = end - begin};
+    sv_pool_run(context->pool, merge_chunk, &job,
                 (end - begin + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS);
 }
 
@@ -217,39 +261,42 @@ static void begin_bucket(sv_leaves *leaves, real *sum, const node *last, uint32_
         leaves->status = leaves->reducer.begin(leaves->reducer.user, &bucket, &leaves->failure);
 }
 
-void sv_leaves_ready(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
-                     size_t low)
+void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
+                         size_t layer, bool is_lowest)
 {
-    node last = {.index = leaves->end - 1};
-    const uint32_t merged = climb(&last, leaves->held, leaves->held_count, leaves->reducer.leaves);
+    const size_t low = leaves->groups.first[layer];
+    if (!is_lowest && leaves->groups.first[layer - 1] == low)
+        return;
+    node own = {.index = leaves->first + leaves->done};
+    const uint32_t merged = climb(&own, leaves->held, leaves->held_count, leaves->reducer.leaves);
     if (low < leaves->added)
-        add_held(leaves, context, span->values, merged, low, leaves->added);
+        merge_fresh(leaves, context, span, merged, low, leaves->added);
     leaves->added = sv_size_min(leaves->added, low);
-    if (leaves->reducer.ranks == 1 || leaves->begun == low ||
+    if (!at_last(leaves) || leaves->reducer.ranks == 1 || leaves->begun == low ||
         (low > 0 && leaves->begun - low < BUCKET_ELEMENTS))
         return;
-    begin_bucket(leaves, span->values, &last, leaves->held_count - merged, low, leaves->begun);
+    begin_bucket(leaves, span->values, &own, leaves->held_count - merged, low, leaves->begun);
     leaves->begun = low;
 }
 
-/* Gives the arrays of the last `count` nodes that are held back; they are zeros. */
+/* Gives the arrays of the last `count` nodes that are held back. */
 static void release_held(sv_leaves *leaves, uint32_t count)
 {
     while (count-- > 0)
         leaves->spare[leaves->spare_count++] = leaves->held[--leaves->held_count].values;
 }
 
-svit_status sv_leaves_end(sv_leaves *leaves, svit_context *context, sv_gradient_span *span,
-                          svit_error *err)
+svit_status sv_leaves_end(sv_leaves *leaves, svit_error *err)
 {
-    const bool is_last = sv_leaves_at_last(leaves);
-    node at = {.index = leaves->first + leaves->done++, .values = span->values};
-    const uint32_t merged = climb(&at, leaves->held, leaves->held_count, leaves->reducer.leaves);
+    const bool is_last = at_last(leaves);
+    node own = {.index = leaves->first + leaves->done++};
+    const uint32_t merged = climb(&own, leaves->held, leaves->held_count, leaves->reducer.leaves);
+    leaves->added = leaves->elements;
     if (!is_last) {
-        add_held(leaves, context, span->values, merged, 0, leaves->elements);
         release_held(leaves, merged);
-        leaves->held[leaves->held_count++] = at;
-        span->values = leaves->spare[--leaves->spare_count];
+        /* The array that was given back last is that of the first of these nodes, with the sums. */
+        own.values = leaves->spare[--leaves->spare_count];
+        leaves->held[leaves->held_count++] = own;
         return SVIT_OK;
     }
     release_held(leaves, merged);
@@ -282,8 +329,6 @@ void sv_leaves_restart(sv_leaves *leaves)
     /* The reducer may still be at work on what was begun, and not finished. */
     if (leaves->buckets > 0)
         leaves->reducer.finish(leaves->reducer.user, NULL);
-    for (uint32_t i = 0; i < leaves->held_count; i++)
-        memset(leaves->held[i].values, 0, leaves->elements * sizeof(real));
     release_held(leaves, leaves->held_count);
     leaves->done = 0;
     leaves->buckets = 0;

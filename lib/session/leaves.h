@@ -15,15 +15,22 @@ typedef struct sv_leaves sv_leaves;
 /* SVIT_E_ARGUMENT names the field of a caller's reducer that is not accepted. */
 svit_status sv_reducer_check(const svit_reducer *reducer, svit_error *err);
 
-/* Creates the state of a session whose gradients are `span`. SVIT_E_ARGUMENT: the reducer is not
- * valid; SVIT_E_MEMORY. */
+/* The gradients of a session's layers in the order of the backward: the groups of layers whose gradients are final
+ * together, which is one layer unless the parameters of several mix. */
+typedef struct sv_gradient_groups {
+    size_t layers;
+    const size_t *first; /* [layers] of the group that a layer is in: its first element, counted from
+                            the start of the span. A lower layer has the same or a lower one */
+    size_t largest;      /* elements of a group */
+} sv_gradient_groups;
+
+/* Creates the state of a session whose gradients are `span`. `groups` is copied. SVIT_E_ARGUMENT: the reducer
+ * is not valid; SVIT_E_MEMORY. */
 svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gradient_span *span,
-                             const svit_reducer *reducer, svit_error *err);
+                             const sv_gradient_groups *groups, const svit_reducer *reducer,
+                             svit_error *err);
 
 void sv_leaves_free(svit_context *context, sv_leaves *leaves);
-
-/* The array that span->values was at creation. span->values becomes it again before the leaves are freed. */
-real *sv_leaves_home(const sv_leaves *leaves);
 
 /* Bytes that it holds. */
 uint64_t sv_leaves_bytes(const sv_leaves *leaves);
@@ -31,26 +38,24 @@ uint64_t sv_leaves_bytes(const sv_leaves *leaves);
 /* SVIT_E_STATE if every leaf of this rank has had its backward since the last step. */
 svit_status sv_leaves_check_open(const sv_leaves *leaves, svit_error *err);
 
-/* Whether the leaf whose backward runs next is the last of this rank. */
-bool sv_leaves_at_last(const sv_leaves *leaves);
+/* Before the backward of a layer: *fresh is where its group's gradients are added up, and the result the first
+ * element of the group, counted from the start of the span. */
+size_t sv_leaves_begin_layer(const sv_leaves *leaves, size_t layer, real **fresh);
 
-/* In the backward of the last leaf: the gradients at `low` and above, counted from the start of the
- * span, are final in span->values. Adds them to the sums that are held, and begins buckets. */
-void sv_leaves_ready(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
-                     size_t low);
+/* After it, or in its place in a leaf without images. Layers are told from the last to the lowest. If the group is
+ * complete, adds its gradients to the sums that are held, while they are in the cache; in the last leaf,
+ * whose sums go to span->values, begins buckets. */
+void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
+                         size_t layer, bool is_lowest);
 
-/* Ends the backward of one leaf, whose gradients are span->values. Unless it was the last, they are held
- * for the additions to come, and span->values becomes another array, of zeros. Returns a reducer's
- * failure. */
-svit_status sv_leaves_end(sv_leaves *leaves, svit_context *context, sv_gradient_span *span,
-                          svit_error *err);
+/* Ends the backward of one leaf. Returns a reducer's failure. */
+svit_status sv_leaves_end(sv_leaves *leaves, svit_error *err);
 
 /* Before an update: waits for the reducer, so that span->values are the sums of all leaves.
  * SVIT_E_STATE: leaves are missing. A failure of the reducer is returned. */
 svit_status sv_leaves_finish(sv_leaves *leaves, svit_error *err);
 
-/* Begins again with the first leaf: after an update, or where gradients are dropped. All arrays but
- * span->values are zeros then. */
+/* Begins again with the first leaf: after an update, or where gradients are dropped. */
 void sv_leaves_restart(sv_leaves *leaves);
 
 #endif

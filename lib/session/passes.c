@@ -166,35 +166,37 @@ static void recompute(const svit_session *session, const sv_run *run, const sv_s
     }
 }
 
-/* The gradients of layer `index` and of those behind it are final. */
-static void tell_leaves(svit_session *session, size_t index)
+/* Tells the leaves that the backward of a layer is done. */
+static void end_layer(svit_session *session, size_t index)
 {
-    sv_leaves_ready(session->leaves, session->context, &session->gradients,
-                    sv_session_gradients_below(session, index));
+    sv_leaves_end_layer(session->leaves, session->context, &session->gradients, index,
+                        index == session->active.first_recorded);
 }
 
 void sv_session_backward_nothing(svit_session *session)
 {
-    for (size_t i = session->layers.training_count;
-         sv_leaves_at_last(session->leaves) && i-- > session->active.first_recorded;)
-        tell_leaves(session, i);
+    for (size_t i = session->layers.training_count; i-- > session->active.first_recorded;)
+        end_layer(session, i);
 }
 
-/* The backward of the recorded layers of a segment: one by one in the last leaf of a batch, so that their
- * gradients are on their way to other ranks meanwhile. */
+/* The backward of the recorded layers of a segment. That of a leaf goes layer by layer, so that gradients are added
+ * while they are in the cache, and those of the last leaf are on their way to other ranks meanwhile. */
 static void backward_segment(svit_session *session, const sv_run *run, real *buffers[2],
                              const sv_segment *segment, real *dinput)
 {
     const size_t first_recorded = session->active.first_recorded,
                  until = segment->first - first_recorded;
     sv_tape *tape = &session->tape;
-    if (!session->leaves || !sv_leaves_at_last(session->leaves)) {
+    if (!session->leaves) {
         sv_tape_backward(tape, run, buffers, until, dinput);
         return;
     }
     while (tape->count > until) {
-        sv_tape_backward(tape, run, buffers, tape->count - 1, dinput);
-        tell_leaves(session, first_recorded + tape->count);
+        const size_t index = first_recorded + tape->count - 1;
+        sv_run own = *run;
+        own.gradients_first += sv_leaves_begin_layer(session->leaves, index, &own.gradients);
+        sv_tape_backward(tape, &own, buffers, tape->count - 1, dinput);
+        end_layer(session, index);
     }
 }
 

@@ -93,9 +93,9 @@ const sv_layer *sv_session_named_layer(const svit_session *session, const char *
 /* Whether the layer runs in one of the session's graphs. */
 bool sv_session_runs_layer(const svit_session *session, const sv_layer *layer);
 
-/* Where the gradients of the layers below layer `index` of the training graph end, counted from the
- * start of session->gradients; 0: they have none. */
-size_t sv_session_gradients_below(const svit_session *session, size_t index);
+/* Writes first[training_count], the groups of layers whose gradients are final together in a backward, as
+ * sv_gradient_groups has them, and returns the elements of the largest. */
+size_t sv_session_group_gradients(const svit_session *session, size_t *first);
 
 /* Sets session->active, and the range of session->gradients with its hole. SVIT_E_STATE: the session
  * trains, and has nothing to train. */

@@ -130,7 +130,7 @@ static svit_status backward(svit_session *session, const float *dlogits, size_t 
     else
         sv_session_backward_nothing(session);
     if (session->leaves)
-        status = sv_leaves_end(session->leaves, session->context, &session->gradients, err);
+        status = sv_leaves_end(session->leaves, err);
     sv_fp_env_end(before);
     return status;
 }
@@ -229,18 +229,29 @@ SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_err
     return SVIT_OK;
 }
 
+static svit_status create_leaves(sv_leaves **out, svit_session *session,
+                                 const svit_reducer *reducer, svit_error *err)
+{
+    const sv_allocator *allocator = &session->context->allocator;
+    const size_t layers = session->layers.training_count;
+    size_t *first;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&first, layers, sizeof *first,
+                               "the gradients of leaves", err));
+    const sv_gradient_groups groups = {layers, first, sv_session_group_gradients(session, first)};
+    svit_status status =
+        sv_leaves_create(out, session->context, &session->gradients, &groups, reducer, err);
+    sv_release(allocator, first, layers * sizeof *first);
+    return status;
+}
+
 SVIT_API svit_status svit_session_set_reducer(svit_session *session, const svit_reducer *reducer,
                                               svit_error *err)
 {
     SV_REQUIRE(session);
     sv_leaves *leaves = NULL;
     SVIT_TRY(svit_session_zero_gradients(session, err));
-    sv_gradient_span own = session->gradients; /* zeros, as all arrays of the leaves that it had */
-    if (session->leaves)
-        own.values = sv_leaves_home(session->leaves);
     if (reducer)
-        SVIT_TRY(sv_leaves_create(&leaves, session->context, &own, reducer, err));
-    session->gradients = own;
+        SVIT_TRY(create_leaves(&leaves, session, reducer, err));
     sv_leaves_free(session->context, session->leaves);
     session->leaves = leaves;
     return SVIT_OK;
