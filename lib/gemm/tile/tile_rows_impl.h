@@ -1,4 +1,4 @@
-/* What the microkernels are called with, and the loop over the rows of a matrix that calls them. */
+/* The operands of the microkernels, and the loop over rows that calls the microkernels. */
 #ifndef SV_TILE_ROWS_IMPL_H
 #define SV_TILE_ROWS_IMPL_H
 
@@ -33,7 +33,7 @@ typedef struct tile_range {
 typedef struct tile_operands {
     const real *a; /* element (i, p) at a[i * row_stride + p * column_stride] */
     size_t row_stride, column_stride;
-    const char *panel;
+    const char *panel;        /* the K block of the micropanel, without scales */
     const tile_range *ranges; /* of k; the elements of A outside them are zeros */
     size_t range_count;
     const real *bias;           /* [NR]; NULL: 0 */
@@ -89,7 +89,8 @@ static inline void multiply_rows(const tile_microkernels *kernels, bool small_m,
         kernels->single(c, ldc, &rest, width, accumulate);
 }
 
-/* Whether an epilogue is nothing but a residual, which is added while the sums are in registers. */
+/* Whether an epilogue is NULL or nothing but a residual, which is added while the sums are in
+ * registers. */
 SV_INLINE bool is_residual_only(const sv_epilogue *e)
 {
     return !e ||

@@ -57,7 +57,7 @@ typedef struct tile_correction {
     vreal base[MAX_VECTORS], slope[MAX_VECTORS];
 } tile_correction;
 
-/* The correction term of rows whose zero groups are `groups`. Groups that are not zero are
+/* The correction term of rows whose zero groups are `groups`. The terms of other groups are
  * multiplied by 0: a branch would be mispredicted, since the next row may have other groups. */
 static void find_correction(tile_correction *correction, const tile_stripe *stripe,
                             const real *bias, const sv_zero_skipping *zeros, unsigned groups)
