@@ -60,8 +60,8 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 
 /* These stand before a loop. SV_UNROLLED unrolls all of its `count` iterations, SV_UNROLLED_BY
  * unrolls a loop of any length by `count`, and SV_NOT_UNROLLED keeps a loop a loop, for small code.
- * AddressSanitizer adds a check to each load and store, so that unrolled loops would take minutes
- * to compile; there nothing is unrolled. */
+ * gcc's AddressSanitizer adds a check to each load and store, so that unrolled loops would take
+ * minutes to compile; there nothing is unrolled. */
 #define SV_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define SV_UNROLLED(count) SV_REGISTERS

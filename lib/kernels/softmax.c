@@ -102,7 +102,7 @@ static void finish_row(real *p, real *dropped, real factor, const sv_attention_r
 }
 
 /* Up to ROWS rows of the softmax from row `first` on. `masked` is a constant, so that the code
- * without a mask has no selects. */
+ * without a masked diagonal has no selects. */
 SV_INLINE void some_rows(real *p, real *dropped, const real *scores, const sv_attention_rows *block,
                          size_t first, size_t rows, int masked)
 {
@@ -123,9 +123,10 @@ SV_INLINE void some_rows(real *p, real *dropped, const real *scores, const sv_at
     }
 }
 
-/* p[rows, columns] = softmax(scale * scores) by rows;  dropped = dropout(p) with a mask, which may
- * be p. With `masked`, column first_row + r of row r is masked: it is exactly 0, and a row that has
- * no other column is all 0. scores do not change, unless p is the same memory, which is allowed. */
+/* p[rows, columns] = softmax(scale * scores) by rows, and if there is a dropout mask
+ * dropped = dropout(p); dropped may be p. With `masked`, column first_row + r of row r is masked:
+ * it is exactly 0, and a row that has no other column is all 0. scores do not change, unless p is
+ * the same memory, which is allowed. */
 void SV_ISA(sv_attention_softmax)(real *p, real *dropped, real *scores,
                                   const sv_attention_rows *block)
 {
@@ -165,7 +166,7 @@ SV_INLINE void recompute_row(real *p, real *dropped, const real *scores,
 }
 
 /* Recomputes p and dropped of sv_attention_softmax from the same scores, the row_max and the
- * inv_row_sum that it has written, in one walk through each row. p is not scores, and not
+ * inv_row_sum that it has written, in one walk through each row. p is not scores, and block is not
  * `unscaled`. */
 void SV_ISA(sv_attention_softmax_recompute)(real *p, real *dropped, const real *scores,
                                             const sv_attention_rows *block)
@@ -216,7 +217,7 @@ SV_INLINE vreal row_gradients(real *ds, const real *p, const real *dropped, cons
     return sum;
 }
 
-/* ds[r,:] = scale (dropped dp - p sum(dropped dp)): the gradient of the scores, which may be dp.
+/* ds[r,:] = scale (dropped dp - p sum(dropped dp)): the gradient of the scores; ds may be dp.
  * dropped is p where there is no dropout. Returns the gradient of scale, the sum of
  * ds / scale * scores; scores NULL: it is not wanted. Masked columns need no care, since p is 0. */
 real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *dropped,
