@@ -61,7 +61,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
                                                     call->run->weights + call->layer->bias, &map);
 }
 
-/* The sums of a chunk of images. Their bytes decide how many images a chunk has. */
+/* Images of a full reduction chunk of a batch of n: the bytes of its partial gradients decide. */
 static size_t chunk_images(const depthwise_layer *layer, size_t n)
 {
     return sv_reduction_chunk_images(n, (TAPS + 1) * layer->base.in.channels * sizeof(real));

@@ -288,7 +288,8 @@ static real *partial_of(const attention_call *call, size_t which, size_t image)
     return sv_partial_gradient_of(&call->partial[which], image / call->chunk_images);
 }
 
-/* Adds one image to the partial gradients of the linear layers: dW += doutput^T input. */
+/* Adds one image to the partial gradients of qkv and proj, which are maps y = x W^T + b:
+ * dW += dy^T x;  db += dy */
 static void add_weights(const attention_call *call, const attention_work *work, size_t image)
 {
     const attention_block *block = call->block;
@@ -381,9 +382,9 @@ typedef struct lora_call {
     size_t chunks;
 } lora_call;
 
-/* Sums the partial gradients of the derived weight and bias of qkv (task 0) or proj (task 1), and adds what
- * follows from them to the gradients of the map's LoRA adapters and of its trained parameters. Does
- * nothing if the map has no adapters. */
+/* Sums the partial gradients of the derived weight and bias of qkv (task 0) or proj (task 1), and
+ * adds what follows from them to the gradients of the map's LoRA adapters and of its trained
+ * parameters. Does nothing if the map has no adapters. */
 static void lora_task(void *argument, size_t task, uint32_t worker)
 {
     const lora_call *self = argument;

@@ -23,7 +23,7 @@ typedef struct attention_block {
     sv_linear proj;       /* folded: runs no matmul, names the parameters' offsets */
     sv_layer_scale scale; /* of proj; not with the folded form */
     sv_lora qkv_lora, proj_lora; /* not with the folded form */
-    sv_layer_scale qkv_base;     /* with qkv_lora: the parameters of qkv; without factors */
+    sv_layer_scale qkv_base;     /* with qkv_lora: the parameters of qkv, which has no LayerScale */
     size_t weight, bias; /* of queries, keys and values in the model; bias may be SV_NO_PARAMETER */
     bool identity;       /* there is no projection: heads_width is c */
     size_t norm_weight, norm_bias;
@@ -145,13 +145,17 @@ void sv_attention_small_m(const attention_call *call);
 
 /* attention_folded.c: the weights of the folded form. */
 
-/* Whether folding takes fewer multiply-adds. */
+/* Whether the block can be folded and takes fewer multiply-adds then. */
 bool sv_attention_is_folded(const attention_block *block);
 
-/* sv_layer_ops.derived_elements and derive_weights; the scratch that derive_weights needs. */
+/* Elements of the folded weight [qkv_width, c] and its bias [qkv_width]; 0 if not folded. */
 size_t sv_attention_derived_elements(const sv_layer *layer);
+
+/* Derives them into `memory`, on this thread. */
 void sv_attention_derive_weights(const sv_layer *layer, const sv_run *run, real *memory,
                                  char *scratch);
+
+/* Bytes of that function's scratch. */
 size_t sv_attention_derive_bytes(const attention_block *block, const sv_run *run);
 
 /* Adds to the model's gradients what follows from those of the folded weight

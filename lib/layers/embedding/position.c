@@ -17,7 +17,7 @@ typedef struct token_layer {
     size_t position;                   /* offset */
     prefix_tokens kinds[PREFIX_KINDS]; /* in token order */
     size_t prefix;                     /* tokens before the patches */
-    size_t positioned;                 /* the first of these, which have positions */
+    size_t positioned;                 /* how many of these, from the first on, have positions */
 } token_layer;
 
 typedef struct token_call {

@@ -1,5 +1,5 @@
-/* Matmuls of weights and of their gradients. Layers derive weights from parameters with them, and the
- * gradients of these parameters from the gradients of the derived weights; the Newton-Schulz
+/* Matmuls of weights and of their gradients. Layers derive weights from parameters with them, and
+ * the gradients of these parameters from the gradients of the derived weights; the Newton-Schulz
  * iteration of Muon uses them too. They run on the calling thread, in float32 whatever the session
  * computes in, so that a derived weight is rounded only once. */
 #ifndef SV_SMALL_MATMUL_H

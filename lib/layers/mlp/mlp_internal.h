@@ -22,9 +22,10 @@ typedef struct mlp_block {
     double drop_path;
     uint32_t dropout_threshold; /* as sv_mask_source.threshold; 0: no dropout */
     real dropout_scale;         /* of the elements that dropout keeps */
-    /* Which channel groups of a token are 0 after the shift on a small feature map, so that fc1 skips
-     * them; period 0: it skips none. `correction`, [group, 2, hidden_channels], is derived from the
-     * weights and added for what the norm makes of them (mlp_zero_skipping.c). */
+    /* Which channel groups of a token are 0 after the shift on a small feature map, so that fc1
+     * skips them; period 0: it skips none. The norm would not leave these groups 0: `correction`,
+     * [groups, 2, hidden_channels], is derived from the weights and makes up for that
+     * (mlp_zero_skipping.c). */
     sv_zero_groups zeros;
     const real *correction;
 } mlp_block;
@@ -51,8 +52,8 @@ typedef struct mlp_image_block {
 } mlp_image_block;
 
 /* The rows of one token block in the forward. In training x_shifted, mean, rstd and pre_gelu are
- * rows of mlp_saved, and with group norm the first three; everything else lies in the worker's
- * scratch. */
+ * rows of mlp_saved; in inference with group norm the first three are. Everything else lies in the
+ * worker's scratch. */
 typedef struct mlp_rows {
     const real *x_shifted; /* [tokens, c]; the layer's input if the block has no shift */
     real *shift_into;      /* where x_shifted is written; NULL: it is the layer's input itself */
@@ -73,7 +74,7 @@ typedef struct mlp_call {
     size_t tokens; /* of the batch */
     size_t image_tokens;
     size_t token_block; /* tokens of a full token block */
-    /* The general backward alone: the image block at work. */
+    /* The general backward alone: the current image block. */
     mlp_image_block work;
     size_t first, count;                 /* its first token and its tokens */
     sv_weight_gradient_job gradients[2]; /* of fc1 and fc2 */
@@ -147,8 +148,8 @@ void sv_mlp_chunks_backward(const mlp_call *call);
 
 /* mlp_zero_skipping.c: zero channel groups of x_norm on small feature maps. */
 
-/* Elements of the correction term: for each zero group g the vectors (W1 w)[g] and (W1 b)[g], [hidden] each.
- * 0: the block has no zero groups. */
+/* Elements of the correction term: for each zero group g the vectors (W1 w)[g] and (W1 b)[g],
+ * [hidden_channels] each. 0: the block has no zero groups. */
 size_t sv_mlp_correction_elements(const mlp_block *block);
 
 /* Bytes of scratch of sv_mlp_derive_correction. */
