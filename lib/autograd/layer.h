@@ -12,13 +12,13 @@ typedef struct sv_layer sv_layer;
 struct sv_gemm;
 struct sv_linear;
 
-/* What executes a pass. A session may give each layer other memory, and a layer with few rows another
- * backend and small_m. */
+/* What executes a pass. A session may give each layer other memory, and a layer with few rows
+ * another backend and small_m. */
 typedef struct sv_exec {
     svit_context *context;
     const struct sv_gemm *gemm; /* backend of this layer's matmuls with weights; matmuls of two
                                    activations use gemm->activations */
-    bool small_m;         /* the session infers at most a few images, so matmuls have few rows */
+    bool small_m;         /* this layer's matmuls have few rows in every pass of the session */
     bool serial;          /* tasks run one after the other on the calling thread, as worker 0 */
     char *workspace;      /* of the layer that is running, shared by its tasks */
     char *worker_scratch; /* of worker 0; worker w's begins worker_bytes * w later */
@@ -123,7 +123,7 @@ struct sv_layer {
     sv_shape in, out;
     size_t bytes;    /* of the layer's whole struct */
     uint32_t number; /* its index in the model, which gives it random numbers of its own */
-    size_t end;  /* the layer of the training graph that follows it, or follows those it fuses */
+    size_t end;  /* index in the training graph of the layer after it, or after those it fuses */
     size_t rows; /* sv_layer_rows; 0: the tokens of `out` */
     uint64_t activation_multiply_adds;           /* per image, of its matmuls of two activations */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */

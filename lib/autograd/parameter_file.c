@@ -139,7 +139,7 @@ static svit_status allocate_buffer(float **out, const sv_parameter_table *table,
     return SVIT_OK;
 }
 
-/* Fails for an element that the type rounds to infinity. */
+/* Fails for an element whose magnitude is above the largest number of the type. */
 static svit_status check_limit(const sv_parameter_table *table, const sv_parameter_array *array,
                                sv_dtype dtype, float *buffer, svit_error *err)
 {
