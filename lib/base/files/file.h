@@ -1,5 +1,5 @@
-/* Reading, replacing and listing files. No other file of the library opens or writes files.
- * Messages name the path and the system's reason. */
+/* Reading, replacing and listing files. Outside of this folder only context/folder_lock.c opens
+ * files. Messages name the path and the system's reason. */
 #ifndef SV_FILE_H
 #define SV_FILE_H
 

@@ -15,12 +15,13 @@
 
 enum {
     SPIN_ROUNDS = 5000,                              /* some tens of microseconds */
-    CLEARED = 256 << 10,                             /* bytes of a task, as of an optimiser's */
+    CLEARED = 256 << 10,                             /* bytes of a task that clears memory */
     LINE = SV_ALIGNMENT / (int)sizeof(atomic_size_t) /* counters in a cache line */
 };
 
-/* A round is one number, which a worker reads at once: how many workers that the pool has started
- * take part, those of the lowest indices, and above these bits the number of the round. */
+/* A round is one number, so that a worker reads all of it at once. The lowest PART_BITS bits say
+ * how many of the started workers take part, from worker 1 on; the bits above them number the
+ * rounds. */
 enum { PART_BITS = 10, PART = (1 << PART_BITS) - 1, GROUPS = PART_BITS };
 _Static_assert(SV_MAX_THREADS - 1 <= PART, "the workers of a round do not fit their bits");
 
@@ -31,7 +32,7 @@ typedef struct pool_worker {
 } pool_worker;
 
 struct sv_pool {
-    int64_t process;     /* the one that created the pool and has its workers */
+    int64_t process;     /* id of the one that created the pool and has its workers */
     sv_host_pool host;   /* runs the tasks if its function is set; then there are no workers */
     sv_mutex *run_mutex; /* held by the caller of sv_pool_run */
     sv_mutex *mutex;     /* guards sleeping and waking */
