@@ -1,6 +1,6 @@
 /* Configuration structs of the public API: their defaults, how they are exchanged with callers that
- * were compiled against an older or a newer header, and their JSON forms. A struct is described once,
- * by its sv_config_type, and all else follows from that. */
+ * were compiled against an older or a newer header, and their JSON forms. A struct is described
+ * once, by its sv_config_type, and all else follows from that. */
 #ifndef SV_CONFIG_H
 #define SV_CONFIG_H
 
@@ -60,8 +60,8 @@ svit_status sv_config_write(const sv_config_type *type, void *config, size_t siz
 svit_status sv_config_from_json(const sv_config_type *type, void *local, const char *json,
                                 svit_error *err);
 
-/* Writes the JSON object of a struct that has been checked to the caller's buffer. `capacity` and
- * `needed` are as in svit_context_describe. */
+/* Writes the JSON object of a struct that has been checked to the caller's buffer, as
+ * sv_text_to_buffer does. */
 svit_status sv_config_to_json(const sv_config_type *type, const void *local, char *buffer,
                               size_t capacity, size_t *needed, svit_error *err);
 
@@ -69,8 +69,8 @@ svit_status sv_config_to_json(const sv_config_type *type, const void *local, cha
  * none. */
 const char *sv_config_difference(const sv_config_type *type, const void *a, const void *b);
 
-/* Define public functions of the struct `name`: name_init, and with the JSON form name_from_json and
- * name_to_json as well. */
+/* Define public functions of the struct `name`: SV_CONFIG_INIT only name_init, SV_CONFIG_FUNCTIONS
+ * name_from_json and name_to_json as well. */
 #define SV_CONFIG_INIT(name, type)                                                                 \
     SVIT_API svit_status name##_init(name *config, size_t size)                                    \
     {                                                                                              \
