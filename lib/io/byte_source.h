@@ -40,7 +40,7 @@ typedef struct sv_byte_target {
 /* A file in the making. Zero it before sv_byte_sink_begin. */
 typedef struct sv_byte_sink {
     sv_replacement *file; /* NULL: memory */
-    char *memory;         /* of the next byte */
+    char *memory;         /* where the next byte is written */
 } sv_byte_sink;
 
 /* Begins a file of `bytes` bytes. In memory: writes `bytes` to *target->needed, and
