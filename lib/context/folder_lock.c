@@ -1,4 +1,4 @@
-/* Exclusive locks of folders: flock on the file `.lock` in the folder. Besides base/file.c, only
+/* Exclusive locks of folders: flock on the file `.lock` in the folder. Outside of base/files/ only
  * this file opens files. */
 #include "base/files/file.h"
 #include "base/status.h"
