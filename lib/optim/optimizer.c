@@ -172,9 +172,8 @@ static void update_range(const update_job *job, const sv_range *range,
     sv_optim_average_elements(optim, job->weights, range->begin, range->elements);
 }
 
-/* Parameters without a gradient in the session are left alone. Frozen ones lose their gradients and
- * are left alone otherwise, also by the averages, which began as these weights, or do not have
- * them. */
+/* Parameters without a gradient in the session are left alone. Of frozen ones only the gradients
+ * are cleared; their averages stay what they are, at first the weights. */
 static void update_chunk(const update_job *job, const sv_chunk *chunk)
 {
     if (!chunk->settings->trainable) {

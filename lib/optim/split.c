@@ -32,7 +32,7 @@ static size_t split_chunks(sv_chunk *chunks, const sv_optim *optim)
     return count;
 }
 
-/* Multiply-adds of a Newton-Schulz step, but for a factor. */
+/* Multiply-adds of a Newton-Schulz step. */
 static double work(const sv_parameter *parameter)
 {
     double m = (double)sv_size_min(sv_matrix_rows(parameter), sv_matrix_columns(parameter));
