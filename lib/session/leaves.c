@@ -1,17 +1,18 @@
-/* Adds the gradients of leaves in a binary tree, as a binary counter: after leaf i the sums that are
- * held are those of the set bits of the number of leaves. */
+/* Adds the gradients of leaves in a binary tree, as a binary counter counts: with a single rank,
+ * there is one held sum for each set bit of the number of leaves so far. */
 #include "session/leaves.h"
 
 #include "base/size.h"
 
 #include <string.h>
 
-/* A bucket has at least so many elements: 1 MiB, which a network moves in a few milliseconds and whose
- * start costs little beside that. */
+/* A bucket has at least BUCKET_ELEMENTS elements, but for the last one of a batch: 1 MiB, which a
+ * network moves in a few milliseconds, so that starting it costs little beside that. A task adds
+ * CHUNK_ELEMENTS elements. */
 enum { BUCKET_ELEMENTS = 1 << 18, CHUNK_ELEMENTS = 1 << 14, HELD_MAX = 34 };
 
-/* A node of the tree: the leaves index * 2^level and those behind it, 2^level of them or up to the last.
- */
+/* A node of the tree: the sum of 2^level leaves, or those up to the last leaf if they are fewer,
+ * from leaf index * 2^level on. */
 typedef struct node {
     uint32_t level, index;
     real *values; /* [elements] */
@@ -19,24 +20,27 @@ typedef struct node {
 
 struct sv_leaves {
     svit_reducer reducer;
-    uint32_t first, end; /* leaves of this rank */
+    uint32_t first, end; /* first..end-1 are the leaves of this rank */
     uint32_t done;       /* that had their backward since the last step */
     size_t elements;
-    node held[HELD_MAX]; /* from left to right */
+    node held[HELD_MAX]; /* sums that wait for their partners in the tree, from left to right */
     uint32_t held_count;
     real *spare[HELD_MAX]; /* arrays of zeros */
     uint32_t spare_count;
     real *home;      /* the session's own array, one of those that are used in turn */
     real *memory;    /* all other arrays */
     uint32_t arrays; /* in memory */
-    size_t added;    /* of the last leaf: the elements at and above have been added */
-    size_t begun;    /* elements at and above are in buckets */
+    /* In the backward of the last leaf: the held sums have been added to the elements from this
+     * index on. */
+    size_t added;
+    size_t begun; /* the elements from this index on are in buckets */
     uint64_t buckets;
     svit_status status; /* of the reducer */
     svit_error failure;
 };
 
-/* Moves a node up as far as it is complete. Returns how many nodes at the end of `held` it swallows. */
+/* Moves a node up the tree as long as its partner is among the nodes held, or it has none. Returns
+ * how many nodes at the end of `held` become part of it. */
 static uint32_t climb(node *at, const node *held, uint32_t count, uint32_t leaves)
 {
     uint32_t swallowed = 0;
@@ -56,8 +60,8 @@ static uint32_t climb(node *at, const node *held, uint32_t count, uint32_t leave
     return swallowed;
 }
 
-/* The most nodes that are held at once while the leaves first..end-1 are added, the last of which is not
- * held. */
+/* The most nodes that are held at once while the leaves first..end-1 are added. The last leaf is
+ * never held. */
 static uint32_t most_held(uint32_t leaves, uint32_t first, uint32_t end)
 {
     node held[HELD_MAX];
@@ -162,7 +166,7 @@ bool sv_leaves_at_last(const sv_leaves *leaves)
     return leaves->first + leaves->done + 1 == leaves->end;
 }
 
-/* sum[begin..] += each of the arrays [begin..], which become zeros. */
+/* The arguments of add_chunk: elements begin..begin+elements-1 of the sum and of `count` nodes. */
 typedef struct addition {
     const sv_kernels *kernels;
     real *sum;
@@ -171,6 +175,7 @@ typedef struct addition {
     size_t begin, elements;
 } addition;
 
+/* Adds one chunk of each node to the sum, the last node first, and sets it to zero in the nodes. */
 static void add_chunk(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
@@ -196,12 +201,13 @@ static void add_held(sv_leaves *leaves, svit_context *context, real *sum, uint32
                 (end - begin + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS);
 }
 
-/* Hands elements begin..end-1 of the sums of this rank to the reducer. `last` is the node whose sums are
- * in `sum`, which is behind the first `count` nodes that are held. */
+/* Hands elements begin..end-1 of the sums of this rank to the reducer: those of the first `count`
+ * nodes that are held, and those of the node `last`, which are in `sum`. */
 static void begin_bucket(sv_leaves *leaves, real *sum, const node *last, uint32_t count,
                          size_t begin, size_t end)
 {
-    /* `real` is float wherever a session has a reducer: the build in double is for checks of gradients. */
+    /* `real` is float wherever a session has a reducer: the build in double is for checks of
+     * gradients. */
     svit_partial_sum partials[HELD_MAX + 1];
     for (uint32_t i = 0; i < count; i++)
         partials[i] = (svit_partial_sum){(uint64_t)leaves->held[i].index << leaves->held[i].level,

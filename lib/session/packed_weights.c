@@ -123,7 +123,8 @@ svit_status sv_packed_weights_join(svit_session *session, svit_error *err)
     return SVIT_OK;
 }
 
-/* Counts a user less and returns the copy if that was the last, which removes it from the model. */
+/* Counts one user less. If that was the last one, removes the copy from the model and returns it;
+ * otherwise returns NULL. */
 static sv_packed_weights *remove_user(svit_model *model, sv_packed_weights *packed)
 {
     if (--packed->sessions > 0)
@@ -135,8 +136,8 @@ static sv_packed_weights *remove_user(svit_model *model, sv_packed_weights *pack
     return packed;
 }
 
-/* In a child by fork the lock is not taken: the child has one thread, and a lock that another thread
- * of the parent held at the fork would never be released. */
+/* In a child by fork the lock is not taken: the child has one thread, and a lock that another
+ * thread of the parent held at the fork would never be released. */
 void sv_packed_weights_leave(svit_session *session)
 {
     svit_model *model = session->model;

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Copies the input, since the caller's array may change before the backward reads them. */
+/* Copies the input, since the caller's array may change before the backward reads it. */
 static const real *save_input(svit_session *session, const real *input, size_t n)
 {
     size_t elements = n * sv_shape_elements(session->input);
@@ -166,7 +166,7 @@ static void recompute(const svit_session *session, const sv_run *run, const sv_s
     }
 }
 
-/* The gradients of layer `index` and of those behind it are final. */
+/* Tells the leaves that the gradients of layer `index` and of those behind it are final. */
 static void tell_leaves(svit_session *session, size_t index)
 {
     sv_leaves_ready(session->leaves, session->context, &session->gradients,
@@ -180,8 +180,8 @@ void sv_session_backward_nothing(svit_session *session)
         tell_leaves(session, i);
 }
 
-/* The backward of the recorded layers of a segment: one by one in the last leaf of a batch, so that their
- * gradients are on their way to other ranks meanwhile. */
+/* The backward of the recorded layers of a segment: one by one in the last leaf of a batch, so that
+ * the gradients of a layer are sent to other ranks during the backward of the layers before it. */
 static void backward_segment(svit_session *session, const sv_run *run, real *buffers[2],
                              const sv_segment *segment, real *dinput)
 {

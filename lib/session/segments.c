@@ -142,8 +142,8 @@ static void write_best(const search *self, sv_segments *out)
         out->list[out->count++] = (sv_segment){.first = first, .end = self->layers};
 }
 
-/* Computes best[i], the cheapest segments of the layers from i on whose region has at most self->limit bytes,
- * from the last layer down. */
+/* Computes best[i], the cheapest segments of the layers from i on whose region has at most
+ * self->limit bytes, from the last layer down. */
 static void find_best(search *self)
 {
     self->best[self->layers] = (choice){.bytes = SIZE_MAX};
