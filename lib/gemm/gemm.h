@@ -44,8 +44,8 @@ typedef struct sv_gemm {
 
     /* c[m, n] = bias[n] + a[m, k] b[k, n] for columns first..first+count-1. With groups, `first`
      * and the end are multiples of b->split. Without, they are multiples of SV_GEMM_SPLIT_COLUMNS
-     * that leave SV_GEMM_SPLIT_TAIL columns or more, unless n is a multiple too; the end may be n.
-     */
+     * with at least SV_GEMM_SPLIT_TAIL columns behind them, or with any number if n is a multiple
+     * too; and the end may be n. */
     void (*matmul)(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
                    const sv_gemm_b *b, size_t m, size_t first, size_t count);
 

@@ -114,7 +114,7 @@ SV_INLINE void dot_pack_b(const dot_type *type, const sv_gemm_b *b)
     }
 }
 
-/* A call: columns first..first+count-1 of C. */
+/* One call of dot_matmul: columns first..first+count-1 of C. */
 typedef struct dot_call {
     const sv_gemm_c *c;
     const sv_gemm_b *b;

@@ -47,7 +47,7 @@ static size_t stream_stride(const char *next, const char *end, size_t vectors, s
 
 /* When the epilogue is applied to C. */
 typedef enum tile_epilogue {
-    IN_REGISTERS, /* before the sums are stored: a residual and nothing else */
+    IN_REGISTERS, /* before the sums are stored, if it is a residual and nothing else */
     BY_STRIPE,    /* to MC rows of a column stripe, while they are in cache */
     BY_ROW        /* to whole rows after the matmul, if the epilogue reads or writes other matrices:
                      whole rows use the memory bandwidth better than stripes */

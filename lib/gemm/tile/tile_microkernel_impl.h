@@ -1,6 +1,6 @@
 /* The microkernel: c[MR, NR] = bias + a[MR, k] b[k, NR] with all sums in registers. Each C file
- * that includes this header lists the microkernels that it needs. Goto, van de Geijn 2008. Plain
- * reference: tests/reference/reference_matmul.c. */
+ * that includes this header defines the microkernels that it needs, by the macros at the end. Goto,
+ * van de Geijn 2008. Plain reference: tests/reference/reference_matmul.c. */
 #ifndef SV_TILE_MICROKERNEL_IMPL_H
 #define SV_TILE_MICROKERNEL_IMPL_H
 

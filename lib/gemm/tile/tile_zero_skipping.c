@@ -1,4 +1,4 @@
-/* The matmuls of spatial positions, and the correction term. */
+/* Zero skipping: the matmuls of single spatial positions, and the correction term. */
 #include "gemm/tile/tile_zero_skipping.h"
 
 /* Each position is a matmul with one row per image, so there must be enough images for whole

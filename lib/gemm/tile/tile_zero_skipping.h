@@ -13,7 +13,7 @@
 #include "gemm/tile/tile_rows_impl.h"
 
 enum {
-    SKIPPING_IMAGES = 8, /* the fewest rows of one position, which are images, for zero skipping */
+    SKIPPING_IMAGES = 8,              /* with fewer images nothing is skipped */
     RANGES = SV_ZERO_GROUPS_COUNT + 1 /* the most nonzero ranges that a K block can have */
 };
 
