@@ -18,7 +18,7 @@ enum { ROWS = 4 };
 
 /* The lanes of columns i..i + count - 1 that are not masked; `masked_column` is the masked column.
  */
-SV_INLINE vlane visible(size_t i, size_t count, size_t masked_column)
+SV_INLINE vlane unmasked_lanes(size_t i, size_t count, size_t masked_column)
 {
     vlane lanes = count < LANES ? v_first(count) : ~(vlane){0};
     return masked_column == NONE ? lanes
@@ -29,7 +29,7 @@ SV_INLINE vreal max_of(vreal max, const real *scores, real factor, size_t i, siz
                        size_t masked_column)
 {
     vreal v = v_load_some(scores + i, count) * v_set(factor);
-    return v_max(v_select(visible(i, count, masked_column), v, v_set(-FLT_MAX)), max);
+    return v_max(v_select(unmasked_lanes(i, count, masked_column), v, v_set(-FLT_MAX)), max);
 }
 
 /* The maximum of factor * scores[i] over all columns but the masked one. */
@@ -49,7 +49,7 @@ SV_INLINE vreal exponentials(real *p, const real *scores, real factor, real max,
                              size_t count, size_t masked_column)
 {
     vreal e = v_exp2_negative(v_load_some(scores + i, count) * v_set(factor) - v_set(max));
-    e = v_keep(visible(i, count, masked_column), e);
+    e = v_keep(unmasked_lanes(i, count, masked_column), e);
     v_store_some(p + i, e, count);
     return e;
 }
@@ -103,8 +103,8 @@ static void finish_row(real *p, real *dropped, real factor, const sv_attention_r
 
 /* Up to ROWS rows of the softmax from row `first` on. `masked` is a constant, so that the code
  * without a masked diagonal has no selects. */
-SV_INLINE void some_rows(real *p, real *dropped, const real *scores, const sv_attention_rows *block,
-                         size_t first, size_t rows, int masked)
+SV_INLINE void softmax_rows(real *p, real *dropped, const real *scores,
+                            const sv_attention_rows *block, size_t first, size_t rows, int masked)
 {
     size_t columns = block->columns, at = first * columns, masked_column = block->first_row + first;
     real factor = block->scale * LOG2_E, max[ROWS], inverse_sum[ROWS];
@@ -133,9 +133,9 @@ void SV_ISA(sv_attention_softmax)(real *p, real *dropped, real *scores,
     for (size_t first = 0; first < block->rows; first += ROWS) {
         size_t rows = block->rows - first < ROWS ? block->rows - first : ROWS;
         if (block->masked)
-            some_rows(p, dropped, scores, block, first, rows, 1);
+            softmax_rows(p, dropped, scores, block, first, rows, 1);
         else
-            some_rows(p, dropped, scores, block, first, rows, 0);
+            softmax_rows(p, dropped, scores, block, first, rows, 0);
     }
 }
 
@@ -145,7 +145,7 @@ SV_INLINE void recompute_lanes(real *p, real *dropped, const real *scores, const
 {
     vreal score = v_load_some(scores + i, count) * v_set(block->scale * LOG2_E);
     vreal e = v_exp2_negative(score - v_set(block->row_max[query]));
-    vreal v = v_keep(visible(i, count, masked_column), e) * v_set(block->inv_row_sum[query]);
+    vreal v = v_keep(unmasked_lanes(i, count, masked_column), e) * v_set(block->inv_row_sum[query]);
     v_store_some(p + i, v, count);
     if (words)
         v_store_some(dropped + i,
@@ -194,8 +194,8 @@ static real row_mean(const real *dropped, const real *dp, size_t columns)
 }
 
 /* `count` elements of row_gradients. */
-SV_INLINE vreal gradients(real *ds, const real *p, const real *dropped, const real *dp,
-                          const real *scores, real mean, real scale, size_t i, size_t count)
+SV_INLINE vreal gradient_lanes(real *ds, const real *p, const real *dropped, const real *dp,
+                               const real *scores, real mean, real scale, size_t i, size_t count)
 {
     vreal d = v_load_some(dropped + i, count) * v_load_some(dp + i, count) -
               v_load_some(p + i, count) * v_set(mean);
@@ -211,9 +211,9 @@ SV_INLINE vreal row_gradients(real *ds, const real *p, const real *dropped, cons
     vreal sum = {0};
     size_t i = 0;
     for (; i + LANES <= columns; i += LANES)
-        sum += gradients(ds, p, dropped, dp, scores, mean, scale, i, LANES);
+        sum += gradient_lanes(ds, p, dropped, dp, scores, mean, scale, i, LANES);
     if (i < columns)
-        sum += gradients(ds, p, dropped, dp, scores, mean, scale, i, columns - i);
+        sum += gradient_lanes(ds, p, dropped, dp, scores, mean, scale, i, columns - i);
     return sum;
 }
 
