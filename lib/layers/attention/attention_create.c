@@ -2,13 +2,14 @@
 #include "layers/attention/attention_internal.h"
 #include "layers/dropout_bits.h"
 
-/* Elements of the derived weight and bias of qkv, and of those of proj, which follow them. */
+/* Elements of the derived weight and bias of qkv; 0: they are not derived. */
 static size_t qkv_elements(const attention_block *block)
 {
     return sv_lora_exists(&block->qkv_lora) ? sv_lora_elements(&block->qkv_lora, &block->qkv)
                                             : sv_attention_derived_elements(&block->base);
 }
 
+/* The same for proj, whose derived weight and bias follow those of qkv in memory. */
 static size_t proj_elements(const attention_block *block)
 {
     return sv_lora_exists(&block->proj_lora) ? sv_lora_elements(&block->proj_lora, &block->proj)

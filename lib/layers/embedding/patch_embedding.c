@@ -78,7 +78,7 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
 }
 
 /* The set of a patch's pixels that lie in the padding: bit size * i + j for pixel (i, j). */
-static unsigned outside(const sv_patch_geometry *map, size_t row, size_t column)
+static unsigned padding_pixels(const sv_patch_geometry *map, size_t row, size_t column)
 {
     unsigned set = 0;
     for (size_t i = 0; i < map->size; i++)
@@ -102,7 +102,7 @@ static void normalize(const patch_call *call, real *rows, size_t first, size_t t
         rows, mean, rstd, rows, weights + patch->norm_weight, weights + patch->norm_bias,
         tokens * PIXELS, map->channels, patch->eps);
     for (size_t t = first; t < first + tokens; t++) {
-        unsigned zeros = outside(map, t / map->columns % map->rows, t % map->columns);
+        unsigned zeros = padding_pixels(map, t / map->columns % map->rows, t % map->columns);
         for (size_t pixel = 0; pixel < PIXELS; pixel++, rows += map->channels)
             if (zeros >> pixel & 1)
                 memset(rows, 0, map->channels * sizeof(real));
@@ -268,8 +268,8 @@ static size_t output_lines(size_t *before, size_t lines, size_t size, int same)
     return out;
 }
 
-/* Finds the pixels in the padding, if zero skipping has enough groups for the pixels of a patch.
- * Patches that overlap have more pixels. */
+/* Finds the pixels of patches that lie in the padding, if the feature map is small and zero
+ * skipping has a group for each pixel of a patch. Patches that overlap have more pixels. */
 static void find_zeros(patch_layer *patch)
 {
     const sv_patch_geometry *map = &patch->geometry;
@@ -280,7 +280,7 @@ static void find_zeros(patch_layer *patch)
         map->size * map->size > SV_ZERO_GROUPS_COUNT)
         return;
     for (size_t t = 0; t < tokens; t++) {
-        unsigned set = outside(map, t / map->columns, t % map->columns);
+        unsigned set = padding_pixels(map, t / map->columns, t % map->columns);
         zero_groups.groups[t] = (uint8_t)set;
         any |= set;
     }

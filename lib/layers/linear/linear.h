@@ -60,7 +60,7 @@ void sv_linear_forward_parallel(const sv_linear *linear, const sv_run *run, real
 void sv_linear_backward_parallel(const sv_linear *linear, const sv_run *run, real *dx,
                                  const real *dy, size_t tokens, void *packed_a);
 
-/* c[m, n] = or += a[m, k] b[k, n] of two matrices of activations. On this thread. */
+/* c[m, n] = a[m, k] b[k, n] of two matrices of activations, += if c->accumulate. On this thread. */
 void sv_matmul(const sv_exec *exec, const sv_gemm_c *c, const sv_gemm_a *a, const sv_gemm_b *b,
                size_t m);
 

@@ -85,7 +85,7 @@ void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *layer_scale, cons
         run->exec.packed(run->exec.packed_argument, layer_scale->weight);
 }
 
-/* Of W' = W and b' = b:  dW += dW' if W is trained;  db += db' */
+/* Of W' = W + scale B A and b' = b:  dW += dW' if W is trained;  db += db' */
 static void add_base(const sv_lora *lora, const sv_layer_scale *scale, const sv_linear *linear,
                      const sv_run *run, const real *dw, const real *db)
 {

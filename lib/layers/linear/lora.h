@@ -1,5 +1,5 @@
-/* LoRA (Hu et al. 2021): the weight of a linear map is the sum of a parameter and a product of low
- * rank, which is added to a derived weight, so no pass multiplies by the adapters:
+/* LoRA (Hu et al. 2021): the weight of a linear map is the sum of a parameter W and of a product of
+ * low rank. The sum is a derived weight, so no pass multiplies by the adapters A and B:
  *   y = W' x + b',  W' = diag(gamma) (W + scale B A),  b' = gamma * b
  * Without LayerScale gamma is 1. */
 #ifndef SV_LORA_H

@@ -21,9 +21,10 @@ typedef struct sv_small_matmul {
     size_t m, k, n;
 } sv_small_matmul;
 
-/* Bytes of scratch that sv_add_matmul needs for such a b. */
+/* Bytes of scratch that sv_add_matmul needs for b[k, n]. */
 size_t sv_small_matmul_bytes(const sv_exec *exec, size_t k, size_t n);
 
+/* Computes *matmul, with sv_small_matmul_bytes bytes of scratch. */
 void sv_add_matmul(const sv_exec *exec, const sv_small_matmul *matmul, void *scratch);
 
 #endif

@@ -176,7 +176,8 @@ void sv_mlp_forward(const sv_layer *layer, const sv_run *run, void *saved, real 
  * dx_shifted; then come its weight gradients, split by elements of the output so that no sum is
  * split, and beside them the shift's adjoint. */
 
-/* The first token of token block `task` within the image block, and its tokens. */
+/* Returns the first token of token block `task`, counted within the image block, and in *tokens the
+ * tokens of the token block. */
 static size_t locate_token_block(const mlp_call *call, size_t task, size_t *tokens)
 {
     size_t first = task * call->token_block;

@@ -20,7 +20,7 @@ typedef struct mlp_block {
     bool chunked; /* mlp_chunks.c computes the backward */
     real eps;
     double drop_path;
-    uint32_t dropout_threshold; /* as sv_mask_source.threshold; 0: no dropout */
+    uint32_t dropout_threshold; /* the rate is threshold / 65536 */
     real dropout_scale;         /* of the elements that dropout keeps */
     /* Which channel groups of a token are 0 after the shift on a small feature map, so that fc1
      * skips them; period 0: it skips none. The norm would not leave these groups 0: `correction`,
@@ -104,7 +104,7 @@ mlp_rows sv_mlp_worker_rows(sv_arena *arena, const mlp_block *block, const sv_ru
 /* Bytes of one worker's scratch in the forward and in the general backward. */
 size_t sv_mlp_worker_bytes(const mlp_block *block, const sv_run *run, bool *overflow);
 
-/* sv_layer_ops.plan_workspace. */
+/* Sets *memory to what a pass over up to run->pass.n images needs. */
 void sv_mlp_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
 /* Returns the call of a pass through `layer`. The caller sets its `in` and `out`. */
@@ -139,10 +139,11 @@ mlp_rows sv_mlp_small_m_hidden(const mlp_call *call);
 
 /* mlp_chunks.c: the backward in reduction chunks. */
 
-/* Whether the weights are small enough for it. */
+/* Whether the weights are small enough for that backward. */
 bool sv_mlp_is_chunked(const mlp_block *block);
 
-/* Measures its workspace and its worker's scratch for a batch of n. */
+/* Takes the workspace and one worker's scratch of that backward, for a batch of n, from arenas that
+ * measure. */
 void sv_mlp_chunks_memory(const mlp_block *block, size_t n, sv_arena *workspace, sv_arena *worker);
 void sv_mlp_chunks_backward(const mlp_call *call);
 
