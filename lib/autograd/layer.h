@@ -87,12 +87,16 @@ typedef struct sv_layer_ops {
     bool keeps_input;   /* the backward reads x, so it must stay unchanged until then */
     bool training_only; /* y = x in inference */
 
-    /* Elements of the weights that the layer derives from parameters before they are packed; where
-     * the layer finds them; and their derivation: on this thread, into `memory`, which stays, with
-     * one worker's scratch. It depends on the layer, the parameters and the GEMM backend alone, and
-     * reports to exec->packed the parameters that nothing else reads. NULL: none are derived. */
+    /* Elements of the weights that the layer derives from parameters before they are packed. This
+     * and the next two are NULL if none are derived. */
     size_t (*derived_elements)(const sv_layer *layer);
+
+    /* Tells the layer where its derived weights are. */
     void (*place_derived)(sv_layer *layer, const real *memory);
+
+    /* Derives the weights on this thread into `memory`, which stays, with one worker's scratch.
+     * They depend on the layer, the parameters and the GEMM backend alone. Reports to exec->packed
+     * the parameters that nothing else reads. */
     void (*derive_weights)(const sv_layer *layer, const sv_run *run, real *memory, char *scratch);
 
     /* Sets *memory, which is cleared, for up to run->pass.n images; NULL: the layer needs none. */
