@@ -52,8 +52,9 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return b == 0 || (a != 0 && a < b) ? a : b;
 }
 
-/* The smallest quota of the group and its parents, up to the folder where the groups are mounted.
- * In a container the group's path may be that of the host, and only its last parents exist. */
+/* The smallest quota of the group and its parents, in CPUs, up to the folder where the groups are
+ * mounted; 0: there is none. In a container the group's path may be that of the host, and only its
+ * last parents exist. */
 static uint32_t read_group(const char *root, const char *mount, const char *group,
                            uint32_t (*read)(const char *folder))
 {

@@ -138,7 +138,7 @@ static void wait_until_idle(sv_pool *pool)
 /* How many workers take part where `needed` have tasks. Where a size has 32 bits, a worker that
  * slept through four million rounds could take a new one for the one that it saw, so that all of
  * them take part there. */
-static uint32_t takes_part(const sv_pool *pool, uint32_t needed)
+static uint32_t participants(const sv_pool *pool, uint32_t needed)
 {
     return sizeof(size_t) < sizeof(uint64_t) ? pool->started : needed;
 }
@@ -154,7 +154,7 @@ static void run_on_workers(sv_pool *pool, sv_task task, void *argument, size_t c
     if (workers == 1) {
         sv_ranges_claim(&pool->ranges, 0, task, argument);
     } else {
-        const uint32_t part = takes_part(pool, workers - 1);
+        const uint32_t part = participants(pool, workers - 1);
         atomic_store_explicit(&pool->active, part, memory_order_relaxed);
         start_round(pool, part);
         sv_ranges_claim(&pool->ranges, 0, task, argument);

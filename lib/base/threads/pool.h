@@ -36,8 +36,8 @@ void sv_pool_run_locked(sv_pool *pool, sv_task task, void *argument, size_t coun
  * the worker that uses it. In a forked child, which has no workers, the calling thread does all. */
 void sv_pool_clear(sv_pool *pool, void *memory, size_t bytes);
 
-/* Allocates count * size bytes into *out and clears them by sv_pool_clear. SVIT_E_MEMORY as
- * sv_allocate_array. */
+/* Allocates count * size bytes into *out and clears them by sv_pool_clear. SVIT_E_MEMORY, with a
+ * message that names `what`, if the product overflows or there is no memory. */
 svit_status sv_pool_allocate(sv_pool *pool, const sv_allocator *allocator, void **out, size_t count,
                              size_t size, const char *what, svit_error *err);
 

@@ -14,7 +14,7 @@ typedef struct sv_ranges {
     atomic_size_t *next; /* the first unclaimed task of each range: [workers, stride] */
 } sv_ranges;
 
-/* Runs a task: pool.h's sv_task. */
+/* Runs the task with index `task` on worker `worker`. */
 typedef void (*sv_ranges_task)(void *argument, size_t task, uint32_t worker);
 
 /* How many of `workers` workers get a task if there are `count` tasks. Both are at least 1. */
