@@ -20,11 +20,14 @@ typedef struct sv_config_type {
      * SVIT_E_ARGUMENT names the field. */
     svit_status (*check)(const void *config, svit_error *err);
 
-    /* For a struct whose fields depend on the value of one of them, which alone is in `table`; else
-     * NULL. They write the defaults, return the table of all fields, and set those that a JSON
-     * object has, with the defaults that it implies for the others. */
+    /* The next three are for a struct whose fields depend on the value of one of them, which alone
+     * is in `table`; else they are NULL. This one writes the defaults. */
     void (*set_defaults)(void *config);
+
+    /* Returns the table of all fields of the struct. */
     const sv_field_table *(*fields_of)(const void *config);
+
+    /* Sets the fields that a JSON object has, and the others to the defaults that it implies. */
     svit_status (*read)(void *config, const sv_json_value *object, svit_error *err);
 } sv_config_type;
 
@@ -98,7 +101,8 @@ const char *sv_config_difference(const sv_config_type *type, const void *a, cons
         return sv_config_to_json(&(type), &local, buffer, capacity, needed, err);                  \
     }
 
-/* What sv_config_write does, for structs without an sv_config_type, such as events. */
+/* Copies *local, of local_size bytes, to the caller's struct of `size` bytes as sv_config_write
+ * does, for structs without an sv_config_type, such as events. `type` names it in messages. */
 svit_status sv_config_export(void *out, size_t size, const void *local, size_t local_size,
                              const char *type, svit_error *err);
 
