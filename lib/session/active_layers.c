@@ -14,8 +14,8 @@ const sv_layer *sv_session_named_layer(const svit_session *session, const char *
     return NULL;
 }
 
-/* The layers of the inference graph up to the one that ends where layer `end` of the training graph
- * begins; 0: none ends there. */
+/* The number of layers of the inference graph up to the one that ends where layer `end` of the
+ * training graph begins; 0: none ends there. */
 static size_t inference_until(const sv_layer_list *list, size_t end)
 {
     for (size_t i = 0; i < list->inference_count; i++)

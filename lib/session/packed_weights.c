@@ -58,7 +58,7 @@ svit_status sv_packed_weights_plan(const svit_session *session, size_t *bytes, s
 }
 
 /* Whether the copy has the bytes that the session would pack. */
-static bool serves(const sv_packed_weights *packed, const svit_session *session)
+static bool has_same_bytes(const sv_packed_weights *packed, const svit_session *session)
 {
     if (packed->kernels != session->context->kernels ||
         packed->image.height != session->image.height ||
@@ -80,7 +80,7 @@ static sv_packed_weights *find_or_add(const svit_session *session, sv_packed_wei
 {
     svit_model *model = session->model;
     sv_packed_weights *packed = model->packed_weights;
-    while (packed && !serves(packed, session))
+    while (packed && !has_same_bytes(packed, session))
         packed = packed->next;
     if (!packed && made) {
         packed = made;
@@ -165,8 +165,8 @@ void sv_packed_weights_place(svit_session *session)
         session->packed[session->layers.inference[i]->number] = session->shared->layers[i].memory;
 }
 
-/* Prepacking of several layers. A task packs the weights of one layer for the forward, or with
- * copies 2 alternately for the forward and for the backward. */
+/* The arguments of pack_task. Each layer has one task, for the copy that the forward reads; with
+ * copies 2 it has another one, for the copy that the backward reads. */
 typedef struct pack_call {
     svit_session *session;
     sv_layer *const *layers;
@@ -178,8 +178,8 @@ static void discard_weight(const void *model, size_t weight)
     sv_model_discard_weight(model, weight);
 }
 
-/* The last layers are packed first. They are the largest, so a mapped model discards the most pages
- * before the packed copies take much memory. */
+/* Packs one copy of the weights of one layer. The last layers are packed first. They are the
+ * largest, so a mapped model discards the most pages before the packed copies take much memory. */
 static void pack_task(void *argument, size_t task, uint32_t worker)
 {
     pack_call *call = argument;
