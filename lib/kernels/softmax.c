@@ -77,9 +77,10 @@ static const uint32_t *row_mask(const sv_attention_rows *block, size_t r, uint32
     return block->mask ? block->mask + query / 32 * block->columns : NULL;
 }
 
-/* The same as finish_row for `count` elements from i on. words NULL: `dropped` is not written. */
-SV_INLINE void finish_lanes(real *p, real *dropped, const uint32_t *words, uint32_t bit,
-                            real factor, real keep, size_t i, size_t count)
+/* The same as normalize_row for `count` elements from i on. words NULL: `dropped` is not written.
+ */
+SV_INLINE void normalize_lanes(real *p, real *dropped, const uint32_t *words, uint32_t bit,
+                               real factor, real keep, size_t i, size_t count)
 {
     vreal v = v_load_some(p + i, count) * v_set(factor);
     v_store_some(p + i, v, count);
@@ -89,16 +90,16 @@ SV_INLINE void finish_lanes(real *p, real *dropped, const uint32_t *words, uint3
 }
 
 /* p[columns] *= factor;  dropped = keep * p where the mask keeps an element, otherwise 0. */
-static void finish_row(real *p, real *dropped, real factor, const sv_attention_rows *block,
-                       size_t r)
+static void normalize_row(real *p, real *dropped, real factor, const sv_attention_rows *block,
+                          size_t r)
 {
     uint32_t bit;
     const uint32_t *words = row_mask(block, r, &bit);
     size_t i = 0, columns = block->columns;
     for (; i + LANES <= columns; i += LANES)
-        finish_lanes(p, dropped, words, bit, factor, block->keep, i, LANES);
+        normalize_lanes(p, dropped, words, bit, factor, block->keep, i, LANES);
     if (i < columns)
-        finish_lanes(p, dropped, words, bit, factor, block->keep, i, columns - i);
+        normalize_lanes(p, dropped, words, bit, factor, block->keep, i, columns - i);
 }
 
 /* Up to ROWS rows of the softmax from row `first` on. `masked` is a constant, so that the code
@@ -115,8 +116,8 @@ SV_INLINE void softmax_rows(real *p, real *dropped, const real *scores,
         inverse_sum[r] = row_exponentials(p + at + r * columns, scores + at + r * columns, factor,
                                           max[r], columns, masked ? masked_column + r : NONE);
     for (size_t r = 0; r < rows && !block->unscaled; r++)
-        finish_row(p + at + r * columns, dropped + at + r * columns, inverse_sum[r], block,
-                   first + r);
+        normalize_row(p + at + r * columns, dropped + at + r * columns, inverse_sum[r], block,
+                      first + r);
     for (size_t r = 0; r < rows && block->inv_row_sum; r++) {
         block->row_max[masked_column + r] = max[r];
         block->inv_row_sum[masked_column + r] = inverse_sum[r];

@@ -28,7 +28,7 @@ static sv_depthwise_geometry geometry_of(const sv_layer *layer)
 
 /* packed[tap, c] = w[c, tap], with the residual in the centre. The adjoint reads in the opposite
  * direction, so its taps are in reverse order. */
-static void pack(real *packed, const depthwise_call *call, bool reverse)
+static void pack_taps(real *packed, const depthwise_call *call, bool reverse)
 {
     const size_t c = call->layer->base.in.channels;
     const real *w = call->run->weights + call->layer->weight;
@@ -54,7 +54,7 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const sv_depthwise_geometry map = geometry_of(&call->layer->base);
     const size_t elements = sv_shape_elements(call->layer->base.in);
     real *packed = (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
-    pack(packed, call, false);
+    pack_taps(packed, call, false);
     for (size_t i = first_image(call, task); i < end_image(call, task); i++)
         call->run->exec.context->kernels->depthwise(call->out + i * elements,
                                                     call->in + i * elements, packed,
@@ -111,7 +111,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     const sv_shape shape = call->layer->base.in;
     const size_t elements = sv_shape_elements(shape);
     real *packed = (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
-    pack(packed, call, true);
+    pack_taps(packed, call, true);
     sv_partial_gradients_clear(call->partials, PARTIALS, task);
     for (size_t i = first_image(call, task); i < end_image(call, task); i++) {
         const real *dy = call->in + i * elements;

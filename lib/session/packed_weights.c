@@ -202,7 +202,7 @@ static void pack_layers(svit_session *session, sv_layer *const *layers, size_t c
 
 /* Packs the weights of the mode's graph to session->packed: in training the layers below the first
  * trained one for the forward alone. */
-static void pack(svit_session *session, int32_t mode)
+static void pack_graph(svit_session *session, int32_t mode)
 {
     const sv_layer_list *list = &session->layers;
     const size_t first = session->active.first_recorded;
@@ -217,7 +217,7 @@ static void pack(svit_session *session, int32_t mode)
 }
 
 /* Lets the layers of this session read the shared copy. */
-static void attach(svit_session *session)
+static void attach_layers(svit_session *session)
 {
     for (size_t i = 0; i < session->layers.inference_count; i++) {
         sv_layer *layer = session->layers.inference[i];
@@ -232,11 +232,11 @@ static void update_shared(svit_session *session, uint64_t version)
     sv_mutex_lock(session->model->packed_lock);
     if (packed->version != version) {
         assert(!session->model->packed_once || packed->version == 0);
-        pack(session, SVIT_MODE_INFER);
+        pack_graph(session, SVIT_MODE_INFER);
         packed->version = version;
     }
     sv_mutex_unlock(session->model->packed_lock);
-    attach(session);
+    attach_layers(session);
 }
 
 void sv_packed_weights_update(svit_session *session, int32_t mode)
@@ -247,6 +247,6 @@ void sv_packed_weights_update(svit_session *session, int32_t mode)
     if (session->shared)
         update_shared(session, version);
     else
-        pack(session, mode);
+        pack_graph(session, mode);
     session->packed_version[mode] = version;
 }

@@ -149,7 +149,7 @@ static void multiply_panel(const tile_call *call, const k_block *block, const ti
         if (ends)
             apply_epilogue(matmul, stripe.row, stripe.rows, stripe.first, stripe.width);
         stripe.c += stripe.rows * stripe.ldc;
-        skip_rows(&operands, stripe.rows, stripe.ldc);
+        advance_rows(&operands, stripe.rows, stripe.ldc);
     }
 }
 

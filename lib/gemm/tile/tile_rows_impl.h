@@ -62,7 +62,7 @@ typedef struct tile_microkernels {
 
 /* Advances the operands by some rows. The micropanel has been prefetched while the first rows were
  * computed, so the next rows prefetch only A. */
-SV_INLINE void skip_rows(tile_operands *operands, size_t rows, size_t ldc)
+SV_INLINE void advance_rows(tile_operands *operands, size_t rows, size_t ldc)
 {
     operands->a += rows * operands->row_stride;
     if (operands->residual)
@@ -81,11 +81,11 @@ static inline void multiply_rows(const tile_microkernels *kernels, bool small_m,
     tile_operands rest = *operands;
     tile_microkernel *const full = small_m ? kernels->small_m : kernels->full;
     const size_t mr = small_m ? kernels->small_m_mr : kernels->mr, half = kernels->mr / 2;
-    for (; m >= mr; m -= mr, c += mr * ldc, skip_rows(&rest, mr, ldc))
+    for (; m >= mr; m -= mr, c += mr * ldc, advance_rows(&rest, mr, ldc))
         full(c, ldc, &rest, width, accumulate);
-    for (; kernels->half && m >= half; m -= half, c += half * ldc, skip_rows(&rest, half, ldc))
+    for (; kernels->half && m >= half; m -= half, c += half * ldc, advance_rows(&rest, half, ldc))
         kernels->half(c, ldc, &rest, width, accumulate);
-    for (; m > 0; m--, c += ldc, skip_rows(&rest, 1, ldc))
+    for (; m > 0; m--, c += ldc, advance_rows(&rest, 1, ldc))
         kernels->single(c, ldc, &rest, width, accumulate);
 }
 

@@ -53,7 +53,7 @@ static size_t weight_bytes(const shifted_layer *layer)
     return layer->linear.out * layer->linear.in * sizeof(real);
 }
 
-static shifted_saved lay_saved(sv_arena *arena, const shifted_layer *layer, size_t n)
+static shifted_saved layout_saved(sv_arena *arena, const shifted_layer *layer, size_t n)
 {
     shifted_saved saved;
     saved.mean = sv_arena_reals(arena, n, sv_shape_tokens(layer->base.out));
@@ -89,7 +89,7 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
 {
     const shifted_layer *shifted = (const shifted_layer *)layer;
     sv_arena saved = {0}, workspace = {0}, worker = {0};
-    lay_saved(run->pass.training ? &saved : &workspace, shifted, run->pass.n);
+    layout_saved(run->pass.training ? &saved : &workspace, shifted, run->pass.n);
     if (run->pass.training) {
         sv_partial_gradient partial[PARAMETERS];
         take_partial_gradients(partial, &workspace, shifted,
@@ -105,7 +105,7 @@ static shifted_call start_call(const sv_layer *layer, const sv_run *run, void *s
     const shifted_layer *shifted = (const shifted_layer *)layer;
     shifted_call call = {.layer = shifted, .run = run};
     sv_arena arena = {.base = saved ? saved : run->exec.workspace};
-    call.saved = lay_saved(&arena, shifted, run->pass.n);
+    call.saved = layout_saved(&arena, shifted, run->pass.n);
     call.tokens = tokens_of(shifted, run);
     call.token_block = sv_token_block_size(run, call.tokens, shifted->linear.in);
     call.chunk_images = sv_reduction_chunk_images(run->pass.n, weight_bytes(shifted));
