@@ -45,7 +45,7 @@ static inline size_t sv_token_block_count_max(size_t tokens, size_t block)
     return count > 16 ? count : 16;
 }
 
-/* Columns first to first + count - 1 of a matrix, as gemm.h allows to split them. */
+/* Columns first to first + count - 1 of a matrix, which one call of sv_gemm.matmul may compute. */
 typedef struct sv_column_range {
     size_t first, count;
 } sv_column_range;

@@ -79,8 +79,9 @@ static void gated_forward(const mlp_call *call, const mlp_rows *rows, size_t fir
         (sv_rows){first, tokens, m, m});
 }
 
-/* hidden = dropout(gelu(W1 x_norm + b1)). Where zeros are skipped, sv_mlp_zero_skipping clears the
- * zero channel groups of x_norm, and the correction term stands for them. */
+/* hidden = dropout(gelu(W1 x_norm + b1)), or the same gated. Where zeros are skipped,
+ * sv_mlp_zero_skipping clears the zero channel groups of x_norm, and the correction term stands for
+ * them. */
 static void fc1_forward(const mlp_call *call, const mlp_rows *rows, size_t first, size_t tokens)
 {
     const mlp_block *block = call->block;

@@ -59,7 +59,7 @@ typedef struct mlp_rows {
     real *shift_into;      /* where x_shifted is written; NULL: it is the layer's input itself */
     real *mean, *rstd;     /* [tokens] */
     real *pre_gelu;        /* [tokens, fc1.out]; NULL: neither saved nor gated */
-    real *hidden;          /* [tokens, hidden_channels]: dropout(gelu(pre_gelu)) */
+    real *hidden;          /* [tokens, hidden_channels]: input of fc2 */
     real *x_norm;          /* [tokens, c] */
     char *packed_a;        /* packed x_norm, of a small M; inference only */
 } mlp_rows;
@@ -119,8 +119,7 @@ void sv_mlp_backward(const sv_layer *layer, const sv_run *run, void *saved, real
 /* Computes what token blocks need of whole images: with group norm the moments. */
 void sv_mlp_prepare(mlp_call *call);
 
-/* x_shifted = shift(x);  hidden = dropout(gelu(fc1(norm(x_shifted)))), for `tokens` tokens of the
- * batch from token `first`. */
+/* Computes x_shifted and, from it, hidden for `tokens` tokens of the batch from token `first`. */
 mlp_rows sv_mlp_hidden(const mlp_call *call, size_t first, size_t tokens, uint32_t worker);
 
 /* The backward from dy to dhidden, for `tokens` tokens of the batch from token `first`. Writes
