@@ -63,8 +63,9 @@ svit_status sv_config_write(const sv_config_type *type, void *config, size_t siz
 svit_status sv_config_from_json(const sv_config_type *type, void *local, const char *json,
                                 svit_error *err);
 
-/* Writes the JSON object of a struct that has been checked to the caller's buffer, as
- * sv_text_to_buffer does. */
+/* Writes the JSON object of a struct that has been checked to buffer[capacity], and the bytes that
+ * it needs, with its NUL, to *needed unless that is NULL. SVIT_E_ARGUMENT if it does not fit; a
+ * capacity of 0 asks for *needed alone. SVIT_E_MEMORY. */
 svit_status sv_config_to_json(const sv_config_type *type, const void *local, char *buffer,
                               size_t capacity, size_t *needed, svit_error *err);
 

@@ -122,8 +122,9 @@ void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writ
 /* Writes a JSON object of all fields. `config` has passed sv_fields_check. */
 void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
-/* Writes one JSON object of the fields of several structs to the caller's buffer, as
- * sv_text_to_buffer does. */
+/* Writes one JSON object of the fields of several structs to buffer[capacity], and the bytes that
+ * it needs, with its NUL, to *needed unless that is NULL. SVIT_E_ARGUMENT if it does not fit; a
+ * capacity of 0 asks for *needed alone. SVIT_E_MEMORY. */
 svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_t count,
                                            const char *noun, char *buffer, size_t capacity,
                                            size_t *needed, svit_error *err);

@@ -12,7 +12,7 @@ typedef struct sv_byte_source {
     uint64_t bytes;     /* of the file when it was opened, or of the memory */
 } sv_byte_source;
 
-/* Opens a file as a source. Errors are those of sv_file_open. */
+/* Opens a regular file as a source. SVIT_E_IO; SVIT_E_MEMORY. */
 svit_status sv_byte_source_open(sv_byte_source *out, const sv_allocator *allocator,
                                 const char *path, svit_error *err);
 
