@@ -238,7 +238,7 @@ void sv_leaves_ready(sv_leaves *leaves, svit_context *context, const sv_gradient
     leaves->begun = low;
 }
 
-/* Gives the arrays of the last `count` nodes that are held back; they are zeros. */
+/* Moves the arrays of the last `count` nodes that are held to the spare ones; they are zeros. */
 static void release_held(sv_leaves *leaves, uint32_t count)
 {
     while (count-- > 0)

@@ -191,8 +191,8 @@ uint64_t sv_session_seed(const svit_session *session);
 /* SVIT_E_UNSUPPORTED if the build does not compute in `compute`, one of SVIT_COMPUTE_*. */
 svit_status sv_session_check_compute(int32_t compute, svit_error *err);
 
-/* The backend of matmuls in SVIT_COMPUTE_*, which sv_session_check_compute accepts. With `small_m`
- * it is the one for few rows. */
+/* The backend of matmuls in `compute`, one of SVIT_COMPUTE_* that sv_session_check_compute accepts.
+ * With `small_m` it is the one for few rows. */
 const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, bool small_m);
 
 #endif
