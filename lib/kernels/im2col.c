@@ -58,7 +58,7 @@ void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_geometry 
         }
 }
 
-/* The same for patches that may overlap: dx += the patches. */
+/* The same for patches that may overlap: adds each element of dy to its pixel. */
 void SV_ISA(sv_patch_scatter_add)(real *dx, const real *dy, const sv_patch_geometry *patches,
                                   size_t first_token, size_t tokens)
 {

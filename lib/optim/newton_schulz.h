@@ -8,7 +8,7 @@
 /* Bytes of workspace for a matrix of rows * columns elements; 0 if they overflow. */
 size_t sv_newton_schulz_bytes(const svit_context *context, size_t rows, size_t columns);
 
-/* The array [rows, columns] in the workspace into which the caller writes the matrix. */
+/* Where the caller writes the matrix: an array [rows, columns] in the workspace. */
 real *sv_newton_schulz_input(void *workspace);
 
 /* Replaces the singular values of the matrix in the workspace by values near 1 and returns it,
