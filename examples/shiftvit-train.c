@@ -310,8 +310,8 @@ static svit_status prepare(train_run *self)
     return self->options.resume ? SVIT_OK : create_model(self);
 }
 
-/* Takes the place among the processes of --mpi, whose gradients are added in 16 leaves unless the settings say
- * otherwise: a fixed number, so that any number of processes gives the same result. */
+/* Takes the place among the processes of --mpi, whose gradients are added in 16 leaves unless the
+ * settings say otherwise: a fixed number, so that any number of processes gives the same result. */
 static svit_status join_others(train_run *self)
 {
     enum { LEAVES = 16 };
@@ -452,7 +452,8 @@ int main(int argc, char **argv)
     svit_model_free(run.model);
     data_close(&run.data);
     int exit_status = program_exit(&run.options.program, status);
-    /* Last, for mpirun ends the job when one process has failed, before another may have said why. */
+    /* Last, for mpirun ends the job when one process has failed, before another may have said why.
+     */
     mpi_close(&run.place);
     run_file_free(&stored);
     return exit_status;

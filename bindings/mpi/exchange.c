@@ -1,6 +1,6 @@
-/* Adds the partial sums of all ranks in the order of the tree, each rank a part of the elements, and gives the
- * sums to all. MPI moves the bytes; the additions are made here, since those of MPI_Allreduce depend on the
- * number of ranks. */
+/* Adds the partial sums of all ranks in the order of the tree, each rank a part of the elements,
+ * and gives the sums to all. MPI moves the bytes; the additions are made here, since those of
+ * MPI_Allreduce depend on the number of ranks. */
 #include "place.h"
 
 #include <sched.h>
@@ -8,13 +8,15 @@
 #include <string.h>
 #include <time.h>
 
-/* Elements that are exchanged at once: a bound on the memory, and below what MPI's int can count. */
+/* Elements that are exchanged at once: a bound on the memory, and below what MPI's int can count.
+ */
 enum { ELEMENTS_MAX = 1 << 20 };
 
 /* A wait looks so many times, giving way to other threads, before it sleeps in between. */
 enum { EAGER_LOOKS = 200, PAUSE_NS = 20000 };
 
-/* Waits for one or two requests without keeping a core from the threads that compute, as MPI_Waitall would. */
+/* Waits for one or two requests without keeping a core from the threads that compute, as
+ * MPI_Waitall would. */
 static int wait_all(int count, MPI_Request *requests)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
@@ -42,7 +44,8 @@ static int swap(svit_mpi *self, uint32_t partner, const float *from, size_t send
                 size_t take)
 {
     MPI_Request requests[2];
-    int code = MPI_Irecv(to, (int)take, MPI_FLOAT, (int)partner, 0, self->communicator, &requests[0]);
+    int code =
+        MPI_Irecv(to, (int)take, MPI_FLOAT, (int)partner, 0, self->communicator, &requests[0]);
     if (code == MPI_SUCCESS)
         code = MPI_Isend(from, (int)send, MPI_FLOAT, (int)partner, 0, self->communicator,
                          &requests[1]);
@@ -56,9 +59,9 @@ typedef struct span {
     bool keeps_low;
 } span;
 
-/* sum[count] becomes the sum of all ranks' arrays, added as a tree over the ranks: neighbours first, then pairs
- * of neighbours. At each level a rank gives half of its elements away and adds what it gets for the
- * other half; then it collects the halves again in reverse. */
+/* sum[count] becomes the sum of all ranks' arrays, added as a tree over the ranks: neighbours
+ * first, then pairs of neighbours. At each level a rank gives half of its elements away and adds
+ * what it gets for the other half; then it collects the halves again in reverse. */
 static int sum_in_halves(svit_mpi *self, float *sum, size_t count)
 {
     span spans[32];
@@ -69,8 +72,8 @@ static int sum_in_halves(svit_mpi *self, float *sum, size_t count)
         end = at.keeps_low ? at.middle : at.end;
         const size_t given = at.keeps_low ? at.middle : at.begin;
         const size_t given_count = at.end - at.begin - (end - begin);
-        const int code = swap(self, self->rank ^ apart, sum + given, given_count, self->received,
-                              end - begin);
+        const int code =
+            swap(self, self->rank ^ apart, sum + given, given_count, self->received, end - begin);
         if (code != MPI_SUCCESS)
             return code;
         add(sum + begin, self->received, end - begin);
@@ -89,15 +92,15 @@ static int sum_in_halves(svit_mpi *self, float *sum, size_t count)
     return MPI_SUCCESS;
 }
 
-/* Writes the elements that each rank gets, `rows` times its part of count elements or `rows` of each rank times this
- * one's part, and where they begin. Returns the sum. */
+/* Writes the elements that each rank gets, `rows` times its part of count elements or `rows` of
+ * each rank times this one's part, and where they begin. Returns the sum. */
 static size_t set_counts(const svit_mpi *self, int *counts, int *places, size_t count, bool sends)
 {
     size_t at = 0;
     for (uint32_t rank = 0; rank < self->ranks; rank++) {
         const uint32_t of = sends ? rank : self->rank, rows_of = sends ? self->rank : rank;
-        const size_t part = svit_share_first(count, self->ranks, of + 1) -
-                            svit_share_first(count, self->ranks, of);
+        const size_t part =
+            svit_share_first(count, self->ranks, of + 1) - svit_share_first(count, self->ranks, of);
         const size_t rows = self->first_row[rows_of + 1] - self->first_row[rows_of];
         counts[rank] = (int)(rows * part);
         places[rank] = (int)at;
@@ -134,8 +137,8 @@ static int spread_sums(svit_mpi *self, float *sum, size_t count)
     return code == MPI_SUCCESS ? wait_all(1, &request) : code;
 }
 
-/* The way for any number of ranks and of partial sums: each rank gets all partial sums of its part of the
- * elements, and adds them. */
+/* The way for any number of ranks and of partial sums: each rank gets all partial sums of its part
+ * of the elements, and adds them. */
 static int sum_in_parts(svit_mpi *self, float *const *partials, float *sum, size_t offset,
                         size_t count)
 {
@@ -214,7 +217,8 @@ static int compare_leaves(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Fills additions and rows from the plan: a sum that is added to another has a row, and so has leaf 0. */
+/* Fills additions and rows from the plan: a sum that is added to another has a row, and so has leaf
+ * 0. */
 static void fill_rows(svit_mpi *self, const svit_reduction *plan, uint64_t *leaf_of)
 {
     size_t rows = 1;
@@ -223,8 +227,8 @@ static void fill_rows(svit_mpi *self, const svit_reduction *plan, uint64_t *leaf
         leaf_of[rows++] = plan[i].from;
     qsort(leaf_of, rows, sizeof *leaf_of, compare_leaves);
     for (size_t i = 0; i < self->addition_count; i++)
-        self->additions[i] = (addition){row_of(leaf_of, rows, plan[i].to),
-                                        row_of(leaf_of, rows, plan[i].from)};
+        self->additions[i] =
+            (addition){row_of(leaf_of, rows, plan[i].to), row_of(leaf_of, rows, plan[i].from)};
     for (size_t row = 0, rank = 0; rank <= self->ranks; rank++) {
         const uint64_t first = svit_share_first(self->leaves, self->ranks, rank);
         while (row < rows && leaf_of[row] < first)
@@ -251,8 +255,8 @@ static bool allocate(svit_mpi *self)
 
 svit_status plan_exchange(svit_mpi *self, svit_error *err)
 {
-    svit_status status = svit_reduction_plan(self->leaves, self->ranks, NULL, 0,
-                                             &self->addition_count, err);
+    svit_status status =
+        svit_reduction_plan(self->leaves, self->ranks, NULL, 0, &self->addition_count, err);
     if (status != SVIT_OK || self->ranks == 1)
         return status;
     svit_reduction *plan = calloc(self->addition_count, sizeof *plan);

@@ -22,8 +22,7 @@ static svit_status check_initialised(svit_error *err)
     MPI_Initialized(&is_initialised);
     MPI_Finalized(&is_finalised);
     if (!is_initialised || is_finalised)
-        return fail(err, SVIT_E_STATE,
-                    "MPI %s; MPI_Init_thread comes before, MPI_Finalize after",
+        return fail(err, SVIT_E_STATE, "MPI %s; MPI_Init_thread comes before, MPI_Finalize after",
                     is_finalised ? "has been finalised" : "has not been initialised");
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_SERIALIZED)
@@ -152,8 +151,7 @@ SVIT_API svit_status svit_mpi_reducer(svit_mpi *mpi, svit_reducer *reducer, svit
     return SVIT_OK;
 }
 
-SVIT_API svit_status svit_mpi_get_times(const svit_mpi *mpi, svit_mpi_times *times,
-                                        svit_error *err)
+SVIT_API svit_status svit_mpi_get_times(const svit_mpi *mpi, svit_mpi_times *times, svit_error *err)
 {
     if (!mpi || !times)
         return fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed", mpi ? "times" : "mpi");

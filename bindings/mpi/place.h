@@ -1,4 +1,5 @@
-/* What the parts of the MPI library share. It uses MPI, POSIX threads and the public API of shiftvit. */
+/* What the parts of the MPI library share. It uses MPI, POSIX threads and the public API of
+ * shiftvit. */
 #ifndef SVIT_MPI_PLACE_H
 #define SVIT_MPI_PLACE_H
 

@@ -1,5 +1,5 @@
-/* The thread that exchanges buckets while the program goes on with its backward, and the functions of the
- * reducer, which the program calls. */
+/* The thread that exchanges buckets while the program goes on with its backward, and the functions
+ * of the reducer, which the program calls. */
 #include "place.h"
 
 #include <signal.h>

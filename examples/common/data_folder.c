@@ -61,7 +61,8 @@ static void note_missing(const struct program *self, const svit_dataset *train,
                 shown_text(shown, svit_dataset_class_name(train, first)));
 }
 
-/* Whether a split has the class names of the training split in the same order, or both have none. */
+/* Whether a split has the class names of the training split in the same order, or both have none.
+ */
 static int same_names(const svit_dataset *train, const svit_dataset *other)
 {
     const size_t count = svit_dataset_classes(other);

@@ -19,9 +19,9 @@ svit_status data_folder_open(data_splits *out, struct program *self, const char 
 svit_status data_list_open(data_splits *out, struct program *self, const char *path,
                            double fraction, const svit_pipeline_config *pipeline, unsigned wanted);
 
-/* Opens the splits in `wanted` of shards (svit_dataset_shards). If the name of the file in `pattern`
- * begins with "train", val*.tar and test*.tar beside it are the other splits. What is missing is taken
- * from `pattern` as data_folder_open does, and keeps the order of the shards. */
+/* Opens the splits in `wanted` of shards (svit_dataset_shards). If the name of the file in
+ * `pattern` begins with "train", val*.tar and test*.tar beside it are the other splits. What is
+ * missing is taken from `pattern` as data_folder_open does, and keeps the order of the shards. */
 svit_status data_shards_open(data_splits *out, struct program *self, const char *pattern,
                              double fraction, const svit_pipeline_config *pipeline,
                              unsigned wanted);

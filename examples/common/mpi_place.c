@@ -11,10 +11,11 @@ enum { AUTO, OPENMPI, MPICH };
 const char *const mpi_names[] = {"auto", "openmpi", "mpich", NULL};
 
 /* The ABI version of the libraries is that of the header. */
-static const char *const files[] = {[OPENMPI] = "libshiftvit-openmpi.so.1",
-                                    [MPICH] = "libshiftvit-mpich.so.1"};
+static const char *const files[] = {
+    [OPENMPI] = "libshiftvit-openmpi.so.1", [MPICH] = "libshiftvit-mpich.so.1"};
 
-/* The MPI whose mpirun has started the process, by the variables that it sets; AUTO if none is there. */
+/* The MPI whose mpirun has started the process, by the variables that it sets; AUTO if none is
+ * there. */
 static int find_launcher(void)
 {
     if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK"))

@@ -1,5 +1,5 @@
-/* The place of a training program among the processes of an MPI job. The MPI library is loaded when it is asked
- * for, so that the program runs where there is none. */
+/* The place of a training program among the processes of an MPI job. The MPI library is loaded when
+ * it is asked for, so that the program runs where there is none. */
 #ifndef EXAMPLE_MPI_PLACE_H
 #define EXAMPLE_MPI_PLACE_H
 
@@ -22,9 +22,9 @@ typedef struct mpi_place {
 /* The values of --mpi, which ends with NULL: auto, openmpi, mpich. */
 extern const char *const mpi_names[];
 
-/* Loads libshiftvit-openmpi or libshiftvit-mpich, `name` of them or the one whose mpirun has started the process, and
- * takes the place. From then on a process other than rank 0 prints nothing. A failure says what to
- * install. */
+/* Loads libshiftvit-openmpi or libshiftvit-mpich, `name` of them or the one whose mpirun has
+ * started the process, and takes the place. From then on a process other than rank 0 prints
+ * nothing. A failure says what to install. */
 svit_status mpi_open(mpi_place *self, struct program *program, const char *name, uint32_t leaves);
 
 /* Returns the same on all ranks: SVIT_OK, or the failure of one of them. All call it. */

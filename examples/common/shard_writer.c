@@ -1,4 +1,5 @@
-/* Writes tar archives (ustar) of images and labels. Nothing in them depends on the time or the user. */
+/* Writes tar archives (ustar) of images and labels. Nothing in them depends on the time or the
+ * user. */
 #include "shard_writer.h"
 
 #include "canvas.h"
@@ -38,7 +39,8 @@ static svit_status fail_write(writer *self, const char *path)
     return program_fail(self->program, SVIT_E_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
-/* Fails if the folder has an archive of this name: a pattern would take old and new ones together. */
+/* Fails if the folder has an archive of this name: a pattern would take old and new ones together.
+ */
 static svit_status check_free(writer *self)
 {
     DIR *folder = opendir(self->folder);
@@ -185,7 +187,8 @@ static svit_status read_file(writer *self, const char *path)
     return SVIT_OK;
 }
 
-/* The ending of an image file by its first bytes, as the library knows formats; NULL: it is none. */
+/* The ending of an image file by its first bytes, as the library knows formats; NULL: it is none.
+ */
 static const char *ending_of(const png_bytes *image)
 {
     static const struct {

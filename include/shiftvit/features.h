@@ -32,7 +32,7 @@ typedef struct svit_features_config {
     int32_t compute;       /* SVIT_COMPUTE_* of session.h */
     int32_t tokens;        /* SVIT_TOKENS_*; no effect on a layer with one token for each image */
     const char *layer;     /* one of svit_session_layer_name; NULL: "features", the input of the
-                              classifier, in which the tokens of a distilled model follow each other */
+                              classifier, in which tokens of a distilled model follow each other */
     svit_context *context; /* whose workers compute, as in svit_session_config; NULL: the model's */
 } svit_features_config;
 

@@ -33,12 +33,14 @@ typedef struct svit_loader_config {
     uint32_t prefetch;    /* batches that are prepared ahead, 0..16; 0: each batch is
                              prepared on the calling thread */
     int32_t sampling;     /* SVIT_SAMPLING_*, with `shuffle` */
-    uint32_t
-        leaves;     /* 0..65536: parts of a batch, of which a rank makes some (reducer.h); 0: one */
-    uint32_t rank;  /* 0..ranks - 1: which part of each batch the loader makes: the images of the
-                             leaves svit_share_first(leaves, ranks, rank) up to those of rank + 1. They
-                             are those of a whole batch, partners of Mixup and CutMix included */
-    uint32_t ranks; /* 1..leaves: loaders that share the batches; 1: the loader makes whole ones */
+    uint32_t leaves;      /* 0..65536: parts of a batch, of which a rank makes some (reducer.h); 0:
+                             one */
+    uint32_t rank;        /* 0..ranks - 1: which part of each batch the loader makes: the images of
+                             the leaves svit_share_first(leaves, ranks, rank) up to those of
+                             rank + 1. They are those of a whole batch, partners of Mixup and
+                             CutMix included */
+    uint32_t ranks;       /* 1..leaves: loaders that share the batches; 1: the loader makes whole
+                             ones */
     uint32_t shuffle_window; /* with `shuffle`: 0: an epoch is a permutation of all samples; else
                                 the shards of the dataset (svit_dataset_shards) are read in random
                                 order, and a sample less than this many places from its own in that
@@ -46,14 +48,14 @@ typedef struct svit_loader_config {
 } svit_loader_config;
 
 /* With `shuffle_window` and L leaves the samples of the whole batches, S of them, are cut into L
- * contiguous parts of the order of the shards, and leaf l of each batch takes the next samples of part l:
- * S times what svit_share_first gives it of a batch. So a rank reads the shards of its own parts alone,
- * besides those of its partners of Mixup and CutMix. The samples behind them are the last batch. Which
- * sample is where depends on the bounds of the shards, the seed, the epoch, the batch, the leaves and the
- * window, and not on the ranks. */
+ * contiguous parts of the order of the shards, and leaf l of each batch takes the next samples of
+ * part l: S times what svit_share_first gives it of a batch. So a rank reads the shards of its own
+ * parts alone, besides those of its partners of Mixup and CutMix. The samples behind them are the
+ * last batch. Which sample is where depends on the bounds of the shards, the seed, the epoch, the
+ * batch, the leaves and the window, and not on the ranks. */
 
-/* Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2
- * batches ahead, whole batches. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread
+/* Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2 batches
+ * ahead, whole batches. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread
  * may call it. */
 SVIT_API svit_status svit_loader_config_init(svit_loader_config *config, size_t size);
 
@@ -95,9 +97,10 @@ SVIT_API uint64_t svit_loader_batches(const svit_loader *loader);
 
 /* Copies the next batch into images[batch, height, width, channels] and labels[batch], and its
  * number of samples into *n. At the end of an epoch *n is 0, and the next call starts the following
- * epoch. With several ranks *n counts the rank's images, and is 0 also for a batch of which it has none;
- * svit_loader_batches tells where the epoch ends. If a call fails, because an image cannot be read or a callback stops (SVIT_E_STOPPED), the
- * loader stays at this batch. SVIT_E_STATE: there are no labels (svit_loader_has_targets). */
+ * epoch. With several ranks *n counts the rank's images, and is 0 also for a batch of which it has
+ * none; svit_loader_batches tells where the epoch ends. If a call fails, because an image cannot be
+ * read or a callback stops (SVIT_E_STOPPED), the loader stays at this batch. SVIT_E_STATE: there
+ * are no labels (svit_loader_has_targets). */
 SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
                                       size_t *n, svit_error *err);
 

@@ -1,5 +1,5 @@
-/* Losses: which there are, and loss and accuracy on plain arrays. The functions have no state, so any
- * thread may call them. */
+/* Losses: which there are, and loss and accuracy on plain arrays. The functions have no state, so
+ * any thread may call them. */
 #ifndef SHIFTVIT_LOSS_H
 #define SHIFTVIT_LOSS_H
 

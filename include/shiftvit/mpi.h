@@ -1,6 +1,7 @@
-/* Data-parallel training over MPI: a reducer whose ranks are the processes of a communicator. It is in a
- * library of its own, of which there is one for each MPI: libshiftvit-openmpi and libshiftvit-mpich, with the
- * same functions (pkg-config shiftvit-openmpi, shiftvit-mpich). libshiftvit itself knows nothing of MPI.
+/* Data-parallel training over MPI: a reducer whose ranks are the processes of a communicator. It is
+ * in a library of its own, of which there is one for each MPI: libshiftvit-openmpi and
+ * libshiftvit-mpich, with the same functions (pkg-config shiftvit-openmpi, shiftvit-mpich).
+ * libshiftvit itself knows nothing of MPI.
  *
  * A program that links neither, such as one that loads the library when it is asked to, defines
  * SVIT_MPI_WITHOUT_MPI_H before it includes this header, and uses svit_mpi_start. */
@@ -17,10 +18,11 @@
 extern "C" {
 #endif
 
-/* A place among the processes of a communicator, with a thread of its own that exchanges gradients while the
- * program computes. That thread calls MPI from svit_begin_function of the reducer up to the return of
- * svit_finish_function, so that MPI needs MPI_THREAD_SERIALIZED, and the program calls no MPI function
- * in between unless it has MPI_THREAD_MULTIPLE. One thread at a time may use the handle. */
+/* A place among the processes of a communicator, with a thread of its own that exchanges gradients
+ * while the program computes. That thread calls MPI from svit_begin_function of the reducer up to
+ * the return of svit_finish_function, so that MPI needs MPI_THREAD_SERIALIZED, and the program
+ * calls no MPI function in between unless it has MPI_THREAD_MULTIPLE. One thread at a time may use
+ * the handle. */
 typedef struct svit_mpi svit_mpi;
 
 #ifndef SVIT_MPI_WITHOUT_MPI_H
@@ -28,8 +30,9 @@ typedef struct svit_mpi svit_mpi;
  * those of the reducer, at least as many as processes. The caller owns *out and frees it with
  * svit_mpi_free before MPI_Finalize.
  *
- * SVIT_E_STATE: MPI has not been initialised, or with less than MPI_THREAD_SERIALIZED. SVIT_E_ARGUMENT:
- * `leaves` is out of range, or differs between processes. SVIT_E_IO: MPI has failed. */
+ * SVIT_E_STATE: MPI has not been initialised, or with less than MPI_THREAD_SERIALIZED.
+ * SVIT_E_ARGUMENT: `leaves` is out of range, or differs between processes. SVIT_E_IO: MPI has
+ * failed. */
 SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint32_t leaves,
                                      svit_error *err);
 #endif
@@ -38,8 +41,8 @@ SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint
  * svit_mpi_create does. svit_mpi_free then finalises what was initialised here. */
 SVIT_API svit_status svit_mpi_start(svit_mpi **out, uint32_t leaves, svit_error *err);
 
-/* Ends the thread and frees the place. All processes call it, except after a failure of MPI. NULL is
- * allowed. */
+/* Ends the thread and frees the place. All processes call it, except after a failure of MPI. NULL
+ * is allowed. */
 SVIT_API void svit_mpi_free(svit_mpi *mpi);
 
 /* Fills *reducer for svit_trainer_config.reducer or svit_session_set_reducer. It is valid until
@@ -49,9 +52,11 @@ SVIT_API svit_status svit_mpi_reducer(svit_mpi *mpi, svit_reducer *reducer, svit
 /* What the ranks have spent on each other so far, in seconds of the calling process. */
 typedef struct svit_mpi_times {
     double exchanging; /* of the thread, in MPI and in additions */
-    double waiting;    /* of the program in svit_finish_function: what was not hidden behind backward */
-    double gathering;  /* of the program in svit_gather_function: mostly waiting for the slowest rank */
-    uint64_t bytes;    /* of gradients that this rank has sent */
+    double
+        waiting; /* of the program in svit_finish_function: what was not hidden behind backward */
+    double
+        gathering; /* of the program in svit_gather_function: mostly waiting for the slowest rank */
+    uint64_t bytes; /* of gradients that this rank has sent */
 } svit_mpi_times;
 
 /* Writes the times to *times. It may be called by the thread that uses the reducer, or after it. */

@@ -1,11 +1,13 @@
-/* Data-parallel training: what adds the gradients of several processes or threads, in a fixed order.
+/* Data-parallel training: what adds the gradients of several processes or threads, in a fixed
+ * order.
  *
  * A batch is cut into leaves, whose number does not depend on who computes them. Each rank runs
- * svit_forward and svit_backward for each of its leaves, and the session adds the leaves' gradients in
- * one binary tree: at each level the sums of leaves 2 i 2^level and (2 i + 1) 2^level, each of 2^level
- * leaves, become one, and a sum without a partner stays as it is. A rank adds what it has alone; a
- * reducer adds the rest. So the bits of a step depend on the batch, the leaves and the seed, and not
- * on the ranks. <shiftvit/mpi.h> has a reducer over MPI; a program may bring its own. */
+ * svit_forward and svit_backward for each of its leaves, and the session adds the leaves' gradients
+ * in one binary tree: at each level the sums of leaves 2 i 2^level and (2 i + 1) 2^level, each of
+ * 2^level leaves, become one, and a sum without a partner stays as it is. A rank adds what it has
+ * alone; a reducer adds the rest. So the bits of a step depend on the batch, the leaves and the
+ * seed, and not on the ranks. <shiftvit/mpi.h> has a reducer over MPI; a program may bring its own.
+ */
 #ifndef SHIFTVIT_REDUCER_H
 #define SHIFTVIT_REDUCER_H
 
@@ -35,20 +37,20 @@ typedef struct svit_bucket {
     float *sum; /* [elements]: becomes the sum of all leaves; the `values` of one of the partials */
 } svit_bucket;
 
-/* The functions of a reducer run on threads that call into the session. They may not call it, and must not
- * throw. A failure's message goes to err->message. */
+/* The functions of a reducer run on threads that call into the session. They may not call it, and
+ * must not throw. A failure's message goes to err->message. */
 
-/* Begins to add a bucket, and returns; the arrays stay where they are until svit_reducer.finish returns. The
- * reducer may change them. It is called while the backward of lower layers is still to come, so that the
- * transfer overlaps with it. A failure is returned by svit_backward. */
+/* Begins to add a bucket, and returns; the arrays stay where they are until svit_reducer.finish
+ * returns. The reducer may change them. It is called while the backward of lower layers is still to
+ * come, so that the transfer overlaps with it. A failure is returned by svit_backward. */
 typedef svit_status (*svit_begin_function)(void *user, const svit_bucket *bucket, svit_error *err);
 
-/* Returns when the sums of all buckets that were begun are in place: svit_step calls it. A failure is returned
- * by svit_step, which then changes no weight. */
+/* Returns when the sums of all buckets that were begun are in place: svit_step calls it. A failure
+ * is returned by svit_step, which then changes no weight. */
 typedef svit_status (*svit_finish_function)(void *user, svit_error *err);
 
-/* Collects `bytes` bytes of each rank: all[ranks, bytes], the same on all of them. A trainer calls it, on
- * every rank and in the same order: for metrics, for failures and to end together. */
+/* Collects `bytes` bytes of each rank: all[ranks, bytes], the same on all of them. A trainer calls
+ * it, on every rank and in the same order: for metrics, for failures and to end together. */
 typedef svit_status (*svit_gather_function)(void *user, const void *mine, void *all, size_t bytes,
                                             svit_error *err);
 
@@ -73,16 +75,17 @@ typedef struct svit_reduction {
     uint32_t from_rank; /* who has the sum at `from`; may be the same */
 } svit_reduction;
 
-/* The first of the items that belong to part `part` of `parts`: floor(items * part / parts). The images
- * of a leaf in a batch of n are svit_share_first(n, leaves, leaf) up to that of leaf + 1, and so are the
- * leaves of a rank among `leaves`. `parts` 0 gives 0. Any number of threads may call it. */
+/* The first of the items that belong to part `part` of `parts`: floor(items * part / parts). The
+ * images of a leaf in a batch of n are svit_share_first(n, leaves, leaf) up to that of leaf + 1,
+ * and so are the leaves of a rank among `leaves`. `parts` 0 gives 0. Any number of threads may call
+ * it. */
 SVIT_API uint64_t svit_share_first(uint64_t items, uint64_t parts, uint64_t part);
 
 /* Writes the additions that are left to a reducer, in an order in which they can be done, to
- * plan[capacity], and their number to *count; that is at most leaves - 1. After them rank 0 has the sum
- * of all leaves at leaf 0. `plan` may be NULL if capacity is 0, to ask for the number.
- * SVIT_E_ARGUMENT: leaves or ranks are out of range, or there are more additions than `capacity`, if
- * that is not 0. */
+ * plan[capacity], and their number to *count; that is at most leaves - 1. After them rank 0 has the
+ * sum of all leaves at leaf 0. `plan` may be NULL if capacity is 0, to ask for the number.
+ * SVIT_E_ARGUMENT: leaves or ranks are out of range, or there are more additions than `capacity`,
+ * if that is not 0. */
 SVIT_API svit_status svit_reduction_plan(uint32_t leaves, uint32_t ranks, svit_reduction *plan,
                                          size_t capacity, size_t *count, svit_error *err);
 

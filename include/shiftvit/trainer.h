@@ -22,9 +22,9 @@ extern "C" {
  * decodes and computes its share of each batch and of the validation set. Rank 0 alone locks and
  * writes the folder; the others read it when they resume, so that all need to see it. A failure of
  * one rank is returned on all, with "rank R of N: " before its message, and ends the run: later
- * calls return it again. The callback of svit_trainer_run is called on all ranks, and a value of any
- * of them stops all after the same event. The bits of the result do not depend on the ranks, and a
- * run may be resumed with another number of them. */
+ * calls return it again. The callback of svit_trainer_run is called on all ranks, and a value of
+ * any of them stops all after the same event. The bits of the result do not depend on the ranks,
+ * and a run may be resumed with another number of them. */
 typedef struct svit_trainer svit_trainer;
 
 /* The weights that the model has after the last epoch. */
@@ -107,7 +107,7 @@ typedef struct svit_trainer_config {
     uint32_t leaves; /* 0..batch: parts of a batch whose gradients are added in one binary tree
                         (reducer.h), so that they can be computed by any number of processes; 0: the
                         gradients of a batch are one sum. With leaves, accumulate is 1 */
-    uint32_t shuffle_window; /* as in svit_loader_config: 0: an epoch is a permutation of all
+    uint32_t shuffle_window;     /* as in svit_loader_config: 0: an epoch is a permutation of all
                                 samples; else shards are read nearly from end to end */
     const svit_reducer *reducer; /* the ranks that train together: copied at creation, its `user`
                                     lives longer than the trainer. `leaves` is 0 or its number of
@@ -124,8 +124,8 @@ SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
  * default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
  * existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
- * "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer` are
- * not accepted, since a text cannot hold them; the caller sets these fields itself.
+ * "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer`
+ * are not accepted, since a text cannot hold them; the caller sets these fields itself.
  *
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
  * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
@@ -291,9 +291,9 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err);
 
-/* Writes a checkpoint; all ranks call it. After SVIT_EVENT_FINISHED the checkpoint of the last epoch
- * stays as it is.
- * SVIT_E_STATE: the trainer has no folder, or svit_trainer_resume must come first. */
+/* Writes a checkpoint; all ranks call it. After SVIT_EVENT_FINISHED the checkpoint of the last
+ * epoch stays as it is. SVIT_E_STATE: the trainer has no folder, or svit_trainer_resume must come
+ * first. */
 SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err);
 
 /* Returns the value with which the callback stopped the last svit_trainer_run; 0 if it did not. */

@@ -1,4 +1,4 @@
-/* Tasks of a pass, and the memory that layers need for one. */
+/* Runs the tasks of a layer, and plans the memory that it needs in a pass. */
 #include "autograd/layer.h"
 
 #include "base/size.h"

@@ -12,13 +12,13 @@ typedef struct sv_layer sv_layer;
 struct sv_gemm;
 struct sv_linear;
 
-/* What executes a pass. A session may give each layer other memory, and a layer with few rows another
- * backend and small_m. */
+/* What executes a pass. A session may give each layer other memory, and a layer with few rows
+ * another backend and small_m. */
 typedef struct sv_exec {
     svit_context *context;
     const struct sv_gemm *gemm; /* backend of this layer's matmuls with weights; matmuls of two
                                    activations use gemm->activations */
-    bool small_m;         /* the session infers at most a few images, so matmuls have few rows */
+    bool small_m;         /* this layer's matmuls have few rows in every pass of the session */
     bool serial;          /* tasks run one after the other on the calling thread, as worker 0 */
     char *workspace;      /* of the layer that is running, shared by its tasks */
     char *worker_scratch; /* of worker 0; worker w's begins worker_bytes * w later */
@@ -87,12 +87,16 @@ typedef struct sv_layer_ops {
     bool keeps_input;   /* the backward reads x, so it must stay unchanged until then */
     bool training_only; /* y = x in inference */
 
-    /* Elements of the weights that the layer derives from parameters before they are packed; where
-     * the layer finds them; and their derivation: on this thread, into `memory`, which stays, with
-     * one worker's scratch. It depends on the layer, the parameters and the GEMM backend alone, and
-     * reports to exec->packed the parameters that nothing else reads. NULL: none are derived. */
+    /* Elements of the weights that the layer derives from parameters before they are packed. This
+     * and the next two are NULL if none are derived. */
     size_t (*derived_elements)(const sv_layer *layer);
+
+    /* Tells the layer where its derived weights are. */
     void (*place_derived)(sv_layer *layer, const real *memory);
+
+    /* Derives the weights on this thread into `memory`, which stays, with one worker's scratch.
+     * They depend on the layer, the parameters and the GEMM backend alone. Reports to exec->packed
+     * the parameters that nothing else reads. */
     void (*derive_weights)(const sv_layer *layer, const sv_run *run, real *memory, char *scratch);
 
     /* Sets *memory, which is cleared, for up to run->pass.n images; NULL: the layer needs none. */
@@ -123,7 +127,7 @@ struct sv_layer {
     sv_shape in, out;
     size_t bytes;    /* of the layer's whole struct */
     uint32_t number; /* its index in the model, which gives it random numbers of its own */
-    size_t end;  /* the layer of the training graph that follows it, or follows those it fuses */
+    size_t end;  /* index in the training graph of the layer after it, or after those it fuses */
     size_t rows; /* sv_layer_rows; 0: the tokens of `out` */
     uint64_t activation_multiply_adds;           /* per image, of its matmuls of two activations */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */

@@ -139,7 +139,7 @@ static svit_status allocate_buffer(float **out, const sv_parameter_table *table,
     return SVIT_OK;
 }
 
-/* Fails for an element that the type rounds to infinity. */
+/* Fails for an element whose magnitude is above the largest number of the type. */
 static svit_status check_limit(const sv_parameter_table *table, const sv_parameter_array *array,
                                sv_dtype dtype, float *buffer, svit_error *err)
 {
@@ -220,9 +220,9 @@ svit_status sv_parameter_check_shape(const sv_parameter *parameter,
 }
 
 /* Finds a parameter's tensor and checks its shape and type. */
-static svit_status find_one(const sv_safetensors_entry **out, const sv_parameter *parameter,
-                            const sv_safetensors *file, const char *path, const char *prefix,
-                            svit_error *err)
+static svit_status find_tensor(const sv_safetensors_entry **out, const sv_parameter *parameter,
+                               const sv_safetensors *file, const char *path, const char *prefix,
+                               svit_error *err)
 {
     char name[FULL_NAME], hint[SV_PREFIX_HINT];
     full_name(name, prefix, parameter);
@@ -285,7 +285,7 @@ svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_p
     for (size_t i = 0; i < span->parameters; i++) {
         const sv_safetensors_entry *entry = NULL, *scales;
         const sv_parameter *parameter = &table->list[span->first_parameter + i];
-        SVIT_TRY(find_one(&entry, parameter, file, path, prefix, err));
+        SVIT_TRY(find_tensor(&entry, parameter, file, path, prefix, err));
         if (entry->desc.dtype == SV_DTYPE_I8)
             SVIT_TRY(find_scales(&scales, entry, file, path, err));
     }
@@ -330,12 +330,12 @@ svit_status sv_parameter_read_tensor(float *out, const sv_safetensors_entry *ent
 }
 
 /* Reads the tensor of a parameter, whose first element is values[0]. */
-static svit_status read_one(real *values, float *buffer, const sv_parameter *parameter,
-                            const sv_safetensors *file, const char *path, const char *prefix,
-                            svit_error *err)
+static svit_status read_parameter(real *values, float *buffer, const sv_parameter *parameter,
+                                  const sv_safetensors *file, const char *path, const char *prefix,
+                                  svit_error *err)
 {
     const sv_safetensors_entry *entry = NULL;
-    SVIT_TRY(find_one(&entry, parameter, file, path, prefix, err));
+    SVIT_TRY(find_tensor(&entry, parameter, file, path, prefix, err));
     SVIT_TRY(sv_parameter_read_tensor(buffer, entry, file, path, err));
     sv_parameter_import_to(parameter, values, buffer);
     return SVIT_OK;
@@ -351,8 +351,8 @@ svit_status sv_parameter_array_read(const sv_parameter_table *table, const sv_pa
     svit_status status = SVIT_OK;
     for (size_t i = 0; i < span->parameters && status == SVIT_OK; i++) {
         const sv_parameter *parameter = &table->list[span->first_parameter + i];
-        status = read_one(values + (parameter->offset - span->first), buffer, parameter, file, path,
-                          prefix, err);
+        status = read_parameter(values + (parameter->offset - span->first), buffer, parameter, file,
+                                path, prefix, err);
     }
     sv_release(&table->allocator, buffer, largest_elements(table) * sizeof *buffer);
     return status;

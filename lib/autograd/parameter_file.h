@@ -17,10 +17,10 @@ typedef struct sv_parameter_array {
  * divided by the elements of "a.weight.scale", F32 [rows]. */
 #define SV_PARAMETER_SCALE ".scale"
 
-/* Writes a safetensors file to `target`: the tensors of all arrays, array by array in the table's order,
- * and `metadata`, a JSON object of strings. `dtype` is F32, F16, BF16 or I8. With I8, tensors of rank 2
- * or more are quantised, each followed by its scales, and all others are F32. SVIT_E_ARGUMENT names an
- * element that is too large for F16 or BF16. */
+/* Writes a safetensors file to `target`: the tensors of all arrays, array by array in the table's
+ * order, and `metadata`, a JSON object of strings. `dtype` is F32, F16, BF16 or I8. With I8,
+ * tensors of rank 2 or more are quantised, each followed by its scales, and all others are F32.
+ * SVIT_E_ARGUMENT names an element that is too large for F16 or BF16. */
 svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const sv_byte_target *target,
                                       const char *metadata, const sv_parameter_array *arrays,
                                       size_t count, sv_dtype dtype, svit_error *err);

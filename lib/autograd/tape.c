@@ -19,8 +19,8 @@ void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, vo
     tape->counter = run->pass.counter;
 }
 
-/* The lowest record that has to be replayed: where the input's gradient is not wanted, nothing reads
- * the dx of what lies below the lowest trained layer. */
+/* The lowest record that has to be replayed: where the input's gradient is not wanted, nothing
+ * reads the dx of what lies below the lowest trained layer. */
 static size_t lowest_needed(const sv_tape *tape, const real *dinput)
 {
     size_t lowest = 0;

@@ -27,10 +27,10 @@ void sv_tape_clear(sv_tape *tape);
 void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, void *saved, real *y,
                      const real *x);
 
-/* Replays the records in reverse, down to index `until`, beginning with the gradient dy in
- * buffers[0]. The buffers each hold the output of any layer; they are swapped after each layer, so
- * that buffers[0] is always the current gradient. The first record computes its dx to `dinput`;
- * NULL: the replay ends with the lowest trained layer, which computes none. */
+/* Replays the records in reverse, down to the one with index `until`, beginning with the gradient
+ * dy in buffers[0]. Each buffer has room for the output of any layer; they are swapped after each
+ * layer, so that buffers[0] is always the current gradient. The first record computes its dx to
+ * `dinput`; NULL: the replay ends with the lowest trained layer, which computes none. */
 void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t until,
                       real *dinput);
 

@@ -1,4 +1,5 @@
-/* Code that runs seldom, such as once for a file that is opened or a configuration that is written. */
+/* Code that runs seldom, such as once for a file that is opened or a configuration that is written.
+ */
 #ifndef SV_COLD_H
 #define SV_COLD_H
 

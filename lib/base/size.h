@@ -26,7 +26,8 @@ static inline size_t sv_size_max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The first of the items that belong to part `part` of `parts`, which is at least 1: items * part / parts. */
+/* The first of the items that belong to part `part` if they are divided into `parts` parts, at
+ * least 1: items * part / parts, rounded down. */
 static inline uint64_t sv_share_first(uint64_t items, uint64_t parts, uint64_t part)
 {
     return items / parts * part + items % parts * part / parts;

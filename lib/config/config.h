@@ -1,6 +1,6 @@
 /* Configuration structs of the public API: their defaults, how they are exchanged with callers that
- * were compiled against an older or a newer header, and their JSON forms. A struct is described once,
- * by its sv_config_type, and all else follows from that. */
+ * were compiled against an older or a newer header, and their JSON forms. A struct is described
+ * once, by its sv_config_type, and all else follows from that. */
 #ifndef SV_CONFIG_H
 #define SV_CONFIG_H
 
@@ -20,11 +20,14 @@ typedef struct sv_config_type {
      * SVIT_E_ARGUMENT names the field. */
     svit_status (*check)(const void *config, svit_error *err);
 
-    /* For a struct whose fields depend on the value of one of them, which alone is in `table`; else
-     * NULL. They write the defaults, return the table of all fields, and set those that a JSON
-     * object has, with the defaults that it implies for the others. */
+    /* The next three are for a struct whose fields depend on the value of one of them, which alone
+     * is in `table`; else they are NULL. This one writes the defaults. */
     void (*set_defaults)(void *config);
+
+    /* Returns the table of all fields of the struct. */
     const sv_field_table *(*fields_of)(const void *config);
+
+    /* Sets the fields that a JSON object has, and the others to the defaults that it implies. */
     svit_status (*read)(void *config, const sv_json_value *object, svit_error *err);
 } sv_config_type;
 
@@ -60,8 +63,9 @@ svit_status sv_config_write(const sv_config_type *type, void *config, size_t siz
 svit_status sv_config_from_json(const sv_config_type *type, void *local, const char *json,
                                 svit_error *err);
 
-/* Writes the JSON object of a struct that has been checked to the caller's buffer. `capacity` and
- * `needed` are as in svit_context_describe. */
+/* Writes the JSON object of a struct that has been checked to buffer[capacity], and the bytes that
+ * it needs, with its NUL, to *needed unless that is NULL. SVIT_E_ARGUMENT if it does not fit; a
+ * capacity of 0 asks for *needed alone. SVIT_E_MEMORY. */
 svit_status sv_config_to_json(const sv_config_type *type, const void *local, char *buffer,
                               size_t capacity, size_t *needed, svit_error *err);
 
@@ -69,8 +73,8 @@ svit_status sv_config_to_json(const sv_config_type *type, const void *local, cha
  * none. */
 const char *sv_config_difference(const sv_config_type *type, const void *a, const void *b);
 
-/* Define public functions of the struct `name`: name_init, and with the JSON form name_from_json and
- * name_to_json as well. */
+/* Define public functions of the struct `name`: SV_CONFIG_INIT only name_init, SV_CONFIG_FUNCTIONS
+ * name_from_json and name_to_json as well. */
 #define SV_CONFIG_INIT(name, type)                                                                 \
     SVIT_API svit_status name##_init(name *config, size_t size)                                    \
     {                                                                                              \
@@ -98,7 +102,8 @@ const char *sv_config_difference(const sv_config_type *type, const void *a, cons
         return sv_config_to_json(&(type), &local, buffer, capacity, needed, err);                  \
     }
 
-/* What sv_config_write does, for structs without an sv_config_type, such as events. */
+/* Copies *local, of local_size bytes, to the caller's struct of `size` bytes as sv_config_write
+ * does, for structs without an sv_config_type, such as events. `type` names it in messages. */
 svit_status sv_config_export(void *out, size_t size, const void *local, size_t local_size,
                              const char *type, svit_error *err);
 

@@ -74,10 +74,14 @@ typedef struct sv_field_struct {
 /* The JSON key of a field. */
 const char *sv_field_key(const sv_field *field);
 
-/* Whether the field is an array of values; how many it has now (1 if it is none), and the bytes of
- * each. The count of an array of any size is a field before it. */
+/* Whether the field is an array of values. */
 bool sv_field_is_array(const sv_field *field);
+
+/* The number of values that the array has in `config`; 1 if the field is no array. */
 uint32_t sv_field_count(const sv_field *field, const void *config);
+
+/* Bytes of the field's value, or of one value of an array; 0 of SV_FIELD_CONSTANT and
+ * SV_FIELD_TEXT. */
 size_t sv_field_bytes(const sv_field *field);
 
 /* Finds a field by its JSON key. NULL if there is none. */
@@ -107,9 +111,9 @@ svit_status sv_field_from_json(const sv_field *field, void *config, const sv_jso
 svit_status sv_fields_from_json(const sv_field_table *table, void *config,
                                 const sv_json_value *object, svit_error *err);
 
-/* Parses the JSON object `text` and sets the fields of several structs: each member sets the field of
- * the struct that has its key. `noun` names the object in messages. SVIT_E_FORMAT if the text is not
- * a JSON object. */
+/* Parses the JSON object `text` and sets the fields of several structs: each member sets the one
+ * field that has its key. `noun` names the object in messages. SVIT_E_FORMAT if the text is not a
+ * JSON object. */
 svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_t count,
                                            const char *noun, const char *text, svit_error *err);
 
@@ -120,8 +124,9 @@ SV_COLD void sv_fields_put(const sv_field_table *table, const void *config, sv_j
 SV_COLD void sv_fields_to_json(const sv_field_table *table, const void *config,
                                sv_json_writer *writer);
 
-/* Writes one JSON object of the fields of several structs to the caller's buffer. `capacity` and
- * `needed` are as in svit_context_describe. */
+/* Writes one JSON object of the fields of several structs to buffer[capacity], and the bytes that
+ * it needs, with its NUL, to *needed unless that is NULL. SVIT_E_ARGUMENT if it does not fit; a
+ * capacity of 0 asks for *needed alone. SVIT_E_MEMORY. */
 SV_COLD svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_t count,
                                                    const char *noun, char *buffer, size_t capacity,
                                                    size_t *needed, svit_error *err);

@@ -219,9 +219,9 @@ static const char *most_similar_key(const sv_field_struct *structs, size_t count
     return found;
 }
 
-/* Reads one member of an object in one of two passes: with `reals` only if its field is of kind SV_FIELD_REALS,
- * otherwise only if it is of another kind. Those arrays come last, since other fields hold their counts.
- * SVIT_E_ARGUMENT: no struct has such a field. */
+/* Reads one member of an object in one of two passes: with `reals` only if its field is of kind
+ * SV_FIELD_REALS, otherwise only if it is of another kind. Those arrays come last, since other
+ * fields hold their counts. SVIT_E_ARGUMENT: no struct has such a field. */
 static svit_status read_member(const sv_field_struct *structs, size_t count, const char *noun,
                                const sv_json_value *member, bool reals, svit_error *err)
 {

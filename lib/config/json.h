@@ -39,7 +39,7 @@ typedef struct sv_json_value {
 
 typedef struct sv_json sv_json;
 
-/* Nested arrays and objects that the parser accepts. */
+/* The deepest nesting of arrays and objects that the parser accepts. */
 enum { SV_JSON_DEPTH = 64 };
 
 /* Parses text[bytes] as one value, with one allocation, which sv_json_free releases. SVIT_E_FORMAT
@@ -66,8 +66,8 @@ const sv_json_value *sv_json_get(const sv_json_value *object, const char *key);
 /* The text of a value. NULL if `value` is NULL or not a text. */
 const char *sv_json_text(const sv_json_value *value);
 
-/* Read a number. They return false, with *out unchanged, if `value` is NULL, is not an integer that
- * fits, or, for sv_json_number, is not a number. */
+/* Read a number. They return false, with *out unchanged, if `value` is NULL or not a number; the
+ * first two also if it is not an integer that fits. */
 bool sv_json_i64(const sv_json_value *value, int64_t *out);
 bool sv_json_u64(const sv_json_value *value, uint64_t *out);
 bool sv_json_number(const sv_json_value *value, double *out);
@@ -97,14 +97,16 @@ SV_COLD void sv_json_put_u64(sv_json_writer *writer, uint64_t value);
 SV_COLD void sv_json_put_flag(sv_json_writer *writer, bool value);
 SV_COLD void sv_json_put_raw(sv_json_writer *writer, const char *json); /* appends JSON unchanged */
 
-/* Appends the shortest decimal that reads back to the same bits. SVIT_E_NUMERIC if the value is not
- * finite. */
+/* Appends the value with the fewest of 15 to 17 digits that read back to the same bits.
+ * SVIT_E_NUMERIC if it is not finite. */
 SV_COLD void sv_json_put_real(sv_json_writer *writer, double value);
 
 /* Returns the writer's status, with a message that names `what`. */
 svit_status sv_json_writer_status(const sv_json_writer *writer, const char *what, svit_error *err);
 
-/* Copies `text` to the caller's buffer. `capacity` and `needed` are as in svit_context_describe. */
+/* Copies `text` to buffer[capacity]. *needed becomes the bytes that it needs, its NUL included;
+ * needed NULL: not wanted. SVIT_E_ARGUMENT if they are more than `capacity`; but with a capacity of
+ * 0, only *needed is written. */
 svit_status sv_text_to_buffer(const char *text, char *buffer, size_t capacity, size_t *needed,
                               svit_error *err);
 

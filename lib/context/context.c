@@ -48,7 +48,7 @@ static sv_isa find_isa(void)
     return isa;
 }
 
-/* Pins the workers. What the system refuses costs no result, so that the context does without. */
+/* Pins the workers. Results do not depend on it, so a refusal of the system is only logged. */
 static void pin_workers(const svit_context *context)
 {
     char reason[80], text[200];

@@ -1,4 +1,4 @@
-/* Exclusive locks of folders: flock on the file `.lock` in the folder. Besides base/file.c, only
+/* Exclusive locks of folders: flock on the file `.lock` in the folder. Outside of base/files/ only
  * this file opens files. */
 #include "base/files/file.h"
 #include "base/status.h"
@@ -84,7 +84,7 @@ static void remove_folders(svit_folder_lock *lock)
 
 /* Whether the open lock file has no content, as this file creates it. A `.lock` of another program
  * that has some is locked, but not removed. */
-static bool is_own(const svit_folder_lock *lock)
+static bool is_empty(const svit_folder_lock *lock)
 {
     struct stat state;
     return fstat(lock->descriptor, &state) == 0 && state.st_size == 0;
@@ -170,7 +170,7 @@ static void unlock_folder(svit_folder_lock *lock)
     while (*link != lock)
         link = &(*link)->next;
     *link = lock->next;
-    if (is_at_path(lock) && is_own(lock))
+    if (is_at_path(lock) && is_empty(lock))
         unlink(lock->path);
     close(lock->descriptor);
     lock->descriptor = -1;

@@ -173,8 +173,8 @@ bool sv_onnx_has_parameter(const sv_onnx_graph *graph, const char *name, const c
     return find(graph, name, suffix) != NULL;
 }
 
-/* Adds the parameter name + suffix as an initialiser and writes its name in the graph to *value. Returns the
- * initialiser, whose shape is the parameter's; the caller may change that shape. */
+/* Adds the parameter name + suffix as an initialiser and writes its name in the graph to *value.
+ * Returns the initialiser, whose shape is the parameter's; the caller may change that shape. */
 static sv_onnx_initializer *add_parameter(sv_onnx_graph *graph, const char *name,
                                           const char *suffix, sv_onnx_value *value)
 {

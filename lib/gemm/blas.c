@@ -1,5 +1,5 @@
-/* The CBLAS of the process. With SV_BLAS_SONAME it is loaded from that library; otherwise it is
- * linked. A program that links the library then starts no threads of a BLAS that it never uses. */
+/* The CBLAS of the process. With SV_BLAS_SONAME it is loaded from that shared library at its first
+ * use, so that a program that never uses it starts no threads of a BLAS; otherwise it is linked. */
 #include "gemm/blas.h"
 
 #include "base/files/dynamic_library.h"
@@ -72,11 +72,11 @@ static svit_status find_functions(functions *found, svit_error *err)
 
 #endif
 
-/* Written under the process lock, and not again once `loaded` points there. */
+/* Written under the process lock, and not again once `loaded` points to it. */
 static functions process;
 static _Atomic(const functions *) loaded;
 
-/* The functions; NULL before they are there. */
+/* The functions; NULL until sv_blas_load has succeeded. */
 static const functions *functions_of_process(void)
 {
     return atomic_load_explicit(&loaded, memory_order_acquire);

@@ -18,7 +18,7 @@ typedef void (*sv_blas_gemm)(int order, int transpose_a, int transpose_b, int m,
  * build has none, or it cannot be loaded. Any thread may call it, and again. */
 svit_status sv_blas_load(svit_error *err);
 
-/* The function, once sv_blas_load has succeeded. */
+/* The GEMM of the loaded CBLAS; sv_blas_load must have succeeded before. */
 sv_blas_gemm sv_blas_gemm_of_process(void);
 
 /* The description that the CBLAS gives of itself, and the CPU type whose kernels it runs; "" if it

@@ -1,4 +1,4 @@
-/* The CBLAS backend. */
+/* The backend "cblas": each matmul is one call of the CBLAS, which reads A and B in place. */
 #include "gemm/blas.h"
 #include "gemm/gemm.h"
 

@@ -1,5 +1,6 @@
 /* The interface of the GEMM backends: matmuls with a packed B, and weight gradients. Every function
- * runs on the calling thread alone; layers split the work. Row-major matrices of `real`. */
+ * runs on the calling thread alone; layers split the work. Matrices are of `real`, C is row-major,
+ * and strides and leading dimensions are in elements. */
 #ifndef SV_GEMM_H
 #define SV_GEMM_H
 
@@ -17,7 +18,7 @@ typedef struct sv_gemm_b {
 } sv_gemm_b;
 
 /* A, [m, k]: element (i, p) at a[i * row_stride + p * column_stride]. One of the strides is 1:
- * column_stride, unless the backend is one of `activations`. */
+ * column_stride, unless the backend is the `activations` of some backend. */
 typedef struct sv_gemm_a {
     const real *a;
     size_t row_stride, column_stride;
@@ -30,7 +31,7 @@ typedef struct sv_gemm_c {
     size_t ldc;
     int accumulate;              /* 1: += */
     const real *bias;            /* [n]; NULL: 0; unused with `accumulate` */
-    const sv_epilogue *epilogue; /* for the whole C; NULL: none */
+    const sv_epilogue *epilogue; /* its arrays begin at element (0, 0) of C; NULL: none */
 } sv_gemm_c;
 
 typedef struct sv_gemm {
@@ -43,8 +44,8 @@ typedef struct sv_gemm {
 
     /* c[m, n] = bias[n] + a[m, k] b[k, n] for columns first..first+count-1. With groups, `first`
      * and the end are multiples of b->split. Without, they are multiples of SV_GEMM_SPLIT_COLUMNS
-     * that leave SV_GEMM_SPLIT_TAIL columns or more, unless n is a multiple too; the end may be n.
-     */
+     * with at least SV_GEMM_SPLIT_TAIL columns behind them, or with any number if n is a multiple
+     * too; and the end may be n. */
     void (*matmul)(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
                    const sv_gemm_b *b, size_t m, size_t first, size_t count);
 
@@ -61,7 +62,8 @@ typedef struct sv_gemm {
 
 /* Where a matmul may be split by columns: at multiples of SV_GEMM_SPLIT_COLUMNS, where micropanels
  * of every instruction set start, but not in the last SV_GEMM_SPLIT_TAIL columns, where the widths
- * of the micropanels depend on n. */
+ * of the micropanels depend on n. The columns of a group (sv_gemm_b.split) are a multiple of
+ * SV_GEMM_SPLIT_MULTIPLE. */
 enum { SV_GEMM_SPLIT_COLUMNS = 48, SV_GEMM_SPLIT_TAIL = 144, SV_GEMM_SPLIT_MULTIPLE = 16 };
 
 /* KC and NC of a weight gradient, so that its packed B (288 KiB in float32) stays in L2; and the
@@ -100,11 +102,12 @@ static inline void sv_gemm_apply_epilogue(const sv_kernels *kernels, const sv_ge
 }
 
 /* Writes the bias to columns first..first+count-1 of c[m, n], for a backend that cannot add one.
- * Returns whether the product is to be added to C: 0 if there is neither a bias nor `accumulate`.
- */
+ * Returns 1 if the backend then has to add the matmul to C, and 0 if it has to overwrite C, since
+ * there is neither a bias nor `accumulate`. */
 int sv_gemm_write_bias(const sv_gemm_c *c, size_t m, size_t first, size_t count);
 
-/* The backends. Their types are those of packed B; all take and give C and A in float32. */
+/* The backends. A and C are in float32 for all of them. The comments name the type of packed B, and
+ * that of A if the backend converts A too. */
 extern const sv_gemm sv_gemm_tile;  /* float32; microkernels for every instruction set */
 extern const sv_gemm sv_gemm_cblas; /* float32; the CBLAS of the process (blas.h), B in place */
 #ifdef SV_LOW_PRECISION

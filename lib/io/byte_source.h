@@ -12,7 +12,7 @@ typedef struct sv_byte_source {
     uint64_t bytes;     /* of the file when it was opened, or of the memory */
 } sv_byte_source;
 
-/* Opens a file as a source. Errors are those of sv_file_open. */
+/* Opens a regular file as a source. SVIT_E_IO; SVIT_E_MEMORY. */
 svit_status sv_byte_source_open(sv_byte_source *out, const sv_allocator *allocator,
                                 const char *path, svit_error *err);
 
@@ -40,7 +40,7 @@ typedef struct sv_byte_target {
 /* A file in the making. Zero it before sv_byte_sink_begin. */
 typedef struct sv_byte_sink {
     sv_replacement *file; /* NULL: memory */
-    char *memory;         /* of the next byte */
+    char *memory;         /* where the next byte is written */
 } sv_byte_sink;
 
 /* Begins a file of `bytes` bytes. In memory: writes `bytes` to *target->needed, and

@@ -115,7 +115,7 @@ static svit_status read_entries(sv_safetensors *file, uint64_t data_start, svit_
     return SVIT_OK;
 }
 
-static svit_status open_steps(sv_safetensors *file, const char *path, svit_error *err)
+static svit_status open_file(sv_safetensors *file, const char *path, svit_error *err)
 {
     file->path = sv_copy_text(&file->allocator, path);
     if (!file->path)
@@ -137,7 +137,7 @@ static svit_status open_source(sv_safetensors **out, const sv_allocator *allocat
         sv_allocate_array(allocator, (void **)&file, 1, sizeof *file, "a safetensors file", err));
     file->allocator = *allocator;
     file->source = source;
-    svit_status status = open_steps(file, name, err);
+    svit_status status = open_file(file, name, err);
     if (status != SVIT_OK)
         sv_safetensors_close(file);
     else

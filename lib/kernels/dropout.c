@@ -49,7 +49,7 @@ SV_INLINE vwide gather_bits(vhalves bits)
 
 /* Mask words word..word + WORDS - 1. Each has four counters, one for 8 of its 32 bits; they are
  * computed side by side, so that the latencies of their multiplications overlap. */
-SV_INLINE vwords draw(uint32_t word, const sv_mask_source *s)
+SV_INLINE vwords draw_words(uint32_t word, const sv_mask_source *s)
 {
     static const uint64_t lane_indices[] = {0, 1, 2, 3, 4, 5, 6, 7};
     vwide number, k0 = v_set_wide(s->key[0]), k1 = v_set_wide(s->key[1]);
@@ -85,7 +85,7 @@ void SV_ISA(sv_dropout_mask)(uint32_t *words, const sv_mask_source *source, size
     uint32_t first = (uint32_t)(first_block * c);
     size_t count = blocks * c;
     for (size_t i = 0; i < count; i += WORDS) {
-        vwords drawn = draw(first + (uint32_t)i, &s);
+        vwords drawn = draw_words(first + (uint32_t)i, &s);
         size_t rest = count - i < WORDS ? count - i : WORDS;
         memcpy(words + i, &drawn, rest * sizeof *words);
     }

@@ -2,9 +2,9 @@
 #include "kernels/local.h"
 #include "kernels/normal.h"
 
-/* y[t,c] = dropout(gelu(x[t,c])),  gelu(x) = x Phi(x). y may be x. x is also
- * copied to saved_x unless that is NULL; the copy costs little, since its stores overlap with the
- * arithmetic of GELU. */
+/* y[t,c] = dropout(gelu(x[t,c])),  gelu(x) = x Phi(x). y may be x. x is also copied to saved_x
+ * unless that is NULL; the copy costs little, since its stores overlap with the arithmetic of GELU.
+ */
 void SV_ISA(sv_gelu)(real *y, real *saved_x, const real *x, sv_dropout dropout, sv_rows rows)
 {
     const size_t c = rows.columns, stride = rows.stride;
@@ -25,9 +25,9 @@ void SV_ISA(sv_gelu)(real *y, real *saved_x, const real *x, sv_dropout dropout, 
     }
 }
 
-/* dx[t,c] = keep * scale * (Phi(x) + x phi(x)) * dx[t,c], where dx holds the gradient of y on
- * entry. y[t,c] = dropout(gelu(x)) is recomputed for the weight gradient of the next matmul, unless
- * y is NULL. */
+/* dx[t,c] = keep * scale * (Phi(x) + x phi(x)) * dx[t,c], where dx holds the gradient of y on entry
+ * and keep is the bit of the dropout mask. y[t,c] = dropout(gelu(x)) is recomputed for the weight
+ * gradient of the next matmul, unless y is NULL. */
 void SV_ISA(sv_gelu_backward)(real *y, real *dx, const real *x, sv_dropout dropout, sv_rows rows)
 {
     const size_t c = rows.columns, stride = rows.stride;

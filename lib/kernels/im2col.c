@@ -58,7 +58,7 @@ void SV_ISA(sv_patch_scatter)(real *dx, const real *dy, const sv_patch_geometry 
         }
 }
 
-/* The same for patches that may overlap: dx += the patches. */
+/* The same for patches that may overlap: adds each element of dy to its pixel. */
 void SV_ISA(sv_patch_scatter_add)(real *dx, const real *dy, const sv_patch_geometry *patches,
                                   size_t first_token, size_t tokens)
 {
@@ -72,8 +72,7 @@ void SV_ISA(sv_patch_scatter_add)(real *dx, const real *dy, const sv_patch_geome
 
 enum { RGB = 3 };
 
-/* Copies `count` adjacent pixels of x to y, where the pixels are `apart` elements apart. x NULL:
- * zeros. */
+/* Copies `count` adjacent pixels of x to y; in y they are `apart` elements apart. x NULL: zeros. */
 SV_INLINE void spread_pixels(real *y, const real *x, size_t count, size_t apart,
                              const size_t channels)
 {
@@ -84,8 +83,8 @@ SV_INLINE void spread_pixels(real *y, const real *x, size_t count, size_t apart,
             memset(y, 0, channels * sizeof(real));
 }
 
-/* Copies pixels column..column + size - 1 of the line x[width] to y, where the pixels are `apart`
- * elements apart. Pixels outside the line are zeros. */
+/* Copies pixels column..column + size - 1 of the line x[width, channels] to y; in y they are
+ * `apart` elements apart. Pixels outside the line are zeros. */
 SV_INLINE void spread_line(real *y, const real *x, ptrdiff_t column, size_t size, size_t width,
                            size_t apart, const size_t channels)
 {
@@ -172,7 +171,8 @@ void SV_ISA(sv_shifted_patches)(real *y, const real *x, const sv_patch_geometry 
     }
 }
 
-/* dx += the adjoint of the copies of one pixel (row, column) of an image:  dy[copies, channels] */
+/* Adds dy[copies, channels], the gradients of pixel (row, column) of the image and of its copies,
+ * to the pixels of dx[h, w, channels] that they are copied from. */
 static void add_copies(real *dx, const real *dy, const sv_patch_geometry *patches, ptrdiff_t row,
                        ptrdiff_t column, const int shifts[SV_COPIES][2])
 {

@@ -48,6 +48,7 @@
     X(real, attention_softmax_backward,                                                            \
       (real * dscores, const real *p, const real *dropped, const real *dp, const real *scores,     \
        const sv_attention_rows *block))                                                            \
+    /* softmax.c: y = x + the sum over the heads (sv_head_sum). */                                 \
     X(void, attention_sum, (real * y, const real *x, const sv_head_sum *sum))                      \
     /* residual.c: dropout, DropPath and residual; drop_path_scale is [images] or NULL. */         \
     X(void, residual,                                                                              \
@@ -95,7 +96,7 @@
     X(void, mean_tokens, (real * y, const real *x, size_t images, size_t tokens, size_t c))        \
     X(void, mean_tokens_backward,                                                                  \
       (real * dx, const real *dy, size_t images, size_t tokens, size_t c))                         \
-    /* dropout.c: words[blocks, c] of random bits, from block first_block on. */                   \
+    /* dropout.c: words[blocks, c] of a dropout mask, from block first_block on. */                \
     X(void, dropout_mask,                                                                          \
       (uint32_t * words, const sv_mask_source *source, size_t first_block, size_t blocks,          \
        size_t c))                                                                                  \

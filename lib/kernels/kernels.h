@@ -135,8 +135,8 @@ typedef struct sv_attention_rows {
     const uint32_t *mask; /* dropout: words[query / 32, columns], bit query % 32; NULL: none */
     real keep;            /* factor of the elements that dropout keeps */
 
-    /* One value per query: p = inv_row_sum 2^(scale log2(e) score - row_max). The softmax writes
-     * them unless they are NULL, and its recomputation reads them. */
+    /* [queries of the image], by index in the image: p = inv_row_sum 2^(scale log2(e) score -
+     * row_max). The softmax writes them unless they are NULL, and its recomputation reads them. */
     real *row_max, *inv_row_sum;
     int unscaled; /* 1: the softmax does not multiply p by inv_row_sum; only without dropout */
 } sv_attention_rows;

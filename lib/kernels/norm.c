@@ -123,7 +123,8 @@ SV_INLINE void row_sums(vreal sums[2], const real *dy, const real *x, real mean,
     }
 }
 
-/* dx[c] = rstd * (g - g_mean - xhat * gx_mean),  g = dy * weight, one row. */
+/* dx[c] = rstd * (g - g_mean - xhat * gx_mean),  g = dy * weight, one row. g_mean and gx_mean are
+ * the means of g and of g * xhat. */
 SV_INLINE void row_gradient(real *dx, const real *dy, const real *x, real mean, real rstd,
                             const real *weight, real g_mean, real gx_mean, size_t c)
 {

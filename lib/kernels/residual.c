@@ -23,8 +23,8 @@ void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, sv_dropout 
     }
 }
 
-/* dbranch[t,c] = drop_path_scale[image] * keep * scale * dy[t,c]. The gradient of the residual x is
- * dy itself. */
+/* dbranch[t,c] = drop_path_scale[image] * keep * scale * dy[t,c], where keep is the bit of the
+ * dropout mask. The gradient of the residual x is dy itself. */
 void SV_ISA(sv_residual_backward)(real *dbranch, const real *dy, sv_dropout dropout,
                                   const real *drop_path_scale, size_t image_tokens, sv_rows rows)
 {

@@ -47,8 +47,10 @@ void SV_ISA(sv_sigmoid_gate)(real *y, real *saved_x, const real *x, sv_sigmoid_g
     }
 }
 
-/* dx[t,c] = keep * scale * (s + s (1 - s) x (a + 3 b x^2)) * dx[t,c],  s = sigmoid(a x + b x^3). dx
- * and y are as in sv_gelu_backward. */
+/* dx[t,c] = keep * scale * (s + s (1 - s) x (a + 3 b x^2)) * dx[t,c],  s = sigmoid(a x + b x^3),
+ * where dx holds the gradient of y on entry and keep is the bit of the dropout mask.
+ * y[t,c] = dropout(x s) is recomputed for the weight gradient of the next matmul, unless y is NULL.
+ */
 void SV_ISA(sv_sigmoid_gate_backward)(real *y, real *dx, const real *x, sv_sigmoid_gate gate,
                                       sv_dropout dropout, sv_rows rows)
 {
@@ -97,8 +99,9 @@ void SV_ISA(sv_swiglu)(real *y, const real *x, sv_dropout dropout, sv_rows rows)
 }
 
 /* dx[t,c] = g x[t,m+c] (s + s (1 - s) x[t,c]),  dx[t,m+c] = g silu(x[t,c]),
- * with g = keep * scale * y[t,c], where y holds its own gradient on entry; then
- * y[t,c] = dropout(silu(x[t,c]) * x[t,m+c]) is recomputed for the weight gradient. */
+ * with s = sigmoid(x[t,c]) and g = keep * scale * y[t,c], where y holds its own gradient on entry
+ * and keep is the bit of the dropout mask; then y[t,c] = dropout(silu(x[t,c]) * x[t,m+c]) is
+ * recomputed for the weight gradient of the next matmul. */
 void SV_ISA(sv_swiglu_backward)(real *y, real *dx, const real *x, sv_dropout dropout, sv_rows rows)
 {
     const size_t m = rows.columns;

@@ -50,8 +50,8 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 #define SV_NOT_INLINED __attribute__((noinline, noclone))
 #endif
 
-/* AddressSanitizer adds a check to each load and store, so that unrolled loops would take minutes to compile: with it
- * nothing is unrolled. */
+/* AddressSanitizer adds a check to each load and store, so that unrolled loops would take minutes
+ * to compile: with it nothing is unrolled. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define SV_ADDRESS_SANITIZER
@@ -60,10 +60,11 @@ typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / si
 #define SV_ADDRESS_SANITIZER
 #endif
 
-/* SV_REGISTERS stands before a loop with constant bounds over an array of vectors that is to stay in registers.
- * clang unrolls such a loop too late for that unless it is told to; gcc needs no hint. The others stand before a loop,
- * too: SV_UNROLLED unrolls all of its `count` iterations, SV_UNROLLED_BY unrolls a loop of any length by `count`, and
- * SV_NOT_UNROLLED keeps a loop a loop, for small code. */
+/* SV_REGISTERS stands before a loop with constant bounds over an array of vectors that is to stay
+ * in registers. clang unrolls such a loop too late for that unless it is told to; gcc needs no
+ * hint. The others stand before a loop, too: SV_UNROLLED unrolls all of its `count` iterations,
+ * SV_UNROLLED_BY unrolls a loop of any length by `count`, and SV_NOT_UNROLLED keeps a loop a loop,
+ * for small code. */
 #define SV_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define SV_NOT_UNROLLED SV_PRAGMA(clang loop unroll(disable))

@@ -18,7 +18,7 @@ enum { ROWS = 4 };
 
 /* The lanes of columns i..i + count - 1 that are not masked; `masked_column` is the masked column.
  */
-SV_INLINE vlane visible(size_t i, size_t count, size_t masked_column)
+SV_INLINE vlane unmasked_lanes(size_t i, size_t count, size_t masked_column)
 {
     vlane lanes = count < LANES ? v_first(count) : ~(vlane){0};
     return masked_column == NONE ? lanes
@@ -29,7 +29,7 @@ SV_INLINE vreal max_of(vreal max, const real *scores, real factor, size_t i, siz
                        size_t masked_column)
 {
     vreal v = v_load_some(scores + i, count) * v_set(factor);
-    return v_max(v_select(visible(i, count, masked_column), v, v_set(-FLT_MAX)), max);
+    return v_max(v_select(unmasked_lanes(i, count, masked_column), v, v_set(-FLT_MAX)), max);
 }
 
 /* The maximum of factor * scores[i] over all columns but the masked one. */
@@ -44,8 +44,8 @@ SV_INLINE real row_maximum(const real *scores, real factor, size_t columns, size
     return v_reduce_max(max);
 }
 
-/* 2^(factor * scores[i] - max). The softmax and its recomputation share this expression, and so the same bits: what a
- * compiler contracts to a fused multiply-add depends on how it is written. */
+/* 2^(factor * scores[i] - max). The softmax and its recomputation share this expression, and so the
+ * same bits: what a compiler contracts to a fused multiply-add depends on how it is written. */
 SV_INLINE vreal powers(const real *scores, real factor, real max, size_t i, size_t count)
 {
     return v_exp2_negative(v_load_some(scores + i, count) * v_set(factor) - v_set(max));
@@ -55,7 +55,8 @@ SV_INLINE vreal powers(const real *scores, real factor, real max, size_t i, size
 SV_INLINE vreal exponentials(real *p, const real *scores, real factor, real max, size_t i,
                              size_t count, size_t masked_column)
 {
-    vreal e = v_keep(visible(i, count, masked_column), powers(scores, factor, max, i, count));
+    vreal e =
+        v_keep(unmasked_lanes(i, count, masked_column), powers(scores, factor, max, i, count));
     v_store_some(p + i, e, count);
     return e;
 }
@@ -83,9 +84,10 @@ static const uint32_t *row_mask(const sv_attention_rows *block, size_t r, uint32
     return block->mask ? block->mask + query / 32 * block->columns : NULL;
 }
 
-/* The same as finish_row for `count` elements from i on. words NULL: `dropped` is not written. */
-SV_INLINE void finish_lanes(real *p, real *dropped, const uint32_t *words, uint32_t bit,
-                            real factor, real keep, size_t i, size_t count)
+/* The same as normalize_row for `count` elements from i on. words NULL: `dropped` is not written.
+ */
+SV_INLINE void normalize_lanes(real *p, real *dropped, const uint32_t *words, uint32_t bit,
+                               real factor, real keep, size_t i, size_t count)
 {
     vreal v = v_load_some(p + i, count) * v_set(factor);
     v_store_some(p + i, v, count);
@@ -95,22 +97,22 @@ SV_INLINE void finish_lanes(real *p, real *dropped, const uint32_t *words, uint3
 }
 
 /* p[columns] *= factor;  dropped = keep * p where the mask keeps an element, otherwise 0. */
-static void finish_row(real *p, real *dropped, real factor, const sv_attention_rows *block,
-                       size_t r)
+static void normalize_row(real *p, real *dropped, real factor, const sv_attention_rows *block,
+                          size_t r)
 {
     uint32_t bit;
     const uint32_t *words = row_mask(block, r, &bit);
     size_t i = 0, columns = block->columns;
     for (; i + LANES <= columns; i += LANES)
-        finish_lanes(p, dropped, words, bit, factor, block->keep, i, LANES);
+        normalize_lanes(p, dropped, words, bit, factor, block->keep, i, LANES);
     if (i < columns)
-        finish_lanes(p, dropped, words, bit, factor, block->keep, i, columns - i);
+        normalize_lanes(p, dropped, words, bit, factor, block->keep, i, columns - i);
 }
 
 /* Up to ROWS rows of the softmax from row `first` on. `masked` is a constant, so that the code
- * without a mask has no selects. */
-SV_INLINE void some_rows(real *p, real *dropped, const real *scores, const sv_attention_rows *block,
-                         size_t first, size_t rows, int masked)
+ * without a masked diagonal has no selects. */
+SV_INLINE void softmax_rows(real *p, real *dropped, const real *scores,
+                            const sv_attention_rows *block, size_t first, size_t rows, int masked)
 {
     size_t columns = block->columns, at = first * columns, masked_column = block->first_row + first;
     real factor = block->scale * LOG2_E, max[ROWS], inverse_sum[ROWS];
@@ -121,26 +123,27 @@ SV_INLINE void some_rows(real *p, real *dropped, const real *scores, const sv_at
         inverse_sum[r] = row_exponentials(p + at + r * columns, scores + at + r * columns, factor,
                                           max[r], columns, masked ? masked_column + r : NONE);
     for (size_t r = 0; r < rows && !block->unscaled; r++)
-        finish_row(p + at + r * columns, dropped + at + r * columns, inverse_sum[r], block,
-                   first + r);
+        normalize_row(p + at + r * columns, dropped + at + r * columns, inverse_sum[r], block,
+                      first + r);
     for (size_t r = 0; r < rows && block->inv_row_sum; r++) {
         block->row_max[masked_column + r] = max[r];
         block->inv_row_sum[masked_column + r] = inverse_sum[r];
     }
 }
 
-/* p[rows, columns] = softmax(scale * scores) by rows;  dropped = dropout(p) with a mask, which may
- * be p. With `masked`, column first_row + r of row r is masked: it is exactly 0, and a row that has
- * no other column is all 0. scores do not change, unless p is the same memory, which is allowed. */
+/* p[rows, columns] = softmax(scale * scores) by rows, and if there is a dropout mask
+ * dropped = dropout(p); dropped may be p. With `masked`, column first_row + r of row r is masked:
+ * it is exactly 0, and a row that has no other column is all 0. scores do not change, unless p is
+ * the same memory, which is allowed. */
 void SV_ISA(sv_attention_softmax)(real *p, real *dropped, real *scores,
                                   const sv_attention_rows *block)
 {
     for (size_t first = 0; first < block->rows; first += ROWS) {
         size_t rows = block->rows - first < ROWS ? block->rows - first : ROWS;
         if (block->masked)
-            some_rows(p, dropped, scores, block, first, rows, 1);
+            softmax_rows(p, dropped, scores, block, first, rows, 1);
         else
-            some_rows(p, dropped, scores, block, first, rows, 0);
+            softmax_rows(p, dropped, scores, block, first, rows, 0);
     }
 }
 
@@ -149,7 +152,7 @@ SV_INLINE void recompute_lanes(real *p, real *dropped, const real *scores, const
                                size_t masked_column, size_t i, size_t count)
 {
     vreal e = powers(scores, block->scale * LOG2_E, block->row_max[query], i, count);
-    vreal v = v_keep(visible(i, count, masked_column), e) * v_set(block->inv_row_sum[query]);
+    vreal v = v_keep(unmasked_lanes(i, count, masked_column), e) * v_set(block->inv_row_sum[query]);
     v_store_some(p + i, v, count);
     if (words)
         v_store_some(dropped + i,
@@ -170,7 +173,7 @@ SV_INLINE void recompute_row(real *p, real *dropped, const real *scores,
 }
 
 /* Recomputes p and dropped of sv_attention_softmax from the same scores, the row_max and the
- * inv_row_sum that it has written, in one walk through each row. p is not scores, and not
+ * inv_row_sum that it has written, in one walk through each row. p is not scores, and block is not
  * `unscaled`. */
 void SV_ISA(sv_attention_softmax_recompute)(real *p, real *dropped, const real *scores,
                                             const sv_attention_rows *block)
@@ -198,8 +201,8 @@ static real row_mean(const real *dropped, const real *dp, size_t columns)
 }
 
 /* `count` elements of row_gradients. */
-SV_INLINE vreal gradients(real *ds, const real *p, const real *dropped, const real *dp,
-                          const real *scores, real mean, real scale, size_t i, size_t count)
+SV_INLINE vreal gradient_lanes(real *ds, const real *p, const real *dropped, const real *dp,
+                               const real *scores, real mean, real scale, size_t i, size_t count)
 {
     vreal d = v_load_some(dropped + i, count) * v_load_some(dp + i, count) -
               v_load_some(p + i, count) * v_set(mean);
@@ -215,13 +218,13 @@ SV_INLINE vreal row_gradients(real *ds, const real *p, const real *dropped, cons
     vreal sum = {0};
     size_t i = 0;
     for (; i + LANES <= columns; i += LANES)
-        sum += gradients(ds, p, dropped, dp, scores, mean, scale, i, LANES);
+        sum += gradient_lanes(ds, p, dropped, dp, scores, mean, scale, i, LANES);
     if (i < columns)
-        sum += gradients(ds, p, dropped, dp, scores, mean, scale, i, columns - i);
+        sum += gradient_lanes(ds, p, dropped, dp, scores, mean, scale, i, columns - i);
     return sum;
 }
 
-/* ds[r,:] = scale (dropped dp - p sum(dropped dp)): the gradient of the scores, which may be dp.
+/* ds[r,:] = scale (dropped dp - p sum(dropped dp)): the gradient of the scores; ds may be dp.
  * dropped is p where there is no dropout. Returns the gradient of scale, the sum of
  * ds / scale * scores; scores NULL: it is not wanted. Masked columns need no care, since p is 0. */
 real SV_ISA(sv_attention_softmax_backward)(real *ds, const real *p, const real *dropped,

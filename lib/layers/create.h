@@ -31,7 +31,7 @@ static inline sv_shift_geometry sv_shift_geometry_of(const sv_shift_options *shi
 }
 
 /* The zero channel groups of a shifted feature map: those into which the shift moves zeros. Period
- * 0 if the feature map is not small. */
+ * 0 if nothing is shifted or the feature map is not small. */
 sv_zero_groups sv_shift_zero_groups(const sv_shift_geometry *map);
 
 /* Sets *memory to the bytes that three measuring arenas have taken. */

@@ -28,7 +28,7 @@ static sv_depthwise_geometry geometry_of(const sv_layer *layer)
 
 /* packed[tap, c] = w[c, tap], with the residual in the centre. The adjoint reads in the opposite
  * direction, so its taps are in reverse order. */
-static void pack(real *packed, const depthwise_call *call, bool reverse)
+static void pack_taps(real *packed, const depthwise_call *call, bool reverse)
 {
     const size_t c = call->layer->base.in.channels;
     const real *w = call->run->weights + call->layer->weight;
@@ -54,14 +54,14 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const sv_depthwise_geometry map = geometry_of(&call->layer->base);
     const size_t elements = sv_shape_elements(call->layer->base.in);
     real *packed = (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
-    pack(packed, call, false);
+    pack_taps(packed, call, false);
     for (size_t i = first_image(call, task); i < end_image(call, task); i++)
         call->run->exec.context->kernels->depthwise(call->out + i * elements,
                                                     call->in + i * elements, packed,
                                                     call->run->weights + call->layer->bias, &map);
 }
 
-/* The sums of a chunk of images. Their bytes decide how many images a chunk has. */
+/* Images of a full reduction chunk of a batch of n: the bytes of its partial gradients decide. */
 static size_t chunk_images(const depthwise_layer *layer, size_t n)
 {
     return sv_reduction_chunk_images(n, (TAPS + 1) * layer->base.in.channels * sizeof(real));
@@ -111,7 +111,7 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     const sv_shape shape = call->layer->base.in;
     const size_t elements = sv_shape_elements(shape);
     real *packed = (real *)(void *)sv_worker_scratch(&call->run->exec, worker);
-    pack(packed, call, true);
+    pack_taps(packed, call, true);
     sv_partial_gradients_clear(call->partials, PARTIALS, task);
     for (size_t i = first_image(call, task); i < end_image(call, task); i++) {
         const real *dy = call->in + i * elements;

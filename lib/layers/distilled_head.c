@@ -1,6 +1,7 @@
-/* The head of a distilled DeiT (Touvron et al. 2020): a classifier on the class token and another
- * one on the distillation token, whose logits are averaged. y = ((x0 W0^T + b0) + (x1 W1^T + b1)) /
- * 2 = x W^T + b,  x = [x0 x1],  W = [W0 W1] / 2 W and b = (b0 + b1) / 2 are derived. */
+/* The head of a distilled DeiT (Touvron et al. 2020): a classifier on the class token x0 and
+ * another one on the distillation token x1, whose logits are averaged:
+ *   y = ((x0 W0^T + b0) + (x1 W1^T + b1)) / 2 = x W^T + b,  x = [x0 x1]
+ * W = [W0 W1] / 2 and b = (b0 + b1) / 2 are derived. */
 #include "layers/create.h"
 #include "layers/linear/linear.h"
 

@@ -11,7 +11,8 @@
 void sv_dropout_rate(uint32_t *threshold, real *scale, double rate);
 
 /* Writes blocks `first` to first + blocks - 1 of mask `which` (0 or 1) of layer `number`:
- * words[blocks, c], bit b of block k being token 32 k + b. `words` points at block `first`. */
+ * words[blocks, c], bit b of block k being token 32 k + b. `words` points at block `first`, and
+ * `threshold` is that of sv_dropout_rate. */
 void sv_dropout_mask(const sv_run *run, uint32_t number, uint32_t which, uint32_t threshold,
                      uint32_t *words, size_t first, size_t blocks, size_t c);
 

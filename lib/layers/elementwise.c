@@ -7,7 +7,7 @@
 
 typedef struct element_layer {
     sv_layer base;
-    uint32_t threshold; /* of dropout, as sv_mask_source.threshold */
+    uint32_t threshold; /* of dropout: the rate is threshold / 65536 */
     real scale;         /* of the elements that dropout keeps */
 } element_layer;
 

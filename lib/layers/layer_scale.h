@@ -13,8 +13,8 @@ typedef struct sv_layer_scale {
     size_t weight, bias;
 } sv_layer_scale;
 
-/* Initialises `linear` with the parameters `name`.weight and `name`.bias, as derived if the table
- * has the factors `gamma`, and *scale. */
+/* Initialises *scale, and `linear` with the parameters `name`.weight and `name`.bias; as a derived
+ * map if the table has the factors `gamma`. */
 void sv_layer_scale_init(sv_layer_scale *scale, sv_linear *linear, sv_layer *layer,
                          const sv_layer_source *source, const char *name, const char *gamma,
                          size_t out, size_t in);

@@ -1,5 +1,6 @@
-/* The layers that models are lists of. The table of parameters is made from the same configuration
- * as the layers, so a creator finds those of its layer there. It returns NULL for SVIT_E_MEMORY.
+/* The layers that models are lists of. A layer's comment stands above its options, or above its
+ * creator if it has none. The table of parameters is made from the same configuration as the
+ * layers, so a creator finds those of its layer there. A creator returns NULL for SVIT_E_MEMORY.
  * sv_layer_free frees any layer. Equations show one image; drop_path and dropout act in training
  * only. */
 #ifndef SV_LAYERS_H
@@ -72,8 +73,8 @@ typedef struct sv_token_mlp_options {
 } sv_token_mlp_options;
 sv_layer *sv_token_mlp_create(const sv_layer_source *source, const sv_token_mlp_options *options);
 
-/* A convolution whose kernel size equals its stride: y = patches W^T + b. Parameters `name`.weight
- * and, if the table has it, `name`.bias. */
+/* A convolution, y = patches W^T + b, whose stride is its kernel size unless `stride` is set.
+ * Parameters `name`.weight and, if the table has it, `name`.bias. */
 typedef struct sv_patch_options {
     sv_shape in;
     size_t size, channels_out;
@@ -95,9 +96,10 @@ sv_layer *sv_patch_create(const sv_layer_source *source, const sv_patch_options 
 sv_layer *sv_mlp_head_create(const sv_layer_source *source, const sv_mlp_options *block,
                              size_t classes, const char *head);
 
-/* Names of an attention block's parameters, whole ones of temperature and factors of LayerScale.
- * qkv's bias, proj, temperature, the factors and the adapters of LoRA of qkv and proj
- * (.lora_a and .lora_b) are used if the table has them. */
+/* Names of an attention block's parameters: `norm`.weight, `norm`.bias, `qkv`.weight and so on; but
+ * temperature and layer_scale, the factors of LayerScale, are whole names. qkv's bias, proj,
+ * temperature, the factors and the adapters of LoRA of qkv and proj (.lora_a and .lora_b) are used
+ * if the table has them. */
 typedef struct sv_attention_names {
     const char *norm, *qkv, *proj, *temperature, *layer_scale;
 } sv_attention_names;
@@ -111,7 +113,7 @@ typedef struct sv_attention_options {
     bool per_head; /* the temperature is one factor per head; otherwise one divisor of all scores */
     bool masked;   /* masks the diagonal of the attention scores */
     double eps, dropout, drop_path;
-    double lora_alpha; /* the adapters' product counts lora_alpha / rank times */
+    double lora_alpha; /* lora_alpha / rank is the factor of the adapters' product */
     sv_attention_names names;
 } sv_attention_options;
 sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_options *options);

@@ -18,7 +18,7 @@ typedef struct token_mlp {
     size_t norm_weight, norm_bias, hidden;
     real eps;
     double drop_path;
-    uint32_t dropout_threshold; /* as sv_mask_source.threshold; 0: no dropout */
+    uint32_t dropout_threshold; /* the rate is threshold / 65536 */
     real dropout_scale;         /* of the elements that dropout keeps */
 } token_mlp;
 

@@ -25,7 +25,7 @@ svit_status sv_loss_write(float *out, double mean, svit_error *err);
 /* row_max = max_k z_k,  log_sum = log sum_k exp(z_k - row_max),  of one row of logits z. */
 void sv_row_statistics(double *row_max, double *log_sum, const float *row, size_t classes);
 
-/* The first index of the largest of a row. */
+/* The index of the largest element of a row, the first one if several are equal. */
 size_t sv_largest_index(const float *row, size_t classes);
 
 #endif

@@ -25,8 +25,8 @@ typedef struct row_targets {
     size_t classes;
 } row_targets;
 
-/* With a label t_k = w_k ((1 - s) [k = label] + s / classes), as in PyTorch: the label has its own
- * weight, and each class that of its part of what smoothing spreads. */
+/* With a label t_k = w_k ((1 - s) [k = label] + s / classes), as in PyTorch: class weights multiply
+ * also what smoothing spreads over the classes. */
 static double target_of(const row_targets *targets, size_t k)
 {
     if (targets->values)

@@ -58,7 +58,7 @@ static double f1(counts of)
 }
 
 /* The fraction of rows in which all elements are right. */
-static double exact_rows(const float *logits, const float *targets, size_t n, size_t classes)
+static double exact_fraction(const float *logits, const float *targets, size_t n, size_t classes)
 {
     size_t exact = 0;
     for (size_t i = 0; i < n; i++) {
@@ -90,7 +90,7 @@ SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *t
     if (element_accuracy)
         *element_accuracy = 1 - (all.fp + all.fn) / ((double)n * (double)classes);
     if (exact_match)
-        *exact_match = exact_rows(logits, targets, n, classes);
+        *exact_match = exact_fraction(logits, targets, n, classes);
     if (micro_f1)
         *micro_f1 = f1(all);
     if (macro_f1)

@@ -1,4 +1,4 @@
-/* The losses and metrics of what a run minimises. */
+/* Computes the loss that a run minimises, and its metrics. */
 #include "losses/objective.h"
 
 #include "base/status.h"

@@ -17,7 +17,7 @@ typedef struct sv_objective {
     float label_smoothing;
     float *class_weights; /* [classes] or NULL for 1 each */
     size_t classes;
-    svit_loss_function function; /* computes the loss in place of all these; NULL: none does */
+    svit_loss_function function; /* computes the loss instead; NULL: `loss` says which it is */
     void *user;
 } sv_objective;
 
@@ -34,8 +34,8 @@ sv_batch sv_batch_part(const sv_batch *batch, const sv_objective *objective, siz
                        size_t first, size_t n);
 
 /* Computes the mean loss of the batch's logits[n, classes], and its gradient if dlogits is not
- * NULL. Targets are smoothed and weighted in place, so it is called once for a batch that it
- * read. */
+ * NULL. It may smooth and weight the targets in place, so it is called only once for the targets of
+ * a batch. */
 svit_status sv_objective_loss(const sv_objective *objective, const sv_batch *batch,
                               const float *logits, float *loss, float *dlogits, svit_error *err);
 
@@ -43,7 +43,7 @@ svit_status sv_objective_loss(const sv_objective *objective, const sv_batch *bat
 bool sv_objective_weighs_labels(const sv_objective *objective, const sv_batch *batch);
 
 /* The divisor of the mean loss: the number of samples, or the sum of their labels' weights. The
- * mean over a batch is the mean of its parts weighted by theirs. */
+ * mean loss of a batch is that of its parts, weighted by their divisors. */
 double sv_objective_divisor(const sv_objective *objective, const sv_batch *batch);
 
 /* Adds a batch with the mean loss `loss` to *metrics. top1 counts the rows whose largest logit is
@@ -59,7 +59,7 @@ void sv_metrics_join(sv_metrics *metrics, const sv_metrics *more);
 double sv_objective_top1(const sv_objective *objective, const sv_metrics *metrics);
 double sv_objective_top5(const sv_objective *objective, const sv_metrics *metrics);
 
-/* What the best epoch has the largest of: top-1 with SVIT_LOSS_CROSS_ENTROPY, else -loss. */
+/* The score by which the best epoch is chosen: top-1 with SVIT_LOSS_CROSS_ENTROPY, else -loss. */
 double sv_objective_score(const sv_objective *objective, double loss, double top1);
 
 #endif

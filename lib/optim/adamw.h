@@ -6,7 +6,7 @@
 
 typedef struct sv_adamw_scalars {
     real rate1, rate2; /* 1 - beta1, 1 - beta2 */
-    real step;         /* lr * sqrt(1 - beta2^t) / (1 - beta1^t) */
+    real step;         /* lr * sqrt(1 - beta2^t) / (1 - beta1^t) in update t, counted from 1 */
     real epsilon;
 } sv_adamw_scalars;
 

@@ -12,8 +12,8 @@ void sv_average_update(real *restrict average, const real *restrict weights, siz
         average[i] = keep * average[i] + take * weights[i];
 }
 
-/* The number of weight snapshots in the mean of SVIT_EMA_SWA after `done` updates: one every swa_every updates
- * beyond swa_start * total_steps. */
+/* The number of weight snapshots in the mean of SVIT_EMA_SWA after `done` updates: one every
+ * swa_every updates beyond swa_start * total_steps. */
 static uint64_t swa_count(const svit_optimizer_config *config, uint64_t done)
 {
     uint64_t start = (uint64_t)(config->swa_start * (double)config->total_steps);
@@ -21,7 +21,7 @@ static uint64_t swa_count(const svit_optimizer_config *config, uint64_t done)
     return done > start ? (done - start) / every : 0;
 }
 
-/* The mean of the weights; before the first that counts, the weights themselves. */
+/* e = the mean of the snapshots, or the present weights before the first snapshot. */
 static void update_swa(const sv_optim *optim, real *e, const real *w, size_t count)
 {
     uint64_t before = swa_count(&optim->config, optim->steps);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The memory for a matrix, or its transpose, of m <= n sides. */
+/* The memory for a matrix whose sides are m <= n; a tall matrix is transposed to [m, n]. */
 typedef struct workspace {
     real *input;   /* [rows, columns]: G */
     real *x, *y;   /* [m, n]: X before and after a step */

@@ -46,7 +46,7 @@ static svit_status add_copy(sv_optim *optim, const char *name, const real *weigh
     return SVIT_OK;
 }
 
-static svit_status create_steps(sv_optim *optim, const real *weights, svit_error *err)
+static svit_status create_members(sv_optim *optim, const real *weights, svit_error *err)
 {
     SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&optim->settings,
                                optim->table->count, sizeof *optim->settings,
@@ -75,7 +75,7 @@ svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_para
     optim->span = sv_parameter_span_trainable(table);
     optim->config = *config;
     optim->ops = sv_optimizer_ops_of(config->kind);
-    svit_status status = create_steps(optim, weights, err);
+    svit_status status = create_members(optim, weights, err);
     if (status == SVIT_OK)
         *out = optim;
     else
@@ -172,9 +172,8 @@ static void update_range(const update_job *job, const sv_range *range,
     sv_optim_average_elements(optim, job->weights, range->begin, range->elements);
 }
 
-/* Parameters without a gradient in the session are left alone. Frozen ones lose their gradients and
- * are left alone otherwise, also by the averages, which began as these weights, or do not have
- * them. */
+/* Parameters without a gradient in the session are left alone. Of frozen ones only the gradients
+ * are cleared; their averages stay what they are, at first the weights. */
 static void update_chunk(const update_job *job, const sv_chunk *chunk)
 {
     if (!chunk->settings->trainable) {

@@ -65,7 +65,8 @@ bool sv_optim_lacks_length(const svit_optimizer_config *config);
 svit_status sv_optim_config_import(svit_optimizer_config *local,
                                    const svit_optimizer_config *config, svit_error *err);
 
-/* Accepts a schedule without total_steps, because a trainer computes them. */
+/* The type of svit_optimizer_config. It accepts a schedule without total_steps, because a trainer
+ * computes them. */
 extern const sv_config_type sv_optimizer_config_type;
 
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
@@ -89,8 +90,9 @@ real *sv_optim_average(const sv_optim *optim);
 svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_span *gradients,
                             svit_error *err);
 
-/* Changes a setting of the parameters whose names match `pattern`; svit_optimizer_set_parameter_f64
- * says which. SVIT_E_ARGUMENT, SVIT_E_MEMORY. */
+/* Changes the setting `key`, which is lr_scale, weight_decay or trainable (0 or 1), of the
+ * parameters whose names match `pattern`. SVIT_E_ARGUMENT; SVIT_E_STATE: a parameter that is to
+ * become trainable is frozen in the model; SVIT_E_MEMORY. */
 svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const char *key,
                                    double value, svit_error *err);
 

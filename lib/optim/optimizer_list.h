@@ -3,7 +3,7 @@
  *
  * The line stands for the public constant SVIT_OPTIMIZER_<CONSTANT>, the word `name` of the JSON
  * field "optimizer", the source file lib/optim/<name>.c (meson.build reads it from here), and the
- * functions sv_optimizer_<name> that this file defines.
+ * operations sv_optimizer_<name> that this file defines.
  *
  * To add an optimiser: write its file, add its line, and add its constant to
  * <shiftvit/optimizer.h>. */

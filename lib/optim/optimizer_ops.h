@@ -52,9 +52,11 @@ typedef struct sv_optimizer_ops {
      * that of the schedule. */
     double (*element_rate)(const svit_optimizer_config *config, uint64_t step);
 
-    /* Updates a parameter as a whole matrix, in the place of `update`; and the bytes of workspace
-     * that it needs, 0 if they overflow. NULL: the optimiser has no rule for matrices. */
+    /* Updates a parameter as a whole matrix, in the place of `update`. NULL: the optimiser has no
+     * rule for matrices. */
     void (*update_matrix)(const sv_update_matrix *matrix, const void *scalars);
+
+    /* Bytes of workspace that update_matrix needs; 0 if they overflow. */
     size_t (*matrix_bytes)(const svit_context *context, size_t rows, size_t columns);
 } sv_optimizer_ops;
 

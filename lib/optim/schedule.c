@@ -17,7 +17,7 @@ static double warmup(const svit_optimizer_config *config, uint64_t step)
            (double)step * (config->learning_rate - config->lr_start) / (double)config->warmup_steps;
 }
 
-/* (Loshchilov, Hutter 2017) */
+/* A linear warm-up, then half a cosine down to 0 (Loshchilov, Hutter 2017). */
 static double warmup_cosine(const svit_optimizer_config *config, uint64_t step)
 {
     double at = (double)step;
@@ -40,7 +40,8 @@ static double linear(const svit_optimizer_config *config, uint64_t step)
            (double)(config->total_steps - config->warmup_steps);
 }
 
-/* (Smith, Topin 2018), with the factors of PyTorch's OneCycleLR. */
+/* Half a cosine up to the learning rate during the warm-up, then one down (Smith, Topin 2018), with
+ * the factors of PyTorch's OneCycleLR. */
 static double one_cycle(const svit_optimizer_config *config, uint64_t step)
 {
     double max = config->learning_rate;
@@ -59,7 +60,8 @@ static double step_decay(const svit_optimizer_config *config, uint64_t step)
     return config->learning_rate * pow(config->step_factor, (double)(step / config->step_size));
 }
 
-/* (Loshchilov, Hutter 2017) */
+/* Half a cosine down to lr_start in each period; a period is restart_factor times as long as the
+ * one before (Loshchilov, Hutter 2017). */
 static double cosine_restarts(const svit_optimizer_config *config, uint64_t step)
 {
     double period = (double)config->restart_steps;

@@ -18,7 +18,7 @@ bool sv_schedule_uses_start(int32_t schedule);
  * names the one that does not fit. */
 svit_status sv_schedule_check(const svit_optimizer_config *config, svit_error *err);
 
-/* The learning rate of update number `step`, from 0; svit_learning_rate has the formulas. */
+/* The learning rate of update number `step`, counted from 0, by the configuration's schedule. */
 double sv_learning_rate(const svit_optimizer_config *config, uint64_t step);
 
 #endif

@@ -41,7 +41,8 @@ static void update_nesterov(real *restrict w, real *restrict g, real *restrict v
     }
 }
 
-/* d = g + weight_decay w;  v = momentum v + d;  w -= lr v;  g = 0 */
+/* d = g + weight_decay w;  v = momentum v + d;  w -= lr v, or with Nesterov's momentum
+ * w -= lr (d + momentum v);  g = 0 */
 static void update_torch(real *restrict w, real *restrict g, real *restrict v, size_t elements,
                          real scale, real weight_decay, sgd_scalars s)
 {

@@ -32,8 +32,8 @@ static size_t split_chunks(sv_chunk *chunks, const sv_optim *optim)
     return count;
 }
 
-/* Multiply-adds of a Newton-Schulz step, but for a factor. */
-static double work(const sv_parameter *parameter)
+/* Multiply-adds of a Newton-Schulz step. */
+static double multiply_adds(const sv_parameter *parameter)
 {
     double m = (double)sv_size_min(sv_matrix_rows(parameter), sv_matrix_columns(parameter));
     return m *
@@ -51,8 +51,8 @@ static size_t list_matrices(uint32_t *matrices, const sv_optim *optim)
         size_t at = count++;
         if (!matrices)
             continue;
-        double own = work(&optim->table->list[i]);
-        for (; at > 0 && work(&optim->table->list[matrices[at - 1]]) < own; at--)
+        double work = multiply_adds(&optim->table->list[i]);
+        for (; at > 0 && multiply_adds(&optim->table->list[matrices[at - 1]]) < work; at--)
             matrices[at] = matrices[at - 1];
         matrices[at] = (uint32_t)i;
     }

@@ -16,7 +16,7 @@ svit_status sv_optim_split(sv_optim *optim, svit_error *err);
 /* Frees chunks and matrices. */
 void sv_optim_split_free(sv_optim *optim);
 
-/* Updates the average, optim->average, of elements begin..begin+count-1 after update number
+/* Updates the average, if there is one, of elements begin..begin+count-1 after update number
  * optim->steps. */
 void sv_optim_average_elements(const sv_optim *optim, const real *weights, size_t begin,
                                size_t count);

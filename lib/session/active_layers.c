@@ -14,8 +14,8 @@ const sv_layer *sv_session_named_layer(const svit_session *session, const char *
     return NULL;
 }
 
-/* The layers of the inference graph up to the one that ends where layer `end` of the training graph
- * begins; 0: none ends there. */
+/* The number of layers of the inference graph up to the one that ends where layer `end` of the
+ * training graph begins; 0: none ends there. */
 static size_t inference_until(const sv_layer_list *list, size_t end)
 {
     for (size_t i = 0; i < list->inference_count; i++)
@@ -103,8 +103,8 @@ static void find_hole(svit_session *session)
     }
 }
 
-/* Where a group may begin: the end of the gradients of all layers below `index`, counted from the start of the span;
- * SIZE_MAX if a layer from `index` on has some below that. */
+/* Where a group may begin: the end of the gradients of all layers below `index`, counted from the
+ * start of the span; SIZE_MAX if a layer from `index` on has some below that. */
 static size_t find_cut(const svit_session *session, size_t index)
 {
     const size_t first = session->gradients.first;

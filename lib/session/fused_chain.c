@@ -5,9 +5,10 @@
 
 enum {
     CHAIN_TOKENS = 144, /* of a task: a multiple of MR of most microkernels */
-    ACTIVATION_BYTES =
-        256 << 10, /* at most, so that L2 holds input, output and a layer's scratch */
-    MIN_TASKS = 8  /* a batch that makes fewer would leave workers idle */
+    /* A layer's output for one task has at most so many bytes, so that L2 holds input, output and
+     * scratch of a layer. */
+    ACTIVATION_BYTES = 256 << 10,
+    MIN_TASKS = 8 /* with fewer tasks in a batch, workers would be idle */
 };
 
 /* Bytes of a layer's output for so many images. */

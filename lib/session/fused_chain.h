@@ -19,7 +19,7 @@ typedef struct sv_fused_chain {
 sv_fused_chain sv_fused_chain_from(const svit_session *session, size_t first, size_t limit,
                                    size_t n);
 
-/* The memory that a chain needs. Only worker_bytes, the scratch of a worker, is not zero. */
+/* The memory that a chain needs: the scratch of each worker, and nothing else. */
 sv_layer_memory sv_fused_chain_plan_workspace(const svit_session *session,
                                               const sv_fused_chain *chain);
 

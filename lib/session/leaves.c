@@ -1,17 +1,23 @@
-/* Adds the gradients of leaves in a binary tree, as a binary counter: after leaf i the sums that are
- * held are those of the set bits of the number of leaves. */
+/* Adds the gradients of leaves in a binary tree, as a binary counter counts: with a single rank,
+ * there is one held sum for each set bit of the number of leaves so far. */
 #include "session/leaves.h"
 
 #include "base/size.h"
 
 #include <string.h>
 
-/* A bucket has at least so many elements: 1 MiB, which a network moves in a few milliseconds and whose
- * start costs little beside that. A task adds a chunk, in pieces that stay in the first cache. */
-enum { BUCKET_ELEMENTS = 1 << 18, CHUNK_ELEMENTS = 1 << 14, PIECE_ELEMENTS = 1 << 11, HELD_MAX = 34 };
+/* A bucket has at least so many elements: 1 MiB, which a network moves in a few milliseconds and
+ * whose start costs little beside that. A task adds a chunk, in pieces that stay in the first
+ * cache. */
+enum {
+    BUCKET_ELEMENTS = 1 << 18,
+    CHUNK_ELEMENTS = 1 << 14,
+    PIECE_ELEMENTS = 1 << 11,
+    HELD_MAX = 34
+};
 
-/* A node of the tree: the leaves index * 2^level and those behind it, 2^level of them or up to the last.
- */
+/* A node of the tree: the sum of 2^level leaves, or those up to the last leaf if they are fewer,
+ * from leaf index * 2^level on. */
 typedef struct node {
     uint32_t level, index;
     real *values; /* [elements] */
@@ -19,25 +25,26 @@ typedef struct node {
 
 struct sv_leaves {
     svit_reducer reducer;
-    uint32_t first, end; /* leaves of this rank */
+    uint32_t first, end; /* first..end-1 are the leaves of this rank */
     uint32_t done;       /* that had their backward since the last step */
     size_t elements;
     sv_gradient_groups groups; /* of the session; groups.first is owned */
-    real *fresh;         /* [groups.largest] gradients of the group whose backward runs, else zeros */
+    real *fresh; /* [groups.largest] gradients of the group whose backward runs, else zeros */
     node held[HELD_MAX]; /* from left to right */
     uint32_t held_count;
     real *spare[HELD_MAX]; /* arrays that hold nothing */
     uint32_t spare_count;
-    real *memory;    /* [arrays, elements] the arrays of held and spare */
+    real *memory; /* [arrays, elements] the arrays of held and spare */
     uint32_t arrays;
-    size_t added;    /* of the leaf whose backward runs: the elements at and above have been added */
-    size_t begun;    /* elements at and above are in buckets */
+    size_t added; /* of the leaf whose backward runs: the elements at and above have been added */
+    size_t begun; /* elements at and above are in buckets */
     uint64_t buckets;
     svit_status status; /* of the reducer */
     svit_error failure;
 };
 
-/* Moves a node up as far as it is complete. Returns how many nodes at the end of `held` it swallows. */
+/* Moves a node up the tree as long as its partner is among the nodes held, or it has none. Returns
+ * how many nodes at the end of `held` become part of it. */
 static uint32_t climb(node *at, const node *held, uint32_t count, uint32_t leaves)
 {
     uint32_t swallowed = 0;
@@ -57,8 +64,8 @@ static uint32_t climb(node *at, const node *held, uint32_t count, uint32_t leave
     return swallowed;
 }
 
-/* The most nodes that are held at once while the leaves first..end-1 are added, the last of which is not
- * held. */
+/* The most nodes that are held at once while the leaves first..end-1 are added. The last leaf is
+ * never held. */
 static uint32_t most_held(uint32_t leaves, uint32_t first, uint32_t end)
 {
     node held[HELD_MAX];
@@ -191,8 +198,8 @@ size_t sv_leaves_begin_layer(const sv_leaves *leaves, size_t layer, real **fresh
     return leaves->groups.first[layer];
 }
 
-/* to[begin..] = the held arrays [begin..], from the last to the first, and the fresh gradients, which become
- * zeros. `to` may be one of the held arrays. */
+/* to[begin..] = the held arrays [begin..], from the last to the first, and the fresh gradients,
+ * which become zeros. `to` may be one of the held arrays. */
 typedef struct merge {
     const sv_kernels *kernels;
     real *to;
@@ -220,9 +227,9 @@ static void merge_chunk(void *argument, size_t task, uint32_t worker)
         merge_piece(job, at, sv_size_min(end - at, PIECE_ELEMENTS));
 }
 
-/* Adds the fresh gradients of elements begin..end-1 to the last `count` nodes that are held. The sums go to the
- * array of the new node, which is that of the first of these, a spare one, or after the last leaf the
- * session's own. */
+/* Adds the fresh gradients of elements begin..end-1 to the last `count` nodes that are held. The
+ * sums go to the array of the new node, which is that of the first of these, a spare one, or after
+ * the last leaf the session's own. */
 static void merge_fresh(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
                         uint32_t count, size_t begin, size_t end)
 {
@@ -240,12 +247,13 @@ static void merge_fresh(sv_leaves *leaves, svit_context *context, const sv_gradi
                 (end - begin + CHUNK_ELEMENTS - 1) / CHUNK_ELEMENTS);
 }
 
-/* Hands elements begin..end-1 of the sums of this rank to the reducer. `last` is the node whose sums are
- * in `sum`, which is behind the first `count` nodes that are held. */
+/* Hands elements begin..end-1 of the sums of this rank to the reducer: those of the first `count`
+ * nodes that are held, and those of the node `last`, which are in `sum`. */
 static void begin_bucket(sv_leaves *leaves, real *sum, const node *last, uint32_t count,
                          size_t begin, size_t end)
 {
-    /* `real` is float wherever a session has a reducer: the build in double is for checks of gradients. */
+    /* `real` is float wherever a session has a reducer: the build in double is for checks of
+     * gradients. */
     svit_partial_sum partials[HELD_MAX + 1];
     for (uint32_t i = 0; i < count; i++)
         partials[i] = (svit_partial_sum){(uint64_t)leaves->held[i].index << leaves->held[i].level,

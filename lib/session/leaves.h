@@ -1,5 +1,6 @@
-/* The gradients of leaves, the fixed parts of a batch (shiftvit/reducer.h), added in a binary tree as they are computed, and handed to a
- * reducer bucket by bucket while the backward of the last leaf goes on. */
+/* The gradients of leaves, which are fixed parts of a batch (shiftvit/reducer.h). They are added in
+ * a binary tree as they are computed, and handed to a reducer bucket by bucket, a range of the
+ * gradients at a time, while the backward of the last leaf goes on. */
 #ifndef SV_LEAVES_H
 #define SV_LEAVES_H
 
@@ -15,17 +16,18 @@ typedef struct sv_leaves sv_leaves;
 /* SVIT_E_ARGUMENT names the field of a caller's reducer that is not accepted. */
 svit_status sv_reducer_check(const svit_reducer *reducer, svit_error *err);
 
-/* The gradients of a session's layers in the order of the backward: the groups of layers whose gradients are final
- * together, which is one layer unless the parameters of several mix. */
+/* The gradients of a session's layers in the order of the backward: the groups of layers whose
+ * gradients are final together, which is one layer unless the parameters of several mix. */
 typedef struct sv_gradient_groups {
     size_t layers;
-    const size_t *first; /* [layers] of the group that a layer is in: its first element, counted from
+    const size_t
+        *first;     /* [layers] of the group that a layer is in: its first element, counted from
                             the start of the span. A lower layer has the same or a lower one */
-    size_t largest;      /* elements of a group */
+    size_t largest; /* elements of a group */
 } sv_gradient_groups;
 
-/* Creates the state of a session whose gradients are `span`. `groups` is copied. SVIT_E_ARGUMENT: the reducer
- * is not valid; SVIT_E_MEMORY. */
+/* Creates the state of a session whose gradients are `span`. `groups` is copied. SVIT_E_ARGUMENT:
+ * the reducer is not valid; SVIT_E_MEMORY. */
 svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gradient_span *span,
                              const sv_gradient_groups *groups, const svit_reducer *reducer,
                              svit_error *err);
@@ -38,13 +40,13 @@ uint64_t sv_leaves_bytes(const sv_leaves *leaves);
 /* SVIT_E_STATE if every leaf of this rank has had its backward since the last step. */
 svit_status sv_leaves_check_open(const sv_leaves *leaves, svit_error *err);
 
-/* Before the backward of a layer: *fresh is where its group's gradients are added up, and the result the first
- * element of the group, counted from the start of the span. */
+/* Before the backward of a layer: *fresh is where its group's gradients are added up, and the
+ * result the first element of the group, counted from the start of the span. */
 size_t sv_leaves_begin_layer(const sv_leaves *leaves, size_t layer, real **fresh);
 
-/* After it, or in its place in a leaf without images. Layers are told from the last to the lowest. If the group is
- * complete, adds its gradients to the sums that are held, while they are in the cache; in the last leaf,
- * whose sums go to span->values, begins buckets. */
+/* After it, or in its place in a leaf without images. Layers are told from the last to the lowest.
+ * If the group is complete, adds its gradients to the sums that are held, while they are in the
+ * cache; in the last leaf, whose sums go to span->values, begins buckets. */
 void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
                          size_t layer, bool is_lowest);
 

@@ -58,7 +58,7 @@ svit_status sv_packed_weights_plan(const svit_session *session, size_t *bytes, s
 }
 
 /* Whether the copy has the bytes that the session would pack. */
-static bool serves(const sv_packed_weights *packed, const svit_session *session)
+static bool has_same_bytes(const sv_packed_weights *packed, const svit_session *session)
 {
     if (packed->kernels != session->context->kernels ||
         packed->image.height != session->image.height ||
@@ -80,7 +80,7 @@ static sv_packed_weights *find_or_add(const svit_session *session, sv_packed_wei
 {
     svit_model *model = session->model;
     sv_packed_weights *packed = model->packed_weights;
-    while (packed && !serves(packed, session))
+    while (packed && !has_same_bytes(packed, session))
         packed = packed->next;
     if (!packed && made) {
         packed = made;
@@ -123,7 +123,8 @@ svit_status sv_packed_weights_join(svit_session *session, svit_error *err)
     return SVIT_OK;
 }
 
-/* Counts a user less and returns the copy if that was the last, which removes it from the model. */
+/* Counts one user less. If that was the last one, removes the copy from the model and returns it;
+ * otherwise returns NULL. */
 static sv_packed_weights *remove_user(svit_model *model, sv_packed_weights *packed)
 {
     if (--packed->sessions > 0)
@@ -135,8 +136,8 @@ static sv_packed_weights *remove_user(svit_model *model, sv_packed_weights *pack
     return packed;
 }
 
-/* In a child by fork the lock is not taken: the child has one thread, and a lock that another thread
- * of the parent held at the fork would never be released. */
+/* In a child by fork the lock is not taken: the child has one thread, and a lock that another
+ * thread of the parent held at the fork would never be released. */
 void sv_packed_weights_leave(svit_session *session)
 {
     svit_model *model = session->model;
@@ -164,8 +165,8 @@ void sv_packed_weights_place(svit_session *session)
         session->packed[session->layers.inference[i]->number] = session->shared->layers[i].memory;
 }
 
-/* Prepacking of several layers. A task packs the weights of one layer for the forward, or with
- * copies 2 alternately for the forward and for the backward. */
+/* The arguments of pack_task. Each layer has one task, for the copy that the forward reads; with
+ * copies 2 it has another one, for the copy that the backward reads. */
 typedef struct pack_call {
     svit_session *session;
     sv_layer *const *layers;
@@ -177,8 +178,8 @@ static void discard_weight(const void *model, size_t weight)
     sv_model_discard_weight(model, weight);
 }
 
-/* The last layers are packed first. They are the largest, so a mapped model discards the most pages
- * before the packed copies take much memory. */
+/* Packs one copy of the weights of one layer. The last layers are packed first. They are the
+ * largest, so a mapped model discards the most pages before the packed copies take much memory. */
 static void pack_task(void *argument, size_t task, uint32_t worker)
 {
     pack_call *call = argument;
@@ -201,7 +202,7 @@ static void pack_layers(svit_session *session, sv_layer *const *layers, size_t c
 
 /* Packs the weights of the mode's graph to session->packed: in training the layers below the first
  * trained one for the forward alone. */
-static void pack(svit_session *session, int32_t mode)
+static void pack_graph(svit_session *session, int32_t mode)
 {
     const sv_layer_list *list = &session->layers;
     const size_t first = session->active.first_recorded;
@@ -216,7 +217,7 @@ static void pack(svit_session *session, int32_t mode)
 }
 
 /* Lets the layers of this session read the shared copy. */
-static void attach(svit_session *session)
+static void attach_layers(svit_session *session)
 {
     for (size_t i = 0; i < session->layers.inference_count; i++) {
         sv_layer *layer = session->layers.inference[i];
@@ -231,11 +232,11 @@ static void update_shared(svit_session *session, uint64_t version)
     sv_mutex_lock(session->model->packed_lock);
     if (packed->version != version) {
         assert(!session->model->packed_once || packed->version == 0);
-        pack(session, SVIT_MODE_INFER);
+        pack_graph(session, SVIT_MODE_INFER);
         packed->version = version;
     }
     sv_mutex_unlock(session->model->packed_lock);
-    attach(session);
+    attach_layers(session);
 }
 
 void sv_packed_weights_update(svit_session *session, int32_t mode)
@@ -246,6 +247,6 @@ void sv_packed_weights_update(svit_session *session, int32_t mode)
     if (session->shared)
         update_shared(session, version);
     else
-        pack(session, mode);
+        pack_graph(session, mode);
     session->packed_version[mode] = version;
 }

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Copies the input, since the caller's array may change before the backward reads them. */
+/* Copies the input, since the caller's array may change before the backward reads it. */
 static const real *save_input(svit_session *session, const real *input, size_t n)
 {
     size_t elements = n * sv_shape_elements(session->input);
@@ -179,8 +179,9 @@ void sv_session_backward_nothing(svit_session *session)
         end_layer(session, i);
 }
 
-/* The backward of the recorded layers of a segment. That of a leaf goes layer by layer, so that gradients are added
- * while they are in the cache, and those of the last leaf are on their way to other ranks meanwhile. */
+/* The backward of the recorded layers of a segment. That of a leaf goes layer by layer, so that
+ * gradients are added while they are in the cache, and those of the last leaf are on their way to
+ * other ranks meanwhile. */
 static void backward_segment(svit_session *session, const sv_run *run, real *buffers[2],
                              const sv_segment *segment, real *dinput)
 {

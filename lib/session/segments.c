@@ -67,7 +67,7 @@ static void add_layer(segment_bytes *bytes, const sv_layer_cost *costs, size_t f
     add_temporary(bytes, costs, layer);
 }
 
-static void consider(const search *self, choice *best, choice other)
+static void take_if_better(const search *self, choice *best, choice other)
 {
     if (other.bytes < best->bytes && other.region <= self->limit)
         *best = other;
@@ -105,10 +105,10 @@ static choice choose_from(const search *self, size_t first)
         add_layer(&bytes, costs, first, end - 1);
         if (bytes.saved > self->limit)
             break;
-        consider(self, &best, choose_last(self, first, end, bytes.saved));
+        take_if_better(self, &best, choose_last(self, first, end, bytes.saved));
         /* Recomputation must save at least half of what the segment needs without it. */
         if (add(input, bytes.saved) / 2 >= costs[first].input)
-            consider(self, &best, choose_recomputed(self, first, end, bytes));
+            take_if_better(self, &best, choose_recomputed(self, first, end, bytes));
     }
     return best;
 }
@@ -142,8 +142,8 @@ static void write_best(const search *self, sv_segments *out)
         out->list[out->count++] = (sv_segment){.first = first, .end = self->layers};
 }
 
-/* Computes best[i], the cheapest segments of the layers from i on whose region has at most self->limit bytes,
- * from the last layer down. */
+/* Computes best[i], the cheapest segments of the layers from i on whose region has at most
+ * self->limit bytes, from the last layer down. */
 static void find_best(search *self)
 {
     self->best[self->layers] = (choice){.bytes = SIZE_MAX};

@@ -12,20 +12,20 @@
 
 #include <shiftvit/session.h>
 
-/* packed_weights.h */
+/* A packed copy of a model's weights that several sessions share (packed_weights.h). */
 typedef struct sv_packed_weights sv_packed_weights;
 
 /* Which layers of a session run, and which of them are on the tape. The indices are of the training
  * graph unless they say otherwise, and
  *     first <= frozen_end <= first_recorded <= layers.training_count.
  * A training pass runs the layers below first_recorded as in inference, since nothing of them is
- * saved: frozen_inference layers of the inference graph, which cover first..frozen_end - 1, and then
- * those up to first_recorded one by one. */
+ * saved: frozen_inference layers of the inference graph, which cover first..frozen_end - 1, and
+ * then those up to first_recorded one by one. */
 typedef struct sv_active_layers {
-    size_t first;            /* that runs: 0, or that behind config.input_layer */
-    size_t first_named;      /* of layers.named */
-    size_t first_recorded;   /* the lowest trained one; with input_gradient that which runs first */
-    size_t frozen_inference; /* layers of the inference graph */
+    size_t first;            /* the first that runs: 0, or the one behind config.input_layer */
+    size_t first_named;      /* index in layers.named of the first layer that runs */
+    size_t first_recorded;   /* the lowest trained one; with input_gradient `first` */
+    size_t frozen_inference; /* number of layers of the inference graph */
     size_t frozen_end;
 } sv_active_layers;
 
@@ -50,7 +50,7 @@ struct svit_session {
     sv_segments segments;
     sv_tape tape;
     sv_leaves *leaves; /* adds the gradients of leaves; NULL: each backward adds to the gradients */
-    sv_packed_weights *shared; /* of a session that only infers; NULL in one that trains */
+    sv_packed_weights *shared; /* the copy of a session that only infers; NULL if it trains */
 
     char *memory; /* one allocation; the members below lie in it */
     size_t memory_bytes;
@@ -69,8 +69,8 @@ struct svit_session {
     uint64_t packed_version[2];
 };
 
-/* The JSON words of `compute` in which sessions train (session_config.c adds int8), and of `memory`,
- * indexed by the values of the constants. */
+/* The JSON words of `compute` in which sessions train (session_config.c adds int8), and of
+ * `memory`, indexed by the values of the constants. */
 #define SV_COMPUTE_WORDS [SVIT_COMPUTE_F32] = "f32", [SVIT_COMPUTE_BF16] = "bf16"
 #define SV_MEMORY_WORDS                                                                            \
     [SVIT_MEMORY_STORE] = "store", [SVIT_MEMORY_RECOMPUTE_BLOCKS] = "blocks",                      \
@@ -93,12 +93,12 @@ const sv_layer *sv_session_named_layer(const svit_session *session, const char *
 /* Whether the layer runs in one of the session's graphs. */
 bool sv_session_runs_layer(const svit_session *session, const sv_layer *layer);
 
-/* Writes first[training_count], the groups of layers whose gradients are final together in a backward, as
- * sv_gradient_groups has them, and returns the elements of the largest. */
+/* Writes first[training_count], the groups of layers whose gradients are final together in a
+ * backward, as sv_gradient_groups has them, and returns the elements of the largest. */
 size_t sv_session_group_gradients(const svit_session *session, size_t *first);
 
-/* Sets session->active, and the range of session->gradients with its hole. SVIT_E_STATE: the session
- * trains, and has nothing to train. */
+/* Sets session->active, and the range of session->gradients with its hole. SVIT_E_STATE: the
+ * session trains, and has nothing to train. */
 svit_status sv_session_find_active(svit_session *session, svit_error *err);
 
 /* session_plan.c: memory planning */
@@ -129,8 +129,8 @@ sv_run sv_session_pack_run(const svit_session *session, const sv_layer *layer);
 /* Computes logits[n, classes] of input[n, height, width, channels] in the session's mode. */
 void sv_session_forward(svit_session *session, const real *input, size_t n, real *logits);
 
-/* Undoes the effects of the last forward: clears the tape and, if `training`, takes one from the counter of
- * training forwards. */
+/* Undoes the effects of the last forward: clears the tape and, if `training`, takes one from the
+ * counter of training forwards. */
 void sv_session_undo_forward(svit_session *session, bool training);
 
 /* Computes logits in inference mode, and the attention weights [n, heads, tokens, tokens] of the
@@ -172,9 +172,11 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
 
 /* session.c */
 
-/* Before and after an update with the session's gradients: sv_leaves_finish and sv_leaves_restart, if the
- * session has leaves. */
+/* Before an update with the session's gradients: waits until they are the sums of all leaves, if
+ * the session has leaves (sv_leaves_finish). */
 svit_status sv_session_finish_gradients(svit_session *session, svit_error *err);
+
+/* After the update: begins again with the first leaf, if the session has leaves. */
 void sv_session_restart_gradients(svit_session *session);
 
 /* Returns whether the session trains; if so, *span is its gradients. */
@@ -189,8 +191,8 @@ uint64_t sv_session_seed(const svit_session *session);
 /* SVIT_E_UNSUPPORTED if the build does not compute in `compute`, one of SVIT_COMPUTE_*. */
 svit_status sv_session_check_compute(int32_t compute, svit_error *err);
 
-/* The backend of matmuls in SVIT_COMPUTE_*, which sv_session_check_compute accepts. With `small_m`
- * it is the one for few rows. */
+/* The backend of matmuls in `compute`, one of SVIT_COMPUTE_* that sv_session_check_compute accepts.
+ * With `small_m` it is the one for few rows. */
 const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, bool small_m);
 
 #endif

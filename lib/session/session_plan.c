@@ -131,9 +131,9 @@ static void layout_input(svit_session *session, sv_arena *arena, const sv_segmen
         session->outputs[first - 1] = input;
 }
 
-/* Lays out all saved activations. First comes the region, memory that the segments which are
- * recomputed use one after the other: each of them begins at its start, and so does the third
- * buffer of recomputation. */
+/* Lays out all saved activations. First comes the region, memory that several segments use one
+ * after the other: each of them begins at its start, and so does the third buffer of recomputation.
+ */
 static void layout_segments(svit_session *session, sv_arena *arena)
 {
     sv_arena region = *arena;

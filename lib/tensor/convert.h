@@ -18,7 +18,7 @@ void sv_convert_to_f32(float *out, const void *stored, sv_dtype dtype, size_t el
  * overwritten. */
 void sv_convert_from_f32(void *stored, const float *values, sv_dtype dtype, size_t elements);
 
-/* The largest magnitude that stays finite in F32, F16 or BF16. */
+/* The largest finite number of F32, F16 or BF16. */
 float sv_convert_limit(sv_dtype dtype);
 
 #endif

@@ -44,8 +44,8 @@ static svit_status copy_texts(svit_trainer *trainer, const svit_trainer_config *
     return sv_trainer_copy_text(&trainer->config.folder, trainer, config->folder, err);
 }
 
-/* Computes the fingerprints that a resume compares, and that ranks compare. A run without a folder has no
- * checkpoint. */
+/* Computes the fingerprints that a resume compares, and that ranks compare. A run without a folder
+ * has no checkpoint. */
 static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *training,
                                      const svit_dataset *validation, svit_error *err)
 {

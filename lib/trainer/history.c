@@ -34,8 +34,8 @@ static uint64_t bits_of(const svit_trainer_event *row, size_t column)
     return bits;
 }
 
-/* Returns the operations of training on `images` images, in units of 1e15. A multiply-add counts as 2
- * operations, and the forward and backward together as 3 forwards. */
+/* Returns the operations of training on `images` images, in units of 1e15. A multiply-add counts as
+ * 2 operations, and the forward and backward together as 3 forwards. */
 static double pflop(const svit_trainer *trainer, uint64_t images)
 {
     return 1e-15 * 3 * 2 * (double)trainer->multiply_adds * (double)images;

@@ -1,10 +1,11 @@
-/* Checks that the ranks of a run begin and go on with the same settings, data and weights: a rank that has
- * others would spoil the sums without a word. */
+/* Checks that the ranks of a run begin and go on with the same settings, data and weights: a rank
+ * that has others would spoil the sums without a word. */
 #include "trainer/trainer.h"
 
 #include <string.h>
 
-/* A 64-bit hash in which a single other bit shows; equal hashes do not prove that two arrays are equal. */
+/* A 64-bit hash in which a single other bit shows; equal hashes do not prove that two arrays are
+ * equal. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
@@ -22,7 +23,8 @@ static uint64_t hash_weights(const svit_model *model)
     return hash;
 }
 
-/* Hashes the settings but for those of a single process: folder, description, what becomes of an older run. */
+/* Hashes the settings but for those of a single process: folder, description, what becomes of an
+ * older run. */
 static svit_status hash_settings(const svit_trainer *trainer, uint64_t *hash, svit_error *err)
 {
     const sv_allocator *allocator = &trainer->context->allocator;
@@ -31,9 +33,8 @@ static svit_status hash_settings(const svit_trainer *trainer, uint64_t *hash, sv
                                    NULL, 0, &needed, err));
     char *text;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&text, needed, 1, "the settings' text", err));
-    svit_status status =
-        svit_training_to_json(&trainer->config, &trainer->optimizer_config, &trainer->pipeline,
-                              text, needed, &needed, err);
+    svit_status status = svit_training_to_json(&trainer->config, &trainer->optimizer_config,
+                                               &trainer->pipeline, text, needed, &needed, err);
     *hash = needed;
     for (size_t i = 0; i < needed; i++)
         *hash = mix(*hash, (unsigned char)text[i]);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What each rank brings to a point where all meet. It has the same size everywhere, so that a rank that has
- * failed can bring its message wherever the others are. */
+/* What each rank brings to a point where all meet. It has the same size everywhere, so that a rank
+ * that has failed can bring its message wherever the others are. */
 struct sv_rank_chunk {
     int32_t status;
     uint32_t reserved;        /* 0 */
@@ -58,8 +58,7 @@ static svit_status gather(sv_ranks *ranks, const void *mine, void *all, size_t b
                           svit_error *err)
 {
     svit_error cause = {.struct_size = sizeof cause};
-    const svit_status status =
-        ranks->reducer.gather(ranks->reducer.user, mine, all, bytes, &cause);
+    const svit_status status = ranks->reducer.gather(ranks->reducer.user, mine, all, bytes, &cause);
     return status == SVIT_OK ? SVIT_OK : end(ranks, status, cause.message, err);
 }
 
@@ -78,7 +77,8 @@ static svit_status look_for_failure(sv_ranks *ranks, svit_error *err)
     return SVIT_OK;
 }
 
-/* Meets the others: leaves the chunks of all in ranks->chunks. `bytes` is at most what a chunk holds. */
+/* Meets the others: leaves the chunks of all in ranks->chunks. `bytes` is at most what a chunk
+ * holds. */
 static svit_status meet(sv_ranks *ranks, svit_status mine, const void *data, size_t bytes,
                         svit_error *err)
 {
@@ -127,7 +127,8 @@ svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_
     memcpy(own, mine, (sv_share_first(items, count, ranks->reducer.rank + 1) - first) * bytes);
     svit_status status = collect_shares(ranks, own, shares, share, err);
     for (size_t rank = 0; rank < count && status == SVIT_OK; rank++) {
-        const size_t n = sv_share_first(items, count, rank + 1) - sv_share_first(items, count, rank);
+        const size_t n =
+            sv_share_first(items, count, rank + 1) - sv_share_first(items, count, rank);
         memcpy(to, shares + rank * share, n * bytes);
         to += n * bytes;
     }

@@ -1,6 +1,6 @@
-/* The ranks of a run: processes or threads that train one model together (shiftvit/reducer.h). They meet at
- * the same points of the run, where each brings its status: what one finds wrong, all return. A rank that
- * fails between two points brings its failure to the others' next one. */
+/* The ranks of a run: processes or threads that train one model together (shiftvit/reducer.h). They
+ * meet at the same points of the run, where each brings its status: what one finds wrong, all
+ * return. A rank that fails between two points brings its failure to the others' next one. */
 #ifndef SV_RANKS_H
 #define SV_RANKS_H
 
@@ -31,21 +31,21 @@ void sv_ranks_close(sv_ranks *ranks);
 /* Whether this rank writes the files of the run. */
 bool sv_ranks_writes(const sv_ranks *ranks);
 
-/* Brings `mine` to the others and returns SVIT_OK, or the failure of the lowest rank that has one, with
- * "rank R of N: " before its message. `err`, which is not NULL, has the message of `mine`. After a failure
- * it returns that failure again, without the others. */
+/* Brings `mine` to the others and returns SVIT_OK, or the failure of the lowest rank that has one,
+ * with "rank R of N: " before its message. `err`, which is not NULL, has the message of `mine`.
+ * After a failure it returns that failure again, without the others. */
 svit_status sv_ranks_agree(sv_ranks *ranks, svit_status mine, svit_error *err);
 
-/* Collects `items` items of `bytes` bytes: this rank has the items from svit_share_first(items, ranks, rank)
- * on in `mine`, and all get all[items]. A failure is returned as by sv_ranks_agree. */
+/* Collects `items` items of `bytes` bytes: this rank has the items from svit_share_first(items,
+ * ranks, rank) on in `mine`, and all get all[items]. A failure is returned as by sv_ranks_agree. */
 svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_t items,
                              size_t bytes, svit_error *err);
 
 /* *value becomes the one of the lowest rank whose value is not 0. */
 svit_status sv_ranks_agree_on_value(sv_ranks *ranks, int32_t *value, svit_error *err);
 
-/* SVIT_E_ARGUMENT unless values[count] are the same on all ranks; names[i] says in the message what values[i]
- * stands for. */
+/* SVIT_E_ARGUMENT unless values[count] are the same on all ranks; names[i] says in the message what
+ * values[i] stands for. */
 svit_status sv_ranks_check_same(sv_ranks *ranks, const char *const *names, const uint64_t *values,
                                 size_t count, svit_error *err);
 

@@ -25,7 +25,7 @@ static svit_status run_batch(svit_trainer *trainer, sv_metrics *sums, svit_error
 {
     SVIT_TRY(sv_batch_next(&trainer->data, &trainer->objective, trainer->loader, err));
     SVIT_TRY((trainer->config.leaves > 0 ? sv_trainer_run_leaves : run_micro_batches)(trainer, sums,
-                                                                                     err));
+                                                                                      err));
     return svit_step(trainer->optimizer, trainer->session, err);
 }
 
@@ -155,7 +155,8 @@ static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
     return sv_trainer_save(trainer, err);
 }
 
-/* Completes an epoch, once rank 0 has written its files. A failure leaves the progress as it was. */
+/* Completes an epoch, once rank 0 has written its files. A failure leaves the progress as it was.
+ */
 static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
 {
     /* A checkpoint comes before this epoch's best weights replace those of another run. */

@@ -1,10 +1,10 @@
-/* The part of a step that ranks share: the gradients of the leaves of a batch, whose sums do not depend on who
- * computes them. */
+/* The part of a step that ranks share: the gradients of the leaves of a batch, whose sums do not
+ * depend on who computes them. */
 #include "session/session.h"
 #include "trainer/trainer.h"
 
 svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, double divisor,
-                               sv_metrics *metrics, svit_error *err)
+                                   sv_metrics *metrics, svit_error *err)
 {
     const sv_objective *objective = &trainer->objective;
     float loss;
@@ -47,8 +47,8 @@ static sv_batch leaf_part(const svit_trainer *trainer, const share *own, uint64_
                          first - own->begin, n);
 }
 
-/* The divisor of the whole batch's loss. Where it depends on the labels, those of the leaves are added in
- * their order. */
+/* The divisor of the whole batch's loss. Where it depends on the labels, those of the leaves are
+ * added in their order. */
 static svit_status find_divisor(svit_trainer *trainer, const share *own, double *divisor,
                                 svit_error *err)
 {
@@ -80,8 +80,8 @@ static svit_status run_leaf(svit_trainer *trainer, const sv_batch *part, double 
     return sv_session_check_finite(trainer->dlogits, part->n * trainer->classes, "dlogits", err);
 }
 
-/* Waits until all ranks are before the backward of their last leaf, from which on none can fail alone, and adds
- * the leaves' metrics. */
+/* Waits until all ranks are before the backward of their last leaf, from which on none can fail
+ * alone, and adds the leaves' metrics. */
 static svit_status join_metrics(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
     const size_t leaves = trainer->config.leaves;
@@ -102,8 +102,8 @@ svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_
         const sv_batch part = leaf_part(trainer, &own, leaf);
         /* Masks are drawn by the number of the leaf in the run. */
         SVIT_TRY(svit_session_set_counter(trainer->session, counter + leaf, err));
-        SVIT_TRY(run_leaf(trainer, &part, divisor, &trainer->own_leaves[leaf - own.first].metrics,
-                          err));
+        SVIT_TRY(
+            run_leaf(trainer, &part, divisor, &trainer->own_leaves[leaf - own.first].metrics, err));
         if (leaf + 1 == own.end)
             SVIT_TRY(join_metrics(trainer, sums, err));
         SVIT_TRY(svit_backward(trainer->session, trainer->dlogits, part.n, err));

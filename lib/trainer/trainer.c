@@ -1,5 +1,5 @@
-/* Runs a trainer to its end and passes each event to a callback; and the loss function, the optimiser and the stop
- * value of a trainer. */
+/* Runs a trainer to its end and passes each event to a callback; and the loss function, the
+ * optimiser and the stop value of a trainer. */
 #include "trainer/trainer.h"
 
 /* Ends a run that the callback has stopped with `value`: writes a checkpoint and reports the

@@ -88,8 +88,9 @@ struct svit_trainer {
     size_t micro_batch;           /* samples of one forward and backward pass */
     size_t image_floats, classes; /* elements of an image and of a row of logits */
     sv_objective objective;
-    sv_batch data; /* of this rank: [batch, image_floats], [batch], [batch, classes] if it has targets */
-    float *logits, *dlogits; /* [micro_batch, classes] */
+    sv_batch
+        data; /* of this rank: [batch, image_floats], [batch], [batch, classes] if it has targets */
+    float *logits, *dlogits;          /* [micro_batch, classes] */
     sv_leaf *own_leaves, *all_leaves; /* [leaves of this rank], [leaves]; NULL without leaves */
 
     sv_arrays arrays;
@@ -121,12 +122,13 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, s
 
 /* step_leaves.c */
 
-/* Forward and loss of one part of a batch: leaves the gradient of the logits in trainer->dlogits, and adds
- * the part to *metrics. `divisor` is that of the whole batch's loss. */
+/* Forward and loss of one part of a batch: leaves the gradient of the logits in trainer->dlogits,
+ * and adds the part to *metrics. `divisor` is that of the whole batch's loss. */
 svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, double divisor,
                                    sv_metrics *metrics, svit_error *err);
 
-/* The gradients of the leaves of trainer->data, and their metrics: those of all ranks are added to *sums. */
+/* The gradients of the leaves of trainer->data, and their metrics: those of all ranks are added to
+ * *sums. */
 svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_error *err);
 
 /* rank_checks.c */

@@ -17,8 +17,8 @@ static void mirror(float *images, size_t n, size_t height, size_t width, size_t 
             }
 }
 
-/* The input line of output line `to` of an image that is moved by `by` lines. Lines beyond the border are
- * mirrored at it, without repeating the border line. */
+/* The input line of output line `to` of an image that is moved by `by` lines. Lines beyond the
+ * border are mirrored at it, without repeating the border line. */
 static size_t source_line(size_t to, int by, size_t lines)
 {
     ptrdiff_t from = (ptrdiff_t)to - by;

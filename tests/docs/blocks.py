@@ -39,6 +39,7 @@ COMMANDS = {
     "sh examples/fetch-cifar.sh": "needs the network",
     "./host": "the test pages",
     "pip": "needs the network",
+    "mpirun": "the tests mpi_jobs_openmpi and mpi_jobs_mpich, where there is an MPI",
     "auditwheel": "needs the network",
     "python3 examples/keras-weights.py": "needs h5py; the test keras_weights runs it where it is installed",
     "python3 tests/programs/onnx_export.py": "the test onnx_runtime",
@@ -61,8 +62,9 @@ PROGRAMS = {
     "own_loop": "tests/programs/own_loop.sh",
 }
 
-# Languages of blocks that no compiler of this library reads; those of build files are tested by tests/install.
-TEXT = {"text", "cmake", "meson", "ini", "toml"}
+# Languages of blocks that no compiler of this library reads; those of build files are tested by tests/install, jobs like
+# those of scripts for clusters by tests/mpi.
+TEXT = {"text", "cmake", "meson", "ini", "toml", "sh", "yaml"}
 
 PRELUDE = """
 #include <shiftvit/shiftvit.h>

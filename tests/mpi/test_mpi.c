@@ -1,5 +1,6 @@
-/* Checks the reducer over MPI, run by mpirun with any number of processes: sums of buckets of many sizes against
- * the tree of all leaves, to the bit; gathering; times; and what is refused. Prints "ok" on rank 0. */
+/* Checks the reducer over MPI, run by mpirun with any number of processes: sums of buckets of many
+ * sizes against the tree of all leaves, to the bit; gathering; times; and what is refused. Prints
+ * "ok" on rank 0. */
 #include <shiftvit/mpi.h>
 
 #include <stdbool.h>
@@ -51,7 +52,8 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The leaves with which the partial sums of all ranks begin, in ascending order, and all leaves behind them. */
+/* The leaves with which the partial sums of all ranks begin, in ascending order, and all leaves
+ * behind them. */
 static size_t list_sums(uint64_t *first, uint32_t leaves, uint32_t ranks)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
-/* Checks trainers of several ranks: the same bits for any number of them, with one place for files, stops,
- * failures and early ends; threads of this process are the ranks. */
+/* Checks trainers of several ranks: the same bits for any number of them, with one place for files,
+ * stops, failures and early ends; threads of this process are the ranks. */
 #include "test_trainer_support.h"
 #include "thread_reducer.h"
 
@@ -94,8 +94,7 @@ static svit_status train(member *self, svit_trainer **trainer, svit_dataset *dat
     if (status == SVIT_OK && self->loss)
         status = svit_trainer_set_loss(*trainer, self->loss, self, error);
     if (status == SVIT_OK)
-        status =
-            svit_trainer_run(*trainer, self->callback, self->user ? self->user : self, error);
+        status = svit_trainer_run(*trainer, self->callback, self->user ? self->user : self, error);
     self->p.trainer.reducer = NULL;
     return status;
 }
@@ -128,8 +127,7 @@ static void member_close(member *self)
 
 static member member_make(const variant *of)
 {
-    return (member){
-        .of = of, .p = plan_of(of), .training_count = SAMPLES, .seed = 1, .threads = 1};
+    return (member){.of = of, .p = plan_of(of), .training_count = SAMPLES, .seed = 1, .threads = 1};
 }
 
 /* Runs `ranks` members that are copies of `like` but for their place. */
@@ -171,8 +169,7 @@ static void check_same(const member *alone, const member *found, const char *nam
                           same_number(a->train_top1, b->train_top1) &&
                           same_number(a->train_top5, b->train_top5) &&
                           same_number(a->val_loss, b->val_loss) &&
-                          same_number(a->val_top1, b->val_top1) &&
-                          a->best_epoch == b->best_epoch,
+                          same_number(a->val_top1, b->val_top1) && a->best_epoch == b->best_epoch,
                       "%s: rank %u has another row %zu", name, found->rank, i);
     }
 }

@@ -240,9 +240,9 @@ static int open_leftover(const char *path)
     return descriptor < 0 && errno == EACCES ? open(path, O_RDONLY | flags) : descriptor;
 }
 
-/* Removes a temporary file that a killed writer has left, which is one whose lock no process holds. It
- * leaves alone what is no regular file, since the library did not create that. Returns whether the name
- * is free now. */
+/* Removes a temporary file that a killed writer has left: a regular file whose lock no process
+ * holds. Anything else stays, since the library did not create it or a writer uses it. Returns
+ * whether the name is free now. */
 static bool remove_leftover(const char *path)
 {
     struct stat state;

@@ -1,5 +1,5 @@
-/* Reading, replacing and listing files. No other file of the library opens or writes files.
- * Messages name the path and the system's reason. */
+/* Reading, replacing and listing files. Outside of this folder only context/folder_lock.c opens
+ * files. Messages name the path and the system's reason. */
 #ifndef SV_FILE_H
 #define SV_FILE_H
 
@@ -72,8 +72,8 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
 /* Removes the temporary file and frees the replacement. NULL is allowed. */
 void sv_replacement_abandon(const sv_allocator *allocator, sv_replacement *replacement);
 
-/* listing.c: a list of names, such as the entries of a folder. All zero: empty. Besides the characters
- * of a name it takes 2 bytes and a pointer, and twice that at most while it grows. */
+/* listing.c: a list of names, such as the entries of a folder. All zero: empty. Besides the
+ * characters of a name it takes 2 bytes and a pointer, and twice that at most while it grows. */
 typedef struct sv_listing {
     char **names; /* [capacity] in `texts`; the byte before each name says whether it is a folder */
     size_t count, capacity;

@@ -1,5 +1,5 @@
-/* Listings of folders, in byte order of the names. The names lie one behind another in blocks, since an
- * allocation of its own would take more memory than most names. */
+/* Listings of folders, in byte order of the names. The names lie one behind another in blocks,
+ * since an allocation of its own would take more memory than most names. */
 #include "base/files/file.h"
 
 #include <dirent.h>
@@ -15,8 +15,8 @@ typedef struct sv_text_block {
     char text[];
 } text_block;
 
-/* Bytes of the first block, and of the largest one unless a name needs more. Each is twice as large as
- * the one before. */
+/* Bytes of the first block, and of the largest one unless a name needs more. Each is twice as large
+ * as the one before. */
 enum { FIRST_BLOCK = 1 << 10, LAST_BLOCK = 1 << 16 };
 
 /* Returns `bytes` bytes of a block. NULL: there is no memory. */
@@ -74,8 +74,8 @@ bool sv_listing_is_folder(const sv_listing *listing, size_t i)
     return listing->names[i][-1] != 0;
 }
 
-/* Whether an entry is a folder or leads to one. Only links, and file systems that do not say what an
- * entry is, need a call of the system. */
+/* Whether an entry is a folder or leads to one. Only links, and file systems that do not say what
+ * an entry is, need a call of the system. */
 static bool is_folder_entry(DIR *folder, const struct dirent *entry)
 {
     struct stat state;

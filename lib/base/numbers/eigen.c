@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* A matrix whose off-diagonal part has not become negligible by then is not symmetric or not
+/* A matrix whose off-diagonal part is not negligible after so many sweeps is not symmetric or not
  * finite. */
 enum { MAX_SWEEPS = 60 };
 

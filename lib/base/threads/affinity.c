@@ -18,7 +18,7 @@ static bool read_mask(cpu_mask *mask)
     return sched_getaffinity(0, sizeof *mask, mask->sets) == 0;
 }
 
-static bool has(const cpu_mask *mask, uint32_t cpu)
+static bool mask_has(const cpu_mask *mask, uint32_t cpu)
 {
     return CPU_ISSET_S(cpu, sizeof *mask, mask->sets);
 }
@@ -49,7 +49,7 @@ static bool follows_a_sibling(const char *root, const cpu_mask *left, uint32_t c
         if (*end == '-')
             last = strtoul(end + 1, &end, 10);
         for (; first <= last && first < cpu; first++)
-            if (has(left, (uint32_t)first))
+            if (mask_has(left, (uint32_t)first))
                 return true;
     }
     return false;
@@ -66,7 +66,7 @@ uint32_t sv_affinity_order(const char *root, uint32_t *cpus, uint32_t capacity)
         before = count;
         behind = left;
         for (uint32_t cpu = 0; cpu < SV_CPUS && count < capacity; cpu++) {
-            if (!has(&left, cpu) || follows_a_sibling(root, &left, cpu))
+            if (!mask_has(&left, cpu) || follows_a_sibling(root, &left, cpu))
                 continue;
             cpus[count++] = cpu;
             CPU_CLR_S(cpu, sizeof behind, behind.sets);

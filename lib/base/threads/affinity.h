@@ -8,8 +8,8 @@
  * CPUs, and it can be built for 8192; a cpu_set_t has 1024. */
 enum { SV_CPUS = 16384 };
 
-/* The number of cores that affinity and the quota of its control group leave to the process, at
- * least 1. */
+/* The number of CPUs, each hyperthread counted, that affinity and the quota of its control group
+ * leave to the process, at least 1. */
 uint32_t sv_affinity_cores(void);
 
 /* Writes the numbers of the first `capacity` CPUs of the calling thread's affinity mask to `cpus`:

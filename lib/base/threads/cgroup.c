@@ -21,7 +21,7 @@ static int64_t read_number(const char *folder, const char *name)
     return number;
 }
 
-static uint32_t cores(int64_t quota, int64_t period)
+static uint32_t cpus_of(int64_t quota, int64_t period)
 {
     if (quota <= 0 || period <= 0)
         return 0;
@@ -38,22 +38,24 @@ static uint32_t read_version_2(const char *folder)
     if (length < 0 || length >= TEXT || !sv_file_read_short(path, text, sizeof text) ||
         sscanf(text, "%" SCNd64 " %" SCNd64, &quota, &period) != 2)
         return 0;
-    return cores(quota, period);
+    return cpus_of(quota, period);
 }
 
 /* Version 1: a file for each number; a quota of -1 is none. */
 static uint32_t read_version_1(const char *folder)
 {
-    return cores(read_number(folder, "cpu.cfs_quota_us"), read_number(folder, "cpu.cfs_period_us"));
+    return cpus_of(read_number(folder, "cpu.cfs_quota_us"),
+                   read_number(folder, "cpu.cfs_period_us"));
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
+static uint32_t smaller_quota(uint32_t a, uint32_t b)
 {
     return b == 0 || (a != 0 && a < b) ? a : b;
 }
 
-/* The smallest quota of the group and its parents, up to the folder where the groups are mounted.
- * In a container the group's path may be that of the host, and only its last parents exist. */
+/* The smallest quota of the group and its parents, in CPUs, up to the folder where the groups are
+ * mounted; 0: there is none. In a container the group's path may be that of the host, and only its
+ * last parents exist. */
 static uint32_t read_group(const char *root, const char *mount, const char *group,
                            uint32_t (*read)(const char *folder))
 {
@@ -64,7 +66,7 @@ static uint32_t read_group(const char *root, const char *mount, const char *grou
         return 0;
     uint32_t least = 0;
     for (;;) {
-        least = smaller(least, read(folder));
+        least = smaller_quota(least, read(folder));
         char *last = strrchr(folder, '/');
         if (!last || last < folder + top)
             return least;
@@ -97,8 +99,8 @@ static uint32_t read_line(const char *root, const char *line)
         return read_group(root, "/sys/fs/cgroup", group + 1, read_version_2);
     if (!has_cpu(controllers, group))
         return 0;
-    return smaller(read_group(root, "/sys/fs/cgroup/cpu", group + 1, read_version_1),
-                   read_group(root, "/sys/fs/cgroup/cpu,cpuacct", group + 1, read_version_1));
+    return smaller_quota(read_group(root, "/sys/fs/cgroup/cpu", group + 1, read_version_1),
+                         read_group(root, "/sys/fs/cgroup/cpu,cpuacct", group + 1, read_version_1));
 }
 
 uint32_t sv_cgroup_cores(const char *root)
@@ -112,7 +114,7 @@ uint32_t sv_cgroup_cores(const char *root)
         char *end = strchr(line, '\n');
         if (end)
             *end = '\0';
-        least = smaller(least, read_line(root, line));
+        least = smaller_quota(least, read_line(root, line));
         line = end ? end + 1 : NULL;
     }
     return least;

@@ -14,9 +14,9 @@ typedef struct sv_host_pool {
 } sv_host_pool;
 
 /* Runs tasks 0..count-1 for workers 0..workers-1, at most SV_MAX_THREADS, and returns when all are
- * done. Each worker is one call of the program's task, so that no two tasks of a worker overlap.
- * Holds no lock and keeps its state on the stack: tasks of the program that call the library again
- * may run on this thread meanwhile. */
+ * done. Each worker is one index of a parallel_for call, so that no two tasks of a worker overlap.
+ * Holds no lock and keeps its state on the stack: the program may meanwhile run other work on this
+ * thread, and that work may call the library again. */
 void sv_host_pool_run(const sv_host_pool *host, uint32_t workers, sv_ranges_task task,
                       void *argument, size_t count);
 

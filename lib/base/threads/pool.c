@@ -15,12 +15,13 @@
 
 enum {
     SPIN_ROUNDS = 5000,                              /* some tens of microseconds */
-    CLEARED = 256 << 10,                             /* bytes of a task, as of an optimiser's */
+    CLEARED = 256 << 10,                             /* bytes of a task that clears memory */
     LINE = SV_ALIGNMENT / (int)sizeof(atomic_size_t) /* counters in a cache line */
 };
 
-/* A round is one number, which a worker reads at once: how many workers that the pool has started
- * take part, those of the lowest indices, and above these bits the number of the round. */
+/* A round is one number, so that a worker reads all of it at once. The lowest PART_BITS bits say
+ * how many of the started workers take part, from worker 1 on; the bits above them number the
+ * rounds. */
 enum { PART_BITS = 10, PART = (1 << PART_BITS) - 1, GROUPS = PART_BITS };
 _Static_assert(SV_MAX_THREADS - 1 <= PART, "the workers of a round do not fit their bits");
 
@@ -31,7 +32,7 @@ typedef struct pool_worker {
 } pool_worker;
 
 struct sv_pool {
-    int64_t process;     /* the one that created the pool and has its workers */
+    int64_t process;     /* id of the one that created the pool and has its workers */
     sv_host_pool host;   /* runs the tasks if its function is set; then there are no workers */
     sv_mutex *run_mutex; /* held by the caller of sv_pool_run */
     sv_mutex *mutex;     /* guards sleeping and waking */
@@ -137,7 +138,7 @@ static void wait_until_idle(sv_pool *pool)
 /* How many workers take part where `needed` have tasks. Where a size has 32 bits, a worker that
  * slept through four million rounds could take a new one for the one that it saw, so that all of
  * them take part there. */
-static uint32_t takes_part(const sv_pool *pool, uint32_t needed)
+static uint32_t participants(const sv_pool *pool, uint32_t needed)
 {
     return sizeof(size_t) < sizeof(uint64_t) ? pool->started : needed;
 }
@@ -153,7 +154,7 @@ static void run_on_workers(sv_pool *pool, sv_task task, void *argument, size_t c
     if (workers == 1) {
         sv_ranges_claim(&pool->ranges, 0, task, argument);
     } else {
-        const uint32_t part = takes_part(pool, workers - 1);
+        const uint32_t part = participants(pool, workers - 1);
         atomic_store_explicit(&pool->active, part, memory_order_relaxed);
         start_round(pool, part);
         sv_ranges_claim(&pool->ranges, 0, task, argument);

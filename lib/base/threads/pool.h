@@ -31,20 +31,20 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count);
  * waits for the lock on this very thread. */
 void sv_pool_run_locked(sv_pool *pool, sv_task task, void *argument, size_t count);
 
-/* Sets `bytes` bytes to zero on all workers, each a part, in their order. Where each worker gets the
- * same part of later tasks, memory that nobody has written to yet comes to lie near the worker that
- * uses it. In a forked child, which has no workers, the calling thread does all. */
+/* Sets `bytes` bytes to zero on all workers, each a part, in the order of the workers. Where each
+ * worker gets the same part of later tasks, memory that nobody has written to yet comes to lie near
+ * the worker that uses it. In a forked child, which has no workers, the calling thread does all. */
 void sv_pool_clear(sv_pool *pool, void *memory, size_t bytes);
 
-/* Allocates count * size bytes into *out and clears them by sv_pool_clear. SVIT_E_MEMORY as
- * sv_allocate_array. */
+/* Allocates count * size bytes into *out and clears them by sv_pool_clear. SVIT_E_MEMORY, with a
+ * message that names `what`, if the product overflows or there is no memory. */
 svit_status sv_pool_allocate(sv_pool *pool, const sv_allocator *allocator, void **out, size_t count,
                              size_t size, const char *what, svit_error *err);
 
-/* Pins worker i to CPU number i of sv_affinity_order, and beyond its last CPU from the first one on.
- * The calling thread, which is worker 0, stays as it is, and so do a host's threads. Returns 0, or
- * the errno value of the first worker that could not be pinned; the others are pinned all the
- * same. */
+/* Pins worker i to CPU number i of sv_affinity_order; with more workers than CPUs the order is
+ * repeated. The calling thread, which is worker 0, stays as it is, and so do a host's threads.
+ * Returns 0, or the errno value of the first worker that could not be pinned; the others are pinned
+ * all the same. */
 int sv_pool_pin(sv_pool *pool);
 
 /* How many workers sv_pool_pin has pinned. */

@@ -14,10 +14,10 @@ typedef struct sv_ranges {
     atomic_size_t *next; /* the first unclaimed task of each range: [workers, stride] */
 } sv_ranges;
 
-/* Runs a task: pool.h's sv_task. */
+/* Runs the task with index `task` on worker `worker`. */
 typedef void (*sv_ranges_task)(void *argument, size_t task, uint32_t worker);
 
-/* How many of `workers` workers get tasks of `count`, at least 1. */
+/* How many of `workers` workers get a task if there are `count` tasks. Both are at least 1. */
 static inline uint32_t sv_ranges_workers(uint32_t workers, size_t count)
 {
     return count < workers ? (uint32_t)count : workers;

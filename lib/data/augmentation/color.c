@@ -119,8 +119,8 @@ static void value_tables(byte_tables tables, const uint8_t *in, size_t pixels,
     memcpy(tables[2], tables[0], BYTES);
 }
 
-/* Changes the saturation: out[p, c] = grey + factor (in[p, c] - grey), with the pixel's luma as grey. 0 gives
- * a grey image, 1 the input. */
+/* Changes the saturation: out[p, c] = grey + factor (in[p, c] - grey), with the pixel's luma as
+ * grey. 0 gives a grey image, 1 the input. */
 static void change_saturation(uint8_t *out, const uint8_t *in, size_t pixels, float factor)
 {
     for (size_t i = 0; i < pixels; i++, in += CHANNELS, out += CHANNELS) {

@@ -29,8 +29,8 @@ sv_mix sv_mix_draw(const svit_pipeline_config *config, uint64_t seed, uint64_t e
  * outside the box. */
 void sv_mix_box(sv_mix *mix, size_t height, size_t width, size_t row, size_t column);
 
-/* Mixes the images a and b, [height, width, channels], and their targets, [classes], in place. Which of the
- * two is first makes no difference. */
+/* Mixes the images a and b, [height, width, channels], and their targets, [classes], in place.
+ * Which of the two is first makes no difference. */
 void sv_mix_pair(const sv_mix *mix, float *a, float *b, size_t height, size_t width,
                  size_t channels, float *a_targets, float *b_targets, size_t classes);
 

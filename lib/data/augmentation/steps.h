@@ -49,8 +49,8 @@ typedef struct sv_crop_box {
 bool sv_resized_crop_sides(sv_crop_box *box, size_t height, size_t width, double area,
                            double ratio);
 
-/* Cuts the box out of the uint8 image in[height, width, channels] and resizes it to out, of the same size,
- * as sv_antialias_enlarge does, with its `scratch`. */
+/* Cuts the box out of the uint8 image in[height, width, channels] and resizes it to out, of the
+ * same size, as sv_antialias_enlarge does, with its `scratch`. */
 void sv_augment_resized_crop(uint8_t *out, const uint8_t *in, size_t height, size_t width,
                              size_t channels, const sv_crop_box *box, bool bicubic, void *scratch);
 

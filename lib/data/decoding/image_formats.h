@@ -15,8 +15,8 @@
 /* Whether a file's name ends as that of an image, in either case. */
 bool sv_is_image_name(const char *name);
 
-/* The place of an ending with its dot, in either case, among those of svit_image_endings. SIZE_MAX: it
- * is none of them. */
+/* The place of an ending with its dot, in either case, among those of svit_image_endings. SIZE_MAX:
+ * it is none of them. */
 size_t sv_image_ending(const char *ending);
 
 #endif

@@ -23,8 +23,7 @@ struct sv_batcher {
     bool has_order;
     void *pixels;   /* one sample */
     float *scratch; /* of the plan */
-    float *
-        partner; /* of the sample of another rank that is mixed in: its image and its targets; NULL: samples
+    float *partner; /* image and targets of a sample of another rank that is mixed in; NULL: samples
                        are not mixed, or all are made here */
     uint64_t leaves, first_leaf, end_leaf; /* of a batch; which of them are made */
 };
@@ -244,8 +243,8 @@ static svit_status position_make(sv_batcher *batcher, uint64_t epoch, uint64_t p
     return targets ? svit_dataset_targets(batcher->dataset, sample, targets, err) : SVIT_OK;
 }
 
-/* Mixes the images of a batch of n, as Mixup and CutMix do. The partner of an own image may be another
- * rank's, and is made here too. */
+/* Mixes the images of a batch of n, as Mixup and CutMix do. The partner of an own image may be
+ * another rank's, and is made here too. */
 static svit_status mix_batch(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
                              float *targets, size_t n, svit_error *err)
 {

@@ -27,8 +27,8 @@ size_t sv_batcher_width(const sv_batcher *batcher);
 /* Elements of one image in a batch. */
 size_t sv_batcher_elements(const sv_batcher *batcher);
 
-/* Samples that are made of a batch: those of the rank's leaves. The last batch may have fewer than the
- * others. */
+/* Samples that are made of a batch: those of the rank's leaves. The last batch may have fewer than
+ * the others. */
 size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch);
 
 /* The most samples that are made of any batch. */

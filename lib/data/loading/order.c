@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* The streams of random numbers of one epoch. sv_balance_fill has 1. Each leaf's part has its own, and
- * the last batch that behind them. */
+/* The streams of random numbers of one epoch. sv_balance_fill has 1. Each leaf's part has its own,
+ * and the last batch that behind them. */
 enum { STREAM_ALL = 0, STREAM_SHARDS = 2, STREAM_PARTS = 3 };
 
 svit_status sv_order_find_shards(sv_order *order, const svit_dataset *dataset, svit_error *err)
@@ -43,9 +43,9 @@ static void shuffle(uint32_t *values, uint32_t count, sv_random *random)
     }
 }
 
-/* Shuffles values[count] so that each stays less than `window` places from its own. It is done twice in
- * blocks of half a window, and the second time they begin in the middle of the first ones, so that
- * values go from block to block. */
+/* Shuffles values[count] so that each stays less than `window` places from its own. It is done
+ * twice in blocks of half a window, and the second time they begin in the middle of the first ones,
+ * so that values go from block to block. */
 static void shuffle_near(uint32_t *values, uint64_t count, uint32_t window, sv_random *random)
 {
     if (count <= window) {
@@ -63,8 +63,8 @@ static void shuffle_near(uint32_t *values, uint64_t count, uint32_t window, sv_r
 }
 
 /* Writes the samples of all shards, which are in random order, one behind another. The order of the
- * shards is at the end of `out` meanwhile. Samples do not overwrite what is still to be read there, since
- * each of the shards that are to come has a sample at least. */
+ * shards is at the end of `out` meanwhile. Samples do not overwrite what is still to be read there,
+ * since each of the shards that are to come has a sample at least. */
 static void fill_shards(const sv_order *order, uint32_t *out, sv_random *random)
 {
     const uint32_t shards = order->shard_count;

@@ -64,8 +64,8 @@ static bool take_open(sv_shard_file *out, sv_shard_files *files, size_t shard)
     return false;
 }
 
-/* Gives a file that was opened a slot: a free one, or that of the file whose use is longest ago. If all
- * files are in use, it stays without one. */
+/* Gives a file that was opened a slot: a free one, or that of the file whose use is longest ago. If
+ * all files are in use, it stays without one. */
 static void keep_open(sv_shard_file *taken, sv_shard_files *files, size_t shard)
 {
     int best = -1;

@@ -1,5 +1,5 @@
-/* The open files of a dataset of shards. Any number of threads may use them. In a forked child every
- * call opens a file of its own, since another thread may have held the lock. */
+/* The open files of a dataset of shards. Any number of threads may use them. In a forked child
+ * every call opens a file of its own, since another thread may have held the lock. */
 #ifndef SV_SHARD_FILES_H
 #define SV_SHARD_FILES_H
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "svitidx1" as a number, which on a machine of another byte order is another one: there the index is
- * made anew. */
+/* "svitidx1" as a number, which on a machine of another byte order is another one: there the index
+ * is made anew. */
 static const uint64_t MAGIC = 0x3178646974697673u;
 
 /* The header of the file. */
@@ -92,8 +92,8 @@ static bool samples_are_valid(const sv_shard_index *index)
     return (index->labels == SV_LABELS_NONE) == (index->count == 0);
 }
 
-/* Takes the index from the bytes of a file. *is_valid: they are not damaged, and of this state of the
- * shard. The caller frees *out otherwise. SVIT_E_MEMORY. */
+/* Takes the index from the bytes of a file. *is_valid: they are not damaged, and of this state of
+ * the shard. The caller frees *out otherwise. SVIT_E_MEMORY. */
 static svit_status take_index(sv_shard_index *out, bool *is_valid, const sv_allocator *allocator,
                               const char *data, size_t bytes, const sv_file *shard, svit_error *err)
 {

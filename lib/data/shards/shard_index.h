@@ -1,5 +1,5 @@
-/* The index of a shard: where the image of each sample is, and its label. It is made from the headers of
- * the archive and the members that hold labels, and kept in a file beside the shard. */
+/* The index of a shard: where the image of each sample is, and its label. It is made from the
+ * headers of the archive and the members that hold labels, and kept in a file beside the shard. */
 #ifndef SV_SHARD_INDEX_H
 #define SV_SHARD_INDEX_H
 
@@ -46,8 +46,8 @@ SV_COLD svit_status sv_shard_index_open(sv_shard_index *out, const sv_allocator 
                                         const char *path, svit_error *err);
 void sv_shard_index_free(const sv_allocator *allocator, sv_shard_index *index);
 
-/* shard_index_make.c: makes an index from the shard, which is open. The caller frees *out, also after a
- * failure. */
+/* shard_index_make.c: makes an index from the shard, which is open. The caller frees *out, also
+ * after a failure. */
 SV_COLD svit_status sv_shard_index_make(sv_shard_index *out, const sv_allocator *allocator,
                                         sv_file *file, const char *path, svit_error *err);
 

@@ -1,5 +1,5 @@
-/* Makes the index of a shard from its archive by WebDataset's rules: members with one key, one behind
- * another, are a sample, and a key is the path up to the first dot of the file's name. */
+/* Makes the index of a shard from its archive by WebDataset's rules: members with one key, one
+ * behind another, are a sample, and a key is the path up to the first dot of the file's name. */
 #include "base/size.h"
 #include "base/text/unique.h"
 #include "data/decoding/image_file.h"
@@ -32,8 +32,9 @@ typedef struct reader {
     char where[224];     /* the sample, for messages */
 } reader;
 
-/* Splits a member's name. Returns the dot behind the key; NULL if it belongs to no sample: a name without
- * a dot, one that begins with a dot, or what WebDataset keeps for itself, __NAME__ at the top. */
+/* Splits a member's name. Returns the dot behind the key; NULL if it belongs to no sample: a name
+ * without a dot, one that begins with a dot, or what WebDataset keeps for itself, __NAME__ at the
+ * top. */
 static const char *find_dot(const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -135,8 +136,8 @@ static void begin_sample(reader *self, const char *key, size_t length)
              self->key);
 }
 
-/* Takes a member of the sample that is being read, whose name goes on with `ending`. Of several images
- * the one counts whose ending comes first in svit_image_endings. */
+/* Takes a member of the sample that is being read, whose name goes on with `ending`. Of several
+ * images the one counts whose ending comes first in svit_image_endings. */
 static svit_status take_member(reader *self, const char *ending, svit_error *err)
 {
     const size_t place = sv_image_ending(ending);

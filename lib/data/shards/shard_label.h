@@ -9,10 +9,11 @@
 /* Bytes of a member of this kind that are read at most. */
 enum { SV_SHARD_LABEL_LIMIT = 1 << 20 };
 
-/* Adds the label of a sample to an index: *label is a class, or the offset of a name that was added to
- * index->names. text[bytes], which ends with a NUL byte, is the member: a decimal number, or, if
- * is_json, an object whose "label", "cls" or "class" is a number or a name. `where` names the sample.
- * SVIT_E_FORMAT: it is none of these, or of another kind than the label of the sample before. */
+/* Adds the label of a sample to an index: *label is a class, or the offset of a name that was added
+ * to index->names. text[bytes], which ends with a NUL byte, is the member: a decimal number, or, if
+ * is_json, an object whose "label", "cls" or "class" is a number or a name. `where` names the
+ * sample. SVIT_E_FORMAT: it is none of these, or of another kind than the label of the sample
+ * before. */
 SV_COLD svit_status sv_shard_label_read(sv_shard_index *index, const sv_allocator *allocator,
                                         int32_t *label, const char *text, size_t bytes,
                                         bool is_json, const char *where, svit_error *err);

@@ -171,8 +171,8 @@ static size_t names_of(const sv_shard_index *shard, const char **texts)
     return shard->name_count;
 }
 
-/* Makes the labels of each shard those of all classes, texts[count], whose names it copies. `own` has
- * room for the names of a shard. The shards' names are freed. */
+/* Makes the labels of each shard those of all classes, texts[count], whose names it copies. `own`
+ * has room for the names of a shard. The shards' names are freed. */
 static svit_status merge_names(shard_set *self, const char **texts, size_t count, const char **own,
                                svit_error *err)
 {

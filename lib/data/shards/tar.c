@@ -34,8 +34,8 @@ static svit_status fail(const sv_tar *tar, svit_error *err, const char *problem)
                    tar->path, (unsigned long long)tar->at, problem);
 }
 
-/* Reads a number: octal digits that spaces may surround, or, if the first bit is set, the other bits
- * as a big-endian number. An empty field is 0. */
+/* Reads a number: octal digits that spaces may surround, or, if the first bit is set, the other
+ * bits as a big-endian number. An empty field is 0. */
 static bool read_number(uint64_t *out, const uint8_t *field, size_t width)
 {
     uint64_t value = 0;
@@ -96,8 +96,8 @@ static svit_status take_keyword(const sv_tar *tar, sv_tar_member *out, overrides
     return bytes > 0 ? SVIT_OK : fail(tar, err, "a pax header has no decimal size");
 }
 
-/* Reads the records "LENGTH KEYWORD=VALUE\n" of a pax header, text[bytes], which it changes. The last
- * of several records with one keyword counts. */
+/* Reads the records "LENGTH KEYWORD=VALUE\n" of a pax header, text[bytes], which it changes. The
+ * last of several records with one keyword counts. */
 static svit_status read_pax(const sv_tar *tar, sv_tar_member *out, overrides *extra, char *text,
                             size_t bytes, svit_error *err)
 {
@@ -178,7 +178,8 @@ static svit_status read_header(const sv_tar *tar, uint8_t *header, bool *is_end,
     return SVIT_OK;
 }
 
-/* The member's name by its own header: "prefix/name". GNU's headers have other things at the prefix. */
+/* The member's name by its own header: "prefix/name". GNU's headers have other things at the
+ * prefix. */
 static void take_name(sv_tar_member *out, const uint8_t *header)
 {
     const char *prefix = (const char *)header + PREFIX, *name = (const char *)header + NAME;

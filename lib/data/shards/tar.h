@@ -26,8 +26,9 @@ typedef struct sv_tar_member {
     uint64_t offset, bytes; /* of its data */
 } sv_tar_member;
 
-/* Reads on to the next regular file; members of other kinds are skipped. *is_end: there is none. The
- * archive ends at a block of zeros or at the end of the file; what follows the zeros is not read.
+/* Reads on to the next regular file; members of other kinds are skipped. *is_end: there is none.
+ * The archive ends at a block of zeros or at the end of the file; what follows the zeros is not
+ * read.
  *
  * SVIT_E_FORMAT names the archive, the byte and the problem: a header whose checksum or numbers are
  * wrong, a member that the file has not as a whole, a sparse file, a longer name than SV_TAR_NAME.

@@ -19,7 +19,7 @@ enum { K_BLOCK_TILES = 9 };
  * with the next one. */
 enum { NC = 384 };
 
-/* A call: columns first..first+count-1 of C. */
+/* One call of bf16_matmul: columns first..first+count-1 of C. */
 typedef struct bf16_call {
     const sv_kernels *kernels; /* for the epilogue */
     const sv_gemm_c *c;
@@ -27,7 +27,7 @@ typedef struct bf16_call {
     const sv_gemm_b *b;
     size_t m, first, count;
     size_t k_steps;       /* tiles along k */
-    size_t k_block_steps; /* of a K block */
+    size_t k_block_steps; /* tiles along k of a full K block */
 } bf16_call;
 
 /* The position of the loops: rows i..i+rows-1, at most MR, of one K block and of at most NC
@@ -86,7 +86,7 @@ SV_INLINE void bf16_pack_b(const sv_gemm_b *b, const size_t terms)
         }
 }
 
-/* Packs the next `rows` rows of a tile of the row block, if it is not complete. */
+/* Packs the next `rows` rows of the row block's current tile, if not all tiles are complete. */
 SV_INLINE void bf16_pack_some(bf16_row_block *block, size_t rows, const size_t terms)
 {
     size_t s = block->packed_tiles / 2, lower = block->packed_tiles % 2 * TILE_ROWS;
@@ -140,7 +140,7 @@ static void copy_rows(float *to, size_t ld_to, const float *from, size_t ld_from
         memcpy(to + i * ld_to, from + i * ld_from, columns * sizeof *to);
 }
 
-/* c = initial + A B for whole tiles: 32 rows if `two_rows`, else 16; and so the columns. */
+/* c = initial + A B for whole tiles: 32 rows if `two_rows`, else 16; columns likewise. */
 typedef void bf16_microkernel(const bf16_microtile *microtile, int two_rows, int two_columns);
 
 /* c[rows, columns] = initial + A B. If rows or columns do not fill their tiles, the microkernel
@@ -271,9 +271,9 @@ SV_INLINE void bf16_place_tiles(const bf16_call *call, bf16_row_block *block, am
     block->packed_tiles = packed ? 2 * block->steps : 0;
 }
 
-/* c[m, first..first+count-1] = bias + (or c +) a[m, k] b[k, the same columns]. With one term A is
- * packed after the sums of the row block before it, so both use the same space. Each element of C
- * is summed in the order of k, whatever m, first and count are. */
+/* c[m, first..first+count-1] = bias + (or c +) a[m, k] b[k, the same columns]. With one term, a row
+ * block is packed when the one before it has been computed, so both use the same space. Each
+ * element of C is summed in the order of k, whatever m, first and count are. */
 SV_INLINE void bf16_matmul(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_a *a,
                            const sv_gemm_b *b, size_t m, size_t first, size_t count,
                            bf16_microkernel *microkernel, const size_t terms)

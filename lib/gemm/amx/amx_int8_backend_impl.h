@@ -21,7 +21,9 @@ typedef struct int8_packed_a {
     float scales[MR];
 } int8_packed_a;
 
-/* sums[rows, 32] = the products of `steps` tiles of A and of two micropanels of B. */
+/* sums[32, 32] = A B for `steps` tiles along k. `a` has two tiles of 16 rows for each step, `first`
+ * and `second` have one tile of 16 columns of B each. With 16 `rows` or fewer, only the first 16
+ * rows of the sums are written. */
 typedef void int8_microkernel(int32_t *sums, const amx_tile *a, const amx_tile *first,
                               const amx_tile *second, size_t steps, size_t rows);
 
@@ -119,7 +121,7 @@ SV_INLINE void int8_dequantize(const sv_gemm_c *c, size_t j, const int32_t *sums
     }
 }
 
-/* c[rows, first..end-1] for one K block of `depth` steps, whose micropanels of B start at
+/* Computes c[rows, first..end-1] for one K block of `depth` steps, whose micropanels of B start at
  * `panels`. */
 SV_INLINE void int8_multiply_row_block(const sv_gemm_c *c, size_t rows, const int8_packed_a *a,
                                        const char *panels, size_t depth, size_t first, size_t end,

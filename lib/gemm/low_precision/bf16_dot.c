@@ -37,9 +37,9 @@ static void pack_contiguous_rows(const dot_panel *panel, const float *b, size_t 
         }
 }
 
-/* Packs columns first..first+15 of a K block of k steps of a micropanel of b, whose columns are contiguous.
- * `b` points at column `first`; columns from panel->width on are 0. Each round transposes 16 columns of 32
- * steps, which are 16 lanes of two. */
+/* Packs columns first..first+15 of a K block of k steps of a micropanel of b, whose columns are
+ * contiguous. `b` points at column `first`; columns from panel->width on are 0. Each round
+ * transposes 16 columns of 32 steps, which are 16 lanes of two. */
 static void pack_contiguous_columns(const dot_panel *panel, size_t first, const float *b,
                                     size_t column_stride, size_t k)
 {

@@ -64,8 +64,8 @@ SV_INLINE void split_terms(__m512i out[MAX_TERMS], __m512 first, __m512 second, 
     out[2] = interleave_upper_halves(_mm512_castps_si512(first), _mm512_castps_si512(second));
 }
 
-/* Splits the 2 x 16 floats into `terms` bfloat16 terms, interleaves the two vectors, and stores term t as row
- * `row` of tiles[t * term_stride]. */
+/* Splits each of the 2 x 16 floats into `terms` bfloat16 terms, interleaves the two vectors, and
+ * stores term t as row `row` of tiles[t * term_stride]. */
 SV_INLINE void store_tile_row(amx_tile *tiles, size_t term_stride, size_t row, __m512 first,
                               __m512 second, const size_t terms)
 {
@@ -102,9 +102,9 @@ SV_INLINE void pack_steps_of_k(amx_tile *tiles, size_t term_stride, const amx_so
 
 /* Packs `count` rows, from `first` on, of one tile per term: 16 rows and 32 steps of k of the
  * source, to tiles[t * term_stride] for term t. Elements past the source's end are 0. The tiles get
- * the layout of B if `is_b`, else that of A. Rows are read in the layout in which the source has
- * them contiguous; if that is the other one, the tiles are transposed when the last row has been
- * packed. */
+ * the layout of B if `is_b`, else that of A. They are first packed in the layout whose rows are
+ * contiguous in the source; if that is the other one, they are transposed when the last row has
+ * been packed. */
 SV_INLINE void bf16_pack_rows(amx_tile *tiles, size_t term_stride, const amx_source *source,
                               size_t first, size_t count, const int is_b, const size_t terms)
 {

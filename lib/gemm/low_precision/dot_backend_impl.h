@@ -15,7 +15,7 @@ enum {
     PACKED_A_LANES = 18432,
     /* Lanes past the block, for rows that are padded to whole vectors. */
     PACKED_A_PADDING = 2048,
-    /* Scales of one block, one for each row and K block: at most 64. */
+    /* Space for the scales of one block, one for each row and K block: at most 64 are used. */
     PACKED_A_SCALES = 128
 };
 
@@ -114,7 +114,7 @@ SV_INLINE void dot_pack_b(const dot_type *type, const sv_gemm_b *b)
     }
 }
 
-/* A call: columns first..first+count-1 of C. */
+/* One call of dot_matmul: columns first..first+count-1 of C. */
 typedef struct dot_call {
     const sv_gemm_c *c;
     const sv_gemm_b *b;
@@ -187,7 +187,7 @@ SV_INLINE size_t dot_block_rows(const dot_type *type, size_t left)
 }
 
 /* Steps of k of a block of that many rows: as many whole K blocks as PACKED_A_LANES holds. With few
- * rows that is more than k, so that each micropanel is read from end to end. */
+ * rows that is all of k in most layers, so that each micropanel is read from end to end. */
 SV_INLINE size_t dot_block_depth(const dot_type *type, size_t rows)
 {
     return PACKED_A_LANES / dot_round_up(rows, LANES) / type->kc_lanes * type->kc_lanes *

@@ -24,7 +24,7 @@ typedef struct int8_rows {
     size_t row_stride;
 } int8_rows;
 
-/* Transposes 16 rows and 64 steps of k, whose rows are contiguous, into `space`. */
+/* Transposes 64 steps of k of 16 rows, which are contiguous at each step, into space[16, 64]. */
 SV_INLINE int8_rows transpose_rows(float space[TILE_ROWS * TILE_K], const amx_source *source)
 {
     __mmask16 rows = v_first_mask(source->rows);
@@ -103,8 +103,8 @@ SV_INLINE __m512i quantize_row(const __m512 x[4], float inverse)
                               _mm512_packs_epi32(integers[2], integers[3]));
 }
 
-/* Where 16 quantised rows are stored: 64 steps of k of row i, the s-th such part, at
- * to[i * row_stride + s * tile_stride]; strides in bytes. */
+/* Where 16 quantised rows are stored: steps 64 s to 64 s + 63 of row i at
+ * to[i * row_stride + s * tile_stride], with strides in bytes. */
 typedef struct int8_destination {
     char *to;
     size_t row_stride, tile_stride;
@@ -144,7 +144,7 @@ SV_INLINE void int8_quantize(int8_destination out, float scales[TILE_ROWS],
     }
 }
 
-/* Every `step`-th tile of an array. */
+/* The destination that consists of every `step`-th tile of an array. */
 SV_INLINE int8_destination int8_tiles(amx_tile *tiles, size_t step)
 {
     return (int8_destination){(char *)tiles, sizeof *tiles->rows, step * sizeof *tiles};

@@ -1,6 +1,6 @@
 /* The driver of the tile backend: it cuts c[m, n] = a[m, k] b[k, n] into K blocks and micropanels
- * of B, keeps those that are reused in cache, and applies the epilogue. Elements of B narrower than
- * float32 are widened in registers, which costs little where reading them takes the time.
+ * of B, reuses each of them while it is in cache, and applies the epilogue. Elements of B narrower
+ * than float32 are widened in registers, which costs little where reading them takes the time.
  * Plain reference: tests/reference/reference_matmul.c. */
 #include "gemm/tile/tile_microkernel_impl.h"
 #include "gemm/tile/tile_zero_skipping.h"
@@ -10,10 +10,11 @@
 enum {
     /* KC, the steps of k of a K block. It depends on the CPU alone, since it sets the order of
      * additions. The larger it is, the less often C is read and written. With interleaved prefetch
-     * a K block and the next one must fit L1 together. */
+     * it is smaller, because a K block of a micropanel (36 KiB for 48 columns of float32) shares
+     * the caches with the next one, which is prefetched. */
     KC = 768,
     KC_INTERLEAVED = 192,
-    MC = 72 /* rows that go through the epilogue at once: a multiple of all MR, in L1 */
+    MC = 72 /* rows that go through the epilogue at once: a multiple of every MR; fits L1 */
 };
 
 TILE_MICROKERNELS(f32, SV_PACKED_F32)
@@ -34,8 +35,9 @@ static const tile_microkernels MICROKERNELS[][2][MAX_VECTORS + 1] = {
 #endif
 };
 
-/* The distance between the streams in which the next `bytes` bytes, or those up to `end`, are
- * prefetched while a micropanel of some vectors is computed. */
+/* Bytes from one stream of an interleaved prefetch to the next, a whole number of cache lines. The
+ * streams, PREFETCH_STREAMS for each vector of a micropanel, cover `bytes` bytes from `next` on, or
+ * those up to `end` if they are fewer. */
 static size_t stream_stride(const char *next, const char *end, size_t vectors, size_t bytes)
 {
     const size_t streams = PREFETCH_STREAMS * vectors, left = (size_t)(end - next);
@@ -45,7 +47,7 @@ static size_t stream_stride(const char *next, const char *end, size_t vectors, s
 
 /* When the epilogue is applied to C. */
 typedef enum tile_epilogue {
-    IN_REGISTERS, /* before the sums are stored: a residual and nothing else */
+    IN_REGISTERS, /* before the sums are stored, if it is a residual and nothing else */
     BY_STRIPE,    /* to MC rows of a column stripe, while they are in cache */
     BY_ROW        /* to whole rows after the matmul, if the epilogue reads or writes other matrices:
                      whole rows use the memory bandwidth better than stripes */
@@ -74,7 +76,7 @@ typedef struct tile_call {
     bool small_m;                 /* reading packed B from memory takes most of the time */
     tile_prefetch prefetch;       /* what the microkernels prefetch */
     const char *end;              /* end of packed B of these columns */
-    tile_zero_skipping *skipping; /* for the K block at work; NULL: none */
+    tile_zero_skipping *skipping; /* of the current K block; NULL: none */
 } tile_call;
 
 /* A K block: steps p..p+depth-1 of k. */
@@ -147,11 +149,11 @@ static void multiply_panel(const tile_call *call, const k_block *block, const ti
         if (ends)
             apply_epilogue(matmul, stripe.row, stripe.rows, stripe.first, stripe.width);
         stripe.c += stripe.rows * stripe.ldc;
-        skip_rows(&operands, stripe.rows, stripe.ldc);
+        advance_rows(&operands, stripe.rows, stripe.ldc);
     }
 }
 
-/* All K blocks of a call. Each micropanel's K block meets all rows while it is in cache. */
+/* All K blocks of a call. Each micropanel's K block is used by all rows while it is in cache. */
 static void multiply_panels(const tile_call *call)
 {
     const sv_tile_matmul *matmul = call->matmul;
@@ -174,7 +176,8 @@ static void multiply_panels(const tile_call *call)
     }
 }
 
-/* Prefetches the start of the first micropanel, in as many streams as the microkernel does. */
+/* Prefetches the first K block of the first micropanel, in as many streams as the microkernel of
+ * the widest micropanel does. */
 static void prefetch_first(const char *from, const char *end)
 {
     const size_t stride =

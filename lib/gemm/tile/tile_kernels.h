@@ -22,7 +22,7 @@ typedef enum sv_packed_type {
 typedef struct sv_tile_matmul {
     real *c;
     size_t ldc;
-    int accumulate;   /* 1: add to C; `bias` is NULL */
+    int accumulate;   /* 1: add to C, without `bias` */
     const real *bias; /* NULL: 0 */
     const real *a;    /* element (i, p) at a[i * row_stride + p * column_stride] */
     size_t row_stride, column_stride;

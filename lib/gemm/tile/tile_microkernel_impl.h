@@ -1,13 +1,13 @@
 /* The microkernel: c[MR, NR] = bias + a[MR, k] b[k, NR] with all sums in registers. Each C file
- * that includes this header lists the microkernels that it needs. Goto, van de Geijn 2008. Plain
- * reference: tests/reference/reference_matmul.c. */
+ * that includes this header defines the microkernels that it needs, by the macros at the end. Goto,
+ * van de Geijn 2008. Plain reference: tests/reference/reference_matmul.c. */
 #ifndef SV_TILE_MICROKERNEL_IMPL_H
 #define SV_TILE_MICROKERNEL_IMPL_H
 
 #include "gemm/tile/tile_rows_impl.h"
 
-/* MR by NR in vectors: as many sums as there are registers beside the vectors of packed B and one
- * broadcast element of A. */
+/* MR_OF_v is MR for a micropanel of v vectors: the sums fill the registers that the v vectors of
+ * packed B and one broadcast element of A leave. */
 enum {
 #if defined(SV_32_REGISTERS)
     MR_OF_4 = 6,
@@ -190,8 +190,8 @@ SV_INLINE void add_range(vsums sum[MAX_MR][MAX_VECTORS], const tile_operands *op
 
 static const real ZEROS[MAX_VECTORS * LANES];
 
-/* before + the sum of row r and vector v as reals: integer sums minus their zero point times both
- * scales, int8 sums times their scale, others as they are. */
+/* before + the sum of row r and vector v as reals: of int8x4 (sum - zero point) times the scales of
+ * column and row, of int8 the sum times the scale of its column, of other types the sum itself. */
 SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_operands *operands,
                          const sv_packed_type type, size_t r, size_t v)
 {
@@ -339,16 +339,15 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
 #define TILE_ROW_MAJOR A_ROW_MAJOR
 #endif
 
-/* The widest NR. */
+/* The arguments, if there are 32 registers and therefore micropanels of four vectors. */
 #if defined(SV_32_REGISTERS)
 #define TILE_IF_32_REGISTERS(...) __VA_ARGS__
 #else
 #define TILE_IF_32_REGISTERS(...)
 #endif
 
-/* Defines the microkernels of a type of packed B that float32 A is multiplied with as it is. Most
- * of the time is spent in those of MR rows and three or four vectors, which are compiled for each
- * layout of A. */
+/* Defines the microkernels of a type of packed B that is not widened. Most of the time is spent in
+ * those of MR rows and three or four vectors, which are compiled for each layout of A. */
 #define TILE_MICROKERNELS(prefix, type)                                                            \
     TILE_MICROKERNEL(prefix##_full_1, MR_OF_1, 1, type, A_ANY, false)                              \
     TILE_MICROKERNEL(prefix##_half_1, MR_OF_1 / 2, 1, type, A_ANY, false)                          \
@@ -377,7 +376,7 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
 #define TILE_COLUMN_MAJOR_LIST(prefix) TILE_LIST(prefix, prefix##_columns_3, prefix##_columns_4)
 #endif
 
-/* Their lists, by number of vectors. A small M is row-major. */
+/* Their lists, by number of vectors. With a small M, A is row-major. */
 #if defined(SV_32_REGISTERS)
 #define TILE_SMALL_M_3(prefix) prefix##_small_m_3
 #else
@@ -397,8 +396,9 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
     }
 #define TILE_MICROKERNEL_LIST(prefix) TILE_LIST(prefix, prefix##_full_3, prefix##_full_4)
 
-/* The same for a type that is widened in registers. Such a B is for a small M, whose remaining rows
- * take little of the time, so that one microkernel of MR rows and one of a single row do. */
+/* The same for a type that is widened in registers. The rows that MR leaves over take little of the
+ * time, since with a large M they are few and with a small M reading B takes most of it. So one
+ * microkernel of MR rows and one of a single row do. */
 #if defined(SV_SMALL_BASELINE)
 #define TILE_WIDENING_FULL(name, rows, vectors, type)
 #define TILE_WIDENING_ENTRY(mr, full, single)                                                      \

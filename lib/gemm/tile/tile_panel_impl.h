@@ -21,14 +21,14 @@ enum {
 #endif
 };
 
-/* Bytes of one element of packed B. */
+/* Bytes of one element of packed B; of a lane, where elements are interleaved for dot products. */
 SV_INLINE size_t element_bytes(sv_packed_type type)
 {
     return type == SV_PACKED_BF16 ? 2 : type == SV_PACKED_INT8 ? 1 : sizeof(real);
 }
 
 /* The vectors of the next micropanel, where `columns` are left: three, and at the end what avoids a
- * micropanel of one vector, whose loads of A outnumber its multiply-adds. */
+ * micropanel of one vector, whose loads outnumber its multiply-adds. */
 SV_INLINE size_t panel_vectors(size_t columns)
 {
     size_t vectors = (columns + LANES - 1) / LANES;
@@ -37,7 +37,8 @@ SV_INLINE size_t panel_vectors(size_t columns)
     return vectors == 4 ? 2 : vectors < 3 ? vectors : 3;
 }
 
-/* Steps of k that share a lane of a micropanel. A last odd step is paired with zeros. */
+/* Steps of k that share a lane of a micropanel and are widened one after the other: two in bf16. A
+ * last odd step is paired with zeros. A lane of bf16x2 or int8x4 counts as one step. */
 SV_INLINE size_t steps_interleaved(sv_packed_type type)
 {
     return type == SV_PACKED_BF16 ? 2 : 1;

@@ -1,4 +1,4 @@
-/* What the microkernels are called with, and the loop over the rows of a matrix that calls them. */
+/* The operands of the microkernels, and the loop over rows that calls the microkernels. */
 #ifndef SV_TILE_ROWS_IMPL_H
 #define SV_TILE_ROWS_IMPL_H
 
@@ -33,7 +33,7 @@ typedef struct tile_range {
 typedef struct tile_operands {
     const real *a; /* element (i, p) at a[i * row_stride + p * column_stride] */
     size_t row_stride, column_stride;
-    const char *panel;
+    const char *panel;        /* the K block of the micropanel, without scales */
     const tile_range *ranges; /* of k; the elements of A outside them are zeros */
     size_t range_count;
     const real *bias;           /* [NR]; NULL: 0 */
@@ -62,7 +62,7 @@ typedef struct tile_microkernels {
 
 /* Advances the operands by some rows. The micropanel has been prefetched while the first rows were
  * computed, so the next rows prefetch only A. */
-SV_INLINE void skip_rows(tile_operands *operands, size_t rows, size_t ldc)
+SV_INLINE void advance_rows(tile_operands *operands, size_t rows, size_t ldc)
 {
     operands->a += rows * operands->row_stride;
     if (operands->residual)
@@ -81,15 +81,16 @@ static inline void multiply_rows(const tile_microkernels *kernels, bool small_m,
     tile_operands rest = *operands;
     tile_microkernel *const full = small_m ? kernels->small_m : kernels->full;
     const size_t mr = small_m ? kernels->small_m_mr : kernels->mr, half = kernels->mr / 2;
-    for (; m >= mr; m -= mr, c += mr * ldc, skip_rows(&rest, mr, ldc))
+    for (; m >= mr; m -= mr, c += mr * ldc, advance_rows(&rest, mr, ldc))
         full(c, ldc, &rest, width, accumulate);
-    for (; kernels->half && m >= half; m -= half, c += half * ldc, skip_rows(&rest, half, ldc))
+    for (; kernels->half && m >= half; m -= half, c += half * ldc, advance_rows(&rest, half, ldc))
         kernels->half(c, ldc, &rest, width, accumulate);
-    for (; m > 0; m--, c += ldc, skip_rows(&rest, 1, ldc))
+    for (; m > 0; m--, c += ldc, advance_rows(&rest, 1, ldc))
         kernels->single(c, ldc, &rest, width, accumulate);
 }
 
-/* Whether an epilogue is nothing but a residual, which is added while the sums are in registers. */
+/* Whether an epilogue is NULL or nothing but a residual, which is added while the sums are in
+ * registers. */
 SV_INLINE bool is_residual_only(const sv_epilogue *e)
 {
     return !e ||

@@ -1,4 +1,4 @@
-/* The matmuls of spatial positions, and the correction term. */
+/* Zero skipping: the matmuls of single spatial positions, and the correction term. */
 #include "gemm/tile/tile_zero_skipping.h"
 
 /* Each position is a matmul with one row per image, so there must be enough images for whole
@@ -57,7 +57,7 @@ typedef struct tile_correction {
     vreal base[MAX_VECTORS], slope[MAX_VECTORS];
 } tile_correction;
 
-/* The correction term of rows whose zero groups are `groups`. Groups that are not zero are
+/* The correction term of rows whose zero groups are `groups`. The terms of other groups are
  * multiplied by 0: a branch would be mispredicted, since the next row may have other groups. */
 static void find_correction(tile_correction *correction, const tile_stripe *stripe,
                             const real *bias, const sv_zero_skipping *zeros, unsigned groups)

@@ -13,8 +13,8 @@
 #include "gemm/tile/tile_rows_impl.h"
 
 enum {
-    SKIPPING_IMAGES = 8, /* the smallest number of images, which are the rows of one position */
-    RANGES = SV_ZERO_GROUPS_COUNT + 1
+    SKIPPING_IMAGES = 8,              /* with fewer images nothing is skipped */
+    RANGES = SV_ZERO_GROUPS_COUNT + 1 /* the most nonzero ranges that a K block can have */
 };
 
 /* The nonzero ranges of a K block in the rows of one spatial position. */
@@ -36,8 +36,8 @@ typedef struct tile_zero_skipping {
 typedef struct tile_stripe {
     real *c;
     size_t ldc;
-    size_t row, rows; /* index of the first row, and the number of rows */
-    size_t first, width;
+    size_t row, rows;    /* index of the first row, and the number of rows */
+    size_t first, width; /* index of the first column, and the number of columns */
     int accumulate;
     bool adds_correction; /* C is first set to the bias and the correction term */
 } tile_stripe;
@@ -53,7 +53,7 @@ void SV_ISA(sv_zero_skipping_find)(tile_zero_skipping *skipping, size_t p, size_
 /* The number of rows that the epilogue is applied to at once: about twice `rows`, whole images. */
 size_t SV_ISA(sv_zero_skipping_rows)(const tile_zero_skipping *skipping, size_t rows);
 
-/* Computes the stripe, whose first row is the first position of an image, position by position.
+/* Computes the stripe position by position; the index of its first row is a multiple of the period.
  * Without skipping it adds the correction term and calls multiply_rows(). */
 void SV_ISA(sv_zero_skipping_multiply)(const tile_zero_skipping *skipping,
                                        const tile_microkernels *kernels, const tile_stripe *stripe,

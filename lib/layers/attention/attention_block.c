@@ -37,8 +37,8 @@ static int is_wanted(const attention_call *call)
     return call->run->pass.attention && call->run->pass.attention_layer == call->block->base.number;
 }
 
-/* Whether the softmax leaves p without its factor inv_row_sum. Folded heads are summed with it,
- * which takes fewer multiplications. */
+/* Whether the softmax leaves p without the factor inv_row_sum. The sum over folded heads multiplies
+ * by it instead, which takes fewer multiplications. */
 static int is_unscaled(const attention_call *call)
 {
     return call->block->folded && !call->saved.mask && !is_wanted(call);
@@ -200,7 +200,7 @@ static sv_gemm_b block_doutputs(const attention_call *call, const attention_work
  *     ds = scale p (keep ddropped - sum(keep ddropped p))
  *     dq = ds k
  *     dk += ds^T q
- * Returns the gradient of `scale`. */
+ * where keep is the dropout mask times its factor. Returns the gradient of `scale`. */
 static real attend_backward(const attention_call *call, attention_work *work, const head_rows *head,
                             const sv_attention_rows *rows)
 {
@@ -288,7 +288,8 @@ static real *partial_of(const attention_call *call, size_t which, size_t image)
     return sv_partial_gradient_of(&call->partial[which], image / call->chunk_images);
 }
 
-/* Adds one image to the partial gradients of the linear layers: dW += doutput^T input. */
+/* Adds one image to the partial gradients of qkv and proj, which are maps y = x W^T + b:
+ * dW += dy^T x;  db += dy */
 static void add_weights(const attention_call *call, const attention_work *work, size_t image)
 {
     const attention_block *block = call->block;
@@ -358,8 +359,9 @@ static void chunk_task(void *argument, size_t chunk, uint32_t worker)
         image_backward(call, &work, first + i);
 }
 
-/* From the scores' factor to the temperature: per head it is the factor itself, otherwise the
- * factor is 1 / tau and dtau = -dscale / tau^2. */
+/* Adds the gradients of the scores' factors to that of the temperature. Temperatures per head are
+ * the factors themselves; otherwise the factor of all scores is 1 / tau, so that
+ * dtau = -dscale / tau^2. */
 static void reduce_score_scale(const attention_call *call, size_t chunks)
 {
     const attention_block *block = call->block;
@@ -381,9 +383,9 @@ typedef struct lora_call {
     size_t chunks;
 } lora_call;
 
-/* Sums the partial gradients of the derived weight and bias of qkv (task 0) or proj (task 1), and adds what
- * follows from them to the gradients of the map's LoRA adapters and of its trained parameters. Does
- * nothing if the map has no adapters. */
+/* Sums the partial gradients of the derived weight and bias of qkv (task 0) or proj (task 1), and
+ * adds what follows from them to the gradients of the map's LoRA adapters and of its trained
+ * parameters. Does nothing if the map has no adapters. */
 static void lora_task(void *argument, size_t task, uint32_t worker)
 {
     const lora_call *self = argument;

@@ -2,13 +2,14 @@
 #include "layers/attention/attention_internal.h"
 #include "layers/dropout_bits.h"
 
-/* Elements of the derived weight and bias of qkv, and of those of proj, which follow them. */
+/* Elements of the derived weight and bias of qkv; 0: they are not derived. */
 static size_t qkv_elements(const attention_block *block)
 {
     return sv_lora_exists(&block->qkv_lora) ? sv_lora_elements(&block->qkv_lora, &block->qkv)
                                             : sv_attention_derived_elements(&block->base);
 }
 
+/* The same for proj, whose derived weight and bias follow those of qkv in memory. */
 static size_t proj_elements(const attention_block *block)
 {
     return sv_lora_exists(&block->proj_lora) ? sv_lora_elements(&block->proj_lora, &block->proj)
@@ -78,8 +79,8 @@ static void find_parameters(attention_block *block, const sv_layer_source *sourc
     block->scale.gamma = sv_layer_parameter_if(&block->base, source, names->layer_scale, "");
 }
 
-/* Initialises qkv and proj, the linear maps of a block that is not folded. A map with LoRA adapters, and
- * a proj with LayerScale, gets a derived weight; otherwise a map has the parameters themselves. */
+/* Initialises qkv and proj, the linear maps of a block that is not folded. A map with LoRA adapters
+ * and a proj with LayerScale get a derived weight; other maps have the parameters themselves. */
 static void init_unfolded(attention_block *block, const sv_layer_source *source,
                           const sv_attention_names *names, double lora_alpha)
 {
@@ -93,14 +94,14 @@ static void init_unfolded(attention_block *block, const sv_layer_source *source,
                             names->layer_scale, c, block->heads_width);
 }
 
-/* Initialises the linear maps, and the widths that depend on folding: a folded head has two derived matrices, as
- * wide as the channels, for scores and for values, and no projection after them. */
+/* Initialises the linear maps, and the widths that depend on folding: a folded head has two derived
+ * matrices, as wide as the channels, for scores and for values, and no projection after them. */
 static void init_linears(attention_block *block, const sv_layer_source *source,
                          const sv_attention_names *names, double lora_alpha)
 {
     size_t c = block->base.in.channels;
-    /* Folding multiplies the weights of queries and keys, and of values and projection. LoRA changes
-     * these weights by W + s B A one by one, so a block with adapters is never folded. */
+    /* Folding multiplies the weights of queries and keys, and of values and projection. LoRA
+     * changes these weights by W + s B A one by one, so a block with adapters is never folded. */
     const bool adapted =
         sv_layer_parameter_if(&block->base, source, names->qkv, ".lora_a") != SV_NO_PARAMETER;
     block->folded = !adapted && sv_attention_is_folded(block);

@@ -19,12 +19,12 @@ typedef struct attention_block {
     size_t head_width;    /* columns of a query, a key and a value: head_dim, folded c */
     size_t heads_width;   /* heads * head_width */
     size_t qkv_width;     /* columns of qkv's output: 3 heads_width, folded 2 heads_width */
-    sv_linear qkv;        /* to queries, keys and values; folded, derived: to queries and values */
-    sv_linear proj;       /* folded: runs no matmul, names the parameters' offsets */
+    sv_linear qkv;        /* gives queries, keys and values; folded: derived, queries and values */
+    sv_linear proj;       /* folded: not computed, has the offsets of the parameters alone */
     sv_layer_scale scale; /* of proj; not with the folded form */
     sv_lora qkv_lora, proj_lora; /* not with the folded form */
-    sv_layer_scale qkv_base;     /* with qkv_lora: the parameters of qkv; without factors */
-    size_t weight, bias; /* of queries, keys and values in the model; bias may be SV_NO_PARAMETER */
+    sv_layer_scale qkv_base;     /* with qkv_lora: the parameters of qkv, which has no LayerScale */
+    size_t weight, bias; /* offsets, of queries, keys and values; bias may be SV_NO_PARAMETER */
     bool identity;       /* there is no projection: heads_width is c */
     size_t norm_weight, norm_bias;
     size_t temperature; /* SV_NO_PARAMETER: scores are divided by sqrt(head_dim) */
@@ -32,7 +32,7 @@ typedef struct attention_block {
     bool masked;        /* masks the diagonal of the scores */
     real eps;
     double drop_path;
-    uint32_t dropout_threshold; /* of the attention weights, as sv_mask_source.threshold; 0: none */
+    uint32_t dropout_threshold; /* of the attention weights: the rate is threshold / 65536 */
     real dropout_scale;         /* of the elements that dropout keeps */
 } attention_block;
 
@@ -40,7 +40,7 @@ typedef struct attention_block {
 typedef struct attention_saved {
     real *mean, *rstd;           /* [tokens] */
     real *o;                     /* [tokens, heads_width]: the heads' outputs; folded: NULL */
-    real *row_max, *inv_row_sum; /* [n, heads, T]: of the softmax, as sv_attention_rows */
+    real *row_max, *inv_row_sum; /* [n, heads, T]: from which the softmax is recomputed */
     uint32_t *mask;              /* [n, heads, ceil(T / 32), T]; NULL without dropout */
     real *drop_path_scale;       /* [n]; NULL without DropPath */
 } attention_saved;
@@ -104,7 +104,7 @@ void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_GRADIENTS
                                     const attention_block *block, size_t chunks);
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run);
 
-/* sv_layer_ops.plan_workspace. */
+/* Sets *memory to what a pass over up to run->pass.n images needs. */
 void sv_attention_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
 /* Returns the call of a pass through `layer`. The caller sets its `in`, `out` and `x`. */
@@ -140,18 +140,26 @@ void sv_attention_project(const attention_call *call, const attention_heads *hea
                           size_t row, size_t rows);
 
 /* attention_small_m.c: inference on few images. */
+
+/* Whether the pass is inference on so few images that the workers split their heads. */
 bool sv_attention_is_small_m(const attention_call *call);
+
+/* The forward of such a pass. */
 void sv_attention_small_m(const attention_call *call);
 
 /* attention_folded.c: the weights of the folded form. */
 
-/* Whether folding takes fewer multiply-adds. */
+/* Whether the block can be folded and takes fewer multiply-adds then. */
 bool sv_attention_is_folded(const attention_block *block);
 
-/* sv_layer_ops.derived_elements and derive_weights; the scratch that derive_weights needs. */
+/* Elements of the folded weight [qkv_width, c] and its bias [qkv_width]; 0 if not folded. */
 size_t sv_attention_derived_elements(const sv_layer *layer);
+
+/* Derives the folded weight and bias into `memory`, on this thread. */
 void sv_attention_derive_weights(const sv_layer *layer, const sv_run *run, real *memory,
                                  char *scratch);
+
+/* Bytes of the scratch of sv_attention_derive_weights. */
 size_t sv_attention_derive_bytes(const attention_block *block, const sv_run *run);
 
 /* Adds to the model's gradients what follows from those of the folded weight

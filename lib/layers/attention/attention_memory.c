@@ -56,7 +56,7 @@ void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_GRADIENTS
 }
 
 /* Reserves memory for a packed B[k, n] of a matmul of two activations. */
-static sv_gemm_b packed(sv_arena *arena, const sv_run *run, size_t k, size_t n)
+static sv_gemm_b take_packed_b(sv_arena *arena, const sv_run *run, size_t k, size_t n)
 {
     size_t bytes = sv_packed_b_bytes(run->exec.gemm->activations, &run->exec, k, n);
     return (sv_gemm_b){.packed = sv_arena_take(arena, bytes, 1, 1)};
@@ -70,8 +70,8 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.x_norm = sv_arena_reals(arena, tokens, c);
     work.qkv = sv_arena_reals(arena, tokens, block->qkv_width);
     work.scores = sv_arena_reals(arena, queries, tokens);
-    work.keys_t = packed(arena, run, w, tokens);
-    work.values = packed(arena, run, tokens, w);
+    work.keys_t = take_packed_b(arena, run, w, tokens);
+    work.values = take_packed_b(arena, run, tokens, w);
     work.heads.o = sv_arena_reals(arena, tokens, block->heads_width);
     if (!run->pass.training && block->folded) {
         work.heads.row_max = sv_arena_reals(arena, block->heads, tokens);
@@ -90,9 +90,9 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.p = sv_arena_reals(arena, queries, tokens);
     work.dropped = sv_arena_reals(arena, queries, tokens);
     work.dp = sv_arena_reals(arena, queries, tokens);
-    work.values_t = packed(arena, run, w, tokens);
+    work.values_t = take_packed_b(arena, run, w, tokens);
     work.keys = work.values;
-    work.queries = packed(arena, run, queries, w);
+    work.queries = take_packed_b(arena, run, queries, w);
     work.doutputs_bytes = sv_packed_b_bytes(run->exec.gemm->activations, &run->exec, queries, w);
     work.doutputs.packed = sv_arena_take(arena, block->folded ? sv_block_count(tokens, queries) : 1,
                                          work.doutputs_bytes, 1);

@@ -1,7 +1,8 @@
 /* A convolution: patch embedding and patch merging, whose kernel size equals the stride, and the
  * convolutions of a stem, whose patches overlap. The inference graph also has it fused with the
- * norm before it: y = patches W^T + b,  or  y = norm(patches) W^T + b Reference:
- * tests/reference/plain_patches.c. */
+ * norm before it:
+ *   y = patches W^T + b,  or  y = norm(patches) W^T + b
+ * Reference: tests/reference/plain_patches.c. */
 #include "layers/create.h"
 #include "layers/linear/linear.h"
 
@@ -18,8 +19,8 @@ typedef struct patch_layer {
     bool norm;                     /* each pixel of a patch is normalised */
     size_t norm_weight, norm_bias; /* offsets */
     real eps;
-    /* Around a small map that is padded, of patches of 2 x 2; and in the output, what the shift
-     * that follows loses; no period: none. */
+    /* On a small feature map, which pixels of each patch lie in the padding: each pixel is a
+     * channel group. Period 0: zeros are not skipped. */
     sv_zero_skipping zeros;
 } patch_layer;
 
@@ -77,7 +78,7 @@ static patch_call start_call(const sv_layer *layer, const sv_run *run, void *sav
 }
 
 /* The set of a patch's pixels that lie in the padding: bit size * i + j for pixel (i, j). */
-static unsigned outside(const sv_patch_geometry *map, size_t row, size_t column)
+static unsigned padding_pixels(const sv_patch_geometry *map, size_t row, size_t column)
 {
     unsigned set = 0;
     for (size_t i = 0; i < map->size; i++)
@@ -101,7 +102,7 @@ static void normalize(const patch_call *call, real *rows, size_t first, size_t t
         rows, mean, rstd, rows, weights + patch->norm_weight, weights + patch->norm_bias,
         tokens * PIXELS, map->channels, patch->eps);
     for (size_t t = first; t < first + tokens; t++) {
-        unsigned zeros = outside(map, t / map->columns % map->rows, t % map->columns);
+        unsigned zeros = padding_pixels(map, t / map->columns % map->rows, t % map->columns);
         for (size_t pixel = 0; pixel < PIXELS; pixel++, rows += map->channels)
             if (zeros >> pixel & 1)
                 memset(rows, 0, map->channels * sizeof(real));
@@ -256,7 +257,7 @@ static const sv_layer_ops PATCH_OPS = {
 
 /* Returns the lines of the output and in *before the lines of padding before the input: SAME pads
  * half of what is missing, rounded down, before. */
-static size_t padded(size_t *before, size_t lines, size_t size, int same)
+static size_t output_lines(size_t *before, size_t lines, size_t size, int same)
 {
     if (!same) {
         *before = 0;
@@ -267,7 +268,8 @@ static size_t padded(size_t *before, size_t lines, size_t size, int same)
     return out;
 }
 
-/* Overlapping patches have as much padding on all sides, which zero skipping does not know. */
+/* Finds the pixels of patches that lie in the padding, if the feature map is small and zero
+ * skipping has a group for each pixel of a patch. Patches that overlap have more pixels. */
 static void find_zeros(patch_layer *patch)
 {
     const sv_patch_geometry *map = &patch->geometry;
@@ -278,7 +280,7 @@ static void find_zeros(patch_layer *patch)
         map->size * map->size > SV_ZERO_GROUPS_COUNT)
         return;
     for (size_t t = 0; t < tokens; t++) {
-        unsigned set = outside(map, t / map->columns, t % map->columns);
+        unsigned set = padding_pixels(map, t / map->columns, t % map->columns);
         zero_groups.groups[t] = (uint8_t)set;
         any |= set;
     }
@@ -295,9 +297,10 @@ static void set_norm(patch_layer *patch, const sv_layer_source *source, const sv
     patch->eps = (real)norm->eps;
 }
 
-/* Sets the stride, the number of patches in each direction, and the padding at the top and the left. With
- * options->stride patches may overlap, as in a convolution with a padding of (size - 1) / 2. Without it they do
- * not, and options->same_padding says how the border is padded. */
+/* Sets the stride, the number of patches in each direction, and the padding at the top and the
+ * left. With options->stride patches may overlap, as in a convolution with a padding of
+ * (size - 1) / 2. Without it they do not, and options->same_padding says how the border is padded.
+ */
 static void set_stride(sv_patch_geometry *map, const sv_patch_options *options)
 {
     map->stride = options->stride ? options->stride : options->size;
@@ -307,8 +310,8 @@ static void set_stride(sv_patch_geometry *map, const sv_patch_options *options)
         map->top = map->left = (map->size - 1) / 2;
         return;
     }
-    map->rows = padded(&map->top, map->height, options->size, options->same_padding);
-    map->columns = padded(&map->left, map->width, options->size, options->same_padding);
+    map->rows = output_lines(&map->top, map->height, options->size, options->same_padding);
+    map->columns = output_lines(&map->left, map->width, options->size, options->same_padding);
 }
 
 sv_layer *sv_patch_create(const sv_layer_source *source, const sv_patch_options *options)

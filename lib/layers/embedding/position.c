@@ -17,7 +17,7 @@ typedef struct token_layer {
     size_t position;                   /* offset */
     prefix_tokens kinds[PREFIX_KINDS]; /* in token order */
     size_t prefix;                     /* tokens before the patches */
-    size_t positioned;                 /* the first of these, which have positions */
+    size_t positioned;                 /* how many of these, from the first on, have positions */
 } token_layer;
 
 typedef struct token_call {
@@ -155,8 +155,8 @@ sv_layer *sv_position_create(const sv_layer_source *source, const sv_position_op
     return &layer->base;
 }
 
-static void first_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
-                          const real *x)
+static void first_tokens_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
+                                 const real *x)
 {
     (void)saved;
     size_t in = sv_shape_elements(layer->in), out = sv_shape_elements(layer->out);
@@ -164,8 +164,8 @@ static void first_forward(const sv_layer *layer, const sv_run *run, void *saved,
         memcpy(y + image * out, x + image * in, out * sizeof(real));
 }
 
-static void first_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
-                           const real *dy, const real *x)
+static void first_tokens_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
+                                  const real *dy, const real *x)
 {
     (void)saved;
     (void)x;
@@ -176,7 +176,7 @@ static void first_backward(const sv_layer *layer, const sv_run *run, void *saved
 }
 
 static const sv_layer_ops FIRST_OPS = {
-    .name = "first tokens", .forward = first_forward, .backward = first_backward};
+    .name = "first tokens", .forward = first_tokens_forward, .backward = first_tokens_backward};
 
 sv_layer *sv_first_tokens_create(const sv_layer_source *source, sv_shape in, size_t count)
 {

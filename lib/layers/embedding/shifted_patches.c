@@ -53,7 +53,7 @@ static size_t weight_bytes(const shifted_layer *layer)
     return layer->linear.out * layer->linear.in * sizeof(real);
 }
 
-static shifted_saved lay_saved(sv_arena *arena, const shifted_layer *layer, size_t n)
+static shifted_saved layout_saved(sv_arena *arena, const shifted_layer *layer, size_t n)
 {
     shifted_saved saved;
     saved.mean = sv_arena_reals(arena, n, sv_shape_tokens(layer->base.out));
@@ -89,7 +89,7 @@ static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_me
 {
     const shifted_layer *shifted = (const shifted_layer *)layer;
     sv_arena saved = {0}, workspace = {0}, worker = {0};
-    lay_saved(run->pass.training ? &saved : &workspace, shifted, run->pass.n);
+    layout_saved(run->pass.training ? &saved : &workspace, shifted, run->pass.n);
     if (run->pass.training) {
         sv_partial_gradient partial[PARAMETERS];
         take_partial_gradients(partial, &workspace, shifted,
@@ -105,7 +105,7 @@ static shifted_call start_call(const sv_layer *layer, const sv_run *run, void *s
     const shifted_layer *shifted = (const shifted_layer *)layer;
     shifted_call call = {.layer = shifted, .run = run};
     sv_arena arena = {.base = saved ? saved : run->exec.workspace};
-    call.saved = lay_saved(&arena, shifted, run->pass.n);
+    call.saved = layout_saved(&arena, shifted, run->pass.n);
     call.tokens = tokens_of(shifted, run);
     call.token_block = sv_token_block_size(run, call.tokens, shifted->linear.in);
     call.chunk_images = sv_reduction_chunk_images(run->pass.n, weight_bytes(shifted));
@@ -151,7 +151,8 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
     sv_run_tasks(&run->exec, forward_task, &call, sv_block_count(call.tokens, call.token_block));
 }
 
-/* The partial of `tokens` tokens:  dW += dy^T x_norm;  those of the norm */
+/* Adds to a chunk's partial gradients what `tokens` tokens of the batch from token `first`
+ * contribute:  dW += dy^T x_norm;  db += dy;  weight and bias of the norm likewise. */
 static void add_gradients(const shifted_call *call, real *const partial[PARAMETERS],
                           const shifted_work *work, size_t first, size_t tokens)
 {
@@ -171,8 +172,8 @@ static void add_gradients(const shifted_call *call, real *const partial[PARAMETE
                                       work->patches, mean, rstd, tokens, linear->in);
 }
 
-/* dx += the pixels of  dpatches = norm'(dx_norm)  of `tokens` tokens. Patches overlap by their
- * shifted copies, so pixels get sums. */
+/* dx += the pixels of  dpatches = norm'(dx_norm)  of `tokens` tokens. A pixel is in several
+ * patches, because of the shifted copies, so its gradient is a sum. */
 static void add_to_images(const shifted_call *call, const shifted_work *work, size_t first,
                           size_t tokens)
 {
@@ -186,7 +187,8 @@ static void add_to_images(const shifted_call *call, const shifted_work *work, si
                                  tokens);
 }
 
-/* Of  y = norm(patches) W^T + b  for `tokens` tokens:  dx_norm = dy W, and what follows from it. */
+/* Of  y = norm(patches) W^T + b  for `tokens` tokens:  dx_norm = dy W, and from it the gradients of
+ * the parameters and of the images. */
 static void backward_block(const shifted_call *call, real *const partial[PARAMETERS],
                            const shifted_work *work, size_t first, size_t tokens)
 {
@@ -225,7 +227,7 @@ static void chunk_task(void *argument, size_t chunk, uint32_t worker)
         backward_block(call, partial, &work, first, sv_block_length(end, first, call->token_block));
 }
 
-/* A reduction chunk is a number of whole images, so each pixel gets its sum from one task. */
+/* A reduction chunk is a number of whole images, so one task sums the gradient of a pixel. */
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x)
 {

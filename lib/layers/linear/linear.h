@@ -27,7 +27,7 @@ void sv_linear_init(sv_linear *linear, sv_layer *layer, size_t out, size_t in, s
 /* The same for a weight and bias that the layer derives (sv_layer_ops.derive_weights). */
 void sv_linear_init_derived(sv_linear *linear, sv_layer *layer, size_t out, size_t in);
 
-/* Lets such a map find its derived weight [out, in] and, behind it, its bias [out] in `memory`. */
+/* Lets a derived map find its weight [out, in] and, behind it, its bias [out] in `memory`. */
 void sv_linear_place_derived(sv_linear *linear, const real *memory);
 
 /* The bias [out]; NULL: none. */
@@ -60,7 +60,7 @@ void sv_linear_forward_parallel(const sv_linear *linear, const sv_run *run, real
 void sv_linear_backward_parallel(const sv_linear *linear, const sv_run *run, real *dx,
                                  const real *dy, size_t tokens, void *packed_a);
 
-/* c[m, n] = or += a[m, k] b[k, n] of two matrices of activations. On this thread. */
+/* c[m, n] = a[m, k] b[k, n] of two matrices of activations, += if c->accumulate. On this thread. */
 void sv_matmul(const sv_exec *exec, const sv_gemm_c *c, const sv_gemm_a *a, const sv_gemm_b *b,
                size_t m);
 
@@ -72,11 +72,11 @@ void sv_pack_b(const sv_exec *exec, sv_gemm_b *packed, const real *b, size_t row
 /* Bytes of packed B for a [k, n] matrix, rounded up to whole cache lines. */
 size_t sv_packed_b_bytes(const sv_gemm *gemm, const sv_exec *exec, size_t k, size_t n);
 
-/* Bytes of packed A for x[tokens, width]; 0 if the backend reads A in place. */
+/* Bytes of packed A for x[tokens, width]; 0 if a caller cannot pack A for the backend. */
 size_t sv_packed_a_bytes(const sv_exec *exec, size_t tokens, size_t width);
 
-/* x[tokens, width] as A of several matmuls; packed into `memory` of sv_packed_a_bytes if the
- * backend packs A. */
+/* x[tokens, width] as A of several matmuls; packed into `memory` of sv_packed_a_bytes if a caller
+ * can pack A for the backend. */
 sv_gemm_a sv_pack_a(const sv_exec *exec, const real *x, size_t tokens, size_t width, void *memory);
 
 #endif

@@ -61,8 +61,8 @@ static const real *values_of(const sv_run *run, size_t offset)
     return offset == SV_NO_PARAMETER ? NULL : run->weights + offset;
 }
 
-/* W' = diag(gamma) (W + (alpha / rank) B A);  b' = gamma * b. Nothing else reads W, so it is reported as
- * packed, and a mapped model can drop its pages. */
+/* W' = diag(gamma) (W + (alpha / rank) B A);  b' = gamma * b. Nothing else reads W, so it is
+ * reported as packed, and a mapped model can drop its pages. */
 void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *layer_scale, const sv_linear *linear,
                     const sv_run *run, real *memory, char *scratch)
 {
@@ -85,7 +85,7 @@ void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *layer_scale, cons
         run->exec.packed(run->exec.packed_argument, layer_scale->weight);
 }
 
-/* Of W' = W and b' = b:  dW += dW' if W is trained;  db += db' */
+/* Of W' = W + scale B A and b' = b:  dW += dW' if W is trained;  db += db' */
 static void add_base(const sv_lora *lora, const sv_layer_scale *scale, const sv_linear *linear,
                      const sv_run *run, const real *dw, const real *db)
 {

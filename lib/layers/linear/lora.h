@@ -1,5 +1,5 @@
-/* LoRA (Hu et al. 2021): the weight of a linear map is the sum of a parameter and a product of low
- * rank, which is added to a derived weight, so no pass multiplies by the adapters:
+/* LoRA (Hu et al. 2021): the weight of a linear map is the sum of a parameter W and of a product of
+ * low rank. The sum is a derived weight, so no pass multiplies by the adapters A and B:
  *   y = W' x + b',  W' = diag(gamma) (W + scale B A),  b' = gamma * b
  * Without LayerScale gamma is 1. */
 #ifndef SV_LORA_H
@@ -14,9 +14,10 @@ typedef struct sv_lora {
     bool weight_trained; /* W is not frozen */
 } sv_lora;
 
-/* Looks for the adapters `name`.lora_a and `name`.lora_b in the parameter table. If it has them, `linear` gets
- * a derived weight, and *scale the parameters `name`.weight, `name`.bias and `gamma` from which that is
- * derived. Returns whether it has; if not, the caller initialises `linear` and *scale. */
+/* Looks for the adapters `name`.lora_a and `name`.lora_b in the parameter table. If they are there,
+ * `linear` gets a derived weight, *scale gets the offsets of the parameters `name`.weight,
+ * `name`.bias and `gamma`, from which it is derived too, and the result is true. Otherwise it is
+ * false, and the caller initialises `linear` and *scale. */
 bool sv_lora_init(sv_lora *lora, sv_layer_scale *scale, sv_linear *linear, sv_layer *layer,
                   const sv_layer_source *source, const char *name, const char *gamma, double alpha,
                   size_t out, size_t in);

@@ -7,7 +7,7 @@
 enum { CHUNKS_MAX = 32, SUMS_BYTES_MAX = 64 << 20 };
 
 /* Elements of a gradient that a task adds at a time, so that their sums stay in L1. Most elements
- * of a block are in two of its parameters, which workers then share. */
+ * of a block belong to two parameters, so the workers share the pieces of each. */
 enum { PIECE = 4096 };
 
 size_t sv_reduction_chunks_max(size_t n, size_t bytes)

@@ -44,7 +44,7 @@ size_t sv_min_partition_columns(const sv_gemm *gemm, size_t tokens)
     return tokens <= SV_SMALL_M_TOKENS && !gemm->pack_a ? NARROW : WIDE_PARTITION;
 }
 
-/* Micropanels to distribute; a remainder keeps the micropanel before it. */
+/* Micropanels to distribute; if there is a remainder, the last micropanel stays with it. */
 static size_t whole_panels(size_t columns)
 {
     size_t panels = columns / SV_GEMM_SPLIT_COLUMNS;

@@ -36,15 +36,16 @@ static inline size_t sv_block_length(size_t all, size_t first, size_t block)
     return all - first < block ? all - first : block;
 }
 
-/* An upper bound of the token blocks of any pass over at most `tokens` tokens, to plan memory. `block` is the
- * tokens of a full block. A smaller pass halves its blocks until it has 8 or more, so it has 16 at most. */
+/* An upper bound of the number of token blocks of any pass over at most `tokens` tokens, to plan
+ * memory. `block` is the tokens of a full block. A smaller pass halves its blocks until it has 8 or
+ * more, so it has 16 at most. */
 static inline size_t sv_token_block_count_max(size_t tokens, size_t block)
 {
     size_t count = sv_block_count(tokens, block);
     return count > 16 ? count : 16;
 }
 
-/* Columns first to first + count - 1 of a matrix, as gemm.h allows to split them. */
+/* Columns first to first + count - 1 of a matrix, which one call of sv_gemm.matmul may compute. */
 typedef struct sv_column_range {
     size_t first, count;
 } sv_column_range;

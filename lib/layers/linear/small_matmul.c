@@ -1,4 +1,4 @@
-/* Matmuls of small matrices, of which B is packed a few columns at a time. */
+/* Matmuls of small matrices. B is packed a few columns at a time. */
 #include "layers/linear/small_matmul.h"
 
 /* Columns of b that are packed at once, so that the scratch stays small. */

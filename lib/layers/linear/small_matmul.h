@@ -1,5 +1,5 @@
-/* Matmuls of weights and of their gradients. Layers derive weights from parameters with them, and the
- * gradients of these parameters from the gradients of the derived weights; the Newton-Schulz
+/* Matmuls of weights and of their gradients. Layers derive weights from parameters with them, and
+ * the gradients of these parameters from the gradients of the derived weights; the Newton-Schulz
  * iteration of Muon uses them too. They run on the calling thread, in float32 whatever the session
  * computes in, so that a derived weight is rounded only once. */
 #ifndef SV_SMALL_MATMUL_H
@@ -21,9 +21,10 @@ typedef struct sv_small_matmul {
     size_t m, k, n;
 } sv_small_matmul;
 
-/* Bytes of scratch that sv_add_matmul needs for such a b. */
+/* Bytes of scratch that sv_add_matmul needs for b[k, n]. */
 size_t sv_small_matmul_bytes(const sv_exec *exec, size_t k, size_t n);
 
+/* Computes *matmul, with sv_small_matmul_bytes bytes of scratch. */
 void sv_add_matmul(const sv_exec *exec, const sv_small_matmul *matmul, void *scratch);
 
 #endif

@@ -19,7 +19,7 @@ size_t sv_weight_gradient_tasks(const sv_weight_gradient_job *job);
 void sv_weight_gradient_task(const sv_run *run, const sv_weight_gradient_job *job, size_t task,
                              void *scratch);
 
-/* Computes `count` jobs on all workers, each of which needs SV_GEMM_SCRATCH bytes of scratch. */
+/* Computes `count` jobs on all workers, with SV_GEMM_SCRATCH bytes of scratch for each worker. */
 void sv_weight_gradients(const sv_run *run, const sv_weight_gradient_job *jobs, size_t count);
 
 #endif

@@ -79,8 +79,9 @@ static void gated_forward(const mlp_call *call, const mlp_rows *rows, size_t fir
         (sv_rows){first, tokens, m, m});
 }
 
-/* hidden = dropout(gelu(W1 x_norm + b1)). Where zeros are skipped, sv_mlp_zero_skipping clears the
- * zero channel groups of x_norm, and the correction term stands for them. */
+/* hidden = dropout(gelu(W1 x_norm + b1)), or the same gated. Where zeros are skipped,
+ * sv_mlp_zero_skipping clears the zero channel groups of x_norm, and the correction term stands for
+ * them. */
 static void fc1_forward(const mlp_call *call, const mlp_rows *rows, size_t first, size_t tokens)
 {
     const mlp_block *block = call->block;
@@ -176,7 +177,8 @@ void sv_mlp_forward(const sv_layer *layer, const sv_run *run, void *saved, real 
  * dx_shifted; then come its weight gradients, split by elements of the output so that no sum is
  * split, and beside them the shift's adjoint. */
 
-/* The first token of token block `task` within the image block, and its tokens. */
+/* Returns the first token of token block `task`, counted within the image block, and in *tokens the
+ * tokens of the token block. */
 static size_t locate_token_block(const mlp_call *call, size_t task, size_t *tokens)
 {
     size_t first = task * call->token_block;

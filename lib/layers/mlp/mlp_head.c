@@ -137,7 +137,7 @@ static void place_derived(sv_layer *layer, const real *memory)
     head->block.correction = memory + classifier->out * (classifier->in + 1);
 }
 
-/* weight[classes, (H W2, H)];  bias[classes] = H b2 + h */
+/* weight[classes, hidden_channels + c] = [H W2, H];  bias[classes] = H b2 + h */
 static void derive_weights(const sv_layer *layer, const sv_run *run, real *memory, char *scratch)
 {
     const mlp_head *head = (const mlp_head *)layer;

@@ -20,11 +20,12 @@ typedef struct mlp_block {
     bool chunked; /* mlp_chunks.c computes the backward */
     real eps;
     double drop_path;
-    uint32_t dropout_threshold; /* as sv_mask_source.threshold; 0: no dropout */
+    uint32_t dropout_threshold; /* the rate is threshold / 65536 */
     real dropout_scale;         /* of the elements that dropout keeps */
-    /* Which channel groups of a token are 0 after the shift on a small feature map, so that fc1 skips
-     * them; period 0: it skips none. `correction`, [group, 2, hidden_channels], is derived from the
-     * weights and added for what the norm makes of them (mlp_zero_skipping.c). */
+    /* Which channel groups of a token are 0 after the shift on a small feature map, so that fc1
+     * skips them; period 0: it skips none. The norm would not leave these groups 0: `correction`,
+     * [groups, 2, hidden_channels], is derived from the weights and makes up for that
+     * (mlp_zero_skipping.c). */
     sv_zero_groups zeros;
     const real *correction;
 } mlp_block;
@@ -51,14 +52,14 @@ typedef struct mlp_image_block {
 } mlp_image_block;
 
 /* The rows of one token block in the forward. In training x_shifted, mean, rstd and pre_gelu are
- * rows of mlp_saved, and with group norm the first three; everything else lies in the worker's
- * scratch. */
+ * rows of mlp_saved; in inference with group norm the first three are. Everything else lies in the
+ * worker's scratch. */
 typedef struct mlp_rows {
     const real *x_shifted; /* [tokens, c]; the layer's input if the block has no shift */
     real *shift_into;      /* where x_shifted is written; NULL: it is the layer's input itself */
     real *mean, *rstd;     /* [tokens] */
     real *pre_gelu;        /* [tokens, fc1.out]; NULL: neither saved nor gated */
-    real *hidden;          /* [tokens, hidden_channels]: dropout(gelu(pre_gelu)) */
+    real *hidden;          /* [tokens, hidden_channels]: input of fc2 */
     real *x_norm;          /* [tokens, c] */
     char *packed_a;        /* packed x_norm, of a small M; inference only */
 } mlp_rows;
@@ -73,7 +74,7 @@ typedef struct mlp_call {
     size_t tokens; /* of the batch */
     size_t image_tokens;
     size_t token_block; /* tokens of a full token block */
-    /* The general backward alone: the image block at work. */
+    /* The general backward alone: the current image block. */
     mlp_image_block work;
     size_t first, count;                 /* its first token and its tokens */
     sv_weight_gradient_job gradients[2]; /* of fc1 and fc2 */
@@ -103,7 +104,7 @@ mlp_rows sv_mlp_worker_rows(sv_arena *arena, const mlp_block *block, const sv_ru
 /* Bytes of one worker's scratch in the forward and in the general backward. */
 size_t sv_mlp_worker_bytes(const mlp_block *block, const sv_run *run, bool *overflow);
 
-/* sv_layer_ops.plan_workspace. */
+/* Sets *memory to what a pass over up to run->pass.n images needs. */
 void sv_mlp_plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
 
 /* Returns the call of a pass through `layer`. The caller sets its `in` and `out`. */
@@ -118,8 +119,7 @@ void sv_mlp_backward(const sv_layer *layer, const sv_run *run, void *saved, real
 /* Computes what token blocks need of whole images: with group norm the moments. */
 void sv_mlp_prepare(mlp_call *call);
 
-/* x_shifted = shift(x);  hidden = dropout(gelu(fc1(norm(x_shifted)))), for `tokens` tokens of the
- * batch from token `first`. */
+/* Computes x_shifted and, from it, hidden for `tokens` tokens of the batch from token `first`. */
 mlp_rows sv_mlp_hidden(const mlp_call *call, size_t first, size_t tokens, uint32_t worker);
 
 /* The backward from dy to dhidden, for `tokens` tokens of the batch from token `first`. Writes
@@ -138,17 +138,18 @@ mlp_rows sv_mlp_small_m_hidden(const mlp_call *call);
 
 /* mlp_chunks.c: the backward in reduction chunks. */
 
-/* Whether the weights are small enough for it. */
+/* Whether the weights are small enough for that backward. */
 bool sv_mlp_is_chunked(const mlp_block *block);
 
-/* Measures its workspace and its worker's scratch for a batch of n. */
+/* Takes the workspace and one worker's scratch of that backward, for a batch of n, from arenas that
+ * measure. */
 void sv_mlp_chunks_memory(const mlp_block *block, size_t n, sv_arena *workspace, sv_arena *worker);
 void sv_mlp_chunks_backward(const mlp_call *call);
 
 /* mlp_zero_skipping.c: zero channel groups of x_norm on small feature maps. */
 
-/* Elements of the correction term: for each zero group g the vectors (W1 w)[g] and (W1 b)[g], [hidden] each.
- * 0: the block has no zero groups. */
+/* Elements of the correction term: for each zero group g the vectors (W1 w)[g] and (W1 b)[g],
+ * [hidden_channels] each. 0: the block has no zero groups. */
 size_t sv_mlp_correction_elements(const mlp_block *block);
 
 /* Bytes of scratch of sv_mlp_derive_correction. */

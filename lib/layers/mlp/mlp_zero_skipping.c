@@ -82,9 +82,10 @@ static void derive_group(const mlp_block *block, const sv_run *run, size_t g, re
                   packed);
 }
 
-/* Derives the correction terms of all zero channel groups: what their channels, whose normalised
- * values are the same for every token, add to fc1's output. A session with a small M does not skip
- * zeros, but it derives the terms too, since sessions of one model share the derived weights. */
+/* Derives the correction terms of all zero channel groups: the two vectors from which the mean and
+ * rstd of a token give what its zero groups add to fc1's output. A session with a small M does not
+ * skip zeros, but it derives the terms too, since sessions of one model share the derived weights.
+ */
 void sv_mlp_derive_correction(const mlp_block *block, const sv_run *run, real *memory,
                               char *scratch)
 {

@@ -44,8 +44,8 @@ typedef struct sv_rule_place {
     const char *rest;
 } sv_rule_place;
 
-/* The tensors of a file that make up one parameter. `place` points into the name of the parameter, which lives
- * longer. */
+/* The tensors of a file that make up one parameter. `place` points into the name of the parameter,
+ * which lives longer. */
 typedef struct sv_name_match {
     const sv_safetensors *file;
     const char *const *tensors; /* the names in the rule */

@@ -64,8 +64,8 @@ static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at
                       err);
 }
 
-/* Returns by how much the counter of the session grows in the first `steps` steps of an epoch: by one for
- * each leaf or micro-batch. */
+/* Returns by how much the counter of the session grows in the first `steps` steps of an epoch: by
+ * one for each leaf or micro-batch. */
 static uint64_t forwards(const svit_trainer *trainer, uint64_t steps)
 {
     if (trainer->config.leaves > 0)

@@ -32,9 +32,9 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
  * configuration demands. */
 svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err);
 
-/* After the first checkpoint: removes what another run has left in the folder. A file that this run has not
- * written yet (best weights before a best epoch, history and events before the first row) can only be from
- * another run. */
+/* After the first checkpoint: removes what another run has left in the folder. A file that this run
+ * has not written yet (best weights before a best epoch, history and events before the first row)
+ * can only be from another run. */
 svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err);
 
 /* best.c */
@@ -88,8 +88,8 @@ enum { SV_TRAINER_VALUE = 24 };
 void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *entry,
                             const svit_trainer *trainer);
 
-/* Reads decimal digits, or, if `base` is 16, the 16 hexadecimal digits of a real number's bits. Returns
- * 0 if `text` is something else. */
+/* Reads decimal digits, or, if `base` is 16, the 16 hexadecimal digits of a real number's bits.
+ * Returns 0 if `text` is something else. */
 int32_t sv_trainer_read_digits(uint64_t *out, const char *text, int base);
 
 /* Writes loss, sampling, test-time augmentation and class weights; and whether a function of the

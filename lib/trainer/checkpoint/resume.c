@@ -152,8 +152,8 @@ static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit
                       err);
 }
 
-/* Compares loss, sampling, test-time augmentation, class weights, leaves and the window. A checkpoint without their
- * text is one of library 0.1, which had none of them. */
+/* Compares loss, sampling, test-time augmentation, class weights, leaves and the window. A
+ * checkpoint without their text is one of library 0.1, which had none of them. */
 static svit_status check_objective(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
                                    svit_error *err)
 {

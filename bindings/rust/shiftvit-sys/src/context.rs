@@ -43,9 +43,9 @@ pub struct svit_folder_lock {
 ///
 /// `pin` keeps the workers from moving between CPUs, and so between their memories on a machine with
 /// several sockets. The CPUs of the process's affinity mask are taken first one of each core in
-/// rising order, then the second one of each core. Worker i gets number i of them, from the first one
-/// on again if there are more workers. Worker 0 is the calling thread: it is left as it is, and the
-/// first CPU with it. Several contexts that pin get the same CPUs. What the system refuses is a
+/// rising order, then the second one of each core. Worker i gets number i of them, from the first
+/// one on again if there are more workers. Worker 0 is the calling thread: it is left as it is, and
+/// the first CPU with it. Several contexts that pin get the same CPUs. What the system refuses is a
 /// warning in the log.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

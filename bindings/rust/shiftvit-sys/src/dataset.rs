@@ -92,8 +92,8 @@ extern "C" {
     /// Images are decoded to `channels`, as svit_image_read does, each time they are read, and brought
     /// to height x width pixels (1..16384) by the source step `filter`, one of SVIT_SOURCE_\* in
     /// pipeline.h. svit_dataset_verify finds the images that cannot be read. The dataset holds the
-    /// images' paths from the classes' folders, 10 to 30 bytes for each besides its characters, and while
-    /// it is created 32 bytes at most for each folder of one class.
+    /// images' paths from the classes' folders, 10 to 30 bytes for each besides its characters, and
+    /// while it is created 32 bytes at most for each folder of one class.
     ///
     /// SVIT_E_IO names a folder that cannot be listed. SVIT_E_FORMAT: there is no class; a subfolder has
     /// files but no image; there are more than 4294967295 images; or a class or image name is not UTF-8,
@@ -155,29 +155,29 @@ extern "C" {
     ) -> svit_status;
 
     /// Opens a dataset of shards: tar archives (ustar, pax, GNU's long names) as WebDataset has them.
-    /// `pattern` is a path with one range such as train-{000..127}.tar, or with \* and ? in the name of the
-    /// file, where the shards are in byte order of their names, or the path of one shard.
+    /// `pattern` is a path with one range such as train-{000..127}.tar, or with \* and ? in the name of
+    /// the file, where the shards are in byte order of their names, or the path of one shard.
     ///
-    /// Members of an archive that follow each other and have the same key are a sample; the key is the path
-    /// up to the first dot of the file's name. What follows that dot, in either case, says what a member is.
-    /// The image is one of svit_image_endings, the first of them if there are several. The label is `cls`, a
-    /// decimal number, or, without it, the member "label", "cls" or "class" of the object `json`: a number
-    /// or a name. Other members are passed over, as are files without a dot in their names or with one in
-    /// front, and what is called __NAME__ at the top. Names become classes in byte order. For numbers
-    /// classes.txt beside the first shard names the classes, one on each line; without it they have no
-    /// names, and are as many as the largest number and one.
+    /// Members of an archive that follow each other and have the same key are a sample; the key is the
+    /// path up to the first dot of the file's name. What follows that dot, in either case, says what a
+    /// member is. The image is one of svit_image_endings, the first of them if there are several. The
+    /// label is `cls`, a decimal number, or, without it, the member "label", "cls" or "class" of the
+    /// object `json`: a number or a name. Other members are passed over, as are files without a dot in
+    /// their names or with one in front, and what is called __NAME__ at the top. Names become classes in
+    /// byte order. For numbers classes.txt beside the first shard names the classes, one on each line;
+    /// without it they have no names, and are as many as the largest number and one.
     ///
     /// The headers of a shard are read once. Where each image is, and its label, are kept in the file
-    /// `SHARD.index` beside the shard, if that can be written, with the size and time of the shard; an index
-    /// that is damaged or of another state of the shard is made anew. The dataset holds 16 bytes for each
-    /// sample. Files are opened when they are read, and at most 64 stay open. Images are read as those of
-    /// svit_dataset_folder_pipeline; svit_dataset_path gives no paths.
+    /// `SHARD.index` beside the shard, if that can be written, with the size and time of the shard; an
+    /// index that is damaged or of another state of the shard is made anew. The dataset holds 16 bytes
+    /// for each sample. Files are opened when they are read, and at most 64 stay open. Images are read
+    /// as those of svit_dataset_folder_pipeline; svit_dataset_path gives no paths.
     ///
-    /// SVIT_E_ARGUMENT: the range is none. SVIT_E_IO: no file matches, or one cannot be read. SVIT_E_FORMAT
-    /// names the shard and what is not accepted: the byte of a header or a member that is cut, or the key of
-    /// a sample without image or label, with two members of one ending, or with a label of another kind
-    /// than the samples before it. Later, when a shard has changed, its images are SVIT_E_FORMAT.
-    /// SVIT_E_UNSUPPORTED: the build has no decoder of images.
+    /// SVIT_E_ARGUMENT: the range is none. SVIT_E_IO: no file matches, or one cannot be read.
+    /// SVIT_E_FORMAT names the shard and what is not accepted: the byte of a header or a member that is
+    /// cut, or the key of a sample without image or label, with two members of one ending, or with a
+    /// label of another kind than the samples before it. Later, when a shard has changed, its images are
+    /// SVIT_E_FORMAT. SVIT_E_UNSUPPORTED: the build has no decoder of images.
     pub fn svit_dataset_shards(
         out: *mut *mut svit_dataset,
         context: *mut svit_context,

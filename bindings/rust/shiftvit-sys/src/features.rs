@@ -42,7 +42,7 @@ pub struct svit_features_config {
     /// SVIT_TOKENS_\*; no effect on a layer with one token for each image
     pub tokens: i32,
     /// one of svit_session_layer_name; NULL: "features", the input of the
-    /// classifier, in which the tokens of a distilled model follow each other
+    /// classifier, in which tokens of a distilled model follow each other
     pub layer: *const c_char,
     /// whose workers compute, as in svit_session_config; NULL: the model's
     pub context: *mut svit_context,

@@ -45,13 +45,16 @@ pub struct svit_loader_config {
     pub prefetch: u32,
     /// SVIT_SAMPLING_\*, with `shuffle`
     pub sampling: i32,
-    /// 0\..65536: parts of a batch, of which a rank makes some (reducer.h); 0: one
+    /// 0\..65536: parts of a batch, of which a rank makes some (reducer.h); 0:
+    /// one
     pub leaves: u32,
-    /// 0\..ranks - 1: which part of each batch the loader makes: the images of the
-    /// leaves svit_share_first(leaves, ranks, rank) up to those of rank + 1. They
-    /// are those of a whole batch, partners of Mixup and CutMix included
+    /// 0\..ranks - 1: which part of each batch the loader makes: the images of
+    /// the leaves svit_share_first(leaves, ranks, rank) up to those of
+    /// rank + 1. They are those of a whole batch, partners of Mixup and
+    /// CutMix included
     pub rank: u32,
-    /// 1\..leaves: loaders that share the batches; 1: the loader makes whole ones
+    /// 1\..leaves: loaders that share the batches; 1: the loader makes whole
+    /// ones
     pub ranks: u32,
     /// with `shuffle`: 0: an epoch is a permutation of all samples; else
     /// the shards of the dataset (svit_dataset_shards) are read in random
@@ -61,8 +64,8 @@ pub struct svit_loader_config {
 }
 
 extern "C" {
-    /// Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2
-    /// batches ahead, whole batches. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread
+    /// Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2 batches
+    /// ahead, whole batches. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread
     /// may call it.
     pub fn svit_loader_config_init(config: *mut svit_loader_config, size: usize) -> svit_status;
 
@@ -117,9 +120,10 @@ extern "C" {
 
     /// Copies the next batch into images\[batch, height, width, channels\] and labels\[batch\], and its
     /// number of samples into \*n. At the end of an epoch \*n is 0, and the next call starts the following
-    /// epoch. With several ranks \*n counts the rank's images, and is 0 also for a batch of which it has none;
-    /// svit_loader_batches tells where the epoch ends. If a call fails, because an image cannot be read or a callback stops (SVIT_E_STOPPED), the
-    /// loader stays at this batch. SVIT_E_STATE: there are no labels (svit_loader_has_targets).
+    /// epoch. With several ranks \*n counts the rank's images, and is 0 also for a batch of which it has
+    /// none; svit_loader_batches tells where the epoch ends. If a call fails, because an image cannot be
+    /// read or a callback stops (SVIT_E_STOPPED), the loader stays at this batch. SVIT_E_STATE: there
+    /// are no labels (svit_loader_has_targets).
     pub fn svit_loader_next(
         loader: *mut svit_loader,
         images: *mut f32,

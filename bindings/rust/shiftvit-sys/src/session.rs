@@ -276,16 +276,15 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Cuts the batch of an optimiser step into reducer-\>leaves leaves, of which the session computes those of
-    /// its rank: a svit_backward for each, in ascending order, and then svit_step. The gradients of a leaf are
-    /// those of dlogits, which the caller divides by the size of the whole batch. A leaf without images takes
-    /// a svit_backward of n = 0 without a svit_forward before. The reducer is copied; with one rank its
-    /// functions may be NULL. The session holds up to log2(leaves) + 1 more arrays of gradients. Gradients
-    /// that it has are dropped. Dropout is drawn by svit_session_set_counter, which a caller sets for each
-    /// leaf to a number that does not depend on the ranks. `reducer` NULL: each svit_backward adds to the
-    /// gradients again.
-    /// SVIT_E_STATE: the session was created to infer. SVIT_E_ARGUMENT: a field of the reducer is out of its
-    /// range.
+    /// Cuts the batch of an optimiser step into reducer-\>leaves leaves, of which the session computes
+    /// those of its rank: a svit_backward for each, in ascending order, and then svit_step. The
+    /// gradients of a leaf are those of dlogits, which the caller divides by the size of the whole
+    /// batch. A leaf without images takes a svit_backward of n = 0 without a svit_forward before. The
+    /// reducer is copied; with one rank its functions may be NULL. The session holds up to log2(leaves)
+    /// + 1 more arrays of gradients. Gradients that it has are dropped. Dropout is drawn by
+    /// svit_session_set_counter, which a caller sets for each leaf to a number that does not depend on
+    /// the ranks. `reducer` NULL: each svit_backward adds to the gradients again. SVIT_E_STATE: the
+    /// session was created to infer. SVIT_E_ARGUMENT: a field of the reducer is out of its range.
     pub fn svit_session_set_reducer(
         session: *mut svit_session,
         reducer: *const svit_reducer,

@@ -67,9 +67,9 @@ pub const SVIT_EVENT_FINISHED: i32 = 2;
 /// decodes and computes its share of each batch and of the validation set. Rank 0 alone locks and
 /// writes the folder; the others read it when they resume, so that all need to see it. A failure of
 /// one rank is returned on all, with "rank R of N: " before its message, and ends the run: later
-/// calls return it again. The callback of svit_trainer_run is called on all ranks, and a value of any
-/// of them stops all after the same event. The bits of the result do not depend on the ranks, and a
-/// run may be resumed with another number of them.
+/// calls return it again. The callback of svit_trainer_run is called on all ranks, and a value of
+/// any of them stops all after the same event. The bits of the result do not depend on the ranks,
+/// and a run may be resumed with another number of them.
 #[repr(C)]
 pub struct svit_trainer {
     _data: [u8; 0],
@@ -227,8 +227,8 @@ extern "C" {
     /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
     /// default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
     /// existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
-    /// "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer` are
-    /// not accepted, since a text cannot hold them; the caller sets these fields itself.
+    /// "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer`
+    /// are not accepted, since a text cannot hold them; the caller sets these fields itself.
     ///
     /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
     /// accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
@@ -401,9 +401,9 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Writes a checkpoint; all ranks call it. After SVIT_EVENT_FINISHED the checkpoint of the last epoch
-    /// stays as it is.
-    /// SVIT_E_STATE: the trainer has no folder, or svit_trainer_resume must come first.
+    /// Writes a checkpoint; all ranks call it. After SVIT_EVENT_FINISHED the checkpoint of the last
+    /// epoch stays as it is. SVIT_E_STATE: the trainer has no folder, or svit_trainer_resume must come
+    /// first.
     pub fn svit_trainer_checkpoint(trainer: *mut svit_trainer, err: *mut svit_error) -> svit_status;
 
     /// Returns the value with which the callback stopped the last svit_trainer_run; 0 if it did not.

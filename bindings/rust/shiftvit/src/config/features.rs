@@ -22,7 +22,7 @@ config! {
     }
     held {
         /// One of svit_session_layer_name; `None`: "features", the input of the
-        /// classifier, in which the tokens of a distilled model follow each other.
+        /// classifier, in which tokens of a distilled model follow each other.
         layer: Option<String>;
         /// Whose workers compute, as in svit_session_config; `None`: the model's.
         context: Option<Context>;

@@ -22,13 +22,16 @@ config! {
         prefetch: u32;
         /// `Sampling`, with `shuffle`.
         sampling: Sampling;
-        /// 0\..65536: parts of a batch, of which a rank makes some (reducer.h); 0: one.
+        /// 0\..65536: parts of a batch, of which a rank makes some (reducer.h); 0:
+        /// one.
         leaves: u32;
-        /// 0\..ranks - 1: which part of each batch the loader makes: the images of the
-        /// leaves svit_share_first(leaves, ranks, rank) up to those of rank + 1. They
-        /// are those of a whole batch, partners of Mixup and CutMix included.
+        /// 0\..ranks - 1: which part of each batch the loader makes: the images of
+        /// the leaves svit_share_first(leaves, ranks, rank) up to those of
+        /// rank + 1. They are those of a whole batch, partners of Mixup and
+        /// CutMix included.
         rank: u32;
-        /// 1\..leaves: loaders that share the batches; 1: the loader makes whole ones.
+        /// 1\..leaves: loaders that share the batches; 1: the loader makes whole
+        /// ones.
         ranks: u32;
         /// With `shuffle`: 0: an epoch is a permutation of all samples; else
         /// the shards of the dataset (svit_dataset_shards) are read in random
