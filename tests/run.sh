@@ -213,10 +213,16 @@ build_tests() {
 
 # read_programs COMPILER: the warnings of another compiler on the programs, without code.
 read_programs() {
+    mpi_program='' mpi_flags=''
+    if pkg-config --exists ompi-c; then
+        mpi_program=examples/train_mpi.c
+        mpi_flags=$(pkg-config --cflags ompi-c | sed 's/-I/-isystem /g')
+    fi
     # Options and names of files, meant to be split.
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046,SC2086
     "$1" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude -I"$builds/gcc/include" \
-        -Iexamples $(pkg-config --cflags cairo jansson) examples/*.c examples/common/*.c examples/bench/*.c
+        -Iexamples -Ibindings/mpi/include $(pkg-config --cflags cairo jansson) $mpi_flags $mpi_program \
+        $(find examples -maxdepth 1 -name '*.c' ! -name train_mpi.c) examples/common/*.c examples/bench/*.c
 }
 
 # tests NAME FOLDER [MESON TEST OPTION...]
