@@ -13,7 +13,7 @@
 enum { ELEMENTS_MAX = 1 << 20 };
 
 /* A wait looks so many times, giving way to other threads, before it sleeps in between. */
-enum { EAGER_LOOKS = 200, PAUSE_NS = 20000 };
+enum { EAGER_LOOKS = 30, PAUSE_NS = 50000 };
 
 /* Waits for one or two requests without keeping a core from the threads that compute, as
  * MPI_Waitall would. */
