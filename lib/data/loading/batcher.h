@@ -3,7 +3,7 @@
 #ifndef SV_BATCHER_H
 #define SV_BATCHER_H
 
-#include "data/augmentation/pipeline_plan.h"
+#include "data/augmentation/pipeline.h"
 #include "data/datasets/dataset_ops.h"
 
 #include <shiftvit/loader.h>

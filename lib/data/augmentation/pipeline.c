@@ -3,7 +3,7 @@
  * with the normalisation, which is linear. So bytes are normalised by a table as they are read,
  * then interpolated along the line, then lines are interpolated. Lines are computed on demand and
  * the last two are kept, so that only the lines of a crop are computed. */
-#include "data/augmentation/pipeline_plan.h"
+#include "data/augmentation/pipeline.h"
 
 #include "base/numbers/random.h"
 #include "data/augmentation/pipeline_rows.h"

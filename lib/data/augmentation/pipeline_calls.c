@@ -4,8 +4,8 @@
 
 #include "base/size.h"
 #include "context/context.h"
+#include "data/augmentation/pipeline.h"
 #include "data/augmentation/pipeline_config.h"
-#include "data/augmentation/pipeline_plan.h"
 #include "data/checks.h"
 
 typedef struct evaluation {

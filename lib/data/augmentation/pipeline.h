@@ -1,8 +1,8 @@
 /* Pipeline plans: tables computed once for a configuration and a size of input images. Images are
  * then processed one by one without allocation. A plan is immutable, so any number of threads may
  * use it, each with its own scratch. */
-#ifndef SV_PIPELINE_PLAN_H
-#define SV_PIPELINE_PLAN_H
+#ifndef SV_PIPELINE_H
+#define SV_PIPELINE_H
 
 #include "base/memory.h"
 #include "base/status.h"
