@@ -54,7 +54,8 @@ static sv_onnx_value normalize(sv_onnx_graph *graph, const sv_onnx_value *bytes)
     return sv_onnx_binary(graph, "Div", &x, &divisor);
 }
 
-/* Bilinear interpolation, of which the last dimensions are height and width in ONNX. */
+/* Bilinear interpolation. In ONNX it works on the last two dimensions, so height and width are
+ * moved there. */
 static sv_onnx_value resize(sv_onnx_graph *graph, const sv_onnx_value *x, size_t height,
                             size_t width)
 {
