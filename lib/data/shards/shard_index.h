@@ -26,7 +26,7 @@ typedef struct sv_shard_sample {
 /* An index. All zero: empty. Released by sv_shard_index_free. */
 typedef struct sv_shard_index {
     uint64_t shard_bytes;   /* the size of the shard when it was read */
-    int64_t shard_modified; /* and its time, in nanoseconds since 1970 */
+    int64_t shard_modified; /* the time of its last change then, in nanoseconds since 1970 */
     sv_shard_sample *samples;
     size_t count, capacity; /* samples */
     char *names;            /* [name_bytes] texts that end with NUL, distinct and in byte order */
