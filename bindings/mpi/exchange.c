@@ -92,8 +92,9 @@ static int sum_in_halves(svit_mpi *self, float *sum, size_t count)
     return MPI_SUCCESS;
 }
 
-/* Writes the elements that each rank gets, `rows` times its part of count elements or `rows` of
- * each rank times this one's part, and where they begin. Returns the sum. */
+/* Writes how many elements this rank sends to each rank (`sends`): its own rows times the other's
+ * part of `count` elements; or receives from each: the other's rows times its own part. `places`
+ * become the offsets at which they begin. Returns the sum of the counts. */
 static size_t set_counts(const svit_mpi *self, int *counts, int *places, size_t count, bool sends)
 {
     size_t at = 0;

@@ -11,7 +11,7 @@
 /* One bucket whose sums are on their way. */
 typedef struct job {
     size_t elements;
-    float **partials; /* [own partials of the place] */
+    float **partials; /* [partial sums of this rank] */
     float *sum;
 } job;
 
@@ -20,20 +20,21 @@ typedef struct job_queue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     job *jobs;        /* [capacity] */
-    float **partials; /* [capacity, own partials] */
+    float **partials; /* [capacity, partial sums of this rank] */
     size_t capacity, begun, done;
     bool ends;
 } job_queue;
 
-/* An addition between rows of partial sums; rows are in ascending order of leaves, so of ranks. */
+/* The addition of row `from` to row `to`. A row is a partial sum of all ranks; rows are in
+ * ascending order of leaves, so of ranks. */
 typedef struct addition {
     size_t to, from;
 } addition;
 
 struct svit_mpi {
     MPI_Comm communicator; /* a copy, for this library alone */
-    bool finalizes;        /* MPI_Finalize is this library's affair */
-    bool has_failed;       /* MPI has: no other call may be made to it */
+    bool finalizes;        /* svit_mpi_free calls MPI_Finalize */
+    bool has_failed;       /* MPI has failed, so none of its functions may be called */
     uint32_t leaves, rank, ranks;
 
     /* The tree above what one rank can add alone. */
@@ -45,12 +46,13 @@ struct svit_mpi {
     /* Memory of the exchange. */
     float *sent, *received;
     size_t sent_elements, received_elements; /* capacities */
-    int *counts, *places;                    /* [2 * ranks]: of sent and received elements */
+    int *counts, *places;                    /* [2 * ranks]: numbers and offsets of the elements
+                                                sent to each rank, then of those received */
 
     pthread_t thread;
     bool has_thread;
     job_queue queue;
-    svit_status status; /* of the thread; the queue's lock guards both */
+    svit_status status; /* of the thread, as `error`; the queue's lock guards both */
     svit_error error;
     svit_mpi_times times;
 };
@@ -63,7 +65,7 @@ svit_status plan_exchange(svit_mpi *self, svit_error *err);
 /* Makes job->sum the sum of all leaves on every rank. */
 svit_status exchange(svit_mpi *self, const job *one, svit_error *err);
 
-/* The same bytes of all ranks, in the order of ranks: all[ranks, bytes]. */
+/* Collects `bytes` bytes of each rank, in the order of ranks: all[ranks, bytes]. */
 svit_status exchange_bytes(svit_mpi *self, const void *mine, void *all, size_t bytes,
                            svit_error *err);
 

@@ -178,8 +178,8 @@ typedef struct svit_class_config {
     double weight_decay;  /* with old features, at least 0: the penalty is weight_decay |w|^2 / 2 on
                              features divided by their standard deviation */
     double new_weight;    /* with old features, above 0: the weight of all new samples together in
-                             the loss, by that of the average old class. A larger one finds more of
-                             the new class and takes more from the old ones */
+                             the loss, divided by that of an average old class. A larger one finds
+                             more of the new class and takes more from the old ones */
     double recall;        /* without old features, (0, 1]: the fraction of the new samples whose new
                              logit exceeds those of all old classes */
 } svit_class_config;

@@ -35,8 +35,8 @@ SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, 
                                        svit_error *err);
 
 /* Returns the endings of the files' names of all formats that the library knows, in lower case,
- * with a space between two: ".jpg .jpeg .jpe .jfif .png". Datasets of folders take the files that
- * end so, in either case, for images. Only the first bytes of a file decide on its format. */
+ * with a space between two: ".jpg .jpeg .jpe .jfif .png .webp". Datasets of folders take the files
+ * that end so, in either case, for images. Only the first bytes of a file decide on its format. */
 SVIT_API const char *svit_image_endings(void);
 
 /* Frees an image. NULL is allowed. */

@@ -36,23 +36,24 @@ typedef struct svit_loader_config {
     uint32_t leaves;      /* 0..65536: parts of a batch, of which a rank makes some (reducer.h); 0:
                              one */
     uint32_t rank;        /* 0..ranks - 1: which part of each batch the loader makes: the images of
-                             the leaves svit_share_first(leaves, ranks, rank) up to those of
-                             rank + 1. They are those of a whole batch, partners of Mixup and
-                             CutMix included */
+                             the leaves from svit_share_first(leaves, ranks, rank) on and before
+                             that of rank + 1. They have the bits that they have in a whole batch,
+                             also where Mixup and CutMix take partners from other ranks */
     uint32_t ranks;       /* 1..leaves: loaders that share the batches; 1: the loader makes whole
                              ones */
     uint32_t shuffle_window; /* with `shuffle`: 0: an epoch is a permutation of all samples; else
                                 the shards of the dataset (svit_dataset_shards) are read in random
                                 order, and a sample less than this many places from its own in that
-                                order. A dataset without shards is one */
+                                order. A dataset without shards is one shard */
 } svit_loader_config;
 
-/* With `shuffle_window` and L leaves the samples of the whole batches, S of them, are cut into L
- * contiguous parts of the order of the shards, and leaf l of each batch takes the next samples of
- * part l: S times what svit_share_first gives it of a batch. So a rank reads the shards of its own
- * parts alone, besides those of its partners of Mixup and CutMix. The samples behind them are the
- * last batch. Which sample is where depends on the bounds of the shards, the seed, the epoch, the
- * batch, the leaves and the window, and not on the ranks. */
+/* With `shuffle_window` and L leaves the samples of the S full batches of an epoch are cut into L
+ * contiguous parts of the order of the shards. Part l has S times as many samples as leaf l has in
+ * a batch (svit_share_first), and leaf l of each batch takes the next of them. So a rank reads the
+ * shards of its own parts alone, besides those of its partners of Mixup and CutMix. The samples
+ * behind the L parts are the last batch, if it is not full. Which sample is where depends on the
+ * bounds of the shards, the seed, the epoch, the batch, the leaves and the window, and not on the
+ * ranks. */
 
 /* Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2 batches
  * ahead, whole batches. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread
@@ -115,7 +116,7 @@ SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images
 SVIT_API int32_t svit_loader_has_targets(const svit_loader *loader);
 
 /* Moves the loader before `batch` of `epoch`, both from 0. `batch` may be svit_loader_batches, the
- * end of the epoch. SVIT_E_ARGUMENT: `batch` is beyond it. */
+ * end of the epoch. SVIT_E_ARGUMENT: `batch` is beyond it, or `epoch` is 2^52 or more. */
 SVIT_API svit_status svit_loader_seek(svit_loader *loader, uint64_t epoch, uint64_t batch,
                                       svit_error *err);
 

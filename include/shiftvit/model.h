@@ -177,7 +177,7 @@ typedef struct svit_model_config {
     int32_t groups;        /* SVIT_GROUPS_* */
     int32_t norm;          /* SVIT_NORM_* */
     int32_t patch_norm;    /* 1: a norm after the patch embedding */
-    int32_t final_norm;    /* 1: a norm before the pooling; both architectures */
+    int32_t final_norm;    /* 1: a norm before the pooling; of a ShiftViT or a ViT */
     int32_t patch_padding; /* SVIT_PADDING_* of the patch embedding */
     int32_t merge_padding; /* SVIT_PADDING_* of the patch merging */
 

@@ -90,7 +90,8 @@ typedef struct svit_trainer_config {
     const char *description;   /* the caller's notes on the run, UTF-8: stored in each checkpoint as
                                   the entry "trainer.description" and in `folder`/run.json. NULL:
                                   none; in a resumed run, that of the checkpoint */
-    int32_t loss;              /* SVIT_LOSS_*. SVIT_LOSS_BINARY needs a dataset with targets */
+    int32_t loss;              /* SVIT_LOSS_*. The other losses than SVIT_LOSS_CROSS_ENTROPY take a
+                                  label as targets: 1 for its class, 0 for the others */
     int32_t sampling;          /* SVIT_SAMPLING_* of loader.h: the samples of an epoch */
     int32_t tta;               /* SVIT_TTA_*: how validation evaluates */
     uint32_t class_weight_count; /* of `class_weights`: 0, or the model's number of classes */
@@ -132,9 +133,10 @@ SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_
 SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, size_t size,
                                                    const char *json, svit_error *err);
 
-/* Writes `config` as the JSON object that svit_trainer_config_from_json reads, with `folder` and
- * `description` if they are set. `buffer`, `capacity` and `needed` are as in svit_context_describe.
- * SVIT_E_ARGUMENT names a field that is out of range. Any thread may call it. */
+/* Writes `config` as the JSON object that svit_trainer_config_from_json reads. It adds `folder` and
+ * `description` if they are set, and that function refuses them. `buffer`, `capacity` and `needed`
+ * are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range. Any thread
+ * may call it. */
 SVIT_API svit_status svit_trainer_config_to_json(const svit_trainer_config *config, char *buffer,
                                                  size_t capacity, size_t *needed, svit_error *err);
 

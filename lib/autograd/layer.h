@@ -25,8 +25,8 @@ typedef struct sv_exec {
     size_t worker_bytes;
     /* Called by any worker when the packed copies of the weight at this offset of the flat arrays
      * are complete, so that nothing reads the weight itself; NULL: not wanted. */
-    void (*packed)(const void *argument, size_t weight);
-    const void *packed_argument;
+    void (*on_packed)(const void *argument, size_t weight);
+    const void *packed_argument; /* of on_packed */
 } sv_exec;
 
 /* What is computed: one pass over a batch of images. */
@@ -95,8 +95,8 @@ typedef struct sv_layer_ops {
     void (*place_derived)(sv_layer *layer, const real *memory);
 
     /* Derives the weights on this thread into `memory`, which stays, with one worker's scratch.
-     * They depend on the layer, the parameters and the GEMM backend alone. Reports to exec->packed
-     * the parameters that nothing else reads. */
+     * They depend on the layer, the parameters and the GEMM backend alone. Reports to
+     * exec->on_packed the parameters that nothing else reads. */
     void (*derive_weights)(const sv_layer *layer, const sv_run *run, real *memory, char *scratch);
 
     /* Sets *memory, which is cleared, for up to run->pass.n images; NULL: the layer needs none. */

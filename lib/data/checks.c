@@ -1,4 +1,4 @@
-/* Checks prefix sizes for public functions, all with the same wording. */
+/* Checks of the arguments of public functions, all with the same wording. */
 #include "data/checks.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Checks of sizes for the public functions of this folder. `where` is the name of the public
- * function. */
+/* Checks of the arguments of public functions. `where` is the name of the public function, with
+ * which messages begin. */
 #ifndef SV_CHECKS_H
 #define SV_CHECKS_H
 

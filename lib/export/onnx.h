@@ -21,7 +21,8 @@ extern const sv_config_type sv_onnx_options_type;
     sv_onnx_value sv_##prefix##_onnx(sv_onnx_graph *graph, const sv_onnx_value *images);
 SV_ARCHITECTURES(SV_ONNX_DECLARE)
 
-/* Sets the size of the model's input, and checks that the pipeline gives it. */
+/* Sets graph->height and graph->width to the evaluation size of the model's pipeline. Fails unless
+ * the model accepts that size and the pipeline's channels. */
 svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err);
 
 /* Adds the evaluation's steps after the source step, from bytes to images. */

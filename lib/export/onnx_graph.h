@@ -55,7 +55,7 @@ void sv_onnx_real(sv_onnx_graph *graph, const char *attribute, double value);
 void sv_onnx_text(sv_onnx_graph *graph, const char *attribute, const char *value);
 sv_onnx_value sv_onnx_end(sv_onnx_graph *graph);
 
-/* As sv_onnx_end, for the output of the whole graph. */
+/* Ends a node whose output is that of the whole graph, under this name. */
 void sv_onnx_end_as(sv_onnx_graph *graph, const char *name);
 
 /* Constants: a vector of integers; a float32 tensor with `rank` dimensions; a float32 scalar. */

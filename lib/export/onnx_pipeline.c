@@ -20,7 +20,7 @@ svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err)
                        "channels of the pipeline is %u; in_channels of the model is %u",
                        model->pipeline.channels, model->config.in_channels);
     SVIT_TRY(svit_pipeline_evaluation_size(&model->pipeline, &graph->height, &graph->width, err));
-    /* A session of this size could not be created if the layers could not. */
+    /* Fails if the model does not accept this size, because its layers cannot be created then. */
     SVIT_TRY(sv_model_layers(&layers, model, graph->height, graph->width, err));
     sv_layer_list_free(model->context, &layers);
     return SVIT_OK;
@@ -54,7 +54,8 @@ static sv_onnx_value normalize(sv_onnx_graph *graph, const sv_onnx_value *bytes)
     return sv_onnx_binary(graph, "Div", &x, &divisor);
 }
 
-/* Bilinear interpolation, of which the last dimensions are height and width in ONNX. */
+/* Bilinear interpolation. In ONNX it works on the last two dimensions, so height and width are
+ * moved there. */
 static sv_onnx_value resize(sv_onnx_graph *graph, const sv_onnx_value *x, size_t height,
                             size_t width)
 {

@@ -92,8 +92,9 @@ static void shift(shiftvit_graph *self, sv_onnx_value parts[GROUPS], size_t grou
     }
 }
 
-/* 1 for each of `lines` lines, but 0 for those from which `pixels` lines on, in the direction
- * `step`, there is none; as [lines, 1, 1] or [lines, 1]. */
+/* A constant [lines, 1, 1] or [lines, 1] by `rank`: 0 for a line if the line that is shift_pixel
+ * lines further in the direction `step` (1 or -1) lies outside, otherwise 1. `mask` is scratch for
+ * `lines` floats. */
 static sv_onnx_value border_mask(shiftvit_graph *self, size_t lines, int step, float *mask,
                                  size_t rank)
 {

@@ -130,7 +130,7 @@ static sv_onnx_value add_position(const vit_graph *self, const sv_onnx_value *pa
     return self->config->pre_norm ? sv_onnx_layer_norm(self->graph, &x, self->names->pre_norm) : x;
 }
 
-/* The diagonal of the attention scores. */
+/* A bool [tokens, tokens], true on the diagonal of the attention scores. */
 static sv_onnx_value make_diagonal(sv_onnx_graph *graph, int64_t tokens)
 {
     const int64_t shape[2] = {tokens, tokens};

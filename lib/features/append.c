@@ -176,7 +176,8 @@ SVIT_API svit_status svit_features_append(svit_features *features, const svit_fe
     SV_REQUIRE(other);
     SVIT_TRY(check(features, other, err));
     joined to = {0};
-    const svit_features sizes = *features; /* of the arrays that match_names reads */
+    const svit_features sizes = *features; /* as `to` was allocated for; the exchange changes those
+                                              of the set */
     svit_status status = join(&to, features, other, err);
     if (status == SVIT_OK) {
         if (features->model[0] && other->model[0] && strcmp(features->model, other->model) != 0)

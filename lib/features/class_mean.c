@@ -39,8 +39,9 @@ static double score_of(const double *sum, const svit_features *features, size_t 
     return square > 0 ? scale * dot / sqrt(square) : 0;
 }
 
-/* The bias with which `wanted` of the samples that need at least needs[count], sorted, win: between
- * the last one that wins and the first one that does not. */
+/* Sample i wins with a bias above needs[i], which are sorted. Returns a bias with which `wanted` of
+ * the samples win: between the need of the last one that wins and of the first one that does
+ * not. */
 static double bias_between(const double *needs, size_t count, size_t wanted)
 {
     if (wanted < count)

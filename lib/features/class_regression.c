@@ -18,9 +18,10 @@ enum { SAMPLE_BLOCK = 512 };
 
 typedef struct regression {
     const svit_features *features, *old;
-    const double *offsets;                /* [n] */
-    size_t n, d;                          /* all samples; channels and the bias */
-    double weight_new, weight_old, scale; /* of a sample of the loss; 1 / standard deviation */
+    const double *offsets;         /* [n] L(f) of each sample, the new ones first */
+    size_t n, d;                   /* all samples; channels and the bias */
+    double weight_new, weight_old; /* in the loss, of one new and of one old sample */
+    double scale;                  /* 1 / the standard deviation of the features */
     double weight_decay;
     const double *w; /* [d] */
     double *partial; /* [blocks, d + 1] gradients, and the loss behind each */

@@ -29,17 +29,17 @@ svit_status sv_features_check_model(const svit_features *features, const svit_mo
 void sv_classifier_logits(const sv_classifier *self, sv_pool *pool, const float *values,
                           size_t count, double *max, double *log_sum_exp);
 
-/* The mean length of the rows. */
+/* The mean length of the rows of the weights, one row for each class. */
 double sv_classifier_mean_norm(const sv_classifier *self);
 
-/* The row of a new class: w[channels] and the bias behind it, w[channels]. */
-
-/* From the new features alone. `max` are the largest old logits of its samples. */
+/* Makes the row of a new class, w[channels + 1] with the bias as its last element, from the samples
+ * of the class alone. max[count] are their largest old logits; `recall` is that of
+ * svit_class_config. */
 svit_status sv_class_from_mean(double *w, const sv_classifier *self, const svit_features *features,
                                const double *max, double recall, svit_error *err);
 
-/* By logistic regression. `offsets` are the log-sum-exp of the old logits, first of the new samples
- * and then of the old ones. */
+/* Makes such a row by logistic regression. `offsets` are the log-sum-exp of the old logits, first
+ * of the new samples and then of the old ones. */
 svit_status sv_class_from_regression(double *w, size_t old_classes, const svit_features *features,
                                      const svit_features *old, const double *offsets,
                                      const svit_class_config *config, svit_error *err);

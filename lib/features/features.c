@@ -1,4 +1,4 @@
-/* Feature sets: their life and their fields. */
+/* Feature sets: creation, release and access to their fields. */
 #include "features/features.h"
 
 #include "base/numbers/finite.h"

@@ -27,21 +27,24 @@ svit_status sv_features_open(svit_features **out, svit_context *context, size_t 
 svit_status sv_features_set_names(svit_features *features, const char *const *names,
                                   svit_error *err);
 
-/* Replaces one of the two texts by a copy. */
+/* Replaces *text, the `layer` or `model` of the set, by a copy of `value`. */
 svit_status sv_features_set_text(svit_features *features, char **text, const char *value,
                                  svit_error *err);
 
-/* Returns the index of the first value that is not a label; count if there is none. */
+/* Returns the index of the first label outside of -1..classes - 1; count if there is none. */
 size_t sv_features_bad_label(const int32_t *labels, size_t count, size_t classes);
 
-/* Copies names[count], which may be NULL, and releases such a copy. */
+/* Copies names[count]; *out is NULL if `names` is NULL or empty. The caller frees *out with
+ * sv_names_free. SVIT_E_ARGUMENT for a name that is NULL or not UTF-8. */
 svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char *const *names,
                           size_t count, svit_error *err);
+
+/* Frees the names. NULL is allowed. */
 void sv_names_free(const sv_allocator *allocator, char **names, size_t count);
 
 enum { SV_MODEL_DESCRIPTION = 96 };
 
-/* Writes the description of a model: svit_features_model. */
+/* Writes the description of a model, which svit_features_model returns. */
 void sv_model_describe(char text[SV_MODEL_DESCRIPTION], const svit_model *model);
 
 #endif

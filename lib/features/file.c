@@ -173,8 +173,8 @@ static int64_t stored_label(const uint8_t *stored, sv_dtype dtype, size_t index)
     return bytes == 8 ? (int64_t)value : (int32_t)(uint32_t)value;
 }
 
-/* Converts the stored labels. *classes is their number, and if it is not known becomes that which
- * the largest label needs. */
+/* Converts the stored labels. *classes is the number of classes; if it is not known, it becomes the
+ * one that the largest label needs. */
 static svit_status convert_labels(const reader *self, int32_t *labels, const uint8_t *stored,
                                   size_t *classes, bool known, svit_error *err)
 {

@@ -38,7 +38,7 @@ typedef struct fit {
     svit_head_config config; /* batch: at most the number of samples */
     svit_session *session;
     svit_optimizer *optimizer;
-    float *rows, *logits, *dlogits; /* of a batch; the last two [batch, classes] */
+    float *rows, *logits, *dlogits; /* of a batch: [batch, channels], then twice [batch, classes] */
     float *class_weights;           /* [classes]; NULL: 1 for each */
     int32_t *labels;                /* of a batch */
     uint32_t *order;                /* [samples] */
@@ -77,7 +77,8 @@ static svit_status create_session(fit *self, svit_error *err)
     return svit_session_create(&self->session, self->model, &session, err);
 }
 
-/* The fewer samples, the more they differ from others of their classes by chance. */
+/* The weight decay that is used if none is given. It is larger for fewer samples, which by chance
+ * differ more from others of their classes. */
 static double default_decay(size_t samples)
 {
     return fmin(10, 5000 / (double)samples);

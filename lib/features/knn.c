@@ -38,7 +38,8 @@ static void normalise(float *out, const float *x, size_t c)
         out[i] = (float)((double)x[i] * scale);
 }
 
-/* The sum over LANES partial sums, in the order of their indices. */
+/* The dot product of two vectors: LANES partial sums, which are added in the order of their
+ * indices. */
 static float dot(const float *a, const float *b, size_t c)
 {
     float sums[LANES] = {0}, total = 0;

@@ -7,7 +7,8 @@
 /* Returns f(w) and writes its gradient to g[d]. */
 typedef double (*sv_lbfgs_function)(void *argument, const double *w, double *g);
 
-/* Elements of the memory that sv_lbfgs_minimise needs per element of w. */
+/* The steps that are remembered, and the vectors of d elements in the memory of
+ * sv_lbfgs_minimise. */
 enum { SV_LBFGS_PAIRS = 10, SV_LBFGS_VECTORS = 2 * SV_LBFGS_PAIRS + 4 };
 
 /* Minimises f from w[d] on, until the largest element of the gradient is at most `tolerance`, the

@@ -33,8 +33,8 @@ void sv_layer_scale_derive(const sv_layer_scale *scale, const sv_linear *linear,
             memory[o * linear->in + i] = gamma[o] * w[o * linear->in + i];
         bias[o] = gamma[o] * b[o];
     }
-    if (run->exec.packed)
-        run->exec.packed(run->exec.packed_argument, scale->weight);
+    if (run->exec.on_packed)
+        run->exec.on_packed(run->exec.packed_argument, scale->weight);
 }
 
 /* Of W' = diag(gamma) W and b' = gamma * b:  dW[o, i] += gamma[o] dW'[o, i];  db += gamma * db';

@@ -47,7 +47,7 @@ typedef struct sv_architecture {
     size_t (*features)(const svit_model_config *config);
 
     /* Adds all parameters to top->table, in the order of a model file. top->depth is 0, and the
-     * function sets that of what follows. */
+     * function sets the depth of the parameters after the patch embedding. */
     svit_status (*parameters)(sv_scope *top, const svit_model_config *config);
 
     /* Builds both graphs, from the image to the logits. */

@@ -1,4 +1,4 @@
-/* Model configurations: their checks and their comparison. */
+/* The type of model configurations, and what several architectures need of their fields. */
 #ifndef SV_MODEL_CONFIG_H
 #define SV_MODEL_CONFIG_H
 

@@ -1,4 +1,4 @@
-/* A model with a head of another number of classes. */
+/* Gives a model a head for another number of classes. */
 #include "models/config.h"
 #include "models/initial.h"
 #include "models/model.h"

@@ -34,23 +34,26 @@ typedef struct sv_builder {
     size_t fused_count; /* fused layers; sv_model_layers moves them behind the training graph */
     const svit_model_config *config;
     sv_layer_source source; /* of the next layer */
-    sv_shape shape;         /* of its input */
+    sv_shape shape;         /* of the next layer's input */
     char prefix[48];        /* source.prefix, unless that is "" */
 } sv_builder;
 
-/* SVIT_E_ARGUMENT if the image has another size than the configuration says, for which alone `what`
- * is: "token MLPs are". */
+/* SVIT_E_ARGUMENT if the image has another size than the configuration says. `what` names a part of
+ * the model that is made for that size alone, with its verb for the message: "token MLPs are". */
 svit_status sv_builder_check_size(const sv_builder *build, const char *what);
 
 /* Sets the prefix of the next layers' parameters, as by printf: "blocks.%zu.". */
 void sv_builder_prefix(sv_builder *build, const char *format, ...) SV_PRINTF(2, 3);
 
-/* Appends what a creator returned to both graphs; to the training graph alone if the layer acts in
- * training only. NULL is SVIT_E_MEMORY. */
+/* Appends what a creator of layers returned to both graphs; to the training graph alone if the
+ * layer acts in training only. NULL is SVIT_E_MEMORY. */
 svit_status sv_builder_append(sv_builder *build, sv_layer *layer);
 
-/* Appends a norm, or a linear map of each token. */
+/* Appends a layer norm, or with `per_image` a group norm of one group, whose moments are those of a
+ * whole image. */
 svit_status sv_builder_norm(sv_builder *build, const char *name, bool per_image);
+
+/* Appends a linear map of each token to `channels` channels. */
 svit_status sv_builder_dense(sv_builder *build, size_t channels, const char *name);
 
 /* Replaces the last `count` layers of the inference graph by what a creator returned, a layer that

@@ -88,7 +88,7 @@ static void add_product(real *w, const real *b, const real *a, size_t out, size_
         }
 }
 
-/* The parameter of `table` that replaces the end ".lora_a" of a name by `end`. */
+/* The parameter of `table` whose name is that of the adapter with `end` in place of ".lora_a". */
 static const sv_parameter *sibling(const sv_parameter_table *table, const sv_parameter *adapter,
                                    const char *end)
 {

@@ -38,14 +38,14 @@ struct svit_model {
     int32_t output; /* SVIT_OUTPUT_*; SVIT_OUTPUT_AUTO: not stated */
 };
 
-/* Creates a model of a checked configuration whose `weights` are NULL. SVIT_E_MEMORY. */
+/* Creates a model of a checked configuration. Its `weights` are NULL. SVIT_E_MEMORY. */
 svit_status sv_model_open(svit_model **out, svit_context *context, const svit_model_config *config,
                           svit_error *err);
 
-/* Allocates the weights of such a model, all zero. SVIT_E_MEMORY. */
+/* Allocates the weights of a model that sv_model_open created, all zero. SVIT_E_MEMORY. */
 svit_status sv_model_allocate_weights(svit_model *model, svit_error *err);
 
-/* Creates a model of a checked configuration whose weights are zero. SVIT_E_MEMORY. */
+/* Creates a model of a checked configuration. Its weights are allocated and zero. SVIT_E_MEMORY. */
 svit_status sv_model_open_zero(svit_model **out, svit_context *context,
                                const svit_model_config *config, svit_error *err);
 
@@ -54,18 +54,18 @@ svit_status sv_model_check_output(int32_t output, svit_error *err);
 
 /* Exchanges configuration, parameters and weights of two models of one context. `model` has neither
  * sessions nor optimisers (sv_model_check_alone); if it maps a file, the mapping is released and
- * `with` gets no weights. `with` is to be freed. Class names, pipeline and output stay. */
+ * `with` gets no weights. The caller frees `with`. Class names, pipeline and output stay. */
 void sv_model_exchange(svit_model *model, svit_model *with);
 
-/* Copies the parameters that both models have, with what is frozen; of those that have an axis of
- * classes the rows that both have, or nothing unless `classes`. */
+/* Copies the parameters that both models have, and whether each is frozen. Of a parameter with a
+ * row for each class it copies the rows that both have if `classes`, otherwise none. */
 void sv_model_copy_parameters(svit_model *to, const svit_model *from, bool classes);
 
 /* Frees the class names; the model has none afterwards. */
 void sv_model_release_classes(svit_model *model);
 
-/* SVIT_E_STATE unless the caller alone uses the model; `change` says before what the others must be
- * freed: "its head changes". */
+/* SVIT_E_STATE unless the caller alone uses the model; `change` tells in the message before what
+ * the others must be freed: "its head changes". */
 svit_status sv_model_check_alone(const svit_model *model, const char *change, svit_error *err);
 
 /* Adds a reference to the model, which svit_model_free releases, and returns the model. Any

@@ -32,7 +32,8 @@ svit_status sv_model_file_check_version(const sv_safetensors *file, const char *
 bool sv_model_file_skips(const sv_parameter_table *table, const sv_safetensors *file,
                          const sv_safetensors_entry *entry);
 
-/* Whether it is a buffer that a state dict carries along, such as a counter or an index table. */
+/* Whether a tensor is a buffer that a state dict carries along, such as a counter or an index
+ * table. */
 bool sv_model_file_is_buffer(const sv_safetensors_entry *entry);
 
 /* Reads the configuration in a file's metadata. SVIT_E_ARGUMENT if there is none, SVIT_E_FORMAT if

@@ -72,8 +72,8 @@ static bool is_discardable(const sv_parameter *parameter)
     return parameter->role == SV_ROLE_WEIGHT && !sv_parameter_transpose_elements(parameter);
 }
 
-/* The copies of the parameters that cannot be discarded. They are made when the model is loaded, so
- * that no forward has page faults. */
+/* The arguments of copy_task, which makes private copies of the pages of parameters that cannot be
+ * discarded. They are made when the model is loaded, so that no forward has page faults. */
 typedef struct copying {
     const svit_model *model;
     float *scratch; /* [workers, scratch_elements] */

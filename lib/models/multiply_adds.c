@@ -2,8 +2,9 @@
 #include "models/config.h"
 #include "models/layer_list.h"
 
-/* Of a pass for one image: each weight is multiplied by every row of its layer's matmuls, and
- * matmuls of two activations come on top. *normalized says whether a norm precedes the matmuls. */
+/* Multiply-adds of a layer in the forward of one image: each weight is multiplied by every row of
+ * its layer's matmuls, and matmuls of two activations come on top. *normalized says whether a norm
+ * precedes the matmuls. */
 static uint64_t count_layer(const sv_layer *layer, const sv_parameter_table *table,
                             bool *normalized)
 {

@@ -1,4 +1,4 @@
-/* Predictors: from images to class probabilities, with a model and its
+/* Predictors: from images to class probabilities, or to logits, with a model and its
  * preprocessing. */
 #include "base/size.h"
 #include "config/config.h"

@@ -186,7 +186,7 @@ static void pack_task(void *argument, size_t task, uint32_t worker)
     sv_layer *layer = call->layers[call->count - 1 - task / call->copies];
     sv_run run = sv_session_pack_run(call->session, layer);
     bool backward = task % call->copies != 0;
-    run.exec.packed = discard_weight;
+    run.exec.on_packed = discard_weight;
     run.exec.packed_argument = call->session->model;
     sv_prepack(layer, &run, call->session->packed[layer->number], backward, worker);
 }

@@ -102,7 +102,7 @@ static svit_status check(const void *checked, svit_error *err)
 
 const sv_config_type sv_trainer_config_type = {
     SV_CONFIG(svit_trainer_config, FIELDS, "the trainer configuration"),
-    .min_size = offsetof(svit_trainer_config, loss), /* of library 0.1 */
+    .min_size = offsetof(svit_trainer_config, loss), /* where the struct of library 0.1 ends */
     .defaults = &DEFAULTS, .null_is_default = true, .check = check};
 
 SV_CONFIG_FUNCTIONS(svit_trainer_config, sv_trainer_config_type)

@@ -191,7 +191,8 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                       loss, top1, top5, err);
 }
 
-/* Checks what the evaluating functions share but for the pointers, and opens an evaluator. */
+/* Checks the arguments that the evaluating functions share, of which the pointers have been
+ * checked, and opens an evaluator. */
 static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, svit_model *model,
                                 svit_dataset *dataset, const svit_pipeline_config *pipeline,
                                 const sv_evaluation *how, svit_error *err)

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The columns of history.csv between `epoch` and `pflop`, which follows from the epoch and is not
- * stored; and then what checkpoints have besides. */
+/* The columns of history.csv between `epoch` and `pflop`, then two that only checkpoints have.
+ * Checkpoints lack `pflop`, which follows from the epoch. */
 static const size_t COLUMNS[] = {
     offsetof(svit_trainer_event, train_loss),    offsetof(svit_trainer_event, train_top1),
     offsetof(svit_trainer_event, train_top5),    offsetof(svit_trainer_event, val_loss),
@@ -26,7 +26,7 @@ enum { COLUMN_COUNT = sizeof COLUMNS / sizeof *COLUMNS, CSV_COLUMNS = COLUMN_COU
 enum { DIGITS = 16, PACKED_ROW = COLUMN_COUNT * DIGITS };
 enum { CSV_ROW = (CSV_COLUMNS + 2) * SV_TRAINER_NUMBER }; /* bytes of the longest row */
 
-/* The bits of a column, each of which has 8 bytes. */
+/* The bits of one column of a row. Every column has 8 bytes. */
 static uint64_t bits_of(const svit_trainer_event *row, size_t column)
 {
     uint64_t bits;

@@ -130,8 +130,8 @@ static const recipe CLIP = {FINE_TUNE_COMMON, INPUT_224,
 
 /* A strong recipe for CIFAR-10 in few epochs: Muon on the matrices of the hidden layers and AdamW
  * elsewhere, a rate that rises over 40 % of the steps, falls to a twentieth at 80 % and to 0 at the
- * end, an average of the weights, and light augmentation. Mean and variance are those of the
- * training images. */
+ * end, an average of the weights, and flips, crops and RandAugment. Mean and variance are those of
+ * the training images. */
 static const char FAST[] =
     "{\"epochs\": 30, \"batch\": 512, \"patience\": 0, \"label_smoothing\": 0.1,"
     " \"optimizer\": \"muon\", \"learning_rate\": 0.02, \"momentum\": 0.95, \"nesterov\": true,"

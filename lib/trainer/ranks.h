@@ -36,12 +36,14 @@ bool sv_ranks_writes(const sv_ranks *ranks);
  * After a failure it returns that failure again, without the others. */
 svit_status sv_ranks_agree(sv_ranks *ranks, svit_status mine, svit_error *err);
 
-/* Collects `items` items of `bytes` bytes: this rank has the items from svit_share_first(items,
- * ranks, rank) on in `mine`, and all get all[items]. A failure is returned as by sv_ranks_agree. */
+/* Collects `items` items of `bytes` bytes each: this rank has the items from
+ * svit_share_first(items, ranks, rank) on in `mine`, and all get all[items]. A failure is returned
+ * as by sv_ranks_agree. */
 svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_t items,
                              size_t bytes, svit_error *err);
 
-/* *value becomes the one of the lowest rank whose value is not 0. */
+/* Sets *value on all ranks to that of the lowest rank whose value is not 0; to 0 if there is
+ * none. */
 svit_status sv_ranks_agree_on_value(sv_ranks *ranks, int32_t *value, svit_error *err);
 
 /* SVIT_E_ARGUMENT unless values[count] are the same on all ranks; names[i] says in the message what

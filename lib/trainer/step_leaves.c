@@ -25,7 +25,7 @@ typedef struct share {
     size_t begin;        /* the first image of this rank, counted in the batch */
 } share;
 
-/* The share of the batch that trainer->data is part of. */
+/* The share of this rank in the current batch, whose images of this rank are in trainer->data. */
 static share find_share(const svit_trainer *trainer)
 {
     const svit_reducer *place = &trainer->ranks.reducer;
@@ -100,7 +100,7 @@ svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_
     SVIT_TRY(find_divisor(trainer, &own, &divisor, err));
     for (uint64_t leaf = own.first; leaf < own.end; leaf++) {
         const sv_batch part = leaf_part(trainer, &own, leaf);
-        /* Masks are drawn by the number of the leaf in the run. */
+        /* Dropout masks are drawn by the number of the leaf in the run. */
         SVIT_TRY(svit_session_set_counter(trainer->session, counter + leaf, err));
         SVIT_TRY(
             run_leaf(trainer, &part, divisor, &trainer->own_leaves[leaf - own.first].metrics, err));

@@ -33,15 +33,17 @@ typedef struct sv_evaluator {
     svit_session *session;
     svit_loader *loader;
     sv_objective objective; /* without smoothing and class weights */
-    sv_batch data;          /* [batch, image_floats], [batch], [batch, classes] if it has targets */
-    float *logits;          /* [batch, classes] */
-    float *mean_logits;     /* [batch, classes] with test-time augmentation; otherwise NULL */
-    float *moved;           /* [batch, image_floats] with SVIT_TTA_FLIP_SHIFT; otherwise NULL */
+    sv_batch data; /* images [batch, image_floats], labels [batch], and targets [batch, classes] if
+                      the loss needs them */
+    float *logits; /* [batch, classes] */
+    float *mean_logits; /* [batch, classes] with test-time augmentation; otherwise NULL */
+    float *moved;       /* [batch, image_floats] with SVIT_TTA_FLIP_SHIFT; otherwise NULL */
     size_t batch, image_floats;
     size_t height, width, channels; /* of an image */
     int32_t tta;                    /* SVIT_TTA_* */
-    sv_metrics *own;                /* [batches of this rank] */
-    sv_metrics *all;                /* [batches] */
+    sv_metrics *own;                /* [batches] the sums of each of this rank's batches, from
+                                       element 0 on */
+    sv_metrics *all;                /* [batches] the sums of each batch of all ranks */
     sv_arrays arrays;
 } sv_evaluator;
 
@@ -88,8 +90,8 @@ struct svit_trainer {
     size_t micro_batch;           /* samples of one forward and backward pass */
     size_t image_floats, classes; /* elements of an image and of a row of logits */
     sv_objective objective;
-    sv_batch
-        data; /* of this rank: [batch, image_floats], [batch], [batch, classes] if it has targets */
+    sv_batch data; /* of this rank: images [batch, image_floats], labels [batch], and targets
+                      [batch, classes] if the loss needs them */
     float *logits, *dlogits;          /* [micro_batch, classes] */
     sv_leaf *own_leaves, *all_leaves; /* [leaves of this rank], [leaves]; NULL without leaves */
 
@@ -127,8 +129,8 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, s
 svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, double divisor,
                                    sv_metrics *metrics, svit_error *err);
 
-/* The gradients of the leaves of trainer->data, and their metrics: those of all ranks are added to
- * *sums. */
+/* Adds the gradients of the leaves in trainer->data to those of the session, and the metrics of the
+ * leaves of all ranks to *sums. */
 svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_error *err);
 
 /* rank_checks.c */
@@ -136,7 +138,7 @@ svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_
 /* SVIT_E_ARGUMENT on all ranks unless all begin with the same settings, data and weights. */
 svit_status sv_trainer_check_start(svit_trainer *trainer, svit_error *err);
 
-/* The same after a resume: the same place in the run, and the same weights. */
+/* Does the same after a resume for the place in the run and the weights. */
 svit_status sv_trainer_check_resumed(svit_trainer *trainer, svit_error *err);
 
 /* evaluate.c */
@@ -148,9 +150,9 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
 
 /* How an evaluator computes. */
 typedef struct sv_evaluation {
-    sv_ranks *ranks; /* outlives the evaluator */
-    size_t batch;    /* the largest number of samples in a forward pass */
-    int32_t compute, tta, loss;
+    sv_ranks *ranks;            /* outlives the evaluator */
+    size_t batch;               /* the largest number of samples in a forward pass */
+    int32_t compute, tta, loss; /* SVIT_COMPUTE_*, SVIT_TTA_*, SVIT_LOSS_* */
     uint32_t prefetch;
 } sv_evaluation;
 
@@ -177,7 +179,7 @@ svit_status sv_evaluator_forward(sv_evaluator *evaluator, const float **logits, 
 /* Fills an event with the current epoch. Its validation fields are NaN. */
 void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event, int32_t kind);
 
-/* Makes room for at least `rows` rows. */
+/* Makes room in the history for at least `rows` rows. */
 svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_error *err);
 
 /* Writes history.csv. */

@@ -2,8 +2,8 @@
  * the configuration survives JSON, and every field is checked. */
 #include "test_data_support.h"
 
+#include "data/augmentation/pipeline.h"
 #include "data/augmentation/pipeline_config.h"
-#include "data/augmentation/pipeline_plan.h"
 
 #include <shiftvit/image.h>
 #include <shiftvit/pipeline.h>

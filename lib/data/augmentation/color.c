@@ -179,8 +179,9 @@ static uint8_t rounded(double value)
     return (uint8_t)(value <= 0 ? 0 : value >= BYTE_MAX ? BYTE_MAX : value);
 }
 
-/* The pixel of these three. Of the six sextants of the circle, each has another order of the
- * largest byte, the smallest, and the one between that rises or falls. */
+/* Writes the pixel of this hue and saturation whose largest byte is `max`. In each sextant of the
+ * colour circle the channels take another order of the largest byte, the smallest, and the one
+ * between, which falls or rises along the sextant. */
 static void from_hue(uint8_t *rgb, hue_saturation of, uint8_t max)
 {
     static const uint8_t order[6][CHANNELS] = {{0, 3, 1}, {2, 0, 1}, {1, 0, 3},

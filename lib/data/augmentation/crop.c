@@ -1,4 +1,4 @@
-/* Padded crops, mirrors and erased boxes. */
+/* Padded crops, resized crops, mirrors, erased boxes and the range of Cutout. */
 #include "data/augmentation/steps.h"
 #include "data/resampling/antialias.h"
 #include "data/resampling/by_channels.h"

@@ -40,8 +40,8 @@ static double draw_log_gamma(sv_random *random, double alpha)
     return log(d) + log(v) + log(draw_positive(random)) / alpha;
 }
 
-/* The logarithm of a gamma variate is finite from here on. With a smaller alpha every share is 0 or
- * 1, as it is here. */
+/* The logarithm of a gamma variate is finite from here on. With a smaller alpha every lambda is 0
+ * or 1, as it is here. */
 #define ALPHA_MIN 1e-300
 
 /* Beta(alpha, alpha) distributed, from two gamma variates a and b: a / (a + b). */

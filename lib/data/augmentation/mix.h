@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* What is done to one batch. */
+/* How the images of one batch are mixed. */
 typedef struct sv_mix {
     int32_t kind;   /* SVIT_AUGMENT_MIXUP, SVIT_AUGMENT_CUTMIX, or -1 for nothing */
     double lambda;  /* the weight of an image's own target, 0..1 */
@@ -15,12 +15,11 @@ typedef struct sv_mix {
     size_t columns[2];
 } sv_mix;
 
-/* Whether a configuration has such a step. */
+/* Whether a configuration has a step of Mixup or CutMix. */
 bool sv_mix_in(const svit_pipeline_config *config);
 
-/* Draws what is done to a batch of images of height x width pixels: a function of the arguments
- * alone. Of Mixup and CutMix, if the configuration has both, one is chosen with equal
- * probability. */
+/* Draws how a batch of images of height x width pixels is mixed: a function of the arguments alone.
+ * Of Mixup and CutMix, if the configuration has both, one is chosen with equal probability. */
 sv_mix sv_mix_draw(const svit_pipeline_config *config, uint64_t seed, uint64_t epoch,
                    uint32_t batch, size_t height, size_t width);
 

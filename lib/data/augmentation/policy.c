@@ -40,8 +40,8 @@ static double posterize_bits(sv_policy policy, uint32_t magnitude, uint32_t coun
 }
 
 /* Element `index` of `count` float32 values at equal distances, with the roundings of PyTorch's
- * linspace: the step is a float32, a value is one fused multiply-add from the nearer end. They
- * decide what a translation is truncated to. */
+ * linspace: the step is a float32, a value is one fused multiply-add from the nearer end. These
+ * roundings decide what a translation is truncated to. */
 static double linspace(double start, double end, uint32_t index, uint32_t count)
 {
     double step = (double)(((float)end - (float)start) / (float)(count - 1));

@@ -19,8 +19,9 @@ extern const sv_operation sv_policy_operations[SV_POLICY_OPERATIONS];
 /* Whether a policy draws the sign of the operation's magnitude. */
 bool sv_operation_is_signed(sv_operation operation);
 
-/* The value of an operation at a magnitude on an image of that size. A factor is 1 plus or minus
- * the magnitude; translations are whole pixels. */
+/* The value of an operation (operations.h) on an image of height x width pixels. `magnitude` counts
+ * the policy's magnitudes from 0. What it stands for is negated if `negative`; a factor is 1 plus
+ * that. Translations are whole pixels. */
 double sv_policy_value(sv_policy policy, sv_operation operation, uint32_t magnitude, bool negative,
                        size_t height, size_t width);
 

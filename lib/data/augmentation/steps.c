@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-static const sv_geometry GEOMETRY = {SV_SAMPLE_NEAREST, {0, 0, 0}}; /* torchvision's defaults */
+/* torchvision's defaults: nearest neighbour, black outside. */
+static const sv_geometry GEOMETRY = {SV_SAMPLE_NEAREST, {0, 0, 0}};
 
 /* The image between two operations, which read one buffer and write the other. */
 typedef struct image_chain {
@@ -55,7 +56,8 @@ static void crop(image_chain *chain, const svit_augment_step *step, sv_random *r
     chain->image = out;
 }
 
-/* An alternating flip draws one bit for each image from the stream of epoch 0. */
+/* An alternating flip mirrors an image in every second epoch. A bit for each image, from the stream
+ * of epoch 0, says whether that begins with the first epoch. */
 static void flip(image_chain *chain, const svit_augment_step *step, const sv_augment_key *key,
                  uint32_t index, sv_random *random)
 {

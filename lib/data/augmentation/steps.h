@@ -24,7 +24,7 @@ uint32_t sv_augment_repeats(const svit_pipeline_config *config);
  * of resized crops. */
 size_t sv_augment_scratch(const sv_image_shape *shape);
 
-/* Runs the steps on bytes, and those of them that only move pixels on floats too. Returns the
+/* Runs the steps on bytes. `pixels` may be floats if all these steps only move pixels. Returns the
  * result: `pixels` itself, or one of two images in `scratch`, which is aligned for floats. */
 const void *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
                              const void *pixels, const sv_image_shape *shape, void *scratch);
@@ -49,8 +49,8 @@ typedef struct sv_crop_box {
 bool sv_resized_crop_sides(sv_crop_box *box, size_t height, size_t width, double area,
                            double ratio);
 
-/* Cuts the box out of the uint8 image in[height, width, channels] and resizes it to out, of the
- * same size, as sv_antialias_enlarge does, with its `scratch`. */
+/* Cuts the box out of in[height, width, channels] and resizes it to out[height, width, channels] by
+ * sv_antialias_enlarge, which gets `scratch`. */
 void sv_augment_resized_crop(uint8_t *out, const uint8_t *in, size_t height, size_t width,
                              size_t channels, const sv_crop_box *box, bool bicubic, void *scratch);
 

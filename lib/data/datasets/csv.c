@@ -90,8 +90,8 @@ static svit_status read_field(reader *self, char **field, char **end, svit_error
     return SVIT_OK;
 }
 
-/* A header of one field with other separators in it would be followed by rows whose commas belong
- * to numbers. */
+/* Refuses a header of one field with semicolons or tabs in it: the commas in the rows after it
+ * would be those of decimal numbers. */
 static svit_status check_header(const sv_csv *csv, const reader *self, svit_error *err)
 {
     const char *found = strpbrk(csv->fields[0], ";\t");
@@ -129,8 +129,8 @@ static svit_status read_row(sv_csv *csv, reader *self, svit_error *err)
     return csv->rows == 1 ? check_header(csv, self, err) : SVIT_OK;
 }
 
-/* No text has more rows than line ends, and no more fields than these and commas; and one each for
- * the last. */
+/* Sets the bounds of rows and fields: a text has at most one row for each line end, one field for
+ * each line end and comma, and one more of both for the last line. */
 static void count_most(sv_csv *csv)
 {
     size_t commas = 0;

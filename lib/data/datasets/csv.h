@@ -10,7 +10,8 @@ typedef struct sv_csv {
     size_t bytes;
     char **fields;   /* [rows, columns] in `text`; row 0 is the header */
     uint32_t *lines; /* [rows] the line, from 1, on which each row begins */
-    size_t rows, columns, capacity, line_capacity;
+    size_t rows, columns;
+    size_t capacity, line_capacity; /* elements of `fields` and of `lines` */
 } sv_csv;
 
 /* Reads a file. Fields may be quoted; empty lines are skipped; a line ends with LF, CR or both.

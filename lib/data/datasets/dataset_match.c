@@ -98,7 +98,7 @@ static svit_status fail_unknown(const matched *self, size_t class, svit_error *e
 }
 
 /* Finds the label of each class of the parent. Both lists are usually in the same order, so the
- * search begins behind the name that was found last. */
+ * search begins at the name that was found last. */
 static svit_status match_labels(matched *self, svit_error *err)
 {
     void *memory = NULL;
@@ -122,7 +122,8 @@ static svit_status match_labels(matched *self, svit_error *err)
     return SVIT_OK;
 }
 
-/* The numbers of targets have no labels that could be matched. */
+/* Fails unless the names are those of the parent in the same order: targets have no labels that
+ * could be matched. */
 static svit_status compare_names(const matched *self, svit_error *err)
 {
     const svit_dataset *parent = self->parent;

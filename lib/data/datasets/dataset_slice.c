@@ -48,7 +48,8 @@ static svit_status view_path(const svit_dataset *dataset, size_t index, char **p
     return sv_dataset_path(self->parent, parent_index(self, index), path, err);
 }
 
-/* Samples of a selection are one shard as long as they follow each other in one of the parent's. */
+/* Samples of a selection are one shard as long as their indices in the parent ascend within one of
+ * the parent's shards. */
 static size_t view_shard_end(const svit_dataset *dataset, size_t index)
 {
     const view *self = (const view *)dataset;

@@ -26,8 +26,9 @@ static bool is_hidden(const char *name)
     return false;
 }
 
-/* Counts one that is left out; `folder` may be "". Entries of one folder come in any order, and the
- * example is the first one in byte order. */
+/* Counts an entry that is left out, whose path in the root is `folder`, which may be "", and
+ * `name`. Entries of one folder come in any order, and the example is the first one in byte
+ * order. */
 static void leave_out(sv_walk *walk, int reason, const char *folder, const char *name)
 {
     sv_left_out *left = &walk->left_out[reason];
@@ -175,9 +176,8 @@ typedef struct class_walk {
     sv_walk *walk;
     const char *name;   /* of the class */
     const char *folder; /* its path */
-    const char
-        *inner; /* the folder that is being read, as a path from there; "" is the class's own */
-    sv_listing pending; /* folders to read, as such paths */
+    const char *inner;  /* the folder that is being read, as a path from `folder`; "": `folder` */
+    sv_listing pending; /* folders still to read, as paths from `folder` */
     sv_listing *images;
     size_t *files;
 } class_walk;

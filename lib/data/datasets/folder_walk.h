@@ -6,7 +6,7 @@
 #include "base/files/file.h"
 #include "context/context.h"
 
-/* Folders below that of a class through which a walk goes at most. */
+/* Levels of folders below that of its class to which a walk goes at most. */
 enum { SV_FOLDER_DEPTH = 32 };
 
 /* Why something is left out. */
@@ -14,19 +14,19 @@ enum {
     SV_LEFT_ENDING,  /* a file's name has no ending of an image format */
     SV_LEFT_OUTSIDE, /* an image beside the classes' folders */
     SV_LEFT_EMPTY,   /* a subfolder without files */
-    SV_LEFT_SEEN,    /* a link to a folder that was read, or to one that contains it */
-    SV_LEFT_DEEP,    /* a folder below SV_FOLDER_DEPTH */
+    SV_LEFT_SEEN,    /* a link to a folder that the class has already, or to the root or above */
+    SV_LEFT_DEEP,    /* a folder deeper than SV_FOLDER_DEPTH */
     SV_LEFT_REASONS
 };
 
 typedef struct sv_left_out {
     size_t count;
-    uint64_t reading;  /* of the walk when the example was found */
+    uint64_t reading;  /* sv_walk.reading when the example was found */
     char example[256]; /* the first one's path in the folder of classes */
 } sv_left_out;
 
-/* A walk. Start from zeros and the first two members. Memory: 16 to 32 bytes for each folder of one
- * class, besides the listings. */
+/* A walk. The caller sets the first two members and leaves the others zero. Besides the listings it
+ * takes at most 1 KiB, or 100 bytes for each folder of one class if that is more. */
 typedef struct sv_walk {
     const sv_allocator *allocator;
     const char *root;   /* the folder of classes */

@@ -1,5 +1,4 @@
-/* Checks the first line of a list of image files, and says what is wrong with the usual other ones.
- */
+/* Checks the first line of a list of image files, and tells the usual mistakes in it apart. */
 #include "data/datasets/list_header.h"
 
 #include "data/decoding/image_formats.h"
@@ -21,7 +20,8 @@ static bool is_nearly(const char *name, const char *wanted)
     return strncasecmp(name, wanted, length) == 0 && sv_is_blank(name + length);
 }
 
-/* The index that pandas writes in front has no name; read and written again, it has this one. */
+/* The index that pandas writes in front has no name. If pandas reads such a file and writes it
+ * again, the name is "Unnamed: 0". */
 static bool is_index(const char *name)
 {
     return sv_is_blank(name) || strcmp(name, "Unnamed: 0") == 0;

@@ -87,7 +87,7 @@ static double read_value(const uint8_t *at, unsigned type, bool little)
     }
 }
 
-/* The orientation that a value is. */
+/* The orientation that a value of the tag stands for. */
 static unsigned to_orientation(double value)
 {
     for (unsigned i = SV_UPRIGHT; i <= SV_TURNED_LEFT; i++)

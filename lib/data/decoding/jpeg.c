@@ -78,8 +78,8 @@ static void jpeg_count_scans(j_common_ptr jpeg)
     longjmp(state->stop, 1);
 }
 
-/* Each of the following steps returns false after an error, for which libjpeg jumps there. No local
- * variable changes after setjmp, so all of them keep their values. */
+/* jpeg_header and jpeg_body return false after an error, for which libjpeg's callbacks jump to
+ * their setjmp. No local variable changes after setjmp, so all of them keep their values. */
 static bool jpeg_header(jpeg_state *state, const uint8_t *data, size_t bytes)
 {
     if (setjmp(state->stop))
@@ -146,7 +146,7 @@ static svit_status choose_colours(struct jpeg_decompress_struct *jpeg, const cha
     }
 }
 
-/* ink * (255 - black) / 255, rounded: how much of the light that black leaves is absorbed. */
+/* ink * light / 255, rounded: how much an ink absorbs of the light that black leaves. */
 static unsigned absorbed(unsigned ink, unsigned light)
 {
     unsigned product = ink * light + 128;

@@ -25,12 +25,12 @@ typedef struct png_source {
     const sv_allocator *allocator;
     const uint8_t *data; /* the rest of the file */
     size_t bytes;
-    size_t held;     /* bytes of libpng */
-    size_t channels; /* that are asked for */
+    size_t held;     /* bytes that libpng holds */
+    size_t channels; /* that the caller asks for */
     size_t height;   /* 0 before the header is read */
     bool interlaced;
     bool no_memory; /* an allocation has failed, even if libpng ignored it */
-    bool whole;     /* the file ends behind the data of the last row */
+    bool whole;     /* the file ends early, but behind the data of the last row */
     char message[128];
 } png_source;
 

@@ -54,7 +54,8 @@ static svit_status list_present(sv_balance *self, const svit_dataset *dataset, u
 static svit_status group_samples(sv_balance *self, const svit_dataset *dataset,
                                  const uint32_t *present, svit_error *err)
 {
-    uint32_t *classes = self->shuffled; /* [count] of each sample; filled anew for each epoch */
+    uint32_t *classes = self->shuffled; /* [count] the class of each sample, in an array that
+                                           sv_balance_fill overwrites */
     for (uint32_t i = 0; i < self->count; i++) {
         int32_t label;
         SVIT_TRY(svit_dataset_label(dataset, i, &label, err));

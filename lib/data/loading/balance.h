@@ -15,8 +15,8 @@ typedef struct sv_balance {
     uint32_t *round;         /* [classes] the order in which the classes take turns */
 } sv_balance;
 
-/* Reads the labels of the dataset. Memory: 4 bytes for each of 3 arrays of samples and 3 of classes
- * that have samples, whatever number of classes the dataset states. SVIT_E_UNSUPPORTED: the dataset
+/* Reads the labels of the dataset. It takes at most 12 bytes for each sample and 12 for each class
+ * that has samples, whatever number of classes the dataset states. SVIT_E_UNSUPPORTED: the dataset
  * has targets instead of labels, or comes from a callback. */
 svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svit_error *err);
 void sv_balance_free(const sv_allocator *allocator, sv_balance *balance);

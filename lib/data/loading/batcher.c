@@ -25,7 +25,8 @@ struct sv_batcher {
     float *scratch; /* of the plan */
     float *partner; /* image and targets of a sample of another rank that is mixed in; NULL: samples
                        are not mixed, or all are made here */
-    uint64_t leaves, first_leaf, end_leaf; /* of a batch; which of them are made */
+    uint64_t leaves, first_leaf, end_leaf; /* leaves of a batch, of which first_leaf..end_leaf - 1
+                                              are made here */
 };
 
 static const sv_allocator *allocator_of(const sv_batcher *batcher)
@@ -152,7 +153,7 @@ size_t sv_batcher_elements(const sv_batcher *batcher)
     return sv_batcher_height(batcher) * sv_batcher_width(batcher) * batcher->pipeline.channels;
 }
 
-/* Samples of a batch of all ranks. */
+/* Samples of a batch, those of all ranks together. */
 static size_t whole_samples(const sv_batcher *batcher, uint64_t batch)
 {
     return sv_size_min(sample_count(batcher) - batch * batcher->config.batch,
@@ -164,7 +165,7 @@ typedef struct range {
     size_t first, end;
 } range;
 
-/* Those that this rank makes of a batch of n. */
+/* The samples that this rank makes of a batch of n samples. */
 static range own_samples(const sv_batcher *batcher, size_t n)
 {
     return (range){sv_share_first(n, batcher->leaves, batcher->first_leaf),
@@ -229,8 +230,9 @@ static void update_order(sv_batcher *batcher, uint64_t epoch)
     batcher->has_order = true;
 }
 
-/* Reads one sample of a batch, at `position` of the epoch. Each reading of a repeated sample counts
- * as an epoch of its own for its random numbers. */
+/* Makes the image of reading `position` of the epoch, its label unless `label` is NULL, and its
+ * targets unless `targets` is NULL. Each reading of a repeated sample counts as an epoch of its own
+ * for its random numbers. */
 static svit_status position_make(sv_batcher *batcher, uint64_t epoch, uint64_t position,
                                  float *image, int32_t *label, float *targets, svit_error *err)
 {
@@ -274,8 +276,8 @@ static svit_status mix_batch(sv_batcher *batcher, uint64_t epoch, uint64_t batch
 }
 
 svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
-                            const sv_batch_targets *to, const atomic_uint *current, unsigned wanted,
-                            svit_error *err)
+                            const sv_batch_targets *to, const atomic_uint *generation,
+                            unsigned wanted_generation, svit_error *err)
 {
     update_order(batcher, epoch);
     const size_t n = whole_samples(batcher, batch), classes = batcher->dataset->classes;
@@ -283,7 +285,8 @@ svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch,
     const bool has_targets = batcher->has_targets;
     for (size_t i = own.first; i < own.end; i++) {
         const size_t at = i - own.first;
-        if (current && atomic_load_explicit(current, memory_order_relaxed) != wanted)
+        if (generation &&
+            atomic_load_explicit(generation, memory_order_relaxed) != wanted_generation)
             return SVIT_E_STOPPED;
         SVIT_TRY(position_make(batcher, epoch, batch * batcher->config.batch + i,
                                images + at * sv_batcher_elements(batcher),

@@ -3,7 +3,7 @@
 #ifndef SV_BATCHER_H
 #define SV_BATCHER_H
 
-#include "data/augmentation/pipeline_plan.h"
+#include "data/augmentation/pipeline.h"
 #include "data/datasets/dataset_ops.h"
 
 #include <shiftvit/loader.h>
@@ -27,11 +27,11 @@ size_t sv_batcher_width(const sv_batcher *batcher);
 /* Elements of one image in a batch. */
 size_t sv_batcher_elements(const sv_batcher *batcher);
 
-/* Samples that are made of a batch: those of the rank's leaves. The last batch may have fewer than
- * the others. */
+/* Samples of a batch that this batcher makes: those of its rank's leaves. The last batch may have
+ * fewer than the others. */
 size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch);
 
-/* The most samples that are made of any batch. */
+/* The largest value of sv_batcher_samples. */
 size_t sv_batcher_samples_max(const sv_batcher *batcher);
 
 /* Whether batches have targets instead of labels. */
@@ -46,10 +46,12 @@ typedef struct sv_batch_targets {
     float *targets;  /* [samples, classes] if the batcher has targets; otherwise not written */
 } sv_batch_targets;
 
-/* Makes a batch. If `current` is not NULL, it stops with SVIT_E_STOPPED as soon as *current differs
- * from `wanted`. Errors name the sample. */
+/* Makes the images [samples, height, width, channels] and the labels or targets of a batch. A seek
+ * of the loader starts a new generation: if `generation` is not NULL, the call stops with
+ * SVIT_E_STOPPED as soon as *generation differs from `wanted_generation`. Errors name the
+ * sample. */
 svit_status sv_batcher_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, float *images,
-                            const sv_batch_targets *to, const atomic_uint *current, unsigned wanted,
-                            svit_error *err);
+                            const sv_batch_targets *to, const atomic_uint *generation,
+                            unsigned wanted_generation, svit_error *err);
 
 #endif

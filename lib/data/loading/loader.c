@@ -62,11 +62,12 @@ struct svit_loader {
     svit_context *context;
     sv_batcher *batcher;
     sv_prefetch *prefetch; /* NULL: batches are made on the caller's thread */
-    int32_t *labels;       /* [largest] of a batch whose targets are made from them */
+    int32_t *labels;       /* [largest] of a batch, from which svit_loader_next_targets makes the
+                              targets */
     size_t largest;        /* samples of the largest batch */
     bool epochs_differ;    /* shuffled or augmented */
     uint64_t epoch;
-    uint64_t batch; /* the next batch; the number of batches at the end of the epoch */
+    uint64_t batch; /* the next batch; at the end of an epoch it is svit_loader_batches */
 };
 
 static svit_status create_batcher(svit_loader *loader, svit_dataset *dataset,

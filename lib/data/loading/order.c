@@ -1,5 +1,6 @@
-/* Orders of samples: permutations by Fisher and Yates (Durstenfeld 1964), of which each is equally
- * likely, of all samples or within a window. */
+/* Orders of samples by the shuffle of Fisher and Yates (Durstenfeld 1964), in which all
+ * permutations are equally likely: of all samples, or with a window of the shards and of blocks of
+ * samples. */
 #include "data/loading/order.h"
 
 #include "base/numbers/random.h"
@@ -7,8 +8,9 @@
 
 #include <string.h>
 
-/* The streams of random numbers of one epoch. sv_balance_fill has 1. Each leaf's part has its own,
- * and the last batch that behind them. */
+/* The streams of random numbers of one epoch. sv_balance_fill has stream 1. The samples of leaf k
+ * in full batches have STREAM_PARTS + k, and those of the last batch, if it is not full, have the
+ * stream after the leaves'. */
 enum { STREAM_ALL = 0, STREAM_SHARDS = 2, STREAM_PARTS = 3 };
 
 svit_status sv_order_find_shards(sv_order *order, const svit_dataset *dataset, svit_error *err)
@@ -62,9 +64,9 @@ static void shuffle_near(uint32_t *values, uint64_t count, uint32_t window, sv_r
     }
 }
 
-/* Writes the samples of all shards, which are in random order, one behind another. The order of the
- * shards is at the end of `out` meanwhile. Samples do not overwrite what is still to be read there,
- * since each of the shards that are to come has a sample at least. */
+/* Puts the shards into random order and writes their samples, one shard after another. Meanwhile
+ * the order of the shards is kept at the end of `out`. Samples do not overwrite what is still to be
+ * read there, since each shard to come has at least one sample. */
 static void fill_shards(const sv_order *order, uint32_t *out, sv_random *random)
 {
     const uint32_t shards = order->shard_count;
@@ -80,7 +82,7 @@ static void fill_shards(const sv_order *order, uint32_t *out, sv_random *random)
     }
 }
 
-/* The first place of leaf `leaf` among those of the whole batches. */
+/* The first place of leaf `leaf`. The places of full batches are grouped by leaf. */
 static uint64_t part_first(const sv_order *order, uint64_t leaf)
 {
     return order->count / order->batch * sv_share_first(order->batch, order->leaves, leaf);
@@ -113,7 +115,8 @@ uint64_t sv_order_place(const sv_order *order, uint64_t position)
     const uint64_t batch = order->batch, number = position / batch, at = position % batch;
     if (order->window == 0 || number >= order->count / batch)
         return position;
-    const uint64_t leaf = ((at + 1) * order->leaves - 1) / batch; /* the last that begins by `at` */
+    /* The last leaf that begins at `at` or before. */
+    const uint64_t leaf = ((at + 1) * order->leaves - 1) / batch;
     const uint64_t first = sv_share_first(batch, order->leaves, leaf);
     const uint64_t share = sv_share_first(batch, order->leaves, leaf + 1) - first;
     return part_first(order, leaf) + number * share + at - first;

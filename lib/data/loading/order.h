@@ -7,16 +7,19 @@
 /* What an order depends on besides the seed and the epoch. */
 typedef struct sv_order {
     uint32_t count;       /* samples */
-    uint32_t window;      /* 0: the order is a permutation of all samples */
-    uint32_t leaves;      /* of a batch, at least 1 */
+    uint32_t window;      /* 0: the order is a permutation of all samples; else shards are read in
+                             random order, and a sample moves by fewer places than this */
+    uint32_t leaves;      /* parts of a batch of which ranks make some (svit_loader_config), at
+                             least 1 */
     uint32_t batch;       /* readings of samples in a batch */
     uint32_t repeats;     /* readings of a sample, one behind another */
     uint32_t shard_count; /* 0 without a window */
     uint32_t *shards;     /* [shard_count] the first sample of each shard */
 } sv_order;
 
-/* Finds the shards of the dataset if order->window is not 0. So many of them that they would take
- * more than 1 byte a sample become one. Released by sv_order_free. SVIT_E_MEMORY. */
+/* Finds the shards of the dataset if order->window is not 0. If the array of shards would take more
+ * than 1 byte for 4 samples, all samples count as one shard. Released by sv_order_free.
+ * SVIT_E_MEMORY. */
 svit_status sv_order_find_shards(sv_order *order, const svit_dataset *dataset, svit_error *err);
 void sv_order_free(const sv_allocator *allocator, sv_order *order);
 
@@ -24,9 +27,9 @@ void sv_order_free(const sv_allocator *allocator, sv_order *order);
  * the order alone. */
 void sv_order_fill(const sv_order *order, uint32_t *out, uint64_t seed, uint64_t epoch);
 
-/* Where the sample of a reading is: reading `position` of the epoch is that of element place /
- * repeats of the order, and its repetition place % repeats. Without a window it is at `position`.
- */
+/* Returns the place of a reading: reading `position` of the epoch reads sample out[place / repeats]
+ * of sv_order_fill, as repetition place % repeats of it. Without a window the place is
+ * `position`. */
 uint64_t sv_order_place(const sv_order *order, uint64_t position);
 
 #endif

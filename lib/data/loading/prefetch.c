@@ -16,7 +16,7 @@ typedef struct slot {
 } slot;
 
 struct sv_prefetch {
-    int64_t process; /* the one that has the thread */
+    int64_t process; /* the process that has the thread */
     const sv_allocator *allocator;
     sv_batcher *batcher;
     size_t elements;     /* of a slot's images */
@@ -29,7 +29,7 @@ struct sv_prefetch {
     atomic_uint generation; /* written under the mutex */
     uint32_t first;         /* the oldest filled slot */
     uint32_t filled;
-    uint64_t epoch; /* the batch that the thread makes next */
+    uint64_t epoch; /* of the batch that the thread makes next; `next` is its index */
     uint64_t next;
     bool paused;
     bool ending;

@@ -1,4 +1,4 @@
-/* The source step of pipelines and folder datasets. */
+/* The source step of pipelines and of datasets of image files. */
 #include "data/loading/source.h"
 
 #include "context/context.h"

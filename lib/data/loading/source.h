@@ -1,5 +1,5 @@
-/* The source step, which resizes an image of any size to the source size of a pipeline. Folder
- * datasets and pipelines share it, so training and prediction see the same bytes. */
+/* The source step, which resizes an image of any size to the source size of a pipeline. Pipelines
+ * share it with the datasets of image files, so training and prediction see the same bytes. */
 #ifndef SV_SOURCE_H
 #define SV_SOURCE_H
 
@@ -20,7 +20,8 @@ typedef struct sv_source {
     int32_t filter;                 /* SVIT_SOURCE_* */
     size_t height, width;           /* of its output */
     size_t channels;                /* of its input and output */
-    size_t seen_height, seen_width; /* the part that the crop of evaluation keeps (antialias.h) */
+    size_t seen_height, seen_width; /* the central part that the crop of evaluation keeps; height
+                                       and width without that crop */
 } sv_source;
 
 /* The source step of a checked configuration. */
@@ -29,10 +30,11 @@ sv_source sv_source_of(const svit_pipeline_config *config);
 /* A source step without a crop after it. */
 sv_source sv_source_make(int32_t filter, size_t height, size_t width, size_t channels);
 
-/* Whether the step is a resize with antialiasing. Otherwise it is nearest neighbour or a copy. */
+/* Whether the step resizes an image of height x width pixels with antialiasing. Otherwise it is
+ * nearest neighbour or a copy. */
 bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width);
 
-/* What such a resize does to an image of height x width pixels. */
+/* The options of that resize for an image of height x width pixels. */
 sv_antialias_options sv_source_options(const sv_source *step, size_t height, size_t width);
 
 /* Resizes pixels[height, width, channels] to out[step->height, step->width, channels], a different

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* Write the transform, as svit_affine_f32 takes it, of a rotation by `turns` full turns about the
- * image's centre, and of a zoom by the factors 1 + height_factor and 1 + width_factor. */
+/* Write a transform from output to input positions, as svit_affine_f32 takes it: a rotation of the
+ * content by `turns` full turns counter-clockwise, or a zoom by 1 + height_factor and 1 +
+ * width_factor, of which those above 1 zoom out. Both are about the image's centre. */
 void sv_affine_rotation(double transform[6], double turns, size_t height, size_t width);
 void sv_affine_zoom(double transform[6], double height_factor, double width_factor, size_t height,
                     size_t width);

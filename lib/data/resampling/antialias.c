@@ -225,7 +225,8 @@ static void add_row(int32_t *restrict sum, const uint8_t *restrict row, int32_t 
         sum[i] += weight * row[i];
 }
 
-/* row[i] = sum over j of weight[o,j] * in[first[o] + j, i],  of `elements` elements */
+/* row[i] = sum over j of weight[o,j] * pixels[first[o] + j, i], for i below `elements`, which is
+ * the size of the scratch `sum` too */
 static void combine_rows(uint8_t *restrict row, int32_t *restrict sum, const axis *down, size_t o,
                          const uint8_t *pixels, size_t elements)
 {

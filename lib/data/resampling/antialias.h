@@ -1,8 +1,8 @@
 /* Resizing with antialiasing, with the same bytes as Image.resize of Pillow 13, BILINEAR or
  * BICUBIC: a filter whose support grows with the scale if the image shrinks, in 22-bit fixed point,
  * rounded to bytes after each direction. It goes horizontally first, unless the height loses more
- * than twice the lines that the width loses; up to version 12.1 Pillow always does. A plan is
- * immutable, so any number of threads may use it, each with its own scratch. */
+ * than twice the lines that the width loses; up to version 12.1 Pillow always goes horizontally
+ * first. A plan is immutable, so any number of threads may use it, each with its own scratch. */
 #ifndef SV_ANTIALIAS_H
 #define SV_ANTIALIAS_H
 
@@ -31,7 +31,7 @@ typedef struct sv_antialias_options {
                                        crop will keep; the two crops together are one CenterCrop.
                                        The output's size if there is none */
     sv_antialias_filter filter;
-    bool across_first; /* whatever the sizes, as Pillow up to version 12.1 */
+    bool across_first; /* horizontally first whatever the sizes, as Pillow up to version 12.1 */
 } sv_antialias_options;
 
 svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator,

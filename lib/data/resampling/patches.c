@@ -10,7 +10,7 @@
 
 enum { PATCH_LIMIT = 256 };
 
-typedef struct image {
+typedef struct float_image {
     const float *in;
     size_t height;
     size_t width;

@@ -1,5 +1,5 @@
 /* Resizing and mirroring for callers, without tables or allocations, so that only the arguments can
- * be wrong. Pipelines use the faster pipeline_plan.c. */
+ * be wrong. Pipelines use the faster augmentation/pipeline.c. */
 #include <shiftvit/image.h>
 
 #include "data/resampling/resize.h"

@@ -1,4 +1,4 @@
-/* Keeps the files that were used last open. */
+/* Keeps the most recently used files open. */
 #include "data/shards/shard_files.h"
 
 #include "base/threads/thread.h"
@@ -13,7 +13,7 @@ typedef struct slot {
 struct sv_shard_files {
     const sv_allocator *allocator;
     sv_mutex *mutex;
-    int64_t process; /* that created it */
+    int64_t process; /* the process that created it */
     uint64_t clock;
     slot slots[SV_SHARD_FILES];
 };

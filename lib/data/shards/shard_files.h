@@ -19,7 +19,8 @@ void sv_shard_files_free(sv_shard_files *files);
 /* A file that is in use. */
 typedef struct sv_shard_file {
     sv_file *file;
-    int slot; /* where it stays open; -1: nowhere */
+    int slot; /* its slot among the files that stay open; -1: none, so it is closed when it is given
+                 back */
 } sv_shard_file;
 
 /* Returns the file of shard number `shard`, whose path is `path`. The caller gives it back by

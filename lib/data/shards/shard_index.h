@@ -20,13 +20,13 @@ typedef enum sv_shard_labels {
 typedef struct sv_shard_sample {
     uint64_t offset; /* of the image's bytes in the shard; its header is the block before */
     uint32_t bytes;
-    int32_t label; /* the class, or the place of its name in the names of the index */
+    int32_t label; /* the class, or the index of its name among the names */
 } sv_shard_sample;
 
 /* An index. All zero: empty. Released by sv_shard_index_free. */
 typedef struct sv_shard_index {
     uint64_t shard_bytes;   /* the size of the shard when it was read */
-    int64_t shard_modified; /* and its time, in nanoseconds since 1970 */
+    int64_t shard_modified; /* the time of its last change then, in nanoseconds since 1970 */
     sv_shard_sample *samples;
     size_t count, capacity; /* samples */
     char *names;            /* [name_bytes] texts that end with NUL, distinct and in byte order */
@@ -51,7 +51,7 @@ void sv_shard_index_free(const sv_allocator *allocator, sv_shard_index *index);
 SV_COLD svit_status sv_shard_index_make(sv_shard_index *out, const sv_allocator *allocator,
                                         sv_file *file, const char *path, svit_error *err);
 
-/* Adds `bytes` bytes to the names of an index. SVIT_E_MEMORY. */
+/* Appends name[bytes], which includes its NUL byte, to the names of an index. SVIT_E_MEMORY. */
 SV_COLD svit_status sv_shard_add_name(sv_shard_index *index, const sv_allocator *allocator,
                                       const char *name, size_t bytes, svit_error *err);
 

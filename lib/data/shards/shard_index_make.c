@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A member of a sample that is used. */
+/* A member that is used: a sample's image or its label. */
 typedef struct part {
     uint64_t offset, bytes;
     bool is_there;
@@ -27,8 +27,8 @@ typedef struct reader {
     sv_tar_member member;
     char key[SV_TAR_NAME + 1]; /* of the sample that is being read; "": there is none */
     part image, cls, json;
-    size_t image_ending; /* the place of its ending (sv_image_ending) */
-    unsigned endings;    /* a bit for each such place that the sample has */
+    size_t image_ending; /* the place of the image's ending (sv_image_ending) */
+    unsigned endings;    /* the bit 1 << place of each image ending that the sample has had */
     char where[224];     /* the sample, for messages */
 } reader;
 
@@ -203,7 +203,8 @@ static svit_status replace_names(sv_shard_index *index, const sv_allocator *allo
     return SVIT_OK;
 }
 
-/* Turns the labels from places in the names of all samples to places among the distinct names. */
+/* Turns the labels from byte offsets in index->names, which has a name for each sample, into
+ * indices of the distinct names. */
 static svit_status number_names(sv_shard_index *index, const sv_allocator *allocator,
                                 svit_error *err)
 {
@@ -235,6 +236,6 @@ svit_status sv_shard_index_make(sv_shard_index *out, const sv_allocator *allocat
     if (status == SVIT_OK && out->labels == SV_LABELS_TEXT)
         status = number_names(out, allocator, err);
     if (status == SVIT_OK)
-        status = grow_samples(out, allocator, out->count, err); /* to its size */
+        status = grow_samples(out, allocator, out->count, err); /* shrinks the array to `count` */
     return status;
 }

@@ -6,11 +6,11 @@
 #include "base/files/file.h"
 
 /* Lists the paths of the shards of `pattern`: with a range such as {000..127}, one for each number,
- * as wide as the longer of both if one begins with 0; with * or ? in the name of the file, the
- * files of the folder whose names match, in byte order, but no hidden ones and no indices;
- * otherwise one path. The caller frees *out with sv_listing_free, also after a failure.
- * SVIT_E_ARGUMENT: the range is none, or there are several. SVIT_E_IO: no file matches, or the
- * folder cannot be listed. */
+ * padded with zeros to the digits of the longer of both if one begins with 0; with * or ? in the
+ * name of the file, the files of the folder whose names match, in byte order, but no hidden ones
+ * and no indices; otherwise one path. The caller frees *out with sv_listing_free, also after a
+ * failure. SVIT_E_ARGUMENT: a brace does not begin a range, or there are several. SVIT_E_IO: no
+ * file matches, or the folder cannot be listed. */
 SV_COLD svit_status sv_shard_paths(sv_listing *out, const sv_allocator *allocator,
                                    const char *pattern, svit_error *err);
 

@@ -171,8 +171,8 @@ static size_t names_of(const sv_shard_index *shard, const char **texts)
     return shard->name_count;
 }
 
-/* Makes the labels of each shard those of all classes, texts[count], whose names it copies. `own`
- * has room for the names of a shard. The shards' names are freed. */
+/* Turns the labels of each shard into indices of texts[count], the names of all classes, which it
+ * copies to self->names. `own` has room for the names of one shard. The shards' names are freed. */
 static svit_status merge_names(shard_set *self, const char **texts, size_t count, const char **own,
                                svit_error *err)
 {
@@ -260,7 +260,8 @@ static svit_status read_class_file(shard_set *self, svit_error *err)
     return status;
 }
 
-/* The classes are as many as classes.txt names, or else the largest number of a sample and one. */
+/* Sets the number of classes: that of the names in classes.txt, or else the largest label plus
+ * one. */
 static svit_status number_classes(shard_set *self, svit_error *err)
 {
     svit_dataset *base = &self->base;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The fields of a header: offset and width. */
+/* The fields of a header: offsets and widths in bytes. */
 enum {
     NAME = 0,
     NAME_WIDTH = 100,
@@ -22,7 +22,8 @@ enum {
 /* Bytes of a pax header or a long name that are read at most. */
 enum { EXTENSION_LIMIT = 1 << 20 };
 
-/* What headers in front of a member's own say about it. The first one wins. */
+/* What the headers in front of a member's own say about it. The first one that states a name or a
+ * size wins. `any` says that there is one, global ones aside. */
 typedef struct overrides {
     bool any, has_name, has_bytes;
     uint64_t bytes;
@@ -74,7 +75,8 @@ static svit_status set_name(const sv_tar *tar, sv_tar_member *out, const char *n
     return SVIT_OK;
 }
 
-/* Takes one keyword of a pax header. Those of sparse files change where the data are. */
+/* Takes one keyword of a pax header. Those of sparse files change where the data are, so they are
+ * refused. */
 static svit_status take_keyword(const sv_tar *tar, sv_tar_member *out, overrides *extra,
                                 const char *key, const char *value, size_t bytes, svit_error *err)
 {
@@ -127,7 +129,8 @@ static svit_status read_pax(const sv_tar *tar, sv_tar_member *out, overrides *ex
     return SVIT_OK;
 }
 
-/* Reads text[bytes], the data of a header of this kind that belongs to the next member. */
+/* Reads text[bytes], the data of a header of kind L (long name), x, X or g (pax), which belongs to
+ * the next member. */
 static svit_status take_extension(const sv_tar *tar, sv_tar_member *out, overrides *extra,
                                   uint8_t kind, char *text, size_t bytes, svit_error *err)
 {
@@ -144,7 +147,7 @@ static svit_status take_extension(const sv_tar *tar, sv_tar_member *out, overrid
     return SVIT_OK;
 }
 
-/* Reads the data of such a header, of `bytes` bytes, at tar->at. */
+/* Reads the data, of `bytes` bytes at tar->at, of a pax header or a long name. */
 static svit_status read_extension(const sv_tar *tar, sv_tar_member *out, overrides *extra,
                                   uint8_t kind, uint64_t bytes, svit_error *err)
 {

@@ -11,13 +11,13 @@ enum {
     SV_TAR_NAME = 4096  /* bytes of the longest name */
 };
 
-/* An archive that is read from its first member to its last. Start from the first three members and
- * zeros. */
+/* An archive that is read from its first member to its last. The caller sets the first three
+ * members and leaves `at` 0. */
 typedef struct sv_tar {
     const sv_allocator *allocator;
     sv_file *file;
     const char *path; /* of the file, for messages */
-    uint64_t at;      /* where the next header is */
+    uint64_t at;      /* the byte at which the next header begins */
 } sv_tar;
 
 /* A regular file in an archive. Its data lie within the archive. */
@@ -26,12 +26,12 @@ typedef struct sv_tar_member {
     uint64_t offset, bytes; /* of its data */
 } sv_tar_member;
 
-/* Reads on to the next regular file; members of other kinds are skipped. *is_end: there is none.
- * The archive ends at a block of zeros or at the end of the file; what follows the zeros is not
- * read.
+/* Reads on to the next regular file; members of other kinds are skipped. *is_end says that there is
+ * none. The archive ends at a block of zeros or at the end of the file; what follows the zeros is
+ * not read.
  *
  * SVIT_E_FORMAT names the archive, the byte and the problem: a header whose checksum or numbers are
- * wrong, a member that the file has not as a whole, a sparse file, a longer name than SV_TAR_NAME.
+ * wrong, a member whose data exceed the file, a sparse file, a longer name than SV_TAR_NAME.
  * SVIT_E_IO, SVIT_E_MEMORY. */
 SV_COLD svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_error *err);
 

@@ -89,9 +89,9 @@ void sv_attention_derive_weights(const sv_layer *layer, const sv_run *run, real 
     memset(memory, 0, sv_attention_derived_elements(layer) * sizeof(real));
     for (size_t head = 0; head < block->heads; head++)
         derive_head(block, run, head, memory, bias, scratch);
-    if (run->exec.packed) {
-        run->exec.packed(run->exec.packed_argument, block->weight);
-        run->exec.packed(run->exec.packed_argument, block->proj.weight);
+    if (run->exec.on_packed) {
+        run->exec.on_packed(run->exec.packed_argument, block->weight);
+        run->exec.on_packed(run->exec.packed_argument, block->proj.weight);
     }
 }
 

@@ -81,8 +81,8 @@ void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *layer_scale, cons
             memory[i] = factor * (w[i] + lora->scale * memory[i]);
         bias[o] = b ? factor * b[o] : 0;
     }
-    if (run->exec.packed)
-        run->exec.packed(run->exec.packed_argument, layer_scale->weight);
+    if (run->exec.on_packed)
+        run->exec.on_packed(run->exec.packed_argument, layer_scale->weight);
 }
 
 /* Of W' = W + scale B A and b' = b:  dW += dW' if W is trained;  db += db' */

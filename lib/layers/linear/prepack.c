@@ -47,8 +47,8 @@ static void pack_linear(sv_linear *linear, const sv_run *run, char *memory, bool
         pack_weight(&linear->backward, run, weight, memory + packed_b_bytes(&linear->forward, run));
     else
         pack_weight(&linear->forward, run, weight, memory);
-    if (run->exec.packed && !linear->derived && backward == run->pass.training)
-        run->exec.packed(run->exec.packed_argument, linear->weight);
+    if (run->exec.on_packed && !linear->derived && backward == run->pass.training)
+        run->exec.on_packed(run->exec.packed_argument, linear->weight);
 }
 
 size_t sv_prepack_bytes(const sv_layer *layer, const sv_run *run)

@@ -157,9 +157,9 @@ static void derive_weights(const sv_layer *layer, const sv_run *run, real *memor
         memcpy(memory + i * width + hidden_channels, h + i * c, c * sizeof(real));
     sv_add_matmul(&run->exec, &(sv_small_matmul){bias, 1, h_rows, b2, classes, c, 1}, scratch);
     sv_mlp_derive_correction(&head->block, run, bias + classes, scratch);
-    if (run->exec.packed) {
-        run->exec.packed(run->exec.packed_argument, block->fc2.weight);
-        run->exec.packed(run->exec.packed_argument, head->head_weight);
+    if (run->exec.on_packed) {
+        run->exec.on_packed(run->exec.packed_argument, block->fc2.weight);
+        run->exec.on_packed(run->exec.packed_argument, head->head_weight);
     }
 }
 

@@ -20,7 +20,7 @@ typedef struct sv_load {
     const char *path;
     sv_name_map map;
     sv_stored_grid grid;
-    bool *taken; /* [tensors of the file]: a parameter takes it */
+    bool *taken; /* [tensors of the file] whether a parameter takes the tensor */
 } sv_load;
 
 /* load_tensor.c: reads the tensors of a parameter into the flat array. If their shape is not the
@@ -30,11 +30,12 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
                               const sv_name_match *match, bool may_differ, bool *fits,
                               svit_error *err);
 
-/* report.c: clears the counts of a report, which may be NULL, and its text. SVIT_E_ARGUMENT: its
+/* report.c: clears the counts of a report, which may be NULL, and its text. SVIT_E_VERSION: its
  * struct_size is not this library's. */
 svit_status sv_report_begin(svit_load_report *report, svit_error *err);
 
-/* Appends the line "word name". */
+/* Appends the line "word name" to the text of a report, which may be NULL, as far as it fits, and
+ * adds its bytes to `needed`. */
 void sv_report_add(svit_load_report *report, const char *word, const char *name);
 
 #endif

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* How the elements of a parameter follow from those of its tensors, in this order. */
+/* How the elements of a parameter follow from those of its tensors, which are read one after the
+ * other. */
 typedef enum change {
     CHANGE_NONE,
     CHANGE_TRANSPOSE,  /* [in, out] to [out, in] */
@@ -55,7 +56,8 @@ static bool same_core(const sv_tensor_desc *a, const sv_tensor_desc *b)
     return x.rank == y.rank && memcmp(x.shape, y.shape, x.rank * sizeof *x.shape) == 0;
 }
 
-/* Whether the tensor is the convolution of a patch embedding of these channels and this size. */
+/* Whether the tensor is the convolution of a patch embedding with the parameter's channels and
+ * patch size. */
 static bool is_patch(const sv_tensor_desc *file, const sv_parameter *parameter)
 {
     const int64_t size = (int64_t)parameter->patch_size;
@@ -160,7 +162,7 @@ static void interpolate(float *out, const float *in, const sv_parameter *paramet
                        grid.height, grid.width, c, out + parameter->desc.elements);
 }
 
-/* Elements that `apply` writes or uses. */
+/* Elements that `apply` writes or uses. Returns false if the number overflows. */
 static bool changed_elements(size_t *out, change how, const sv_parameter *parameter,
                              sv_stored_grid grid)
 {

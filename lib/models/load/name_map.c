@@ -185,8 +185,8 @@ const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t 
 }
 
 /* Looks for the tensors of a rule, of which `match` has the place. Returns whether the rule
- * applies, which its first tensor tells; the others may be missing, where match->wanted names the
- * first of them. */
+ * applies, which its first tensor tells; of the others some may be missing, and match->wanted names
+ * the first of those. */
 static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const char *prefix)
 {
     char name[160];

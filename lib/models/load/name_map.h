@@ -10,7 +10,8 @@
 typedef enum sv_rule_kind {
     SV_RULE_PLAIN,      /* the tensors one after the other on the first axis */
     SV_RULE_TRANSPOSED, /* one tensor [in, out] of a weight [out, in] */
-    SV_RULE_ZERO        /* the parameter is 0; if `tensors` has a name, only where that tensor is */
+    SV_RULE_ZERO        /* the parameter is 0; if `tensors` has a name, only if the file has that
+                           tensor */
 } sv_rule_kind;
 
 /* A rule for the parameter `name`, or for all parameters whose names begin with `name` and a dot:
@@ -19,7 +20,7 @@ typedef enum sv_rule_kind {
 typedef struct sv_name_rule {
     const char *name;
     const char *const *tensors; /* [count] */
-    size_t count;               /* 0: SV_RULE_ZERO wherever the tensors are */
+    size_t count;               /* 0: SV_RULE_ZERO for every file */
     sv_rule_kind kind;
 } sv_name_rule;
 
@@ -64,7 +65,7 @@ svit_status sv_name_map_open(sv_name_map *out, const sv_allocator *allocator, co
 void sv_name_map_free(const sv_allocator *allocator, sv_name_map *map);
 
 /* Finds the tensors of the parameter `*parameter`. Returns false if the file lacks one:
- * match->wanted names it. The match holds both pointers. */
+ * match->wanted names it. The match keeps `file` and `parameter`, which outlive it. */
 bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_safetensors *file,
                       const char *const *parameter);
 

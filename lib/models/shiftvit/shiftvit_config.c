@@ -118,7 +118,8 @@ static svit_status check_side(const svit_model_config *config, const char *field
     return SVIT_OK;
 }
 
-/* Two convolutions with the strides patch_size / 2 and 2. */
+/* The stem 'conv' is two convolutions with the strides patch_size / 2 and 2, the first to half the
+ * channels. */
 static svit_status check_stem(const svit_model_config *config, svit_error *err)
 {
     if (config->stem != SVIT_STEM_CONV)

@@ -108,7 +108,7 @@ static svit_status add_block(sv_builder *build, size_t stage, size_t block)
 }
 
 /* Patch merging: a norm, then a linear map of each 2 x 2 tokens to one token. In the inference
- * graph the two are fused if it is a layer norm. */
+ * graph the two are fused if the norm is a layer norm. */
 static svit_status add_merge(sv_builder *build, size_t stage)
 {
     const svit_model_config *config = build->config;

@@ -38,8 +38,8 @@
                               .groups = SVIT_GROUPS_CHANNELS,                                      \
                               .drop_path_rule = SVIT_DROP_PATH_NETWORK
 
-/* The columns: dim, num_div, mlp_ratio, drop_path and the blocks of each stage; the classes, or
- * without a classifier the pooled features, which are the logits. */
+/* SIZES has dim, num_div, mlp_ratio, drop_path and the blocks of each stage. CLASSES has the number
+ * of classes; FEATURES that of the pooled features, which without a classifier are the logits. */
 #define SIZES(width, divisions, ratio, rate, ...)                                                  \
     .dim = width, .num_div = divisions, .mlp_ratio = ratio, .drop_path = rate,                     \
     .blocks = {__VA_ARGS__}

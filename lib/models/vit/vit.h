@@ -11,13 +11,13 @@
  * patch in the image and in its four shifted copies. */
 size_t sv_vit_patch_elements(const svit_model_config *config);
 
-/* Whether the pooling reads a class token. */
+/* Whether there is a class token: with each `pool` but SVIT_POOL_FLATTEN and SVIT_POOL_MEAN. */
 bool sv_vit_has_class_token(const svit_model_config *config);
 
 /* Tokens before the patches: class token, distillation token and registers. */
 size_t sv_vit_prefix(const svit_model_config *config);
 
-/* The first of these tokens, which have position embeddings. */
+/* How many of these tokens, counted from the first, have position embeddings. */
 size_t sv_vit_positioned_prefix(const svit_model_config *config);
 
 /* Tokens in the attention blocks: the prefix and the patches. */

@@ -103,7 +103,8 @@ static svit_status check_heads(const svit_model_config *config, svit_error *err)
     return SVIT_OK;
 }
 
-/* Checks the classifier: its input must fit memory, and its hidden layers need one. */
+/* Checks the head: the input of the classifier must fit memory, and hidden layers need a classifier
+ * after them. */
 static svit_status check_head(const svit_model_config *config, svit_error *err)
 {
     size_t features;

@@ -89,8 +89,8 @@ static svit_status add_final_norm(sv_builder *build)
                               : SVIT_OK;
 }
 
-/* The final norm acts on each token alone. Where the pooling takes single tokens, it comes first,
- * so that only these tokens are normalised. */
+/* The final norm acts on each token alone. A pooling that takes single tokens comes before it, so
+ * that only these tokens are normalised. */
 static svit_status add_pooling(sv_builder *build)
 {
     const svit_model_config *config = build->config;

@@ -2,7 +2,7 @@
  * 2021, whose patch embedding is another module with shifted patches. */
 #include "models/vit/vit.h"
 
-static const sv_vit_names SEED = {.position = "pos_embed",
+static const sv_vit_names TIMM = {.position = "pos_embed",
                                   .class_token = "cls_token",
                                   .distillation_token = "dist_token",
                                   .register_tokens = "reg_token",
@@ -37,6 +37,6 @@ static const sv_vit_names PAPER_SPT = {PAPER_COMMON, .patch_norm = "to_patch_emb
 const sv_vit_names *sv_vit_names_of(const svit_model_config *config)
 {
     if (config->names == SVIT_NAMES_TIMM)
-        return &SEED;
+        return &TIMM;
     return config->tokenizer == SVIT_TOKENIZER_SPT ? &PAPER_SPT : &PAPER;
 }

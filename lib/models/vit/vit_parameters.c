@@ -12,7 +12,8 @@ static svit_status add_prefix(const sv_scope *in, const svit_model_config *confi
 }
 
 /* The position embedding is [rows, dim], in the paper's files [1, rows, dim]: rows of the prefix
- * tokens that have one, then those of the patches. A prefix token is [1, 1, dim]. */
+ * tokens that have one, then those of the patches. The prefix tokens of one kind are [1, count,
+ * dim]. */
 static svit_status add_positions(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
@@ -51,9 +52,9 @@ static svit_status add_scale(const sv_scope *in, const svit_model_config *config
                                : SVIT_OK;
 }
 
-/* Sets the fans of a weight as Keras counts them. In Keras attention weights have three dimensions,
- * [dim, heads, head_dim] or [heads, head_dim, dim]. Up to version 3.14 Keras treats the first one
- * as the area of a convolution kernel and multiplies both fans by it. */
+/* Sets the fans of a weight as Keras up to 3.14 counts them. In Keras attention weights have three
+ * dimensions, [dim, heads, head_dim] or [heads, head_dim, dim]. These versions treat the first one
+ * as the area of a convolution kernel and multiply both fans by it. */
 static void set_convolution_fans(sv_parameter *parameter, double area, double in, double out)
 {
     parameter->fan_in = area * in;

@@ -14,7 +14,7 @@
 
 /* What the Keras examples compute, with the initial weights of Keras 3.15. */
 #define KERAS_3_15 KERAS, .init = SVIT_INIT_KERAS
-/* The same with those of Keras 3.14. */
+/* What the Keras examples compute, with the initial weights of Keras 3.14. */
 #define KERAS_3_14 KERAS, .init = SVIT_INIT_KERAS_3_14
 #define KERAS                                                                                      \
     COMMON, INPUT(72, 6), CLASSES(100),                                                            \
@@ -54,7 +54,7 @@
     PRETRAINED(width), INPUT(224, patch), CLASSES(512), .norm_eps = 1e-5, .pre_norm = 1,           \
                                                         .activation = SVIT_ACTIVATION_QUICK_GELU
 
-/* Those of pretrained families are named as timm's models with dashes. */
+/* Presets of pretrained families have the names of timm's models, with dashes. */
 const sv_preset sv_vit_presets[] = {
     {"vit-cifar100", {KERAS_3_15, PLAIN}},
     {"slvit-cifar100", {KERAS_3_15, SL}},

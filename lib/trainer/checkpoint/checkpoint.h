@@ -32,9 +32,9 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
  * configuration demands. */
 svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err);
 
-/* After the first checkpoint: removes what another run has left in the folder. A file that this run
- * has not written yet (best weights before a best epoch, history and events before the first row)
- * can only be from another run. */
+/* After the first checkpoint: removes what another run has left in the folder, and writes run.json.
+ * A file that this run has not written yet (best weights before a best epoch, history and events
+ * before the first row) can only be from another run. */
 svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err);
 
 /* best.c */
@@ -92,8 +92,9 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
  * Returns 0 if `text` is something else. */
 int32_t sv_trainer_read_digits(uint64_t *out, const char *text, int base);
 
-/* Writes loss, sampling, test-time augmentation and class weights; and whether a function of the
- * program computes the loss, which is text of a run that has one alone. */
+/* Writes the text by which a resume compares loss, sampling, test-time augmentation, class weights,
+ * leaves and shuffle_window. A function of the program that computes the loss, leaves and the
+ * window are in the text only if the run has them. */
 enum { SV_TRAINER_OBJECTIVE = 128 + SVIT_MAX_CLASS_WEIGHTS * 24 };
 void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_trainer_config *config,
                                int32_t has_function);
@@ -102,8 +103,8 @@ void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_traine
 
 #define SV_TRAINER_SCHEDULE_KEY "trainer.schedule_epochs"
 
-/* Logs a warning if `checkpoint`, which was resumed, is of a run that the trainer extends at a rate
- * of nothing. */
+/* Logs a warning if `checkpoint`, which was resumed, is of a run that the trainer extends at a
+ * learning rate near 0. */
 void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
 
 /* Whether `checkpoint` is of a run with fewer epochs than the trainer's, which thus extends it. */

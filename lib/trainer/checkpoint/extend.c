@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #define EPOCHS_KEY "trainer.epochs"
-#define NO_RATE 1e-5 /* of learning_rate: nothing is learned */
+#define NO_RATE 1e-5 /* the fraction of learning_rate up to which nothing is learned */
 #define SCHEDULE_KEY "trainer.optimizer.schedule"
 
 /* Reads an entry of decimal digits. SVIT_E_FORMAT: the entry is missing or something else. */

@@ -195,8 +195,8 @@ static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *ch
     return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
 }
 
-/* Restores the run as `copy` describes it; sets the progress last. The optimiser is another one if
- * its schedule has another length, and the session too with `anew`. */
+/* Restores the run as `copy` describes it; sets the progress last. The optimiser is created anew if
+ * its schedule has another length, and optimiser and session are with `anew`. */
 static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                            const svit_trainer *copy, bool anew, svit_error *err)
 {

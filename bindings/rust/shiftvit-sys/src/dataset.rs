@@ -93,7 +93,7 @@ extern "C" {
     /// to height x width pixels (1..16384) by the source step `filter`, one of SVIT_SOURCE_\* in
     /// pipeline.h. svit_dataset_verify finds the images that cannot be read. The dataset holds the
     /// images' paths from the classes' folders, 10 to 30 bytes for each besides its characters, and
-    /// while it is created 32 bytes at most for each folder of one class.
+    /// while it is created at most 1 KiB, or 100 bytes for each folder of one class if that is more.
     ///
     /// SVIT_E_IO names a folder that cannot be listed. SVIT_E_FORMAT: there is no class; a subfolder has
     /// files but no image; there are more than 4294967295 images; or a class or image name is not UTF-8,

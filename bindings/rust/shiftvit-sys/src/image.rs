@@ -56,8 +56,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Returns the endings of the files' names of all formats that the library knows, in lower case,
-    /// with a space between two: ".jpg .jpeg .jpe .jfif .png". Datasets of folders take the files that
-    /// end so, in either case, for images. Only the first bytes of a file decide on its format.
+    /// with a space between two: ".jpg .jpeg .jpe .jfif .png .webp". Datasets of folders take the files
+    /// that end so, in either case, for images. Only the first bytes of a file decide on its format.
     pub fn svit_image_endings() -> *const c_char;
 
     /// Frees an image. NULL is allowed.

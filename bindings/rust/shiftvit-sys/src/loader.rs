@@ -49,9 +49,9 @@ pub struct svit_loader_config {
     /// one
     pub leaves: u32,
     /// 0\..ranks - 1: which part of each batch the loader makes: the images of
-    /// the leaves svit_share_first(leaves, ranks, rank) up to those of
-    /// rank + 1. They are those of a whole batch, partners of Mixup and
-    /// CutMix included
+    /// the leaves from svit_share_first(leaves, ranks, rank) on and before
+    /// that of rank + 1. They have the bits that they have in a whole batch,
+    /// also where Mixup and CutMix take partners from other ranks
     pub rank: u32,
     /// 1\..leaves: loaders that share the batches; 1: the loader makes whole
     /// ones
@@ -59,7 +59,7 @@ pub struct svit_loader_config {
     /// with `shuffle`: 0: an epoch is a permutation of all samples; else
     /// the shards of the dataset (svit_dataset_shards) are read in random
     /// order, and a sample less than this many places from its own in that
-    /// order. A dataset without shards is one
+    /// order. A dataset without shards is one shard
     pub shuffle_window: u32,
 }
 
@@ -148,7 +148,7 @@ extern "C" {
     pub fn svit_loader_has_targets(loader: *const svit_loader) -> i32;
 
     /// Moves the loader before `batch` of `epoch`, both from 0. `batch` may be svit_loader_batches, the
-    /// end of the epoch. SVIT_E_ARGUMENT: `batch` is beyond it.
+    /// end of the epoch. SVIT_E_ARGUMENT: `batch` is beyond it, or `epoch` is 2^52 or more.
     pub fn svit_loader_seek(
         loader: *mut svit_loader,
         epoch: u64,

@@ -233,7 +233,7 @@ pub struct svit_model_config {
     pub norm: i32,
     /// 1: a norm after the patch embedding
     pub patch_norm: i32,
-    /// 1: a norm before the pooling; both architectures
+    /// 1: a norm before the pooling; of a ShiftViT or a ViT
     pub final_norm: i32,
     /// SVIT_PADDING_\* of the patch embedding
     pub patch_padding: i32,

@@ -120,7 +120,8 @@ pub struct svit_trainer_config {
     /// the entry "trainer.description" and in `folder`/run.json. NULL:
     /// none; in a resumed run, that of the checkpoint
     pub description: *const c_char,
-    /// SVIT_LOSS_\*. SVIT_LOSS_BINARY needs a dataset with targets
+    /// SVIT_LOSS_\*. The other losses than SVIT_LOSS_CROSS_ENTROPY take a
+    /// label as targets: 1 for its class, 0 for the others
     pub loss: i32,
     /// SVIT_SAMPLING_\* of loader.h: the samples of an epoch
     pub sampling: i32,
@@ -239,9 +240,10 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Writes `config` as the JSON object that svit_trainer_config_from_json reads, with `folder` and
-    /// `description` if they are set. `buffer`, `capacity` and `needed` are as in svit_context_describe.
-    /// SVIT_E_ARGUMENT names a field that is out of range. Any thread may call it.
+    /// Writes `config` as the JSON object that svit_trainer_config_from_json reads. It adds `folder` and
+    /// `description` if they are set, and that function refuses them. `buffer`, `capacity` and `needed`
+    /// are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range. Any thread
+    /// may call it.
     pub fn svit_trainer_config_to_json(
         config: *const svit_trainer_config,
         buffer: *mut c_char,

@@ -12,8 +12,8 @@ config! {
         /// features divided by their standard deviation.
         weight_decay: f64;
         /// With old features, above 0: the weight of all new samples together in
-        /// the loss, by that of the average old class. A larger one finds more of
-        /// the new class and takes more from the old ones.
+        /// the loss, divided by that of an average old class. A larger one finds
+        /// more of the new class and takes more from the old ones.
         new_weight: f64;
         /// Without old features, (0, 1\]: the fraction of the new samples whose new
         /// logit exceeds those of all old classes.

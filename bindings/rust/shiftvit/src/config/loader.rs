@@ -26,9 +26,9 @@ config! {
         /// one.
         leaves: u32;
         /// 0\..ranks - 1: which part of each batch the loader makes: the images of
-        /// the leaves svit_share_first(leaves, ranks, rank) up to those of
-        /// rank + 1. They are those of a whole batch, partners of Mixup and
-        /// CutMix included.
+        /// the leaves from svit_share_first(leaves, ranks, rank) on and before
+        /// that of rank + 1. They have the bits that they have in a whole batch,
+        /// also where Mixup and CutMix take partners from other ranks.
         rank: u32;
         /// 1\..leaves: loaders that share the batches; 1: the loader makes whole
         /// ones.
@@ -36,7 +36,7 @@ config! {
         /// With `shuffle`: 0: an epoch is a permutation of all samples; else
         /// the shards of the dataset (svit_dataset_shards) are read in random
         /// order, and a sample less than this many places from its own in that
-        /// order. A dataset without shards is one.
+        /// order. A dataset without shards is one shard.
         shuffle_window: u32;
     }
     lists {

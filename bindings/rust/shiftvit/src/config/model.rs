@@ -54,7 +54,7 @@ config! {
         norm: Norm;
         /// 1: a norm after the patch embedding.
         patch_norm: bool;
-        /// 1: a norm before the pooling; both architectures.
+        /// 1: a norm before the pooling; of a ShiftViT or a ViT.
         final_norm: bool;
         /// `Padding` of the patch embedding.
         patch_padding: Padding;

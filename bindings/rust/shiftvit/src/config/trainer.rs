@@ -46,7 +46,8 @@ config! {
         memory: Memory;
         /// `Existing`.
         existing: Existing;
-        /// `Loss`. `Loss::Binary` needs a dataset with targets.
+        /// `Loss`. The other losses than `Loss::CrossEntropy` take a
+        /// label as targets: 1 for its class, 0 for the others.
         loss: Loss;
         /// `Sampling` of loader.h: the samples of an epoch.
         sampling: Sampling;

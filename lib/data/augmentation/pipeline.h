@@ -1,8 +1,9 @@
-/* Pipeline plans: tables computed once for a configuration and a size of input images. Images are
- * then processed one by one without allocation. A plan is immutable, so any number of threads may
- * use it, each with its own scratch. */
-#ifndef SV_PIPELINE_PLAN_H
-#define SV_PIPELINE_PLAN_H
+/* Pipelines within the library. A plan, sv_pipeline, is the tables computed once for a
+ * configuration and a size of input images; images are then processed one by one without
+ * allocation. A plan is immutable, so any number of threads may use it, each with its own
+ * scratch. */
+#ifndef SV_PIPELINE_H
+#define SV_PIPELINE_H
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -24,14 +25,15 @@ svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
 /* Frees a plan. NULL is allowed. */
 void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan);
 
-/* Elements of scratch for one thread. */
+/* Floats of scratch for one thread. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan);
 
-/* The size of an output image, of training or of evaluation. */
+/* The sides in pixels of an output image, of training or of evaluation. */
 size_t sv_pipeline_height(const sv_pipeline *plan, bool training);
 size_t sv_pipeline_width(const sv_pipeline *plan, bool training);
 
-/* Runs the evaluation pipeline on one image. */
+/* Runs the evaluation pipeline on one image. `out` is [sv_pipeline_height, sv_pipeline_width,
+ * channels], those of evaluation. */
 void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const void *pixels, float *scratch);
 
 /* The random augmentation of one image. It is a function of (seed, epoch, sample), except that with
@@ -50,7 +52,9 @@ typedef struct sv_augmentation {
 sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch,
                                  uint32_t sample, uint32_t batch);
 
-/* Runs the training pipeline on one image: crop, mirror, rotation and zoom as `drawn` says. */
+/* Runs the training pipeline on one image: the steps on bytes, crop, mirror, rotation, zoom and the
+ * steps on values, as `drawn` says. Steps on batches are not run (mix.h). `out` is [output_height,
+ * output_width, channels]. */
 void sv_pipeline_train(const sv_pipeline *plan, float *out, const void *pixels,
                        const sv_augmentation *drawn, float *scratch);
 

@@ -1,9 +1,9 @@
-/* Pipeline plans. The source step by nearest neighbour is part of the tables; the one by the
- * shorter side writes an intermediate image to the scratch. Resizing is separable, and it commutes
- * with the normalisation, which is linear. So bytes are normalised by a table as they are read,
- * then interpolated along the line, then lines are interpolated. Lines are computed on demand and
- * the last two are kept, so that only the lines of a crop are computed. */
-#include "data/augmentation/pipeline_plan.h"
+/* Plans of pipelines, and how they run on one image. The source step by nearest neighbour is part
+ * of the tables; an antialiased one writes an intermediate image to the scratch. Resizing is
+ * separable, and it commutes with the normalisation, which is linear. So bytes are normalised by a
+ * table as they are read, then interpolated along the line, then lines are interpolated. Lines are
+ * computed on demand and the last two are kept, so that only the lines of a crop are computed. */
+#include "data/augmentation/pipeline.h"
 
 #include "base/numbers/random.h"
 #include "data/augmentation/pipeline_rows.h"
@@ -19,8 +19,9 @@ struct sv_pipeline {
     uint32_t *row;        /* [source_height] the image's row for each row of the source size */
     sv_tap *down;   /* the first resize, vertically: [resize_height], in rows of the source size */
     sv_tap *across; /* horizontally: [resize_width], in elements of an image's row */
-    sv_tap *down_again;   /* the second resize or the crop of evaluation: [output_height] in rows */
-    sv_tap *across_again; /* likewise, [output_width] in elements of a resized row */
+    sv_tap *down_again;   /* the second resize or the crop of evaluation: [output_height], in rows
+                             of the resized image */
+    sv_tap *across_again; /* likewise, [output_width], in elements of a resized row */
     sv_normalization normalization;
 };
 
@@ -99,7 +100,7 @@ static svit_status tables_create(sv_pipeline *plan, const sv_allocator *allocato
                  config->channels, err);
 }
 
-/* The antialiased source step of a plan, if it has one. Float images have none. */
+/* Makes the antialiased source step of a plan, if it needs one. Float images cannot have one. */
 static svit_status source_create(sv_pipeline *plan, const sv_allocator *allocator, svit_error *err)
 {
     const svit_pipeline_config *config = &plan->config;
@@ -209,7 +210,7 @@ static size_t scratch_before_steps(const sv_pipeline *plan)
     return resize_elements(&plan->config) + floats_of(bytes);
 }
 
-/* The scratch of the augmentation steps on bytes follows. */
+/* The scratch of the augmentation steps on bytes comes last. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan)
 {
     size_t steps = sv_augment_has_bytes(&plan->config) ? sv_augment_scratch(&plan->in) : 0;

@@ -1,11 +1,11 @@
-/* The public function that runs the evaluation pipeline on a batch. Each image is one task of the
+/* The public functions that run the evaluation pipeline on a batch. Each image is one task of the
  * worker pool. */
 #include <shiftvit/pipeline.h>
 
 #include "base/size.h"
 #include "context/context.h"
+#include "data/augmentation/pipeline.h"
 #include "data/augmentation/pipeline_config.h"
-#include "data/augmentation/pipeline_plan.h"
 #include "data/checks.h"
 
 typedef struct evaluation {
@@ -50,7 +50,8 @@ static svit_status evaluate_images(svit_context *context, const sv_pipeline *pla
     return SVIT_OK;
 }
 
-/* Checks the images, whose shape needs its channels, and evaluates them. */
+/* Checks the images and evaluates them. The channels of `shape` are not set yet: they are the
+ * configuration's. */
 static svit_status apply(const char *where, svit_context *context,
                          const svit_pipeline_config *config, const void *pixels, size_t n,
                          sv_image_shape shape, float *out, svit_error *err)
