@@ -31,8 +31,9 @@ typedef struct svit_features_config {
     uint32_t batch;        /* images in one forward pass, 1..65536; all if there are fewer */
     int32_t compute;       /* SVIT_COMPUTE_* of session.h */
     int32_t tokens;        /* SVIT_TOKENS_*; no effect on a layer with one token for each image */
-    const char *layer;     /* one of svit_session_layer_name; NULL: "features", the input of the
-                              classifier, in which tokens of a distilled model follow each other */
+    const char *layer;     /* a name that svit_session_layer_name returns; NULL: "features", the
+                              input of the classifier. In a distilled model that is the class
+                              token, then the distillation token: 2 dim values */
     svit_context *context; /* whose workers compute, as in svit_session_config; NULL: the model's */
 } svit_features_config;
 

@@ -94,7 +94,7 @@ enum {
 
 /* Bits of `decay_exclude`: parameters without weight decay. */
 enum {
-    SVIT_EXCLUDE_BIAS = 1,    /* biases, and the temperatures of attention */
+    SVIT_EXCLUDE_BIAS = 1,    /* biases, temperatures of attention, factors of LayerScale */
     SVIT_EXCLUDE_NORM = 2,    /* scales and biases of norms */
     SVIT_EXCLUDE_POSITION = 4 /* position embeddings and class tokens */
 };

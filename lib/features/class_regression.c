@@ -24,7 +24,7 @@ typedef struct regression {
     double scale;                  /* 1 / the standard deviation of the features */
     double weight_decay;
     const double *w; /* [d] */
-    double *partial; /* [blocks, d + 1] gradients, and the loss behind each */
+    double *partial; /* [blocks, d + 1]: of each block the gradient [d], then its loss */
     sv_pool *pool;
 } regression;
 

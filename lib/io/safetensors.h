@@ -44,8 +44,9 @@ const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, cons
 
 enum { SV_PREFIX_HINT = 128 };
 
-/* What a message adds where no tensor has the name `wanted`: the prefix, up to a dot, that the
- * names of all tensors share and `wanted` lacks. "": there is none. Returns `text`. */
+/* Writes to `text` the end of a message that no tensor has the name `wanted`: "; the names of all its
+ * tensors begin with 'PREFIX'", where PREFIX ends with a dot. Writes "" if there is no such prefix, if
+ * `wanted` begins with it, or if the file has fewer than two tensors. Returns `text`. */
 const char *sv_safetensors_prefix_hint(char text[SV_PREFIX_HINT], const sv_safetensors *file,
                                        const char *wanted);
 

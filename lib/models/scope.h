@@ -4,7 +4,9 @@
 
 #include "autograd/parameter.h"
 
-/* The table, the prefix of all names, such as "blocks.0.", and the depth. */
+/* Where and how the functions below add parameters: the table, the prefix of all names, such as
+ * "blocks.0.", and the depth in the model: 0 for the embedding, i + 1 for block i, and table->depths
+ * for what follows the blocks. */
 typedef struct sv_scope {
     sv_parameter_table *table;
     const char *prefix;

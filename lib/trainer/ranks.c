@@ -77,8 +77,10 @@ static svit_status look_for_failure(sv_ranks *ranks, svit_error *err)
     return SVIT_OK;
 }
 
-/* Meets the others: leaves the chunks of all in ranks->chunks. `bytes` is at most what a chunk
- * holds. */
+/* Exchanges one chunk with all ranks, which call this at the same point: sends the status `mine` and
+ * data[bytes], at most sizeof chunk->bytes, and receives the chunks of all ranks in ranks->chunks.
+ * Returns the failure of the lowest rank that has one; it ends the run, and later calls return it
+ * again. */
 static svit_status meet(sv_ranks *ranks, svit_status mine, const void *data, size_t bytes,
                         svit_error *err)
 {

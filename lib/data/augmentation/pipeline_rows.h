@@ -32,7 +32,8 @@ void sv_row_of_bytes(float *out, const uint8_t *row, const sv_normalization *by,
 void sv_row_of_floats(float *out, const float *row, const sv_normalization *by,
                       const sv_columns *columns);
 
-/* out[x, c] = a row of normalised values, interpolated. */
+/* out[columns, channels] = a row of normalised values, interpolated along the row. Column x is
+ * interpolated by taps[x], whose `low` and `high` count in elements of `row`. */
 void sv_row_resize(float *out, const float *row, size_t channels, const sv_tap *taps,
                    size_t columns);
 

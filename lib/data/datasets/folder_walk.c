@@ -138,8 +138,12 @@ static svit_status note_ancestors(sv_walk *walk, svit_error *err)
     svit_status status = note_folder(walk, path, &seen, err);
     for (size_t i = 0; status == SVIT_OK && !seen && i < MOST; i++) {
         memcpy(path + front + 3 * i, "/..", sizeof "/..");
-        /* A folder above that may not be searched ends the chain. */
-        if (note_folder(walk, path, &seen, NULL) != SVIT_OK)
+        const svit_status noted = note_folder(walk, path, &seen, NULL);
+        if (noted == SVIT_E_MEMORY)
+            status = sv_fail_memory(err, SIZE_MAX, "the folders of a class");
+        /* The process may not be allowed to search the first ancestor that cannot be noted; the chain
+         * ends there. */
+        if (noted != SVIT_OK)
             break;
     }
     sv_release(walk->allocator, path, bytes);

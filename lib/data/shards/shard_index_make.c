@@ -27,8 +27,8 @@ typedef struct reader {
     sv_tar_member member;
     char key[SV_TAR_NAME + 1]; /* of the sample that is being read; "": there is none */
     part image, cls, json;
-    size_t image_ending; /* the place of the image's ending (sv_image_ending) */
-    unsigned endings;    /* the bit 1 << place of each image ending that the sample has had */
+    size_t image_ending; /* index of the image's ending in svit_image_endings; SIZE_MAX: no image */
+    unsigned endings;    /* the bit 1 << index of each image ending that the sample has had */
     char where[224];     /* the sample, for messages */
 } reader;
 

@@ -27,15 +27,15 @@ typedef struct int8_packed_a {
 typedef void int8_microkernel(int32_t *sums, const amx_tile *a, const amx_tile *first,
                               const amx_tile *second, size_t steps, size_t rows);
 
-/* Tiles along `depth` steps of k. */
-static size_t int8_k_steps(size_t depth)
+/* Tiles along k that hold `depth` elements of k; a tile holds TILE_K of them. */
+static size_t int8_k_tiles(size_t depth)
 {
     return (depth + TILE_K - 1) / TILE_K;
 }
 
 static size_t int8_panel_bytes(size_t depth)
 {
-    return sizeof(int8_panel) + int8_k_steps(depth) * sizeof(amx_tile);
+    return sizeof(int8_panel) + int8_k_tiles(depth) * sizeof(amx_tile);
 }
 
 /* Steps of the K block that starts at step p. */
@@ -128,7 +128,7 @@ SV_INLINE void int8_multiply_row_block(const sv_gemm_c *c, size_t rows, const in
                                        int8_microkernel *microkernel)
 {
     int32_t sums[MR * NR] __attribute__((aligned(64)));
-    size_t bytes = int8_panel_bytes(depth), steps = int8_k_steps(depth);
+    size_t bytes = int8_panel_bytes(depth), steps = int8_k_tiles(depth);
     for (size_t j = first; j < end; j += NR) {
         const int8_panel *one = (const void *)(panels + j / TILE_ROWS * bytes);
         const int8_panel *two =

@@ -120,7 +120,8 @@ typedef struct dot_call {
     const sv_gemm_b *b;
     size_t first, count;
     bool small_m;
-    tile_prefetch prefetch; /* of each micropanel */
+    tile_prefetch prefetch; /* what the microkernels prefetch; PREFETCH_A instead if packed A is
+                               column-major */
 } dot_call;
 
 /* The residual of a block's rows from column j on, if this K block is the last one and the epilogue

@@ -63,8 +63,8 @@ typedef struct attention_heads {
     real *row_max, *inv_row_sum; /* [heads, T]; NULL: not wanted */
 } attention_heads;
 
-/* A worker's scratch for one image. Scores are computed for a block of `queries` at a time, so that
- * they stay in L2 and memory is linear in T. */
+/* A worker's scratch for one image. Scores are computed for attention_call.queries queries at a time,
+ * so that they stay in L2 and memory is linear in T. In the shapes below, `queries` is that number. */
 typedef struct attention_work {
     real *x_norm, *qkv; /* [T, c], [T, qkv_width] */
     attention_heads heads;

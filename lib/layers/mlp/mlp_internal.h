@@ -129,7 +129,8 @@ void sv_mlp_branch_backward(const mlp_call *call, real *dbranch, real *dhidden, 
 
 /* mlp_small_m.c: inference over few tokens. */
 
-/* Whether the pass has so few tokens that its matmuls are split by columns. */
+/* Whether the pass is inference on all workers with at most SV_SMALL_M_TOKENS tokens, so that its
+ * matmuls are split by columns. Never with group norm or SwiGLU. */
 bool sv_mlp_is_small_m(const mlp_call *call);
 void sv_mlp_small_m_forward(const mlp_call *call);
 

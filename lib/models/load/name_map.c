@@ -184,26 +184,26 @@ const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t 
     return find_tensor(name, match, i);
 }
 
-/* Looks for the tensors of a rule, of which `match` has the place. Returns whether the rule
- * applies, which its first tensor tells; of the others some may be missing, and match->wanted names
- * the first of those. */
+/* Looks for the tensors of `rule`; match->place says where the rule meets the parameter's name.
+ * Returns whether the rule applies: it has no tensors, or the file has its first one. If a tensor is
+ * missing, match->wanted is the name of the first that is. */
 static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const char *prefix)
 {
     char name[160];
+    const bool is_zero = rule->kind == SV_RULE_ZERO;
     match->tensors = rule->tensors;
     match->kind = rule->kind;
     match->prefix = prefix;
-    match->count = 0;
+    match->count = is_zero ? 0 : rule->count;
     match->wanted[0] = '\0';
-    if (rule->kind == SV_RULE_ZERO)
+    /* The tensor of a zero rule is a condition: the rest of the parameter's name is not added. */
+    if (is_zero)
         match->place.rest = "";
-    for (; match->count < rule->count; match->count++)
-        if (!find_tensor(name, match, match->count)) {
+    for (size_t i = 0; i < rule->count; i++)
+        if (!find_tensor(name, match, i)) {
             memcpy(match->wanted, name, sizeof name);
-            return match->count > 0;
+            return i > 0;
         }
-    if (rule->kind == SV_RULE_ZERO)
-        match->count = 0;
     return true;
 }
 

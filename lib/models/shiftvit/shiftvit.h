@@ -18,7 +18,7 @@ size_t sv_shiftvit_stage_group(const svit_model_config *config, size_t stage);
 size_t sv_shiftvit_strided(size_t pixels, size_t size, int32_t padding);
 
 /* Channels between the two linear maps of SVIT_STEM_WHITENED. */
-size_t sv_shiftvit_whitened(const svit_model_config *config);
+size_t sv_shiftvit_whitened_channels(const svit_model_config *config);
 
 /* Names of the stem's parameters. */
 #define SV_SHIFTVIT_WHITEN "patch_embed.whiten"

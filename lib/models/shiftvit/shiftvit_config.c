@@ -41,7 +41,7 @@ size_t sv_shiftvit_stage_group(const svit_model_config *config, size_t stage)
     return config->groups == SVIT_GROUPS_SECTIONS ? c / quotient : quotient;
 }
 
-size_t sv_shiftvit_whitened(const svit_model_config *config)
+size_t sv_shiftvit_whitened_channels(const svit_model_config *config)
 {
     return 2 * (size_t)config->patch_size * config->patch_size * config->in_channels;
 }

@@ -64,8 +64,8 @@ static svit_status add_embedding(sv_builder *build)
     SVIT_TRY(check_shape(build, config->patch_size, config->patch_padding, name));
     sv_patch_options options = {.in = build->shape,
                                 .size = config->patch_size,
-                                .channels_out =
-                                    is_whitened ? sv_shiftvit_whitened(config) : config->dim,
+                                .channels_out = is_whitened ? sv_shiftvit_whitened_channels(config)
+                                                            : config->dim,
                                 .same_padding = config->patch_padding == SVIT_PADDING_SAME,
                                 .name = name};
     SVIT_TRY(add_patch_layer(build, &options));

@@ -7,11 +7,12 @@
 
 static svit_status add_patch_embedding(const sv_scope *in, const svit_model_config *config)
 {
-    size_t whitened = sv_shiftvit_whitened(config);
     if (config->stem == SVIT_STEM_WHITENED) {
-        SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_WHITEN, whitened, config->in_channels,
-                                      config->patch_size, true));
-        SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_EMBED, config->dim, whitened, 1, true));
+        const size_t whitened_channels = sv_shiftvit_whitened_channels(config);
+        SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_WHITEN, whitened_channels,
+                                      config->in_channels, config->patch_size, true));
+        SVIT_TRY(
+            sv_scope_convolution(in, SV_SHIFTVIT_EMBED, config->dim, whitened_channels, 1, true));
     } else if (config->stem == SVIT_STEM_CONV) {
         SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_CONV1, config->dim / 2, config->in_channels,
                                       3, true));

@@ -114,7 +114,7 @@ SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, siz
     if (n < 1 || !sv_size_product(&elements, image, 4))
         return sv_fail(err, SVIT_E_ARGUMENT, "n is %zu; 1 or more images are accepted", n);
     SVIT_TRY(check_finite(nhwc, elements, err));
-    whitening self = {.config = config, .k = sv_shiftvit_whitened(config) / 2};
+    whitening self = {.config = config, .k = sv_shiftvit_whitened_channels(config) / 2};
     self.doubles = 2 * self.k + 2 * self.k * self.k;
     const sv_allocator *allocator = &model->context->allocator;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&self.patch, self.doubles, sizeof *self.patch,

@@ -41,8 +41,9 @@ pub struct svit_features_config {
     pub compute: i32,
     /// SVIT_TOKENS_\*; no effect on a layer with one token for each image
     pub tokens: i32,
-    /// one of svit_session_layer_name; NULL: "features", the input of the
-    /// classifier, in which tokens of a distilled model follow each other
+    /// a name that svit_session_layer_name returns; NULL: "features", the
+    /// input of the classifier. In a distilled model that is the class
+    /// token, then the distillation token: 2 dim values
     pub layer: *const c_char,
     /// whose workers compute, as in svit_session_config; NULL: the model's
     pub context: *mut svit_context,

@@ -86,7 +86,7 @@ pub const SVIT_MAX_SCHEDULE_POINTS: i32 = 16;
 
 // Bits of `decay_exclude`: parameters without weight decay.
 
-/// biases, and the temperatures of attention
+/// biases, temperatures of attention, factors of LayerScale
 pub const SVIT_EXCLUDE_BIAS: i32 = 1;
 /// scales and biases of norms
 pub const SVIT_EXCLUDE_NORM: i32 = 2;

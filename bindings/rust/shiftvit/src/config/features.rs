@@ -21,8 +21,9 @@ config! {
     lists {
     }
     held {
-        /// One of svit_session_layer_name; `None`: "features", the input of the
-        /// classifier, in which tokens of a distilled model follow each other.
+        /// A name that svit_session_layer_name returns; `None`: "features", the
+        /// input of the classifier. In a distilled model that is the class
+        /// token, then the distillation token: 2 dim values.
         layer: Option<String>;
         /// Whose workers compute, as in svit_session_config; `None`: the model's.
         context: Option<Context>;
