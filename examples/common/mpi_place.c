@@ -23,20 +23,21 @@ static int find_launcher(void)
     return getenv("PMI_SIZE") ? MPICH : AUTO;
 }
 
-static svit_status load(mpi_place *self, struct program *program, int wanted)
+/* Writes which of the libraries it has loaded to *used. */
+static svit_status load(mpi_place *self, struct program *program, int wanted, int *used)
 {
     const int first = wanted == AUTO ? OPENMPI : wanted, last = wanted == AUTO ? MPICH : wanted;
     const char *reason = "";
     for (int i = first; i <= last && !self->library; i++) {
         self->library = dlopen(files[i], RTLD_NOW | RTLD_GLOBAL);
+        *used = i;
         reason = self->library ? "" : dlerror();
     }
     if (self->library)
         return SVIT_OK;
     return program_fail(program, SVIT_E_UNSUPPORTED,
-                        "--mpi: %s; install libshiftvit-openmpi or libshiftvit-mpich, whichever "
-                        "belongs to the mpirun in use, or build shiftvit where libopenmpi-dev or "
-                        "libmpich-dev is installed",
+                        "--mpi: %s; install the library of the mpirun in use, or build it where "
+                        "libopenmpi-dev or libmpich-dev is installed",
                         reason);
 }
 
@@ -61,14 +62,31 @@ static svit_status take_place(mpi_place *self, struct program *program, uint32_t
     return get_reducer(self->mpi, &self->reducer, &program->err);
 }
 
+/* Fails if mpirun has started several processes and this MPI knows of one, because it is another. */
+static svit_status check_launcher(const mpi_place *self, struct program *program, int launcher,
+                                  long started, int used)
+{
+    if (self->reducer.ranks > 1 || started <= 1)
+        return SVIT_OK;
+    return program_fail(program, SVIT_E_ARGUMENT,
+                        "--mpi: mpirun has started %ld processes, but %s knows of one; the mpirun "
+                        "is that of %s",
+                        started, mpi_names[used], mpi_names[launcher]);
+}
+
 svit_status mpi_open(mpi_place *self, struct program *program, const char *name, uint32_t leaves)
 {
-    int wanted = find_launcher();
+    /* MPI sets such variables itself, so they are read before it starts. */
+    const int launcher = find_launcher();
+    const char *size = getenv(launcher == OPENMPI ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE");
+    const long started = size ? strtol(size, NULL, 10) : 0;
+    int wanted = launcher, used = AUTO;
     for (int i = OPENMPI; i <= MPICH; i++)
         if (strcmp(name, mpi_names[i]) == 0)
             wanted = i;
-    TRY(load(self, program, wanted));
+    TRY(load(self, program, wanted, &used));
     TRY(take_place(self, program, leaves));
+    TRY(check_launcher(self, program, launcher, started, used));
     if (mpi_is_first(self))
         return SVIT_OK;
     program->quiet = program->is_mute = 1;

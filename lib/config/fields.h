@@ -3,7 +3,6 @@
 #ifndef SV_FIELDS_H
 #define SV_FIELDS_H
 
-#include "base/cold.h"
 #include "config/json.h"
 
 #include <stddef.h>
@@ -118,34 +117,32 @@ svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_
                                            const char *noun, const char *text, svit_error *err);
 
 /* Appends the members of a JSON object for all fields. */
-SV_COLD void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writer *writer);
+void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
 /* Writes a JSON object of all fields. `config` has passed sv_fields_check. */
-SV_COLD void sv_fields_to_json(const sv_field_table *table, const void *config,
-                               sv_json_writer *writer);
+void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
 /* Writes one JSON object of the fields of several structs to buffer[capacity], and the bytes that
  * it needs, with its NUL, to *needed unless that is NULL. SVIT_E_ARGUMENT if it does not fit; a
  * capacity of 0 asks for *needed alone. SVIT_E_MEMORY. */
-SV_COLD svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_t count,
-                                                   const char *noun, char *buffer, size_t capacity,
-                                                   size_t *needed, svit_error *err);
+svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_t count,
+                                           const char *noun, char *buffer, size_t capacity,
+                                           size_t *needed, svit_error *err);
 
 /* Appends an object {"name", "type", "accepted", "default"} for each field that JSON can set. The
  * default is the field's value in `defaults`; the others are texts. */
-SV_COLD void sv_fields_describe(const sv_field_table *table, const void *defaults,
-                                sv_json_writer *writer);
+void sv_fields_describe(const sv_field_table *table, const void *defaults, sv_json_writer *writer);
 
 enum { SV_FIELD_RANGE_TEXT = 160, SV_FIELD_NUMBER_TEXT = 40 };
 
 /* Writes the accepted words for a message: "'true' or 'keras'". Returns `text`. */
-SV_COLD const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT]);
+const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT]);
 
 /* Writes the accepted range for a message: "it is in (0, 1]". Returns `text`. */
-SV_COLD const char *sv_field_range_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT]);
+const char *sv_field_range_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT]);
 
 /* Writes a value for a message, without a trailing ".0". Returns `text`. */
-SV_COLD const char *sv_field_number_text(char text[SV_FIELD_NUMBER_TEXT], double value);
+const char *sv_field_number_text(char text[SV_FIELD_NUMBER_TEXT], double value);
 
 /* SVIT_E_ARGUMENT unless `value` is in the field's range. The message calls the value `label`. */
 svit_status sv_field_check_number(const sv_field *field, const char *label, double value,

@@ -4,7 +4,6 @@
 #ifndef SV_JSON_H
 #define SV_JSON_H
 
-#include "base/cold.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -86,20 +85,20 @@ sv_json_writer sv_json_writer_make(const sv_allocator *allocator);
 void sv_json_writer_free(sv_json_writer *writer);
 
 /* Begin and end an object or array: `bracket` is '{' or '[', then '}' or ']'. */
-SV_COLD void sv_json_begin(sv_json_writer *writer, char bracket);
-SV_COLD void sv_json_end(sv_json_writer *writer, char bracket);
+void sv_json_begin(sv_json_writer *writer, char bracket);
+void sv_json_end(sv_json_writer *writer, char bracket);
 
 /* Append a member's key or a value. A key or text that is not UTF-8 is SVIT_E_ARGUMENT. */
-SV_COLD void sv_json_put_key(sv_json_writer *writer, const char *key);
-SV_COLD void sv_json_put_text(sv_json_writer *writer, const char *text);
-SV_COLD void sv_json_put_i64(sv_json_writer *writer, int64_t value);
-SV_COLD void sv_json_put_u64(sv_json_writer *writer, uint64_t value);
-SV_COLD void sv_json_put_flag(sv_json_writer *writer, bool value);
-SV_COLD void sv_json_put_raw(sv_json_writer *writer, const char *json); /* appends JSON unchanged */
+void sv_json_put_key(sv_json_writer *writer, const char *key);
+void sv_json_put_text(sv_json_writer *writer, const char *text);
+void sv_json_put_i64(sv_json_writer *writer, int64_t value);
+void sv_json_put_u64(sv_json_writer *writer, uint64_t value);
+void sv_json_put_flag(sv_json_writer *writer, bool value);
+void sv_json_put_raw(sv_json_writer *writer, const char *json); /* appends JSON unchanged */
 
 /* Appends the value with the fewest of 15 to 17 digits that read back to the same bits.
  * SVIT_E_NUMERIC if it is not finite. */
-SV_COLD void sv_json_put_real(sv_json_writer *writer, double value);
+void sv_json_put_real(sv_json_writer *writer, double value);
 
 /* Returns the writer's status, with a message that names `what`. */
 svit_status sv_json_writer_status(const sv_json_writer *writer, const char *what, svit_error *err);
@@ -112,7 +111,7 @@ svit_status sv_text_to_buffer(const char *text, char *buffer, size_t capacity, s
 
 /* Copies the writer's text to the caller's buffer as sv_text_to_buffer does, or returns the
  * writer's failure. Frees the writer. */
-SV_COLD svit_status sv_json_writer_finish(sv_json_writer *writer, const char *what, char *buffer,
-                                          size_t capacity, size_t *needed, svit_error *err);
+svit_status sv_json_writer_finish(sv_json_writer *writer, const char *what, char *buffer,
+                                  size_t capacity, size_t *needed, svit_error *err);
 
 #endif

@@ -110,6 +110,21 @@ timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
     -n 1 "$train" $options --mpi --data folder:/none --out "$work/other" >"$work/out" 2>"$work/err" &&
     complain 'no data: exit status 0'
 [ "$(grep -c "rank 1 of 2: .*'/none'" "$work/err")" = 1 ] || complain "no data: $(cat "$work/err")"
+other=$([ "$flavour" = mpich ] && echo openmpi || echo mpich)
+if [ -e "$3/libshiftvit-$other.so.1" ]; then
+    # shellcheck disable=SC2086
+    timeout 60 "$mpirun" -n 2 "$train" $options --mpi="$other" --out "$work/other" >"$work/out" 2>"$work/err" &&
+        complain "--mpi=$other: exit status 0"
+    grep -q "mpirun has started 2 processes, but $other knows of one; the mpirun is that of $flavour" "$work/err" ||
+        complain "--mpi=$other: $(cat "$work/err")"
+fi
+# A run keeps its leaves.
+# shellcheck disable=SC2086
+"$train" $options --out "$work/whole" >/dev/null 2>&1
+timeout 60 "$mpirun" -n 2 "$train" --mpi --quiet --resume "$work/whole" --epochs 3 >"$work/out" 2>"$work/err" &&
+    complain 'leaves for a run without: exit status 0'
+grep -q "class weights', this one '.*leaves 16'; a resumed run needs the same" "$work/err" ||
+    complain "leaves for a run without: $(cat "$work/err")"
 job 17 --out "$work/many" && complain '17 processes: exit status 0'
 grep -q 'ranks is 17; 1 to 16' "$work/err" || complain "17 processes: $(cat "$work/err")"
 [ $failed = 0 ] && rm -rf "$work"

@@ -3,7 +3,6 @@
 #ifndef SV_SHARD_INDEX_H
 #define SV_SHARD_INDEX_H
 
-#include "base/cold.h"
 #include "base/files/file.h"
 
 /* What the name of an index's file has behind that of its shard. */
@@ -42,17 +41,17 @@ typedef struct sv_shard_index {
  * SVIT_E_FORMAT names the shard and the sample or the byte: the archive is damaged, a sample has no
  * image, no label or two members with one ending, or its label is not accepted. SVIT_E_IO,
  * SVIT_E_MEMORY. */
-SV_COLD svit_status sv_shard_index_open(sv_shard_index *out, const sv_allocator *allocator,
-                                        const char *path, svit_error *err);
+svit_status sv_shard_index_open(sv_shard_index *out, const sv_allocator *allocator,
+                                const char *path, svit_error *err);
 void sv_shard_index_free(const sv_allocator *allocator, sv_shard_index *index);
 
 /* shard_index_make.c: makes an index from the shard, which is open. The caller frees *out, also
  * after a failure. */
-SV_COLD svit_status sv_shard_index_make(sv_shard_index *out, const sv_allocator *allocator,
-                                        sv_file *file, const char *path, svit_error *err);
+svit_status sv_shard_index_make(sv_shard_index *out, const sv_allocator *allocator, sv_file *file,
+                                const char *path, svit_error *err);
 
 /* Appends name[bytes], which includes its NUL byte, to the names of an index. SVIT_E_MEMORY. */
-SV_COLD svit_status sv_shard_add_name(sv_shard_index *index, const sv_allocator *allocator,
-                                      const char *name, size_t bytes, svit_error *err);
+svit_status sv_shard_add_name(sv_shard_index *index, const sv_allocator *allocator,
+                              const char *name, size_t bytes, svit_error *err);
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef SV_SHARD_LABEL_H
 #define SV_SHARD_LABEL_H
 
-#include "base/cold.h"
 #include "base/files/file.h"
 #include "data/shards/shard_index.h"
 
@@ -14,8 +13,8 @@ enum { SV_SHARD_LABEL_LIMIT = 1 << 20 };
  * is_json, an object whose "label", "cls" or "class" is a number or a name. `where` names the
  * sample. SVIT_E_FORMAT: it is none of these, or of another kind than the label of the sample
  * before. */
-SV_COLD svit_status sv_shard_label_read(sv_shard_index *index, const sv_allocator *allocator,
-                                        int32_t *label, const char *text, size_t bytes,
-                                        bool is_json, const char *where, svit_error *err);
+svit_status sv_shard_label_read(sv_shard_index *index, const sv_allocator *allocator,
+                                int32_t *label, const char *text, size_t bytes, bool is_json,
+                                const char *where, svit_error *err);
 
 #endif

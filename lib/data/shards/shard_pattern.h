@@ -2,7 +2,6 @@
 #ifndef SV_SHARD_PATTERN_H
 #define SV_SHARD_PATTERN_H
 
-#include "base/cold.h"
 #include "base/files/file.h"
 
 /* Lists the paths of the shards of `pattern`: with a range such as {000..127}, one for each number,
@@ -11,7 +10,7 @@
  * and no indices; otherwise one path. The caller frees *out with sv_listing_free, also after a
  * failure. SVIT_E_ARGUMENT: a brace does not begin a range, or there are several. SVIT_E_IO: no
  * file matches, or the folder cannot be listed. */
-SV_COLD svit_status sv_shard_paths(sv_listing *out, const sv_allocator *allocator,
-                                   const char *pattern, svit_error *err);
+svit_status sv_shard_paths(sv_listing *out, const sv_allocator *allocator, const char *pattern,
+                           svit_error *err);
 
 #endif

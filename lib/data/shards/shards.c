@@ -1,5 +1,4 @@
 /* Datasets of images in WebDataset's shards, which are tar archives. */
-#include "base/cold.h"
 #include "base/text/unique.h"
 #include "base/text/utf8.h"
 #include "data/augmentation/pipeline_config.h"
@@ -285,7 +284,7 @@ static svit_status number_classes(shard_set *self, svit_error *err)
     return SVIT_OK;
 }
 
-SV_COLD static svit_status fill(shard_set *self, const char *pattern, svit_error *err)
+static svit_status fill(shard_set *self, const char *pattern, svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
     uint32_t labels;

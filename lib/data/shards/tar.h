@@ -3,7 +3,6 @@
 #ifndef SV_TAR_H
 #define SV_TAR_H
 
-#include "base/cold.h"
 #include "base/files/file.h"
 
 enum {
@@ -33,6 +32,6 @@ typedef struct sv_tar_member {
  * SVIT_E_FORMAT names the archive, the byte and the problem: a header whose checksum or numbers are
  * wrong, a member whose data exceed the file, a sparse file, a longer name than SV_TAR_NAME.
  * SVIT_E_IO, SVIT_E_MEMORY. */
-SV_COLD svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_error *err);
+svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_error *err);
 
 #endif

@@ -246,10 +246,11 @@ static svit_status resume_from(svit_trainer *trainer, const svit_checkpoint *che
 {
     svit_trainer copy = *trainer;
     SVIT_TRY(sv_trainer_adopt_schedule(&copy, checkpoint, err));
+    /* Before the progress, whose counters depend on the leaves. */
+    SVIT_TRY(check_objective(checkpoint, trainer, err));
     SVIT_TRY(read_entries(checkpoint, &copy, err));
     SVIT_TRY(check_optimizer(checkpoint, &copy, err));
     SVIT_TRY(check_pipeline(checkpoint, trainer, err));
-    SVIT_TRY(check_objective(checkpoint, trainer, err));
     SVIT_TRY(read_history(trainer, checkpoint, &copy.progress, err));
     const char *description = trainer->config.description;
     if (!description)
