@@ -7,7 +7,7 @@ train=$1 data=$3 work=$4 kills=${5:-10}
 export LD_LIBRARY_PATH="$2${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mkdir -p "$work"
-options="--data cifar10:$data --limit-train 384 --limit-val 96 --limit-test 16 --epochs 2 --batch 128 --seed 5 --quiet"
+options="--data cifar10:$data --limit-train 256 --limit-val 64 --limit-test 16 --epochs 2 --batch 64 --seed 5 --quiet"
 
 # job FLAVOUR RANKS OPTION...
 job() {
