@@ -7,6 +7,8 @@ shift 3
 # shellcheck source=tests/install/prefix.sh
 . "$(dirname "$0")/prefix.sh"
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Containers often forbid what Open MPI reads the memory of other processes with.
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 install_moved "$build" "$folder"

@@ -9,6 +9,8 @@ work=$4
 export LD_LIBRARY_PATH="$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 # More processes than cores, and as whom a container runs.
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Containers often forbid what Open MPI reads the memory of other processes with.
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
 mpirun=$(command -v "mpirun.$flavour" || command -v mpirun) || exit 77
 rm -rf "$work"
 mkdir -p "$work"
