@@ -71,6 +71,10 @@ while [ $number -lt "$kills" ]; do
     began=$(date +%s)
     wait $!
     status=$?
+    # The other ranks of the job may take a moment to end, and hold the folder until then.
+    while pgrep -f -- "$train.*$work/broken" >/dev/null; do
+        sleep 0.05
+    done
     last=$(date -r "$work/broken/checkpoint.safetensors" +%s%N 2>/dev/null)
     number=$((number + 1))
     echo "kill $number: $flavour, $ranks ranks, exit status $status after $(($(date +%s) - began)) s"
