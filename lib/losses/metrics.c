@@ -87,8 +87,10 @@ SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *t
         all.fn += one.fn;
         f1_sum += f1(one);
     }
+    /* The counts are exact, so that one division rounds, as it does in exact_fraction. */
+    const double elements = (double)n * (double)classes;
     if (element_accuracy)
-        *element_accuracy = 1 - (all.fp + all.fn) / ((double)n * (double)classes);
+        *element_accuracy = (elements - (all.fp + all.fn)) / elements;
     if (exact_match)
         *exact_match = exact_fraction(logits, targets, n, classes);
     if (micro_f1)

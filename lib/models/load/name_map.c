@@ -92,12 +92,13 @@ static svit_status read_rules(sv_name_map *map, const sv_allocator *allocator, s
 {
     const sv_json_value *root = sv_json_root(map->json), *value = root + 1;
     size_t names = 0;
+    /* A map of no rules has no memory, from which no pointer follows. */
+    if (root->count == 0)
+        return SVIT_OK;
     for (size_t i = 0; i < root->count; i++, value = value->after)
         names += names_of(value);
     const size_t bytes = root->count * sizeof(sv_name_rule) + names * sizeof(const char *);
-    if (root->count > 0)
-        SVIT_TRY(
-            sv_allocate_array(allocator, &map->memory, bytes, 1, "the rules of a name map", err));
+    SVIT_TRY(sv_allocate_array(allocator, &map->memory, bytes, 1, "the rules of a name map", err));
     sv_name_rule *rules = map->memory;
     const char **next = (const char **)(rules + root->count);
     map->bytes = bytes;

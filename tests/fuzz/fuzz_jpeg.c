@@ -1,0 +1,8 @@
+/* Image files that begin as JPEG files do: see images.h. */
+#include "images.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    check_image(data, size);
+    return fuzz_end();
+}
