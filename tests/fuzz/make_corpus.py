@@ -165,9 +165,12 @@ def main():
     texts()
     archives(png)
     for target, count, size in (("augment", 12, 200), ("resample", 8, 120), ("losses", 8, 120), ("metrics", 8, 120),
-                                ("onnx", 12, 80), ("session", 16, 120), ("matmul", 8, 60), ("calls", 16, 400)):
+                                ("onnx", 12, 80), ("session", 16, 120), ("matmul", 8, 60), ("calls", 16, 400), ("run", 8, 20)):
         noise(target, count, size)
-    write("calls", "train", bytes([0, 0, 1, 0, 28, 0, 0, 0, 0, 9, 4, 46, 0, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0] + [49, 0] * 12))
+    for number in range(9):
+        for cut in (0, 1, 9):
+            write("run", f"file-{number}-{cut}", bytes([number, 0, 3, 0, cut]) + b'": 1')
+            write("run", f"whole-{number}-{cut}", bytes([number, 1]) + b'{"epoch": 1}'[:12 - cut] + bytes(3))
     write("folder", "classes", b"\4a/b.png\0\4c/d.JPG\0\4a/e/f.webp\0\0empty\0\1a/loop\0\2c/link.png\0\4.hidden.png\0")
     write("folder", "names", b"\4\xc3\xa9/\xe2\x82\xac.png\0\4\xff/a.png\0\4x.png\0\3a/fifo.png\0")
     record = bytes([7]) + bytes(range(256)) * 12

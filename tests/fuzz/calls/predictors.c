@@ -1,0 +1,107 @@
+/* Operations of predictors, and evaluation. */
+#include "calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static svit_predictor_config random_config(void)
+{
+    svit_predictor_config config;
+    svit_predictor_config_init(&config, sizeof config);
+    config.max_batch = calls_choose(4);
+    config.compute = calls_choose(2) ? 0 : (int32_t)calls_choose(4);
+    config.output = (int32_t)calls_choose(5);
+    return config;
+}
+
+static void create(void)
+{
+    const svit_predictor_config config = random_config();
+    CREATE(
+        predictors, svit_predictor_free,
+        svit_predictor_create(OUT(predictors), fuzz_context(), calls_file("model"), &config, ERR));
+}
+
+static void create_from_model(void)
+{
+    const svit_predictor_config config = random_config();
+    CREATE(predictors, svit_predictor_free,
+           svit_predictor_create_from_model(OUT(predictors), ANY(models), &config, ERR));
+}
+
+/* The bytes of a file, at most `capacity`. */
+static size_t read_file(const char *path, uint8_t *data, size_t capacity)
+{
+    FILE *file = fopen(path, "rb");
+    const size_t bytes = file ? fread(data, 1, capacity, file) : 0;
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
+static void create_from_memory(void)
+{
+    const svit_predictor_config config = random_config();
+    uint8_t *data = malloc(NUMBERS);
+    FUZZ_CHECK(data);
+    const size_t bytes = read_file(calls_file("model"), data, NUMBERS);
+    CREATE(predictors, svit_predictor_free,
+           svit_predictor_create_from_memory(OUT(predictors), fuzz_context(), data, bytes, &config,
+                                             ERR));
+    free(data);
+}
+
+static void predict_u8(void)
+{
+    static const uint8_t pixels[4 * 8 * 8 * 4];
+    const size_t n = calls_choose(4), height = calls_choose(9), width = calls_choose(9);
+    TRY(svit_predict_u8(ANY(predictors), pixels, n, height, width, calls_results, ERR));
+}
+
+static void predict_f32(void)
+{
+    const size_t n = calls_choose(4), height = calls_choose(9), width = calls_choose(9);
+    TRY(svit_predict_f32(ANY(predictors), calls_numbers, n, height, width, calls_results, ERR));
+}
+
+static void predict_file(void)
+{
+    TRY(svit_predict_file(ANY(predictors), calls_file("a.png"), calls_results, ERR));
+}
+
+static void predict_encoded(void)
+{
+    uint8_t data[2048];
+    const size_t bytes = read_file(calls_file("a.png"), data, sizeof data);
+    TRY(svit_predict_encoded(ANY(predictors), data, bytes, calls_results, ERR));
+}
+
+static void read_names(void)
+{
+    const svit_predictor *predictor = ANY(predictors);
+    for (size_t i = 0; i < svit_predictor_classes(predictor); i++)
+        fuzz_check_text(svit_predictor_class_name(predictor, i));
+}
+
+static void evaluate(void)
+{
+    double loss, top1, top5;
+    const svit_pipeline_config pipeline = small_pipeline();
+    TRY(svit_evaluate_with_compute(fuzz_context(), ANY(models), ANY(datasets),
+                                   calls_choose(2) ? &pipeline : NULL, calls_choose(4),
+                                   (int32_t)calls_choose(4), &loss, &top1, &top5, ERR));
+}
+
+static void evaluate_logits(void)
+{
+    enum { LABELS = NUMBERS / 2 };
+    const svit_pipeline_config pipeline = small_pipeline();
+    TRY(svit_evaluate_logits(fuzz_context(), ANY(models), ANY(datasets), &pipeline, calls_choose(4),
+                             0, (int32_t)calls_choose(4), calls_results, calls_labels + LABELS,
+                             ERR));
+}
+
+static const calls_operation operations[] = {
+    create,       create_from_model, create_from_memory, predict_u8, predict_f32,
+    predict_file, predict_encoded,   read_names,         evaluate,   evaluate_logits};
+const calls_table calls_of_predictors = CALLS_TABLE(operations);
