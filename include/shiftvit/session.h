@@ -72,7 +72,10 @@ typedef struct svit_session_config {
                                session needs SVIT_MODE_TRAIN, and all parameters may be frozen. A
                                training forward runs frozen layers as it runs all others, with
                                dropout, and saves their activations */
-    int32_t reserved;       /* 0 */
+    int32_t check_finite;   /* 1: a pass looks at the output of every layer, and a backward at the
+                               gradients of outputs and parameters; SVIT_E_NUMERIC names the first
+                               tensor that is not finite, and the training forward. Passes run layer
+                               by layer then. The same bits, and some percent slower */
 } svit_session_config;
 
 /* Fills `config` with the defaults: max_batch 256, SVIT_MODE_INFER, SVIT_COMPUTE_F32, seed 0, the
@@ -141,7 +144,7 @@ SVIT_API size_t svit_session_input_size(const svit_session *session);
  * of the calling thread (rounding mode, denormals) is neither used nor changed (docs/numerics.md).
  *
  * SVIT_E_NUMERIC names the first input that is not finite, or the image and the class of the first
- * logit that is not. `logits` is then undefined, there are no saved activations, and the counter is
+ * logit that is not, or with check_finite the first output of a layer. `logits` is then undefined, there are no saved activations, and the counter is
  * unchanged. */
 SVIT_API svit_status svit_forward(svit_session *session, const float *nhwc, size_t n, float *logits,
                                   svit_error *err);
@@ -164,7 +167,8 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
  * respect to the logits, dlogits[n, classes], for the n images of the last training forward. The
  * parameters must not have changed since then. It allocates no memory and treats the floating-point
  * environment as svit_forward does. SVIT_E_STATE: there was no training forward since the last
- * backward. */
+ * backward. SVIT_E_NUMERIC names the first element of dlogits that is not finite, or with
+ * check_finite the first gradient; the gradients then hold what the pass has added. */
 SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,
                                    svit_error *err);
 

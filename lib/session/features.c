@@ -1,7 +1,7 @@
 /* Features: the outputs of single layers. */
 #include "base/size.h"
 #include "base/threads/fp_env.h"
-#include "session/session.h"
+#include "session/finite_check.h"
 
 SVIT_API const char *svit_session_layer_name(const svit_session *session, size_t index)
 {
@@ -68,7 +68,9 @@ SVIT_API svit_status svit_forward_features(svit_session *session, const float *n
                        "channels are needed",
                        elements, n, sv_shape_tokens(found->out), found->out.channels);
     sv_fp_env before = sv_fp_env_begin();
+    sv_finite_check_begin(session);
     sv_session_forward_features(session, nhwc, n, found->end, out);
     sv_fp_env_end(before);
+    SVIT_TRY(sv_finite_check_end(session, err));
     return sv_session_check_finite(out, elements, "the output of the layer", err);
 }

@@ -1,4 +1,5 @@
 /* The forward and the backward over a session's layers. */
+#include "session/finite_check.h"
 #include "session/fused_chain.h"
 #include "session/packed_weights.h"
 
@@ -19,12 +20,12 @@ static real *other_buffer(const svit_session *session, const real *x)
 }
 
 /* The chain that begins with layer `first` and ends at `limit` at the latest. A pass that returns
- * attention weights runs layer by layer, since the attention block writes those of the whole batch.
- */
+ * attention weights runs layer by layer, since the attention block writes those of the whole batch,
+ * and so does one that looks at the output of every layer. */
 static sv_fused_chain chain_from(const svit_session *session, const sv_run *run, size_t first,
                                  size_t limit)
 {
-    if (run->pass.attention)
+    if (run->pass.attention || session->config.check_finite)
         return (sv_fused_chain){.first = first, .end = first + 1, .inner_end = first};
     return sv_fused_chain_from(session, first, limit, run->pass.n);
 }
@@ -45,6 +46,7 @@ static const real *forward_inference(svit_session *session, const sv_run *run, c
             sv_fused_chain_forward(session, run, &chain, y, x);
         else
             layer->ops->forward(layer, &layer_run, NULL, y, x);
+        sv_finite_check_output(session, layer, y, run->pass.n);
         x = y;
     }
     return x;
@@ -63,6 +65,7 @@ static const real *forward_frozen(svit_session *session, const real *input, size
         sv_run layer_run = sv_session_layer_run(session, &run, layer);
         real *y = other_buffer(session, x);
         layer->ops->forward(layer, &layer_run, NULL, y, x);
+        sv_finite_check_output(session, layer, y, n);
         x = y;
     }
     real *kept = session->outputs[session->active.first_recorded - 1];
@@ -90,6 +93,7 @@ static void forward_training(svit_session *session, const sv_run *run, const rea
                   : session->outputs[i] ? session->outputs[i]
                                         : other_buffer(session, x);
         sv_tape_forward(&session->tape, layer, &layer_run, session->saved[i], y, x);
+        sv_finite_check_output(session, layer, y, run->pass.n);
         x = y;
     }
 }
@@ -179,26 +183,32 @@ void sv_session_backward_nothing(svit_session *session)
         end_layer(session, i);
 }
 
+/* The backward of one recorded layer, whose gradients are those of a leaf if there are leaves. */
+static void backward_layer(svit_session *session, const sv_run *run, real *buffers[2], real *dinput)
+{
+    const size_t index = session->active.first_recorded + session->tape.count - 1;
+    const sv_layer *layer = session->layers.layers[index];
+    sv_run own = *run;
+    if (session->leaves)
+        own.gradients_first += sv_leaves_begin_layer(session->leaves, index, &own.gradients);
+    sv_finite_check_dy(session, layer, buffers[0], run->pass.n);
+    sv_tape_backward(&session->tape, &own, buffers, session->tape.count - 1, dinput);
+    sv_finite_check_gradients(session, layer, &own);
+    if (session->leaves)
+        end_layer(session, index);
+}
+
 /* The backward of the recorded layers of a segment. That of a leaf goes layer by layer, so that
  * gradients are added while they are in the cache, and those of the last leaf are on their way to
  * other ranks meanwhile. */
 static void backward_segment(svit_session *session, const sv_run *run, real *buffers[2],
                              const sv_segment *segment, real *dinput)
 {
-    const size_t first_recorded = session->active.first_recorded,
-                 until = segment->first - first_recorded;
-    sv_tape *tape = &session->tape;
-    if (!session->leaves) {
-        sv_tape_backward(tape, run, buffers, until, dinput);
-        return;
-    }
-    while (tape->count > until) {
-        const size_t index = first_recorded + tape->count - 1;
-        sv_run own = *run;
-        own.gradients_first += sv_leaves_begin_layer(session->leaves, index, &own.gradients);
-        sv_tape_backward(tape, &own, buffers, tape->count - 1, dinput);
-        end_layer(session, index);
-    }
+    const size_t until = segment->first - session->active.first_recorded;
+    if (!session->leaves && !session->config.check_finite)
+        sv_tape_backward(&session->tape, run, buffers, until, dinput);
+    while (session->tape.count > until)
+        backward_layer(session, run, buffers, dinput);
 }
 
 void sv_session_backward(svit_session *session, const real *dlogits, size_t n, real *dinput)

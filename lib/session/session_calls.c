@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/status.h"
 #include "base/threads/fp_env.h"
+#include "session/finite_check.h"
 #include "session/session.h"
 
 #include <string.h>
@@ -33,6 +34,7 @@ svit_status sv_session_check_forward(const svit_session *session, const float *n
 static svit_status check_logits(const svit_session *session, const float *logits, size_t n,
                                 size_t first, svit_error *err)
 {
+    SVIT_TRY(sv_finite_check_end(session, err));
     size_t count = n * session->classes, at = sv_first_not_finite(logits, count);
     if (at == count)
         return SVIT_OK;
@@ -50,6 +52,7 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
     if (training)
         SVIT_TRY(sv_session_check_trainable(session, err));
     sv_fp_env before = sv_fp_env_begin();
+    sv_finite_check_begin(session);
     sv_session_forward(session, nhwc, n, logits);
     sv_fp_env_end(before);
     svit_status status = check_logits(session, logits, n, first, err);
@@ -95,6 +98,7 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %zu x %zu x %zu x %zu are needed",
                        elements, n, heads, tokens, tokens);
     sv_fp_env before = sv_fp_env_begin();
+    sv_finite_check_begin(session);
     sv_session_forward_attention(session, nhwc, n, logits, attention);
     sv_fp_env_end(before);
     return check_logits(session, logits, n, 0, err);
@@ -125,6 +129,7 @@ static svit_status backward(svit_session *session, const float *dlogits, size_t 
 {
     sv_fp_env before = sv_fp_env_begin();
     svit_status status = SVIT_OK;
+    sv_finite_check_begin(session);
     if (n > 0)
         sv_session_backward(session, dlogits, n, dinput);
     else
@@ -132,7 +137,7 @@ static svit_status backward(svit_session *session, const float *dlogits, size_t 
     if (session->leaves)
         status = sv_leaves_end(session->leaves, err);
     sv_fp_env_end(before);
-    return status;
+    return status == SVIT_OK ? sv_finite_check_end(session, err) : status;
 }
 
 SVIT_API svit_status svit_backward(svit_session *session, const float *dlogits, size_t n,

@@ -16,6 +16,7 @@ static const sv_field FIELDS[] = {
     {FIELD(features, FLAG)},
     {FIELD(input_layer, CHARS), .max_count = sizeof((svit_session_config *)0)->input_layer},
     {FIELD(input_gradient, FLAG)},
+    {FIELD(check_finite, FLAG)},
 };
 static const svit_session_config DEFAULTS = {.max_batch = 256};
 

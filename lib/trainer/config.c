@@ -67,6 +67,7 @@ static const sv_field FIELDS[] = {
     {FIELD(schedule_anew, FLAG)},
     {FIELD(leaves, U32), .max = 65536},
     {FIELD(shuffle_window, U32), .max = UINT32_MAX},
+    {FIELD(check_finite, FLAG)},
 };
 static const svit_trainer_config DEFAULTS = {.epochs = 100,
                                              .batch = 256,

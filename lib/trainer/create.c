@@ -173,6 +173,7 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, s
     config.compute = trainer->config.compute;
     config.seed = trainer->config.seed;
     config.memory = trainer->config.memory;
+    config.check_finite = trainer->config.check_finite;
     svit_session *session;
     SVIT_TRY(svit_session_create(&session, trainer->model, &config, err));
     svit_status status =

@@ -253,7 +253,7 @@ LAYOUT(svit_predictor_config, 24, SVIT_PREDICTOR_CONFIG)
     F(T, context, 40, 8) \
     F(T, input_layer, 48, 32) \
     F(T, input_gradient, 80, 4) \
-    F(T, reserved, 84, 4)
+    F(T, check_finite, 84, 4)
 LAYOUT(svit_session_config, 88, SVIT_SESSION_CONFIG)
 
 #define SVIT_FEATURES_CONFIG(F, T) \
@@ -358,8 +358,10 @@ LAYOUT(svit_reduction, 24, SVIT_REDUCTION)
     F(T, schedule_anew, 1132, 4) \
     F(T, leaves, 1136, 4) \
     F(T, shuffle_window, 1140, 4) \
-    F(T, reducer, 1144, 8)
-LAYOUT(svit_trainer_config, 1152, SVIT_TRAINER_CONFIG)
+    F(T, reducer, 1144, 8) \
+    F(T, check_finite, 1152, 4) \
+    F(T, reserved, 1156, 4)
+LAYOUT(svit_trainer_config, 1160, SVIT_TRAINER_CONFIG)
 
 #define SVIT_TRAINER_EVENT(F, T) \
     F(T, struct_size, 0, 4) \

@@ -47,7 +47,7 @@ class SessionConfig(ctypes.Structure):
         ("context", c_void_p),
         ("input_layer", c_char * 32),
         ("input_gradient", c_int32),
-        ("reserved", c_int32),
+        ("check_finite", c_int32),
     ]
 
 
@@ -81,6 +81,8 @@ class TrainerConfig(ctypes.Structure):
         ("leaves", c_uint32),
         ("shuffle_window", c_uint32),
         ("reducer", c_void_p),
+        ("check_finite", c_int32),
+        ("reserved", c_int32),
     ]
 
 

@@ -43,7 +43,8 @@ class Session(_library.Handle):
             context: Whose workers run the passes; None: the model's.
             **fields: Fields of ``svit_session_config``: ``max_batch`` (256), ``compute`` (``"f32"``, ``"bf16"``,
                 ``"int8"``), ``seed`` of dropout (0), ``input_height``, ``input_width``, ``memory`` (``"store"``,
-                ``"blocks"``, ``"stages"``), ``features`` (False), ``input_layer`` (``""``), ``input_gradient`` (False).
+                ``"blocks"``, ``"stages"``), ``features`` (False), ``input_layer`` (``""``), ``input_gradient`` (False),
+                ``check_finite`` (False).
 
         Raises:
             ArgumentError: names the field that is not accepted.

@@ -57,6 +57,7 @@ mod session;
 mod status;
 #[rustfmt::skip]
 mod trainer;
+mod trainer_functions;
 #[rustfmt::skip]
 mod version;
 #[cfg(all(target_pointer_width = "64", unix))]
@@ -86,4 +87,5 @@ pub use crate::reducer::*;
 pub use crate::session::*;
 pub use crate::status::*;
 pub use crate::trainer::*;
+pub use crate::trainer_functions::*;
 pub use crate::version::*;

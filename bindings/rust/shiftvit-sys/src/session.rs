@@ -94,8 +94,11 @@ pub struct svit_session_config {
     /// training forward runs frozen layers as it runs all others, with
     /// dropout, and saves their activations
     pub input_gradient: i32,
-    /// 0
-    pub reserved: i32,
+    /// 1: a pass looks at the output of every layer, and a backward at the
+    /// gradients of outputs and parameters; SVIT_E_NUMERIC names the first
+    /// tensor that is not finite, and the training forward. Passes run layer
+    /// by layer then. The same bits, and some percent slower
+    pub check_finite: i32,
 }
 
 extern "C" {
@@ -189,7 +192,7 @@ extern "C" {
     /// of the calling thread (rounding mode, denormals) is neither used nor changed (docs/numerics.md).
     ///
     /// SVIT_E_NUMERIC names the first input that is not finite, or the image and the class of the first
-    /// logit that is not. `logits` is then undefined, there are no saved activations, and the counter is
+    /// logit that is not, or with check_finite the first output of a layer. `logits` is then undefined, there are no saved activations, and the counter is
     /// unchanged.
     pub fn svit_forward(
         session: *mut svit_session,
@@ -227,7 +230,8 @@ extern "C" {
     /// respect to the logits, dlogits\[n, classes\], for the n images of the last training forward. The
     /// parameters must not have changed since then. It allocates no memory and treats the floating-point
     /// environment as svit_forward does. SVIT_E_STATE: there was no training forward since the last
-    /// backward.
+    /// backward. SVIT_E_NUMERIC names the first element of dlogits that is not finite, or with
+    /// check_finite the first gradient; the gradients then hold what the pass has added.
     pub fn svit_backward(
         session: *mut svit_session,
         dlogits: *const f32,

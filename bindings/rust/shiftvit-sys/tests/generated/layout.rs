@@ -223,7 +223,7 @@ pub fn check() {
         context: 40, 8;
         input_layer: 48, 32;
         input_gradient: 80, 4;
-        reserved: 84, 4;
+        check_finite: 84, 4;
     });
     layout!(svit_features_config, {
         struct_size: 0, 4;
@@ -319,6 +319,8 @@ pub fn check() {
         leaves: 1136, 4;
         shuffle_window: 1140, 4;
         reducer: 1144, 8;
+        check_finite: 1152, 4;
+        reserved: 1156, 4;
     });
     layout!(svit_trainer_event, {
         struct_size: 0, 4;

@@ -44,6 +44,11 @@ config! {
         /// training forward runs frozen layers as it runs all others, with
         /// dropout, and saves their activations.
         input_gradient: bool;
+        /// 1: a pass looks at the output of every layer, and a backward at the
+        /// gradients of outputs and parameters; `Status::Numeric` names the first
+        /// tensor that is not finite, and the training forward. Passes run layer
+        /// by layer then. The same bits, and some percent slower.
+        check_finite: bool;
     }
     lists {
     }

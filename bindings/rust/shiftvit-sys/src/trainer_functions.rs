@@ -1,0 +1,272 @@
+//! The functions on what `trainer` declares.
+
+// Written by bindings/rust/generate from the C headers.
+
+use crate::context::*;
+use crate::dataset::*;
+use crate::loss::*;
+use crate::model::*;
+use crate::optimizer::*;
+use crate::pipeline::*;
+use crate::status::*;
+use crate::trainer::*;
+use std::os::raw::{c_char, c_void};
+
+extern "C" {
+    /// Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,
+    /// SVIT_KEEP_LAST, seed 0, no label smoothing, a warm-up of 15 %, no folder, float32, 2 batches
+    /// ahead, SVIT_MEMORY_STORE, SVIT_EXISTING_REFUSE, SVIT_LOSS_CROSS_ENTROPY, SVIT_SAMPLING_SHUFFLE,
+    /// SVIT_TTA_NONE, no class weights. `size` is sizeof(svit_trainer_config) as the
+    /// caller was compiled. Any thread may call it.
+    pub fn svit_trainer_config_init(config: *mut svit_trainer_config, size: usize) -> svit_status;
+
+    /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+    /// default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
+    /// existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
+    /// "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer`
+    /// are not accepted, since a text cannot hold them; the caller sets these fields itself.
+    ///
+    /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
+    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
+    pub fn svit_trainer_config_from_json(
+        config: *mut svit_trainer_config,
+        size: usize,
+        json: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes `config` as the JSON object that svit_trainer_config_from_json reads. It adds `folder` and
+    /// `description` if they are set, and that function refuses them. `buffer`, `capacity` and `needed`
+    /// are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range. Any thread
+    /// may call it.
+    pub fn svit_trainer_config_to_json(
+        config: *const svit_trainer_config,
+        buffer: *mut c_char,
+        capacity: usize,
+        needed: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Sets training settings from a JSON object whose keys are the names of the fields of the three
+    /// configurations, as svit_trainer_config_from_json, svit_optimizer_config_from_json and
+    /// svit_pipeline_config_from_json read them; no two of the structs share a key. The structs must be
+    /// initialised, by svit_training_preset for example: fields that the object lacks keep their values.
+    ///
+    /// The structs are written only on success. SVIT_E_ARGUMENT names an unknown key, with the most
+    /// similar known one, or a value that is not accepted; SVIT_E_FORMAT means that the text is no JSON
+    /// object. Any thread may call it.
+    pub fn svit_training_from_json(
+        trainer: *mut svit_trainer_config,
+        optimizer: *mut svit_optimizer_config,
+        pipeline: *mut svit_pipeline_config,
+        json: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes the three configurations as the JSON object that svit_training_from_json reads. `folder`
+    /// and `description` are left out and `existing` has its default, since they belong to one run.
+    /// `buffer`, `capacity` and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT names a field
+    /// that is out of range. Any thread may call it.
+    pub fn svit_training_to_json(
+        trainer: *const svit_trainer_config,
+        optimizer: *const svit_optimizer_config,
+        pipeline: *const svit_pipeline_config,
+        buffer: *mut c_char,
+        capacity: usize,
+        needed: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes a JSON array that describes the fields of a configuration, for help texts and bindings:
+    /// of svit_training_from_json if `of` is "training", of svit_model_config_from_json if it is the
+    /// name of an architecture (svit_model_architecture_name). Each element is an object of "name",
+    /// "type" and "accepted", which are texts, and "default", the value without any preset. `buffer`,
+    /// `capacity` and `needed` are as in svit_context_describe. SVIT_E_ARGUMENT: `of` is neither. Any
+    /// thread may call it.
+    pub fn svit_config_fields(
+        of: *const c_char,
+        buffer: *mut c_char,
+        capacity: usize,
+        needed: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Fills three configurations with the training settings of a model preset: epochs, batch,
+    /// optimiser, pipeline and so on of the example or paper that it comes from. Each of the three may
+    /// be NULL; each size is that of the struct as the caller was compiled. SVIT_E_ARGUMENT: there is no
+    /// such preset. Any thread may call it.
+    pub fn svit_training_preset(
+        preset: *const c_char,
+        trainer: *mut svit_trainer_config,
+        trainer_size: usize,
+        optimizer: *mut svit_optimizer_config,
+        optimizer_size: usize,
+        pipeline: *mut svit_pipeline_config,
+        pipeline_size: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
+    /// NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model
+    /// takes over the pipeline and the class names of the training set. With a folder, some samples of
+    /// both datasets are read (svit_dataset_fingerprint), and the folder is created and locked last. The
+    /// caller owns \*out and frees it with svit_trainer_free.
+    ///
+    /// SVIT_E_ARGUMENT names the field that is not accepted, or the size that model, pipeline and
+    /// datasets do not share; with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample
+    /// whose targets are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE:
+    /// another trainer uses the folder, or it holds a run and `existing` is SVIT_EXISTING_REFUSE.
+    pub fn svit_trainer_create(
+        out: *mut *mut svit_trainer,
+        context: *mut svit_context,
+        model: *mut svit_model,
+        training: *mut svit_dataset,
+        validation: *mut svit_dataset,
+        config: *const svit_trainer_config,
+        optimizer: *const svit_optimizer_config,
+        pipeline: *const svit_pipeline_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Frees a trainer and unlocks its folder, which is removed if the trainer created it and it is
+    /// empty. NULL is allowed.
+    pub fn svit_trainer_free(trainer: *mut svit_trainer);
+
+    /// Restores the run of `folder`/checkpoint.safetensors. It must be called before the first step.
+    /// Training then continues with the same bits as a run that was never interrupted. On failure the
+    /// trainer is unchanged. The parameters that the run does not train are frozen again
+    /// (svit_model_set_trainable). If these are others than the model's, a failure of memory or of the
+    /// file may come after that; further calls are then refused with SVIT_E_STATE, and another trainer
+    /// is needed.
+    ///
+    /// A trainer with more epochs than the run extends it, whether the run was finished or not.
+    /// Patience, schedule and learning rate may then differ from those of the run. A schedule whose
+    /// length the trainer computes (total_steps 0) keeps the length that it had; after its end it stays
+    /// at its last value.
+    ///
+    /// SVIT_E_IO: there is no checkpoint. SVIT_E_ARGUMENT: it belongs to another model, to other data
+    /// (svit_dataset_fingerprint) or to another configuration; the message names the field.
+    /// SVIT_E_FORMAT names the damaged entry. SVIT_E_STATE: the run has begun, or `existing` is
+    /// SVIT_EXISTING_OVERWRITE. A checkpoint of library 0.1 has no fingerprints: it is accepted with a
+    /// warning in the log.
+    pub fn svit_trainer_resume(trainer: *mut svit_trainer, err: *mut svit_error) -> svit_status;
+
+    /// Lets the trainer minimise `function`, which is called with `user` on the thread of the step, in
+    /// place of the loss of its configuration; NULL: that loss again. It may be called between any two
+    /// calls for the trainer, and counts from the next step on.
+    ///
+    /// label_smoothing and class_weights do not apply to a function. The loss of a batch is the mean of
+    /// those of its micro-batches, weighted by their samples. If the configured loss is
+    /// SVIT_LOSS_CROSS_ENTROPY and images are not mixed, the function gets labels, otherwise targets.
+    /// train_loss is the mean of the function. Validation, the best epoch and the model's output follow
+    /// the configured loss. A failure of the function fails the step as any other does: nothing of the
+    /// step has happened, and the next call repeats it.
+    ///
+    /// A checkpoint says that a function was set, but cannot hold it: set it before svit_trainer_resume,
+    /// which refuses a run with a function where none is set, and the reverse.
+    pub fn svit_trainer_set_loss(
+        trainer: *mut svit_trainer,
+        function: svit_loss_function,
+        user: *mut c_void,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Returns the optimiser, borrowed until svit_trainer_resume or svit_trainer_free; NULL for NULL.
+    /// Settings may change between steps (svit_optimizer_set_f64, svit_optimizer_set_parameter_f64).
+    /// They are not in checkpoints, so a resumed run sets them again. The trainer itself calls svit_step
+    /// and svit_optimizer_swap_ema.
+    pub fn svit_trainer_optimizer(trainer: *mut svit_trainer) -> *mut svit_optimizer;
+
+    /// Runs the training to its end and calls `callback`, which may be NULL, after each event.
+    /// SVIT_E_STOPPED: the callback stopped the run; svit_trainer_stop_value returns its value. After
+    /// any failure the last checkpoint is still valid.
+    pub fn svit_trainer_run(
+        trainer: *mut svit_trainer,
+        callback: svit_trainer_callback,
+        user: *mut c_void,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Works up to the next event and writes it to \*event. After SVIT_EVENT_FINISHED it returns this
+    /// event again. `size` is sizeof(svit_trainer_event) as the caller was compiled. Errors are those of
+    /// svit_loader_next, svit_forward, svit_cross_entropy, svit_backward, svit_step and
+    /// svit_checkpoint_save.
+    pub fn svit_trainer_step(
+        trainer: *mut svit_trainer,
+        event: *mut svit_trainer_event,
+        size: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Writes a checkpoint; all ranks call it. After SVIT_EVENT_FINISHED the checkpoint of the last
+    /// epoch stays as it is. SVIT_E_STATE: the trainer has no folder, or svit_trainer_resume must come
+    /// first.
+    pub fn svit_trainer_checkpoint(trainer: *mut svit_trainer, err: *mut svit_error) -> svit_status;
+
+    /// Returns the value with which the callback stopped the last svit_trainer_run; 0 if it did not.
+    pub fn svit_trainer_stop_value(trainer: *const svit_trainer) -> i32;
+
+    /// Returns the number of completed epochs, those before a resume included; 0 for NULL.
+    pub fn svit_trainer_history_count(trainer: *const svit_trainer) -> usize;
+
+    /// Writes completed epoch number `index`, from 0, to \*event as an SVIT_EVENT_EPOCH event. `size`
+    /// is sizeof(svit_trainer_event) as the caller was compiled. SVIT_E_ARGUMENT: there is no such
+    /// epoch.
+    pub fn svit_trainer_history(
+        trainer: *const svit_trainer,
+        index: usize,
+        event: *mut svit_trainer_event,
+        size: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Evaluates a model in float32 on a dataset with the evaluation pipeline, `batch` samples in a
+    /// forward pass. Writes the mean cross-entropy to \*loss and fractions in 0..1 to \*top1 and \*top5;
+    /// each may be NULL. SVIT_E_ARGUMENT: the sizes or the classes of model, pipeline and dataset do not
+    /// match, or both have class names and these differ. If the dataset has targets, they are
+    /// probabilities: each at least 0, with the sum 1. Others, and a model with one output, are
+    /// SVIT_E_ARGUMENT; svit_evaluate_logits serves them.
+    pub fn svit_evaluate(
+        context: *mut svit_context,
+        model: *mut svit_model,
+        dataset: *mut svit_dataset,
+        pipeline: *const svit_pipeline_config,
+        batch: usize,
+        loss: *mut f64,
+        top1: *mut f64,
+        top5: *mut f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Evaluates a model as svit_evaluate does, in the precision `compute`, one of SVIT_COMPUTE_\*.
+    pub fn svit_evaluate_with_compute(
+        context: *mut svit_context,
+        model: *mut svit_model,
+        dataset: *mut svit_dataset,
+        pipeline: *const svit_pipeline_config,
+        batch: usize,
+        compute: i32,
+        loss: *mut f64,
+        top1: *mut f64,
+        top5: *mut f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Computes the logits of a model for every sample of a dataset, in its order, with the evaluation
+    /// pipeline: logits\[count, classes\], with the number of the model's classes, and labels\[count\],
+    /// which may be NULL and are -1 if the dataset has targets. `tta` is one of SVIT_TTA_\*, `compute`
+    /// one of SVIT_COMPUTE_\*; `pipeline` and `batch` are as in svit_evaluate. All other measures can be
+    /// computed from these. Errors are those of svit_evaluate.
+    pub fn svit_evaluate_logits(
+        context: *mut svit_context,
+        model: *mut svit_model,
+        dataset: *mut svit_dataset,
+        pipeline: *const svit_pipeline_config,
+        batch: usize,
+        compute: i32,
+        tta: i32,
+        logits: *mut f32,
+        labels: *mut i32,
+        err: *mut svit_error,
+    ) -> svit_status;
+}
