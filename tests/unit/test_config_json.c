@@ -43,10 +43,10 @@ static const noun nouns[] = {
     {NOUN(session),
      "{\"max_batch\":256,\"mode\":\"infer\",\"compute\":\"f32\",\"seed\":0,\"input_height\":0,"
      "\"input_width\":0,\"memory\":\"store\",\"features\":false,\"input_layer\":\"\","
-     "\"input_gradient\":false}",
+     "\"input_gradient\":false,\"check_finite\":false}",
      "{\"max_batch\":7,\"mode\":\"train\",\"compute\":\"bf16\",\"seed\":18446744073709551615,"
      "\"input_height\":32,\"input_width\":8192,\"memory\":\"stages\",\"features\":true,"
-     "\"input_layer\":\"blocks.9\",\"input_gradient\":true}"},
+     "\"input_layer\":\"blocks.9\",\"input_gradient\":true,\"check_finite\":true}"},
     {NOUN(optimizer),
      "{\"optimizer\":\"adamw\",\"learning_rate\":0.001,\"beta1\":0.9,\"beta2\":0.999,"
      "\"epsilon\":1e-7,\"weight_decay\":0.0001,\"momentum\":0.0,\"clip_norm\":0.0,"
@@ -74,14 +74,14 @@ static const noun nouns[] = {
      "\"compute\":\"f32\",\"prefetch\":2,\"memory\":\"store\",\"existing\":\"refuse\",\"loss\":"
      "\"cross-entropy\","
      "\"sampling\":\"shuffle\",\"tta\":\"none\",\"tensorboard\":false,\"schedule_anew\":false,"
-     "\"leaves\":0,\"shuffle_window\":0}",
+     "\"leaves\":0,\"shuffle_window\":0,\"check_finite\":false}",
      "{\"epochs\":3,\"batch\":8,\"accumulate\":1,\"patience\":4294967295,\"keep\":\"best\","
      "\"seed\":9,\"label_smoothing\":0.1,\"warmup_fraction\":1.0,\"checkpoint_seconds\":2.5,"
      "\"compute\":\"bf16\",\"prefetch\":16,\"memory\":\"blocks\",\"existing\":\"overwrite\","
      "\"loss\":\"binary\","
      "\"sampling\":\"balanced\",\"tta\":\"flip-shift\",\"class_weights\":[0.5,2.0],"
      "\"tensorboard\":true,\"schedule_anew\":true,\"leaves\":7,"
-     "\"shuffle_window\":6}"},
+     "\"shuffle_window\":6,\"check_finite\":true}"},
     {NOUN(loader),
      "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2,"
      "\"sampling\":\"shuffle\",\"leaves\":0,\"rank\":0,\"ranks\":1,"
