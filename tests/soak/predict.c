@@ -11,7 +11,7 @@
 enum { CLASSES = 5, FILES = 512, THREADS = 64, FILE_BYTES = 1 << 16 };
 
 /* What malloc may keep more of each thread between a tenth of the time and the end. */
-enum { RESIDENT_BYTES = 512 << 10 };
+enum { RESIDENT_BYTES = 1 << 20 };
 
 /* An image file, and what one thread says of it. */
 typedef struct image_file {
