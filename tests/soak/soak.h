@@ -18,14 +18,14 @@ _Noreturn void soak_failed(const char *condition, const char *file, int line, co
 svit_context *soak_context(uint32_t threads);
 size_t soak_live_bytes(void);
 
-/* What the process has now: bytes in memory, and open file descriptors. */
+/* What the process has now: bytes that malloc has given out, bytes in memory, and open file descriptors. */
 typedef struct soak_use {
-    size_t resident, files;
+    size_t given, resident, files;
 } soak_use;
 soak_use soak_use_now(void);
 
-/* Memory may have grown by `bytes`, and no file may have stayed open but for those of a moment. Memory
- * is not compared under a sanitizer, which keeps what was freed. */
+/* malloc may have given out `bytes` more, and no file may have stayed open but for those of a moment.
+ * Bytes are not compared where malloc does not tell them, as under a sanitizer. */
 void soak_check_growth(const soak_use *before, const soak_use *after, size_t bytes);
 
 double soak_seconds(void);

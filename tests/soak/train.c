@@ -12,9 +12,9 @@
 enum { SIDE = 16, PIXELS = SIDE * SIDE * 3, COUNT = 256, HELD_OUT = 64, CLASSES = 4, BATCH = 16 };
 enum { STEPS_OF_EPOCH = COUNT / BATCH, OTHERS = 3, SAMPLES = 20 };
 
-/* From the first tenth to the end memory may grow by the history of the epochs, and by what malloc keeps
- * for the other threads. */
-enum { RESIDENT_BYTES = 8 << 20 };
+/* From the first tenth to the end memory may grow by the history of the epochs, and by what the other
+ * threads happen to work with. */
+enum { GIVEN_BYTES = 8 << 20 };
 
 typedef struct other {
     pthread_t thread;
@@ -138,15 +138,16 @@ static void run_steps(svit_trainer *trainer, size_t steps)
 {
     svit_error err = {.struct_size = sizeof err};
     svit_trainer_event event = {.kind = -1};
-    soak_use first = {0, 0};
+    soak_use first = {0, 0, 0};
     size_t first_epoch = 0, every = steps / STEPS_OF_EPOCH / SAMPLES;
-    printf("%8s %14s %8s\n", "epoch", "resident KiB", "files");
+    printf("%8s %14s %14s %8s\n", "epoch", "given KiB", "resident KiB", "files");
     while (event.kind != SVIT_EVENT_FINISHED) {
         WORKS(svit_trainer_step(trainer, &event, sizeof event, &err));
         if (event.kind != SVIT_EVENT_EPOCH || (every > 0 && event.epoch % every != 0))
             continue;
         const soak_use now = soak_use_now();
-        printf("%8zu %14zu %8zu\n", (size_t)event.epoch, now.resident >> 10, now.files);
+        printf("%8zu %14zu %14zu %8zu\n", (size_t)event.epoch, now.given >> 10, now.resident >> 10,
+               now.files);
         fflush(stdout);
         if (event.epoch * 10 < event.epochs)
             continue;
@@ -154,7 +155,7 @@ static void run_steps(svit_trainer *trainer, size_t steps)
             first = now;
             first_epoch = (size_t)event.epoch;
         }
-        soak_check_growth(&first, &now, RESIDENT_BYTES);
+        soak_check_growth(&first, &now, GIVEN_BYTES);
     }
 }
 

@@ -58,10 +58,10 @@ static png_voidp png_allocate(png_structp png, png_alloc_size_t bytes)
 static void png_release(png_structp png, png_voidp given)
 {
     png_source *source = png_get_mem_ptr(png);
-    uint8_t *memory = (uint8_t *)given - PNG_HEADER;
     size_t total = 0;
     if (!given)
         return;
+    uint8_t *memory = (uint8_t *)given - PNG_HEADER;
     memcpy(&total, memory, sizeof total);
     source->held -= total;
     sv_release(source->allocator, memory, total);
