@@ -54,6 +54,8 @@ static int make_folder(svit_folder_lock *lock, size_t length)
         lock->created = length;
     if (code && stat(lock->folder, &state) == 0)
         code = S_ISDIR(state.st_mode) ? 0 : ENOTDIR;
+    else if (code == EEXIST && errno != ENOENT)
+        code = errno;
     else if (code == EEXIST && !(lstat(lock->folder, &state) == 0 && S_ISLNK(state.st_mode)))
         code = ENOENT;
     lock->folder[length] = after;
@@ -93,13 +95,11 @@ static bool is_empty(const svit_folder_lock *lock)
     return fstat(lock->descriptor, &state) == 0 && state.st_size == 0;
 }
 
-/* Whether the open lock file is still the one at its path. The previous owner removes the file
- * before it unlocks it, so another process may have opened a file that has lost its name. */
-static bool is_at_path(const svit_folder_lock *lock)
+/* Removes the lock file if this lock has created its folder, and so the file. */
+static void remove_own_file(const svit_folder_lock *lock)
 {
-    struct stat opened, named;
-    return fstat(lock->descriptor, &opened) == 0 && lstat(lock->path, &named) == 0 &&
-           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+    if (lock->created > 0)
+        unlink(lock->path);
 }
 
 /* Opens and locks the lock file. Returns 0 or an errno value: EAGAIN or ENOENT if its owner has
@@ -113,9 +113,14 @@ static int try_lock(svit_folder_lock *lock)
     lock->descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (lock->descriptor < 0)
         return errno;
+    /* The previous owner removes the file before it unlocks it, so this may be a file that has lost
+     * its name. */
+    bool is_at_path = false;
     if (flock(lock->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         code = EBUSY;
-    else if (!is_at_path(lock))
+    else if ((code = sv_file_compare(&is_at_path, lock->descriptor, lock->path)) != 0)
+        remove_own_file(lock);
+    else if (!is_at_path)
         code = EAGAIN;
     if (code) {
         close(lock->descriptor);
@@ -176,7 +181,9 @@ static void unlock_folder(svit_folder_lock *lock)
     while (*link != lock)
         link = &(*link)->next;
     *link = lock->next;
-    if (is_at_path(lock) && is_empty(lock))
+    bool is_at_path;
+    if (sv_file_compare(&is_at_path, lock->descriptor, lock->path) == 0 && is_at_path &&
+        is_empty(lock))
         unlink(lock->path);
     close(lock->descriptor);
     lock->descriptor = -1;

@@ -77,6 +77,8 @@ static int applies(int fault, file_operation operation)
         return operation == FILE_READ || operation == FILE_WRITE;
     if (fault == FILE_FULL || fault == FILE_TEAR)
         return operation == FILE_WRITE;
+    if (fault == FILE_BLIND)
+        return operation == FILE_STAT;
     return fault != FILE_END || operation == FILE_READ;
 }
 
@@ -90,15 +92,15 @@ static int fault_of(file_operation operation)
     recorded[(call - 1) % RECORDED] = (unsigned char)operation;
     if (atomic_load(&is_full) && operation == FILE_WRITE)
         return ENOSPC;
-    if (wanted == 0 || call < wanted || (call > wanted && fault != FILE_DEAD) ||
-        !applies(fault, operation))
+    const int lasts = fault == FILE_DEAD || fault == FILE_BLIND;
+    if (wanted == 0 || call < wanted || (call > wanted && !lasts) || !applies(fault, operation))
         return 0;
     if (fault == FILE_KILL)
         kill(getpid(), SIGKILL);
     atomic_fetch_add(&faults, 1);
     if (fault == FILE_FULL)
         atomic_store(&is_full, 1);
-    return fault == FILE_DEAD ? EIO : fault;
+    return lasts ? EIO : fault;
 }
 
 /* Finds the function that these hide. */
@@ -128,7 +130,7 @@ static void find(void *function, const char *name)
 /* Gives the mode of a call of open that has one. */
 static unsigned mode_of(int flags, va_list list)
 {
-    return flags & (O_CREAT | __O_TMPFILE) ? va_arg(list, unsigned) : 0;
+    return flags & O_CREAT ? va_arg(list, unsigned) : 0;
 }
 
 #define STAND_IN_OPEN(name)                                                                        \
@@ -146,9 +148,13 @@ static unsigned mode_of(int flags, va_list list)
         return -1;                                                                                 \
     }
 STAND_IN_OPEN(open)
+#ifdef __GLIBC__
 STAND_IN_OPEN(open64)
+#endif
 STAND_IN(FILE *, fopen, (const char *path, const char *mode), (path, mode), FILE_OPEN, NULL)
+#ifdef __GLIBC__
 STAND_IN(FILE *, fopen64, (const char *path, const char *mode), (path, mode), FILE_OPEN, NULL)
+#endif
 
 /* Fewer bytes than were asked for, at least one. */
 static size_t fewer(size_t bytes)
@@ -167,7 +173,9 @@ static size_t fewer(size_t bytes)
         return fault == FILE_END ? 0 : -1;                                                         \
     }
 STAND_IN_READ(pread, off_t)
+#ifdef __GLIBC__
 STAND_IN_READ(pread64, off64_t)
+#endif
 
 PUBLIC ssize_t read(int file, void *data, size_t bytes)
 {
@@ -236,16 +244,22 @@ STAND_IN(int, lstat, (const char *path, struct stat *to), (path, to), FILE_STAT,
 STAND_IN(int, fstat, (int file, struct stat *to), (file, to), FILE_STAT, -1)
 STAND_IN(int, fstatat, (int at, const char *path, struct stat *to, int flags),
          (at, path, to, flags), FILE_STAT, -1)
+#ifdef __GLIBC__
 STAND_IN(int, stat64, (const char *path, struct stat64 *to), (path, to), FILE_STAT, -1)
 STAND_IN(int, lstat64, (const char *path, struct stat64 *to), (path, to), FILE_STAT, -1)
 STAND_IN(int, fstat64, (int file, struct stat64 *to), (file, to), FILE_STAT, -1)
 STAND_IN(int, fstatat64, (int at, const char *path, struct stat64 *to, int flags),
          (at, path, to, flags), FILE_STAT, -1)
+#endif
 STAND_IN(int, ftruncate, (int file, off_t bytes), (file, bytes), FILE_TRUNCATE, -1)
+#ifdef __GLIBC__
 STAND_IN(int, ftruncate64, (int file, off64_t bytes), (file, bytes), FILE_TRUNCATE, -1)
+#endif
 STAND_IN(DIR *, opendir, (const char *path), (path), FILE_OPEN_FOLDER, NULL)
 STAND_IN(struct dirent *, readdir, (DIR * folder), (folder), FILE_LIST, NULL)
+#ifdef __GLIBC__
 STAND_IN(struct dirent64 *, readdir64, (DIR * folder), (folder), FILE_LIST, NULL)
+#endif
 STAND_IN(int, unlink, (const char *path), (path), FILE_REMOVE, -1)
 STAND_IN(int, rmdir, (const char *path), (path), FILE_REMOVE_FOLDER, -1)
 STAND_IN(int, flock, (int file, int how), (file, how), FILE_LOCK, -1)
@@ -267,7 +281,9 @@ STAND_IN(char *, realpath, (const char *path, char *to), (path, to), FILE_RESOLV
         return MAP_FAILED;                                                                         \
     }
 STAND_IN_MAP(mmap, off_t)
+#ifdef __GLIBC__
 STAND_IN_MAP(mmap64, off64_t)
+#endif
 
 PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                           void *user)

@@ -34,7 +34,8 @@ enum {
     FILE_FULL = -3,  /* a write of fewer bytes, after which every write fails with ENOSPC */
     FILE_KILL = -4,  /* SIGKILL before the call */
     FILE_TEAR = -5,  /* SIGKILL after the first half of a write */
-    FILE_DEAD = -6   /* the call and every later one fail with EIO */
+    FILE_DEAD = -6,  /* the call and every later one fail with EIO */
+    FILE_BLIND = -7  /* the call and every later one that examines a file fail with EIO */
 };
 
 const char *file_operation_name(file_operation operation);

@@ -193,3 +193,15 @@ bool sv_is_absent(const char *path)
     struct stat state;
     return stat(path, &state) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
+
+int sv_file_compare(bool *is_same, int descriptor, const char *path)
+{
+    struct stat opened, named;
+    *is_same = false;
+    if (fstat(descriptor, &opened) != 0)
+        return errno;
+    if (stat(path, &named) != 0)
+        return errno == ENOENT ? 0 : errno;
+    *is_same = opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+    return 0;
+}

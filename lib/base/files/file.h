@@ -20,6 +20,10 @@ const char *sv_path_kind(mode_t mode);
  * cannot read is not taken for one that is not there. */
 bool sv_is_absent(const char *path);
 
+/* Says whether the open file is the one at `path`. Returns 0, or an errno value if the system cannot
+ * say it. */
+int sv_file_compare(bool *is_same, int descriptor, const char *path);
+
 /* Whether `path` is a symbolic link to what does not exist. Files are not written there, and
  * folders are not made: the system's calls differ in what they would do. */
 bool sv_is_dangling(const char *path);

@@ -53,13 +53,6 @@ static svit_status resolve_link(char **out, const sv_allocator *allocator, const
     return *out ? SVIT_OK : sv_fail_memory(err, strlen(path) + 1, "a file's name");
 }
 
-static bool same_file(int descriptor, const char *path)
-{
-    struct stat opened, named;
-    return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 &&
-           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
-
 /* Opens a leftover to lock it. A writer may have given it permissions that only allow to read. */
 static int open_leftover(const char *path)
 {
@@ -77,33 +70,52 @@ static bool remove_leftover(const char *path)
     int descriptor = open_leftover(path);
     if (descriptor < 0)
         return errno == ENOENT;
+    bool is_same = false;
     bool removed = fstat(descriptor, &state) == 0 && S_ISREG(state.st_mode) &&
-                   flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    if (removed && same_file(descriptor, path))
+                   flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
+                   sv_file_compare(&is_same, descriptor, path) == 0;
+    if (is_same)
         removed = unlink(path) == 0 || errno == ENOENT;
     close(descriptor);
     return removed;
 }
 
-/* Creates and locks a temporary file; -1 with EEXIST if its name is taken. Between the two steps
- * another writer may take the file for a leftover and remove it; then it tries again. On a file
- * system without locks the file stays unlocked. */
+/* Locks a temporary file that was just created. Returns 0, EAGAIN if another writer has taken it for
+ * a leftover, or the errno value of what failed; the file is then removed. On a file system without
+ * locks the file stays unlocked. */
+static int lock_temporary(int descriptor, const char *path)
+{
+    bool is_same;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return EAGAIN;
+    const int code = sv_file_compare(&is_same, descriptor, path);
+    if (code)
+        unlink(path);
+    return code || is_same ? code : EAGAIN;
+}
+
+/* Creates and locks a temporary file; -1 with EEXIST if its name is taken. It tries again if another
+ * writer takes the file for a leftover between the two steps; EBUSY if that happens always, as on a
+ * file system that numbers one file in two ways. */
 static int create_temporary(const char *path, mode_t mode)
 {
-    for (;;) {
+    enum { TRIES = 1000 };
+    int code = EAGAIN;
+    for (int i = 0; i < TRIES && code == EAGAIN; i++) {
         int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         if (descriptor >= 0) {
-            int failed = flock(descriptor, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
-            if (failed != EWOULDBLOCK && same_file(descriptor, path))
+            code = lock_temporary(descriptor, path);
+            if (code == 0)
                 return descriptor;
             close(descriptor);
         } else if (errno != EEXIST) {
             return -1;
         } else if (!remove_leftover(path)) {
-            errno = EEXIST;
-            return -1;
+            code = EEXIST;
         }
     }
+    errno = code == EAGAIN ? EBUSY : code;
+    return -1;
 }
 
 /* FNV-1a of 64 bits (Fowler, Noll, Vo 1991). */
