@@ -3,7 +3,8 @@
 # leaves does not disturb the next export.
 # usage: shards.sh SHIFTVIT_EXPORT FAILING_FILES
 set -eu
-export_program=$1 failing_files=$2
+export_program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+failing_files=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
