@@ -60,7 +60,6 @@ enum {
     NEEDS_PREDICTOR = 512 | NEEDS_CONTEXT,
     NEEDS_TRAINER = 1024 | NEEDS_DATASET | NEEDS_MODEL, /* before its first step */
     NEEDS_LOCK = 2048 | NEEDS_CONTEXT,
-    NEEDS_IMAGE = 4096 | NEEDS_CONTEXT,
     NEEDS_OLD_FILE = 8192,            /* at world_target */
     NEEDS_FILES = 16384,              /* the folder of images is the dataset */
     NEEDS_SHARDS = 32768,             /* shards without an index in the folder of outputs */

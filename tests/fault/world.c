@@ -310,9 +310,6 @@ static void make_rest(world *w, int needs)
     if (NEEDS(LOCK))
         WORKS(svit_folder_lock_create(&w->has.folder_lock, w->has.context, world_path("locked"),
                                       err));
-    if (NEEDS(IMAGE))
-        WORKS(svit_image_decode(&w->has.image, w->has.context, world_png.data, world_png.bytes, "i",
-                                3, err));
 }
 
 void world_make_again(world *w, const scenario *of, int model_of)
