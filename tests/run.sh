@@ -265,7 +265,7 @@ names() {
 # outside, such as files, images, JSON and configurations, and of who manages memory: tensors, models, checkpoints,
 # loaders, features. What computes on that memory is seen by the models that these tests run.
 outside='.*json|channels|checkpoint|codec|data_(f32|list|match|memory|sets|walk)|events|exif'
-outside="$outside|fault_features|feature_(files|sets)|features|file|file_writers|fingerprint|folder_lock|image"
+outside="$outside|feature_(files|sets)|features|file|file_writers|fingerprint|folder_lock|image"
 outside="$outside|library|lifetimes|load|load_maps|loader|loader_share|misuse|model_(dtypes|file)"
 outside="$outside|model_memory|onnx|outputs|predictor|pretrained_.*|safetensors|segments|sequences|shards|shard_index|source|tensor|verify"
 

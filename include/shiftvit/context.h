@@ -139,7 +139,8 @@ SVIT_API svit_status svit_folder_lock_create(svit_folder_lock **out, svit_contex
  * empty. In a child by fork the folder stays as it is. NULL is allowed. */
 SVIT_API void svit_folder_lock_free(svit_folder_lock *lock);
 
-/* Returns 1 if the locked folder has an entry `name`, and 0 if not or if `lock` is NULL. */
+/* Returns 1 if the locked folder has an entry `name`, or if the system cannot say whether it has,
+ * and 0 if not or if `lock` is NULL. */
 SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *lock, const char *name);
 
 /* Removes the file `name` from the locked folder; succeeds if there is no such file.

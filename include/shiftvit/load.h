@@ -18,7 +18,7 @@ enum {
 };
 
 /* What was done with a file. The caller sets struct_size, text and capacity; the rest is written
- * also if the call fails for a mismatch that `flags` do not allow. */
+ * also if the call fails, and then tells how far it has come. */
 typedef struct svit_load_report {
     uint32_t struct_size; /* sizeof(svit_load_report) */
     uint32_t loaded;      /* parameters that were read */

@@ -136,10 +136,9 @@ SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_
 SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, size_t size,
                                                    const char *json, svit_error *err);
 
-/* Writes `config` as the JSON object that svit_trainer_config_from_json reads. It adds `folder` and
- * `description` if they are set, and that function refuses them. `buffer`, `capacity` and `needed`
- * are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range. Any thread
- * may call it. */
+/* Writes `config` as the JSON object that svit_trainer_config_from_json reads, without `folder`,
+ * `description` and `reducer`. `buffer`, `capacity` and `needed` are as in svit_context_describe.
+ * SVIT_E_ARGUMENT names a field that is out of range. Any thread may call it. */
 SVIT_API svit_status svit_trainer_config_to_json(const svit_trainer_config *config, char *buffer,
                                                  size_t capacity, size_t *needed, svit_error *err);
 
@@ -334,7 +333,7 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
  * pipeline: logits[count, classes], with the number of the model's classes, and labels[count],
  * which may be NULL and are -1 if the dataset has targets. `tta` is one of SVIT_TTA_*, `compute`
  * one of SVIT_COMPUTE_*; `pipeline` and `batch` are as in svit_evaluate. All other measures can be
- * computed from these. Errors are those of svit_evaluate. */
+ * computed from these. Errors are those of svit_evaluate; what the arrays then hold is undefined. */
 SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *model,
                                           svit_dataset *dataset,
                                           const svit_pipeline_config *pipeline, size_t batch,

@@ -7,14 +7,20 @@
 
 enum { MAX_SIZE = 65536 };
 
+svit_status sv_config_check_size(size_t size, size_t local_size, const char *type, svit_error *err)
+{
+    if (size >= sizeof(uint32_t) && size <= MAX_SIZE)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "size is %zu; give sizeof(%s), %zu here", size, type,
+                   local_size);
+}
+
 svit_status sv_config_export(void *out, size_t size, const void *local, size_t local_size,
                              const char *type, svit_error *err)
 {
     if (!out)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer to one is needed", type);
-    if (size < sizeof(uint32_t) || size > MAX_SIZE)
-        return sv_fail(err, SVIT_E_ARGUMENT, "size is %zu; give sizeof(%s), %zu here", size, type,
-                       local_size);
+    SVIT_TRY(sv_config_check_size(size, local_size, type, err));
     memset(out, 0, size);
     memcpy(out, local, size < local_size ? size : local_size);
     uint32_t written = (uint32_t)size;

@@ -18,7 +18,7 @@ typedef enum sv_field_kind {
     SV_FIELD_LIST,     /* uint32_t[]: an array of integers, counted by another uint32_t field */
     SV_FIELD_SET,      /* uint32_t: an array of words, stored as the sum of 1 << index */
     SV_FIELD_CONSTANT, /* not in the struct: always words[0], for other readers of the JSON */
-    SV_FIELD_TEXT,     /* const char *: written if it is not NULL, never read */
+    SV_FIELD_TEXT,     /* const char *: neither written nor read */
     SV_FIELD_CHARS,    /* char[]: a text of at most max_count - 1 bytes */
     SV_FIELD_ELEMENTS  /* an array of structs, counted by another uint32_t field */
 } sv_field_kind;

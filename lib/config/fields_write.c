@@ -42,7 +42,6 @@ static void put_value(const sv_field *field, const void *value, sv_json_writer *
         sv_json_put_text(writer, field->words[0]);
         break;
     case SV_FIELD_TEXT:
-        sv_json_put_text(writer, *(const char *const *)value);
         break;
     case SV_FIELD_CHARS:
         sv_json_put_text(writer, value);
@@ -66,13 +65,12 @@ static void put_field(const sv_field *field, const void *config, sv_json_writer 
     sv_json_end(writer, ']');
 }
 
-/* Whether the field is left out of JSON: a text that the struct does not have, or no elements. */
+/* Whether the field is left out of JSON: no elements, or a text, which nothing would own that was
+ * read from JSON. */
 static bool is_absent(const sv_field *field, const void *config)
 {
-    if (field->is_optional)
-        return sv_field_count(field, config) == 0;
-    return field->kind == SV_FIELD_TEXT &&
-           !*(const char *const *)(const void *)((const char *)config + field->offset);
+    return field->kind == SV_FIELD_TEXT ||
+           (field->is_optional && sv_field_count(field, config) == 0);
 }
 
 void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writer *writer)

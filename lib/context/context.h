@@ -27,4 +27,9 @@ struct svit_context {
 /* Adds a reference, which svit_context_free removes. Returns `context`. */
 svit_context *sv_context_retain(svit_context *context);
 
+/* Says whether the locked folder has an entry `name`, as svit_folder_lock_has. SVIT_E_IO: the system
+ * cannot say it. */
+svit_status sv_folder_lock_find(bool *out, const svit_folder_lock *lock, const char *name,
+                                svit_error *err);
+
 #endif

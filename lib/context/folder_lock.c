@@ -22,6 +22,7 @@ struct svit_folder_lock {
     char *path; /* of the lock file */
     size_t path_bytes;
     size_t created; /* length of the path of the topmost folder that was created; 0: none was */
+    size_t failed;  /* length of the path of the folder that could not be made; 0: there is none */
     int descriptor; /* of the lock file; -1: the lock is not held, as in a forked child */
     svit_folder_lock *next;
 };
@@ -42,7 +43,7 @@ static void close_in_child(void)
 
 /* Creates the folder whose path is the first `length` characters of lock->folder, unless it exists.
  * Returns 0 or an errno value: ENOENT if another process that frees its lock has just removed the
- * folder or its parent. */
+ * folder or its parent, or if the system creates no folders there. */
 static int make_folder(svit_folder_lock *lock, size_t length)
 {
     char after = lock->folder[length];
@@ -53,9 +54,12 @@ static int make_folder(svit_folder_lock *lock, size_t length)
         lock->created = length;
     if (code && stat(lock->folder, &state) == 0)
         code = S_ISDIR(state.st_mode) ? 0 : ENOTDIR;
+    else if (code == EEXIST && errno != ENOENT)
+        code = errno;
     else if (code == EEXIST && !(lstat(lock->folder, &state) == 0 && S_ISLNK(state.st_mode)))
         code = ENOENT;
     lock->folder[length] = after;
+    lock->failed = code ? length : 0;
     return code;
 }
 
@@ -69,12 +73,13 @@ static int make_folders(svit_folder_lock *lock)
     return code ? code : make_folder(lock, strlen(lock->folder));
 }
 
-/* Removes the folders that make_folders has created, from the deepest up, as long as they are
- * empty. */
+/* Removes the folders that make_folders has created, from the deepest up. One that is not empty
+ * stays, and so do its parents; the deepest may never have been made. */
 static void remove_folders(svit_folder_lock *lock)
 {
     size_t length = lock->created ? strlen(lock->folder) : 0;
-    while (length > 0 && length >= lock->created && rmdir(lock->folder) == 0) {
+    while (length > 0 && length >= lock->created) {
+        rmdir(lock->folder);
         do
             length--;
         while (length > 0 && lock->folder[length] != '/');
@@ -90,29 +95,32 @@ static bool is_empty(const svit_folder_lock *lock)
     return fstat(lock->descriptor, &state) == 0 && state.st_size == 0;
 }
 
-/* Whether the open lock file is still the one at its path. The previous owner removes the file
- * before it unlocks it, so another process may have opened a file that has lost its name. */
-static bool is_at_path(const svit_folder_lock *lock)
+/* Removes the lock file if this lock has created its folder, and so the file. */
+static void remove_own_file(const svit_folder_lock *lock)
 {
-    struct stat opened, named;
-    return fstat(lock->descriptor, &opened) == 0 && lstat(lock->path, &named) == 0 &&
-           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+    if (lock->created > 0)
+        unlink(lock->path);
 }
 
-/* Opens and locks the lock file. Returns 0 or an errno value: EAGAIN if its owner has removed it or
- * the folder in the meantime, EBUSY if it is locked. On a file system without locks the file stays
+/* Opens and locks the lock file. Returns 0 or an errno value: EAGAIN or ENOENT if its owner has
+ * removed it or the folder in the meantime, EBUSY if it is locked. On a file system without locks the file stays
  * open unlocked. */
 static int try_lock(svit_folder_lock *lock)
 {
     int code = make_folders(lock);
     if (code)
-        return code == ENOENT ? EAGAIN : code;
+        return code;
     lock->descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (lock->descriptor < 0)
-        return errno == ENOENT ? EAGAIN : errno;
+        return errno;
+    /* The previous owner removes the file before it unlocks it, so this may be a file that has lost
+     * its name. */
+    bool is_at_path = false;
     if (flock(lock->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         code = EBUSY;
-    else if (!is_at_path(lock))
+    else if ((code = sv_file_compare(&is_at_path, lock->descriptor, lock->path)) != 0)
+        remove_own_file(lock);
+    else if (!is_at_path)
         code = EAGAIN;
     if (code) {
         close(lock->descriptor);
@@ -138,7 +146,10 @@ static svit_status fail_lock(svit_folder_lock *lock, svit_error *err)
         SVIT_TRY(status);
     }
     errno = code;
-    return sv_fail_io(err, "lock the folder", lock->folder);
+    if (lock->failed == 0)
+        return sv_fail_io(err, "lock the folder", lock->folder);
+    lock->folder[lock->failed] = '\0'; /* the caller frees the lock */
+    return sv_fail_io(err, "make the folder", lock->folder);
 }
 
 /* Locks the folder and adds the lock to held_locks. The caller holds sv_process_lock, so that no
@@ -147,7 +158,7 @@ static svit_status lock_folder(svit_folder_lock *lock, svit_error *err)
 {
     enum { TRIES = 1000 };
     int code = EAGAIN;
-    for (int i = 0; i < TRIES && code == EAGAIN; i++)
+    for (int i = 0; i < TRIES && (code == EAGAIN || code == ENOENT); i++)
         code = try_lock(lock);
     if (code == EBUSY || code == EAGAIN)
         return sv_fail(err, SVIT_E_STATE,
@@ -170,7 +181,9 @@ static void unlock_folder(svit_folder_lock *lock)
     while (*link != lock)
         link = &(*link)->next;
     *link = lock->next;
-    if (is_at_path(lock) && is_empty(lock))
+    bool is_at_path;
+    if (sv_file_compare(&is_at_path, lock->descriptor, lock->path) == 0 && is_at_path &&
+        is_empty(lock))
         unlink(lock->path);
     close(lock->descriptor);
     lock->descriptor = -1;
@@ -250,11 +263,21 @@ static bool path_of(char path[PATH_MAX], const svit_folder_lock *lock, const cha
     return length > 0 && length < PATH_MAX;
 }
 
-SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *lock, const char *name)
+svit_status sv_folder_lock_find(bool *out, const svit_folder_lock *lock, const char *name,
+                                svit_error *err)
 {
     char path[PATH_MAX];
     struct stat state;
-    return lock && name && path_of(path, lock, name) && lstat(path, &state) == 0;
+    *out = path_of(path, lock, name) && lstat(path, &state) == 0;
+    if (*out || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
+        return SVIT_OK;
+    return sv_fail_io(err, "examine", path);
+}
+
+SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *lock, const char *name)
+{
+    bool found = false;
+    return lock && name && (sv_folder_lock_find(&found, lock, name, NULL) != SVIT_OK || found);
 }
 
 SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *lock, const char *name,

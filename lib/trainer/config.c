@@ -167,7 +167,6 @@ SVIT_API svit_status svit_training_to_json(const svit_trainer_config *trainer,
     sv_training_part parts[SV_TRAINING_PARTS];
     sv_field_struct structs[SV_TRAINING_PARTS];
     SVIT_TRY(read_all(parts, structs, &training, callers, err));
-    training.trainer.folder = training.trainer.description = NULL;
     training.trainer.existing = DEFAULTS.existing;
     return sv_fields_of_structs_to_buffer(structs, SV_TRAINING_PARTS, NOUN, buffer, capacity,
                                           needed, err);

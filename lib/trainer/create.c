@@ -8,6 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What was frozen in the model before the trainer's groups were: a failure brings it back. */
+typedef struct frozen_before {
+    bool *flags; /* one for each parameter; NULL: the groups freeze nothing */
+    uint64_t version;
+} frozen_before;
+
 svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_bytes,
                           svit_error *err)
 {
@@ -257,17 +263,36 @@ static svit_status set_class_names(const svit_trainer *trainer, const svit_datas
 }
 
 /* Freezes in the model what the groups of the optimiser freeze, so that the session computes no
- * gradients of it. Without such a group, what the caller has frozen stays as it is. Patterns that
- * match nothing are reported by svit_optimizer_create. */
-static void freeze_groups(svit_trainer *trainer)
+ * gradients of it, and keeps in *before what was frozen. Without such a group, what the caller has
+ * frozen stays as it is. Patterns that match nothing are reported by svit_optimizer_create. */
+static svit_status freeze_groups(svit_trainer *trainer, frozen_before *before, svit_error *err)
 {
     const svit_optimizer_config *config = &trainer->optimizer_config;
+    const sv_parameter_table *table = &trainer->model->parameters;
     uint32_t frozen = 0;
     for (uint32_t g = 0; g < config->group_count; g++)
         frozen += !config->groups[g].trainable;
-    for (uint32_t g = 0; frozen > 0 && g < config->group_count; g++)
+    if (frozen == 0)
+        return SVIT_OK;
+    SVIT_TRY(
+        sv_arrays_add(&trainer->arrays, &before->flags, table->count, sizeof *before->flags, err));
+    for (size_t i = 0; i < table->count; i++)
+        before->flags[i] = table->list[i].frozen;
+    before->version = trainer->model->trainable_version;
+    for (uint32_t g = 0; g < config->group_count; g++)
         svit_model_set_trainable(trainer->model, config->groups[g].pattern,
                                  config->groups[g].trainable, NULL);
+    return SVIT_OK;
+}
+
+/* Undoes freeze_groups. Sessions and optimisers of the caller are as good as before. */
+static void restore_frozen(svit_trainer *trainer, const frozen_before *before)
+{
+    sv_parameter_table *table = &trainer->model->parameters;
+    for (size_t i = 0; before->flags && i < table->count; i++)
+        table->list[i].frozen = before->flags[i];
+    if (before->flags)
+        trainer->model->trainable_version = before->version;
 }
 
 /* States what predictors make of the logits that this loss trains. */
@@ -298,9 +323,9 @@ static svit_status read_ranks(svit_trainer *trainer, const svit_reducer *reducer
 }
 
 /* Does the work of svit_trainer_create that may fail; the caller frees a partly created trainer. */
-static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config *config,
-                                svit_dataset *training, svit_dataset *validation,
-                                const svit_optimizer_config *optimizer,
+static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
+                                const svit_trainer_config *config, svit_dataset *training,
+                                svit_dataset *validation, const svit_optimizer_config *optimizer,
                                 const svit_pipeline_config *pipeline, svit_error *err)
 {
     SVIT_TRY(read_ranks(trainer, config->reducer, err));
@@ -310,7 +335,7 @@ static svit_status create_steps(svit_trainer *trainer, const svit_trainer_config
     SVIT_TRY(read_optimizer(trainer, optimizer, err));
     SVIT_TRY(read_pipeline(trainer, pipeline, err));
     SVIT_TRY(read_objective(trainer, training, err));
-    freeze_groups(trainer);
+    SVIT_TRY(freeze_groups(trainer, before, err));
     SVIT_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model, &trainer->optimizer_config,
                                    err));
     SVIT_TRY(sv_trainer_open_session(trainer, &trainer->session, err));
@@ -355,9 +380,11 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     trainer->config.folder = trainer->config.description = NULL; /* until copy_texts copies them */
     trainer->progress.best_top1 = -INFINITY;
     svit_error cause = {.struct_size = sizeof cause};
+    frozen_before before = {0};
     svit_status status =
-        create_steps(trainer, &local, training, validation, optimizer, pipeline, &cause);
+        create_steps(trainer, &before, &local, training, validation, optimizer, pipeline, &cause);
     if (status != SVIT_OK) {
+        restore_frozen(trainer, &before);
         status = sv_ranks_agree(&trainer->ranks, status, &cause);
         svit_trainer_free(trainer);
         return svit_error_set(err, status, cause.message);

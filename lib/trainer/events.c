@@ -103,24 +103,27 @@ static void add_all(sv_protobuf_writer *file, const svit_trainer *trainer, doubl
 
 svit_status sv_trainer_events_write(svit_trainer *trainer, svit_error *err)
 {
-    if (!trainer->config.tensorboard)
+    const uint64_t rows = trainer->progress.rows;
+    /* An epoch whose end failed after its events were written is not written twice. */
+    if (!trainer->config.tensorboard || trainer->event_rows == rows)
         return SVIT_OK;
     char path[SV_TRAINER_PATH];
     sv_trainer_path(path, trainer, SV_TRAINER_EVENTS_FILE);
     sv_protobuf_writer file = sv_protobuf_make(&trainer->context->allocator);
     double now = (double)time(NULL);
-    if (trainer->has_events)
-        add_epoch(&file, &trainer->history[trainer->progress.rows - 1], now);
+    if (trainer->event_rows > 0)
+        add_epoch(&file, &trainer->history[rows - 1], now);
     else
         add_all(&file, trainer, now);
     svit_status status = file.status;
     if (status != SVIT_OK)
         sv_fail(err, status, "no memory for the events of a run");
-    else if (trainer->has_events)
+    else if (trainer->event_rows > 0)
         status = svit_file_append(path, file.data, file.length, err);
     else
         status = svit_file_replace(path, file.data, file.length, err);
     sv_protobuf_free(&file);
-    trainer->has_events |= status == SVIT_OK;
+    /* After a failure the whole file is written anew, whatever was appended. */
+    trainer->event_rows = status == SVIT_OK ? rows : 0;
     return status;
 }

@@ -253,7 +253,7 @@ SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event
     SV_REQUIRE(event);
     svit_trainer_event local = {.struct_size = sizeof local};
     svit_error cause = {.struct_size = sizeof cause};
-    SVIT_TRY(sv_config_export(event, size, &local, sizeof local, "svit_trainer_event", err));
+    SVIT_TRY(sv_config_check_size(size, sizeof local, "svit_trainer_event", err));
     svit_status status = step(trainer, &local, &cause);
     if (status != SVIT_OK) {
         status = sv_ranks_agree(&trainer->ranks, status, &cause);

@@ -103,10 +103,11 @@ struct svit_trainer {
     float *best; /* [parameters.elements] the best epoch's weights; NULL without SVIT_KEEP_BEST */
     int32_t started, finished;
     int32_t
-        has_other_run;  /* 1: the folder holds a run that this trainer neither wrote nor resumed */
-    int32_t has_events; /* 1: this process has written the event file */
-    int32_t is_settled; /* 1: all files of a run in the folder belong to this run */
-    int32_t stop_value; /* what the callback returned to stop svit_trainer_run */
+        has_other_run;   /* 1: the folder holds a run that this trainer neither wrote nor resumed */
+    uint64_t event_rows; /* epochs that this process has written to the event file; 0: it has not
+                            written it */
+    int32_t is_settled;  /* 1: all files of a run in the folder belong to this run */
+    int32_t stop_value;  /* what the callback returned to stop svit_trainer_run */
 
     /* Times in seconds and counts of the current epoch, in this process only. */
     double epoch_start, training_seconds, validation_seconds, last_checkpoint;

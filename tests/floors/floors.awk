@@ -13,8 +13,9 @@ BEGIN {
 
     door("malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc " \
          "strdup strndup asprintf vasprintf getline getdelim", "lib/base/memory.c")
-    door("fopen fdopen freopen open openat creat mkstemp tmpfile rename renameat fsync fdatasync",
-         "lib/base/files/file.c")
+    door("fopen fdopen freopen open openat creat mkstemp tmpfile", "lib/base/files/file.c")
+    door("rename renameat fsync fdatasync ftruncate", "lib/base/files/replace.c")
+    second_door["open", "lib/base/files/replace.c"] = 1
     second_door["open", "lib/context/folder_lock.c"] = 1
     door("mmap mmap64 munmap mremap", "lib/base/files/mapping.c")
     door("dlopen dlmopen dlsym dlvsym", "lib/base/files/dynamic_library.c")

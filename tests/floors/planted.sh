@@ -60,10 +60,13 @@ plant lib/base/planted.c '#include <jansson.h>' 'examples/'
 for call in malloc calloc realloc free aligned_alloc posix_memalign strdup; do
     plant lib/layers/planted.c "void *p = $call(1);" "$call() belongs in lib/base/memory.c"
 done
-for call in fopen open rename fsync; do
+for call in fopen open; do
     plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/files/file.c"
 done
-plant lib/context/folder_lock.c "int f = rename (0, 0);" "rename() belongs in lib/base/files/file.c"
+for call in rename fsync ftruncate; do
+    plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/files/replace.c"
+done
+plant lib/context/folder_lock.c "int f = rename (0, 0);" "rename() belongs in lib/base/files/replace.c"
 for call in mmap munmap; do
     plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/files/mapping.c"
 done

@@ -2,20 +2,22 @@
 #ifndef TEST_LEDGER_H
 #define TEST_LEDGER_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-/* An allocator that counts its blocks and fails at a given call. For one thread only. */
+/* An allocator that counts its blocks and fails at a given call. */
 typedef struct ledger {
-    size_t calls, fail_at, live_blocks, live_bytes;
+    atomic_size_t calls, live_blocks, live_bytes;
+    size_t fail_at;
     int for_ever; /* every call from fail_at on fails */
 } ledger;
 
 static inline void *ledger_allocate(void *user, size_t bytes, size_t alignment)
 {
     ledger *book = user;
-    book->calls++;
-    if (book->calls == book->fail_at || (book->for_ever && book->calls > book->fail_at))
+    const size_t call = ++book->calls;
+    if (call == book->fail_at || (book->for_ever && book->fail_at && call > book->fail_at))
         return NULL;
     void *memory = NULL;
     if (posix_memalign(&memory, alignment, bytes) != 0)

@@ -70,6 +70,37 @@ START_TEST(test_a_folder_takes_one_lock_at_a_time)
 }
 END_TEST
 
+/* Regression: a folder below /proc, where mkdir says that there is no such file, was "in use by
+ * another process". */
+START_TEST(test_a_folder_that_cannot_be_made_is_named)
+{
+    char in_file[128], below_file[128], too_long[400], longest[300];
+    fit_write(fit_path(&folder, "run.json"), "x", 1);
+    snprintf(in_file, sizeof in_file, "%s/run.json", folder.path);
+    snprintf(below_file, sizeof below_file, "%s/run.json/a/b", folder.path);
+    memset(longest, 'n', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    snprintf(too_long, sizeof too_long, "%s/new/%s", folder.path, longest);
+    const struct {
+        const char *path, *message;
+    } cases[] = {
+        {"/proc/nowhere", "cannot make the folder '/proc/nowhere': No such file"},
+        {"/proc/nowhere/run/", "cannot make the folder '/proc/nowhere': No such file"},
+        {"/dev/null/run", "cannot make the folder '/dev/null': Not a directory"},
+        {in_file, "run.json': Not a directory"},
+        {below_file, "run.json': Not a directory"},
+        {too_long, "cannot make the folder "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        svit_folder_lock *lock = NULL;
+        FAILS(svit_folder_lock_create(&lock, context, cases[i].path, err), SVIT_E_IO,
+              cases[i].message);
+        ck_assert_ptr_null(lock);
+    }
+    ck_assert_int_ne(access(fit_path(&folder, "new"), F_OK), 0);
+}
+END_TEST
+
 START_TEST(test_a_lock_ends_with_its_process_and_leaves_no_trace)
 {
     int ready[2];
@@ -211,7 +242,7 @@ START_TEST(test_what_is_no_folder_is_named)
     FAILS(svit_folder_lock_create(&lock, context, fit_path(&folder, "history.csv"), err), SVIT_E_IO,
           "history.csv");
     FAILS(svit_folder_lock_create(&lock, context, fit_path(&folder, "history.csv/run"), err),
-          SVIT_E_IO, "history.csv/run");
+          SVIT_E_IO, "history.csv': Not a directory");
     FAILS(svit_folder_lock_create(&lock, context, "", err), SVIT_E_ARGUMENT, "empty");
     FAILS(svit_folder_lock_create(&lock, NULL, "x", err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_folder_lock_create(&lock, context, NULL, err), SVIT_E_ARGUMENT, "folder");
@@ -271,6 +302,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_a_folder_takes_one_lock_at_a_time);
+    tcase_add_test(c, test_a_folder_that_cannot_be_made_is_named);
     tcase_add_test(c, test_a_lock_ends_with_its_process_and_leaves_no_trace);
     tcase_add_test(c, test_a_child_by_fork_does_not_hold_the_lock);
     tcase_add_test(c, test_a_child_by_fork_leaves_the_folder_to_its_parent);

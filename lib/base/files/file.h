@@ -7,10 +7,22 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* SVIT_E_IO with a message of what could not be done ("write", "open the folder"), the path and the
- * system's reason, errno. */
+ * system's reason, errno; SVIT_E_MEMORY if that is ENOMEM. */
 svit_status sv_fail_io(svit_error *err, const char *action, const char *path);
+
+/* "a folder", "a FIFO": what a path is that is no regular file, by its st_mode. */
+const char *sv_path_kind(mode_t mode);
+
+/* Whether there is nothing at `path`. False if the system cannot say so: an optional file that it
+ * cannot read is not taken for one that is not there. */
+bool sv_is_absent(const char *path);
+
+/* Says whether the open file is the one at `path`. Returns 0, or an errno value if the system cannot
+ * say it. */
+int sv_file_compare(bool *is_same, int descriptor, const char *path);
 
 /* Whether `path` is a symbolic link to what does not exist. Files are not written there, and
  * folders are not made: the system's calls differ in what they would do. */
@@ -42,6 +54,9 @@ uint64_t sv_file_size(const sv_file *file);
 /* The time of the last modification when the file was opened, in nanoseconds since 1970. */
 int64_t sv_file_modified(const sv_file *file);
 
+/* The path by which the file was opened. */
+const char *sv_file_path(const sv_file *file);
+
 /* The descriptor, which sv_file_close closes. */
 int sv_file_descriptor(const sv_file *file);
 
@@ -50,7 +65,7 @@ int sv_file_descriptor(const sv_file *file);
 svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
                             svit_error *err);
 
-/* The atomic replacement of a file: a temporary file in the same folder, renamed at the end.
+/* replace.c: the atomic replacement of a file: a temporary file in the same folder, renamed at the end.
  * Several replacements of one path may be in progress; each has its own temporary file. */
 typedef struct sv_replacement sv_replacement;
 

@@ -74,14 +74,20 @@ bool sv_listing_is_folder(const sv_listing *listing, size_t i)
     return listing->names[i][-1] != 0;
 }
 
-/* Whether an entry is a folder or leads to one. Only links, and file systems that do not say what
- * an entry is, need a call of the system. */
-static bool is_folder_entry(DIR *folder, const struct dirent *entry)
+/* Says whether an entry is a folder or leads to one. Only links, and file systems that do not say
+ * what an entry is, need a call of the system. A link that leads nowhere is no folder. */
+static svit_status examine_entry(bool *is_folder, DIR *folder, const char *path,
+                                 const struct dirent *entry, svit_error *err)
 {
     struct stat state;
+    *is_folder = entry->d_type == DT_DIR;
     if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN)
-        return entry->d_type == DT_DIR;
-    return fstatat(dirfd(folder), entry->d_name, &state, 0) == 0 && S_ISDIR(state.st_mode);
+        return SVIT_OK;
+    if (fstatat(dirfd(folder), entry->d_name, &state, 0) == 0)
+        *is_folder = S_ISDIR(state.st_mode);
+    else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+        return sv_fail_io(err, "list", path);
+    return SVIT_OK;
 }
 
 static svit_status each_entry(DIR *folder, const char *path, sv_entry_function take, void *user,
@@ -92,8 +98,11 @@ static svit_status each_entry(DIR *folder, const char *path, sv_entry_function t
         const struct dirent *entry = readdir(folder);
         if (!entry)
             return errno ? sv_fail_io(err, "list", path) : SVIT_OK;
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            SVIT_TRY(take(user, entry->d_name, is_folder_entry(folder, entry), err));
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        bool is_folder;
+        SVIT_TRY(examine_entry(&is_folder, folder, path, entry, err));
+        SVIT_TRY(take(user, entry->d_name, is_folder, err));
     }
 }
 

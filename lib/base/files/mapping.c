@@ -1,7 +1,6 @@
 /* Maps files into memory with mmap. */
 #include "base/files/mapping.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,24 +9,16 @@ static uintptr_t page_bytes(void)
     return (uintptr_t)sysconf(_SC_PAGESIZE);
 }
 
-static svit_status fail_map(svit_error *err, uint64_t bytes)
-{
-    char reason[128];
-    int code = errno;
-    return sv_fail(err, SVIT_E_IO, "cannot map %llu bytes of a file: %s", (unsigned long long)bytes,
-                   sv_errno_text(code, reason, sizeof reason));
-}
-
 svit_status sv_mapping_create(sv_mapping *out, const sv_file *file, svit_error *err)
 {
     uint64_t size = sv_file_size(file);
     if (size == 0 || size > SIZE_MAX)
-        return sv_fail(err, SVIT_E_IO, "a file of %llu bytes cannot be mapped",
-                       (unsigned long long)size);
+        return sv_fail(err, SVIT_E_IO, "'%s' has %llu bytes, which cannot be mapped",
+                       sv_file_path(file), (unsigned long long)size);
     char *base = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
                       sv_file_descriptor(file), 0);
     if (base == MAP_FAILED)
-        return fail_map(err, size);
+        return sv_fail_io(err, "map", sv_file_path(file));
 #ifdef MADV_NOHUGEPAGE
     /* With huge pages an access would read 2 MiB, most of which may have been discarded before. */
     madvise(base, (size_t)size, MADV_NOHUGEPAGE);

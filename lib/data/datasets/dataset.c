@@ -132,7 +132,10 @@ SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t ind
     if (dataset->is_f32)
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: the images are float; svit_dataset_sample_f32 reads them", __func__);
-    return dataset->ops->sample(dataset, index, pixels, label, err);
+    int32_t found;
+    SVIT_TRY(dataset->ops->sample(dataset, index, pixels, &found, err));
+    *label = found;
+    return SVIT_OK;
 }
 
 SVIT_API svit_status svit_dataset_sample_f32(const svit_dataset *dataset, size_t index,
@@ -143,12 +146,17 @@ SVIT_API svit_status svit_dataset_sample_f32(const svit_dataset *dataset, size_t
     SV_REQUIRE(label);
     SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
     size_t elements = dataset->height * dataset->width * dataset->channels;
-    if (dataset->is_f32)
-        return dataset->ops->sample(dataset, index, image, label, err);
+    int32_t found;
+    if (dataset->is_f32) {
+        SVIT_TRY(dataset->ops->sample(dataset, index, image, &found, err));
+        *label = found;
+        return SVIT_OK;
+    }
     /* Bytes are read into the end of the array, where each is still unchanged when its turn comes
      * to become a float. */
     uint8_t *bytes = (uint8_t *)(image + elements) - elements;
-    SVIT_TRY(dataset->ops->sample(dataset, index, bytes, label, err));
+    SVIT_TRY(dataset->ops->sample(dataset, index, bytes, &found, err));
+    *label = found;
     for (size_t i = 0; i < elements; i++) {
         uint8_t byte = bytes[i];
         image[i] = byte;

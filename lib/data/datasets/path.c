@@ -96,14 +96,13 @@ svit_status sv_class_names_read(char ***out, const sv_allocator *allocator, cons
     enum { LIMIT = 1 << 16 };
     void *text = NULL;
     size_t bytes = 0;
-    svit_status status = sv_file_read(&text, &bytes, allocator, path, LIMIT, err);
-    if (status == SVIT_E_IO) {
-        *out = NULL;
+    *out = NULL;
+    if (sv_is_absent(path))
         return SVIT_OK;
-    }
-    SVIT_TRY(status);
+    SVIT_TRY(sv_file_read(&text, &bytes, allocator, path, LIMIT, err));
     void *names = NULL;
-    status = sv_allocate_array(allocator, &names, count, sizeof **out, "class names", err);
+    svit_status status =
+        sv_allocate_array(allocator, &names, count, sizeof **out, "class names", err);
     if (status == SVIT_OK)
         status = split_names(names, allocator, text, path, count, err);
     sv_release(allocator, text, bytes + 1);

@@ -135,9 +135,10 @@ static svit_status read_index(sv_shard_index *out, bool *is_valid, const sv_allo
     void *data = NULL;
     size_t bytes = 0;
     *is_valid = false;
-    svit_status status = sv_file_read(&data, &bytes, allocator, path, INT32_MAX, err);
+    svit_error cause = {.struct_size = sizeof cause};
+    svit_status status = sv_file_read(&data, &bytes, allocator, path, INT32_MAX, &cause);
     if (status != SVIT_OK)
-        return status == SVIT_E_MEMORY ? status : SVIT_OK;
+        return status == SVIT_E_MEMORY ? svit_error_set(err, status, cause.message) : SVIT_OK;
     status = take_index(out, is_valid, allocator, data, bytes, shard, err);
     sv_release(allocator, data, bytes + 1);
     if (!*is_valid)
@@ -152,9 +153,10 @@ static svit_status write_index(const sv_shard_index *index, const sv_allocator *
 {
     const header head = header_of(index);
     sv_replacement *file = NULL;
-    const svit_status status = sv_replacement_begin(&file, allocator, path, err);
+    svit_error cause = {.struct_size = sizeof cause};
+    const svit_status status = sv_replacement_begin(&file, allocator, path, &cause);
     if (status != SVIT_OK)
-        return status == SVIT_E_MEMORY ? status : SVIT_OK;
+        return status == SVIT_E_MEMORY ? svit_error_set(err, status, cause.message) : SVIT_OK;
     if (sv_replacement_write(file, &head, sizeof head, NULL) == SVIT_OK &&
         sv_replacement_write(file, index->samples, index->count * sizeof *index->samples, NULL) ==
             SVIT_OK &&

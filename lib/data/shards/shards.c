@@ -248,12 +248,12 @@ static svit_status read_class_file(shard_set *self, svit_error *err)
     memcpy(path + front, "classes.txt", sizeof "classes.txt");
     void *text = NULL;
     size_t length = 0;
-    svit_status status = sv_file_read(&text, &length, allocator, path, LIMIT, err);
-    if (status == SVIT_OK) {
+    svit_status status = SVIT_OK;
+    if (!sv_is_absent(path))
+        status = sv_file_read(&text, &length, allocator, path, LIMIT, err);
+    if (text) {
         status = split_lines(self, text, path, err);
         sv_release(allocator, text, length + 1);
-    } else if (status == SVIT_E_IO) {
-        status = SVIT_OK;
     }
     sv_release(allocator, path, bytes);
     return status;

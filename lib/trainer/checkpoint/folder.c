@@ -19,13 +19,16 @@ const char *sv_trainer_path(char out[SV_TRAINER_PATH], const svit_trainer *train
     return out;
 }
 
-/* Returns the first file of a run that is in the folder, or NULL if there is none. */
-static const char *find_run(const svit_trainer *trainer)
+/* Finds the first file of a run that is in the folder; NULL if there is none. */
+static svit_status find_run(const char **out, const svit_trainer *trainer, svit_error *err)
 {
-    for (size_t i = 0; i < sizeof RUN_FILES / sizeof *RUN_FILES; i++)
-        if (svit_folder_lock_has(trainer->lock, RUN_FILES[i]))
-            return RUN_FILES[i];
-    return NULL;
+    *out = NULL;
+    for (size_t i = 0; !*out && i < sizeof RUN_FILES / sizeof *RUN_FILES; i++) {
+        bool found;
+        SVIT_TRY(sv_folder_lock_find(&found, trainer->lock, RUN_FILES[i], err));
+        *out = found ? RUN_FILES[i] : NULL;
+    }
+    return SVIT_OK;
 }
 
 /* Fails because the folder holds a run, of which `file` was found. The message has the completed
@@ -58,7 +61,8 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err)
         return SVIT_OK;
     SVIT_TRY(
         svit_folder_lock_create(&trainer->lock, trainer->context, trainer->config.folder, err));
-    const char *file = find_run(trainer);
+    const char *file;
+    SVIT_TRY(find_run(&file, trainer, err));
     if (file && trainer->config.existing == SVIT_EXISTING_REFUSE)
         return refuse(trainer, file, err);
     trainer->has_other_run = file != NULL;

@@ -174,7 +174,8 @@ extern "C" {
     /// empty. In a child by fork the folder stays as it is. NULL is allowed.
     pub fn svit_folder_lock_free(lock: *mut svit_folder_lock);
 
-    /// Returns 1 if the locked folder has an entry `name`, and 0 if not or if `lock` is NULL.
+    /// Returns 1 if the locked folder has an entry `name`, or if the system cannot say whether it has,
+    /// and 0 if not or if `lock` is NULL.
     pub fn svit_folder_lock_has(lock: *const svit_folder_lock, name: *const c_char) -> i32;
 
     /// Removes the file `name` from the locked folder; succeeds if there is no such file.

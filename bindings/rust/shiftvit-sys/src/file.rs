@@ -26,7 +26,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Appends data\[bytes\] to the file `path`, or creates it, and flushes it to disk. A process that is
-    /// killed may leave a part of the data at the end. SVIT_E_IO names the path and the system's reason;
+    /// killed may leave a part of the data at the end. A call that fails, as on a full disk, brings the
+    /// file back to its size before. SVIT_E_IO names the path and the system's reason;
     /// a folder, FIFO, socket or device is refused, and so is a symbolic link that leads nowhere. Any
     /// thread may call it, one at a time for a path.
     pub fn svit_file_append(

@@ -18,7 +18,7 @@ pub const SVIT_LOAD_IGNORE_EXTRA: i32 = 2;
 pub const SVIT_LOAD_ALLOW_MISSING: i32 = 4;
 
 /// What was done with a file. The caller sets struct_size, text and capacity; the rest is written
-/// also if the call fails for a mismatch that `flags` do not allow.
+/// also if the call fails, and then tells how far it has come.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_load_report {

@@ -35,10 +35,9 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Writes `config` as the JSON object that svit_trainer_config_from_json reads. It adds `folder` and
-    /// `description` if they are set, and that function refuses them. `buffer`, `capacity` and `needed`
-    /// are as in svit_context_describe. SVIT_E_ARGUMENT names a field that is out of range. Any thread
-    /// may call it.
+    /// Writes `config` as the JSON object that svit_trainer_config_from_json reads, without `folder`,
+    /// `description` and `reducer`. `buffer`, `capacity` and `needed` are as in svit_context_describe.
+    /// SVIT_E_ARGUMENT names a field that is out of range. Any thread may call it.
     pub fn svit_trainer_config_to_json(
         config: *const svit_trainer_config,
         buffer: *mut c_char,
@@ -256,7 +255,7 @@ extern "C" {
     /// pipeline: logits\[count, classes\], with the number of the model's classes, and labels\[count\],
     /// which may be NULL and are -1 if the dataset has targets. `tta` is one of SVIT_TTA_\*, `compute`
     /// one of SVIT_COMPUTE_\*; `pipeline` and `batch` are as in svit_evaluate. All other measures can be
-    /// computed from these. Errors are those of svit_evaluate.
+    /// computed from these. Errors are those of svit_evaluate; what the arrays then hold is undefined.
     pub fn svit_evaluate_logits(
         context: *mut svit_context,
         model: *mut svit_model,
