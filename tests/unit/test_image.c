@@ -168,6 +168,43 @@ static uint8_t *file_bytes(const char *path, size_t *bytes)
 }
 
 /* IEND and the checksum before it do not matter. */
+/* Each coefficient gets a scan for each of its lowest bits: `bits` scans for each of the 63 that are not the mean. */
+static jpeg_file jpeg_of_scans(int bits)
+{
+    static jpeg_scan_info scans[1 + 63 * 14];
+    static const uint8_t grey[8 * 8] = {100, 120, 140, 160, 180, 200, 220, 240};
+    int count = 0;
+    scans[count++] = (jpeg_scan_info){.comps_in_scan = 1};
+    for (int k = 1; k < 64; k++)
+        for (int bit = bits - 1; bit >= 0; bit--)
+            scans[count++] = (jpeg_scan_info){.comps_in_scan = 1,
+                                              .Ss = k,
+                                              .Se = k,
+                                              .Ah = bit == bits - 1 ? 0 : bit + 1,
+                                              .Al = bit};
+    return jpeg_make(
+        grey, 8, 8,
+        (jpeg_options){
+            .channels = 1, .quality = 90, .progressive = 1, .scans = scans, .scan_count = count});
+}
+
+/* Each scan may take the time of a whole image, though it has only some bytes. */
+START_TEST(test_the_scans_of_a_jpeg_are_limited)
+{
+    svit_context *context = context_open();
+    svit_image *image = NULL;
+    jpeg_file few = jpeg_of_scans(7), many = jpeg_of_scans(8); /* 442 and 505 scans */
+    WORKS(svit_image_decode(&image, context, few.data, few.bytes, NULL, 1, err));
+    ck_assert_int_gt(svit_image_pixels(image)[7], svit_image_pixels(image)[0] + 100);
+    svit_image_free(image);
+    FAILS(svit_image_decode(&image, context, many.data, many.bytes, NULL, 1, err), SVIT_E_FORMAT,
+          "more than 500 scans");
+    free(few.data);
+    free(many.data);
+    svit_context_free(context);
+}
+END_TEST
+
 START_TEST(test_a_png_cut_before_its_last_pixels_is_refused)
 {
     atomic_llong held = 0;
@@ -331,6 +368,7 @@ static Suite *image_suite(void)
     tcase_add_test(files, test_png_becomes_grey_or_rgba);
     tcase_add_loop_test(files, test_jpeg_becomes_grey_or_rgba, 0, 3);
     tcase_add_test(files, test_a_jpeg_cut_anywhere_is_refused);
+    tcase_add_test(files, test_the_scans_of_a_jpeg_are_limited);
     tcase_add_test(files, test_a_png_cut_before_its_last_pixels_is_refused);
     tcase_add_test(files, test_sizes_are_checked_before_memory_is_taken);
     tcase_add_test(files, test_other_formats_are_refused_by_name);
