@@ -22,7 +22,7 @@ left_out='determinism|small_stack|many_threads|.*_double'
 if [ ! -f "$folder/build.ninja" ]; then
     CC=${CC:-gcc} meson setup "$folder" -Db_coverage=true -Dbuildtype=debug -Doptimization=1 -Db_ndebug=true \
         -Dexamples=false -Dtests=true -Dopenmpi=disabled -Dmpich=disabled \
-        -Dc_args='-fno-early-inlining -fno-ssa-phiopt -fprofile-update=prefer-atomic'
+        -Dc_args="-fno-early-inlining -fno-ssa-phiopt -fprofile-update=prefer-atomic -include $PWD/tests/coverage/exit.h"
 fi
 wanted="(?!($left_out)\$).*"
 # Names of files, meant to be split.
