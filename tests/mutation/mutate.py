@@ -198,8 +198,10 @@ class Judge:
         number = text.count('\n', 0, begin) + 1
         names = self.reach.of(path, set(range(number, number + text.count('\n', begin, end) + 1)))
         if not names:
-            statement = max(text.rfind(mark, 0, begin) for mark in ';{}') + 1
-            names = self.reach.of(path, set(range(text.count('\n', 0, statement) + 1, text.count('\n', 0, text.find(';', end)) + 2)))
+            code = mutants.masked(text)
+            statement = max(code.rfind(mark, 0, begin) for mark in ';{}') + 1
+            names = self.reach.of(path, set(range(code.count('\n', 0, statement) + 1,
+                                                  code.count('\n', 0, code.find(';', end)) + 2)))
         return names
 
     def judge(self, mutant):
