@@ -2,6 +2,9 @@
 #include "jpeg_make.h"
 #include "test_data_support.h"
 
+#include "data/checks.h"
+#include "data/decoding/decoders.h"
+
 #include <shiftvit/image.h>
 
 START_TEST(test_png_is_read_as_it_was_written)
@@ -252,6 +255,29 @@ static void small_release(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
+START_TEST(test_the_sides_and_the_pixels_of_an_image_are_limited)
+{
+    static const struct {
+        size_t height, width;
+        int accepted;
+    } cases[] = {{1, 1, 1},
+                 {0, 1, 0},
+                 {1, 0, 0},
+                 {SV_SIDE_LIMIT, 1, 1},
+                 {1, SV_SIDE_LIMIT, 1},
+                 {SV_SIDE_LIMIT + 1, 1, 0},
+                 {1, SV_SIDE_LIMIT + 1, 0},
+                 {SV_PIXEL_LIMIT / SV_SIDE_LIMIT, SV_SIDE_LIMIT, 1},
+                 {SV_PIXEL_LIMIT / SV_SIDE_LIMIT + 1, SV_SIDE_LIMIT, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cases[i].accepted)
+            WORKS(sv_codec_check_size(cases[i].height, cases[i].width, "image", err));
+        else
+            FAILS(sv_codec_check_size(cases[i].height, cases[i].width, "image", err), SVIT_E_FORMAT,
+                  "pixels a side");
+}
+END_TEST
+
 START_TEST(test_sizes_are_checked_before_memory_is_taken)
 {
     svit_context_config config = {.struct_size = sizeof config,
@@ -370,6 +396,7 @@ static Suite *image_suite(void)
     tcase_add_test(files, test_a_jpeg_cut_anywhere_is_refused);
     tcase_add_test(files, test_the_scans_of_a_jpeg_are_limited);
     tcase_add_test(files, test_a_png_cut_before_its_last_pixels_is_refused);
+    tcase_add_test(files, test_the_sides_and_the_pixels_of_an_image_are_limited);
     tcase_add_test(files, test_sizes_are_checked_before_memory_is_taken);
     tcase_add_test(files, test_other_formats_are_refused_by_name);
     tcase_add_test(files, test_what_is_no_image_is_refused);

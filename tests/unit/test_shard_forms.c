@@ -70,7 +70,7 @@ START_TEST(test_records_of_pax_headers_end_where_they_say)
 {
     NEEDS(HAS_PNG, "PNG");
     static const char *const records[] = {
-        "12",         "1 x=\n",     "2 \n", "12345678 path=x\n", "123456789 path=x\n",
+        "1",          "12",         "1 x=\n", "2 \n", "12345678 path=x\n", "123456789 path=x\n",
         "8 path=x\n", ":9 path=x\n"};
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
         tar_archive tar = {0};
