@@ -40,6 +40,26 @@ START_TEST(test_no_value_is_of_no_kind)
 }
 END_TEST
 
+/* Escapes become UTF-8 of one to four bytes. */
+START_TEST(test_escapes_become_utf_8)
+{
+    static const struct {
+        const char *text, *value;
+    } cases[] = {
+        {"\"\\u0001\\u007f\"", "\x01\x7f"},
+        {"\"\\u0080\\u07ff\"", "\xc2\x80\xdf\xbf"},
+        {"\"\\u0800\\uD7FF\\ue000\\uffff\"", "\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf"},
+        {"\"\\ud800\\udc00\\uDBFF\\uDFFF\"", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"},
+        {"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sv_json *json = NULL;
+        WORKS(sv_json_parse(&json, &allocator, cases[i].text, strlen(cases[i].text), "text", err));
+        ck_assert_str_eq(sv_json_text(sv_json_root(json)), cases[i].value);
+        sv_json_free(json);
+    }
+}
+END_TEST
+
 /* As many digits as are needed, at most 17, and the shortest exponent. */
 START_TEST(test_decimals_have_the_shortest_form)
 {
@@ -85,6 +105,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("json_values");
     tcase_add_checked_fixture(c, setup, NULL);
     tcase_add_test(c, test_no_value_is_of_no_kind);
+    tcase_add_test(c, test_escapes_become_utf_8);
     tcase_add_test(c, test_decimals_have_the_shortest_form);
     tcase_add_test(c, test_a_decimal_has_a_length);
     suite_add_tcase(all, c);
