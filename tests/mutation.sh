@@ -6,14 +6,14 @@
 #   sh tests/mutation.sh [COUNT] [SEED] again    judges once more those that survived
 #
 # The classes of code and the faults are in tests/mutation/mutants.py, how they are judged is in mutate.py, and
-# equivalent.txt lists mutants that change nothing. Needs what tests/coverage.sh has counted in build-coverage.
+# equivalent.txt lists mutants that change nothing. The build of tests/coverage.sh in build-coverage says which tests reach a line.
 set -eu
 cd "$(dirname "$0")/.."
 count=${1:-200}
 seed=${2:-1}
 coverage=${SHIFTVIT_COVERAGE:-build-coverage}
 folder=build-mutation
-[ -d "$coverage/reach" ] || sh tests/coverage.sh "$coverage" >"$coverage.log" 2>&1 || {
+[ -f "$coverage/coverage.json" ] || sh tests/coverage.sh "$coverage" >"$coverage.log" 2>&1 || {
     echo "no counts of coverage: $coverage.log" >&2
     exit 1
 }

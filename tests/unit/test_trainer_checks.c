@@ -2,6 +2,8 @@
  * both, and warnings in the log. */
 #include "test_trainer_support.h"
 
+#include <stdatomic.h>
+
 static char logged[1024];
 
 static void take_log(void *user, int32_t level, const char *message)
@@ -243,6 +245,60 @@ START_TEST(test_feature_sets_know_their_layer_and_their_model)
 }
 END_TEST
 
+static atomic_llong held;
+
+static void *count_allocation(void *user, size_t bytes, size_t alignment)
+{
+    void *memory = NULL;
+    (void)user;
+    if (posix_memalign(&memory, alignment, bytes) != 0)
+        return NULL;
+    held += (long long)bytes;
+    return memory;
+}
+
+static void count_release(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    held -= (long long)bytes;
+    free(memory);
+}
+
+/* A run with all its files, and one that is resumed, return every byte. */
+START_TEST(test_a_run_returns_its_memory)
+{
+    for (int resumes = 0; resumes < 2; resumes++) {
+        svit_context_config config;
+        svit_context *own = NULL;
+        svit_trainer *trainer = NULL;
+        plan p = plan_make(2 + (uint32_t)resumes);
+        WORKS(svit_context_config_init(&config, sizeof config));
+        config.threads = 2;
+        config.allocate = count_allocation;
+        config.release = count_release;
+        held = 0;
+        WORKS(svit_context_create(&own, &config, err));
+        svit_model *model = fit_model(own, CLASSES, 1);
+        p.trainer.tensorboard = 1;
+        p.trainer.keep = SVIT_KEEP_BEST;
+        p.trainer.label_smoothing = 0.1;
+        p.trainer.description = "a run";
+        p.trainer.existing = resumes ? SVIT_EXISTING_RESUME : SVIT_EXISTING_REFUSE;
+        p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+        WORKS(svit_trainer_create(&trainer, own, model, training, validation, &p.trainer,
+                                  &p.optimizer, &p.pipeline, err));
+        if (resumes)
+            WORKS(svit_trainer_resume(trainer, err));
+        WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+        svit_context_free(own);
+        ck_assert_int_eq(held, 0);
+    }
+    unlink(fit_path(&folder, "events.out.tfevents.shiftvit"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_checks");
@@ -255,6 +311,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_a_trainer_names_and_freezes);
     tcase_add_test(c, test_a_preset_is_written_into_structs_of_their_sizes);
     tcase_add_test(c, test_feature_sets_know_their_layer_and_their_model);
+    tcase_add_test(c, test_a_run_returns_its_memory);
     suite_add_tcase(all, c);
     return all;
 }
