@@ -1,5 +1,7 @@
-/* Compares each form of SGD with its formula in double precision, with decay, step by step. */
+/* Compares each form of SGD, with decay, and Muon's momentum with their formulas in double precision, step by step. */
 #include "fit.h"
+
+#include "io/safetensors.h"
 
 #include <math.h>
 
@@ -89,12 +91,60 @@ START_TEST(test_sgd_follows_its_formula)
 }
 END_TEST
 
+/* m = momentum m + (1 - momentum) g, as a checkpoint holds it. The update itself does not depend on its scale. */
+START_TEST(test_muon_keeps_the_mean_of_the_gradients)
+{
+    enum { ELEMENTS = CLASSES * 16 };
+    static const double MOMENTUM = 0.75;
+    const fit_folder folder = fit_folder_make();
+    const sv_allocator allocator = sv_allocator_default();
+    svit_optimizer_config config;
+    svit_optimizer *optimizer = NULL;
+    float gradient[ELEMENTS], found[ELEMENTS];
+    double m[ELEMENTS] = {0};
+    sv_safetensors *file = NULL;
+    const char *path = fit_path(&folder, "checkpoint.safetensors");
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.kind = SVIT_OPTIMIZER_MUON;
+    config.momentum = MOMENTUM;
+    config.group_count = 1; /* else a head takes AdamW */
+    config.groups[0] = (svit_parameter_group){"head.weight", 1, -1, 1, SVIT_RULE_MATRIX};
+    ck_assert_uint_eq(fit_elements(model, "head.weight"), ELEMENTS);
+    WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+    for (size_t s = 0; s < STEPS; s++) {
+        for (size_t i = 0; i < ELEMENTS; i++) {
+            gradient[i] = (float)((s + 3) * (i + 1) % 11) - 5;
+            m[i] = MOMENTUM * m[i] + (1 - MOMENTUM) * gradient[i];
+        }
+        WORKS(svit_session_set_gradient(session, "head.weight", gradient, ELEMENTS, err));
+        WORKS(svit_step(optimizer, session, err));
+    }
+    WORKS(svit_checkpoint_save(path, model, optimizer, session, NULL, NULL, 0, err));
+    WORKS(sv_safetensors_open(&file, &allocator, path, err));
+    const sv_safetensors_entry *entry = NULL;
+    for (size_t i = 0; i < sv_safetensors_count(file); i++) {
+        const sv_safetensors_entry *one = sv_safetensors_at(file, i);
+        const char *end = strstr(one->name, "head.weight");
+        if (end && end > one->name && strstr(one->name, "m."))
+            entry = one;
+    }
+    ck_assert_msg(entry != NULL, "no slot in the checkpoint");
+    WORKS(sv_safetensors_read_f32(file, entry, found, err));
+    for (size_t i = 0; i < ELEMENTS; i++)
+        ck_assert_double_eq_tol(found[i], m[i], 1e-5);
+    sv_safetensors_close(file);
+    svit_optimizer_free(optimizer);
+    fit_folder_remove(&folder);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("optim_forms");
     TCase *c = tcase_create("optim_forms");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_sgd_follows_its_formula, 0, sizeof FORMS / sizeof *FORMS);
+    tcase_add_test(c, test_muon_keeps_the_mean_of_the_gradients);
     suite_add_tcase(all, c);
     return all;
 }
