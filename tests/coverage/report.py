@@ -3,11 +3,12 @@
 
 report.py COVERAGE.json UNREACHED.txt
 
-A line of UNREACHED.txt is `FILE: CLASS: TEXT`: lines of FILE that contain TEXT have branches which no test of this build
-can or need take, and CLASS is the reason, as the comments of that file define it. They count as not reached all the
+A line of UNREACHED.txt is `FILES: CLASS: TEXT`: where lines of FILES, a pattern, contain TEXT, they have branches that no
+test of this build takes, and CLASS is the reason, as the comments of that file define it. They count as not reached all the
 same; the report only sorts them apart from those without a reason.
 """
 import collections
+import fnmatch
 import json
 import os
 import re
@@ -104,7 +105,7 @@ def main():
                 counts[key] = [a + b for a, b in zip(counts[key], amounts)]
             if line['count'] > 0 and taken == len(branches):
                 continue
-            found = next((reason for reason in reasons if reason[0] == path and reason[2] in source), None)
+            found = next((reason for reason in reasons if fnmatch.fnmatch(path, reason[0]) and reason[2] in source), None)
             used.add(found)
             classes[found[1] if found else 'no reason given'] += len(branches) - taken
             missed.append((path, line['line_number'], line['count'] > 0, taken, len(branches), source, found))
