@@ -56,7 +56,7 @@ class Tests:
         self.by_name = {}
         for test in introspect(build, '--tests'):
             suites = {suite.split(':')[-1] for suite in test['suite']}
-            if not suites & {'structure', 'install'} and os.path.exists(test['cmd'][0]):
+            if not suites & {'structure', 'install', 'packages'} and os.path.exists(test['cmd'][0]):
                 test['files'] = [file for target in test['depends'] for file in files[target]]
                 # Only tests of the library in double have it within them, and have to be linked again.
                 test['shared'] = b'libshiftvit.so' in open(test['cmd'][0], 'rb').read()
