@@ -183,9 +183,10 @@ class Judge:
                               stderr=subprocess.DEVNULL, check=False).returncode == 0
 
     def order(self, path, names):
-        """The quick ones and those whose names share a word with the file first."""
+        """Those of which it is unknown, the quick ones, and those whose names share a word with the file first."""
         near = words(path)
-        return sorted(names, key=lambda name: self.tests.seconds[name] * 0.2 ** len(near & words(name)))
+        return sorted(names, key=lambda name: (name not in self.reach.unknown,
+                                               self.tests.seconds[name] * 0.2 ** len(near & words(name))))
 
     def run_tests(self, names):
         spent = 0
