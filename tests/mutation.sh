@@ -41,4 +41,4 @@ rm -rf "$folder/next"
 # shellcheck disable=SC2046
 ninja -C "$folder/build" -j 2 $(python3 tests/runner/targets.py "$folder/build" '.*') >"$folder/build.log"
 python3 tests/mutation/mutate.py "$folder/tree" "$folder/build" "$coverage" "$folder/results-$seed.jsonl" \
-    "$count" "$seed" ${3-}
+    "$count" "$seed" "${3-}"

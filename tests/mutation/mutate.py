@@ -4,10 +4,10 @@
 mutate.py TREE BUILD COVERAGE RESULTS COUNT SEED [again]
 
 TREE is a copy of the sources, whose files are changed and put back; BUILD its build. COVERAGE is a build of
-tests/coverage.sh: each test runs there once by itself, which says which tests reach a line. Only those can catch a fault
-there, and they run until the first that fails or takes too long. RESULTS gets a line for each mutant as it is judged, and mutants that it has are not judged
-again, except those that survived with `again`. Mutants in TREE/tests/mutation/equivalent.txt change nothing that a
-caller can see.
+tests/coverage.sh: each test runs there once by itself, which says which tests reach a line. Only those can catch a
+fault there, and they run until the first that fails or takes too long. RESULTS gets a line for each mutant as it is
+judged, and mutants that it has are not judged again, except those that survived with `again`. Mutants in
+TREE/tests/mutation/equivalent.txt change nothing that a caller can see.
 """
 import collections
 import glob
