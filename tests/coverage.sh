@@ -25,6 +25,8 @@ if [ ! -f "$folder/build.ninja" ]; then
         -Dc_args="-fno-early-inlining -fno-ssa-phiopt -fprofile-update=prefer-atomic -include $PWD/tests/coverage/exit.h"
 fi
 wanted="(?!($left_out)\$).*"
+# The list of tests is that of the last configuration.
+ninja -C "$folder" build.ninja >/dev/null
 # Names of files, meant to be split.
 # shellcheck disable=SC2046
 nice ninja -C "$folder" -j 2 $(python3 tests/runner/targets.py "$folder" "$wanted")

@@ -37,6 +37,7 @@ rm -rf "$folder/next"
 [ -f "$folder/build/build.ninja" ] || CC=${CC:-gcc} meson setup "$folder/build" "$folder/tree" -Dbuildtype=debugoptimized \
     -Ddebug=false -Doptimization=1 -Dexamples=false -Dtests=true -Dopenmpi=disabled -Dmpich=disabled \
     -Dc_args='-fvisibility=default -Werror=incompatible-pointer-types -Werror=int-conversion' >/dev/null
+ninja -C "$folder/build" build.ninja >/dev/null
 # Names of files, meant to be split.
 # shellcheck disable=SC2046
 ninja -C "$folder/build" -j 2 $(python3 tests/runner/targets.py "$folder/build" '.*') >"$folder/build.log"
