@@ -161,12 +161,40 @@ START_TEST(test_losses_and_metrics_stay_within_their_arrays)
 }
 END_TEST
 
+/* Each output may be left out; the others are then the same. */
+START_TEST(test_outputs_may_be_left_out)
+{
+    double absolute = 0, square = 0, one = 0, four[4], alone;
+    float loss = 0, again = 0;
+    WORKS(svit_regression_errors(LOGITS, TARGETS, N, CLASSES, &absolute, &square, err));
+    WORKS(svit_regression_errors(LOGITS, TARGETS, N, CLASSES, &one, NULL, err));
+    ck_assert_double_eq(one, absolute);
+    WORKS(svit_regression_errors(LOGITS, TARGETS, N, CLASSES, NULL, &one, err));
+    ck_assert_double_eq(one, square);
+    WORKS(svit_multilabel_metrics(LOGITS, TARGETS, N, CLASSES, four, four + 1, four + 2, four + 3,
+                                  err));
+    for (int k = 0; k < 4; k++) {
+        alone = -1;
+        WORKS(svit_multilabel_metrics(LOGITS, TARGETS, N, CLASSES, k == 0 ? &alone : NULL,
+                                      k == 1 ? &alone : NULL, k == 2 ? &alone : NULL,
+                                      k == 3 ? &alone : NULL, err));
+        ck_assert_double_eq(alone, four[k]);
+    }
+    WORKS(svit_cross_entropy_weighted(LOGITS, LABELS, WEIGHTS, N, CLASSES, 0.1f, &loss, NULL, err));
+    WORKS(svit_cross_entropy_weighted(LOGITS, LABELS, NULL, N, CLASSES, 0.1f, &again, NULL, err));
+    ck_assert_float_ne(loss, again);
+    WORKS(svit_cross_entropy(LOGITS, LABELS, N, CLASSES, 0.1f, &loss, NULL, err));
+    ck_assert_float_eq_tol(loss, again, 1e-6f);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("loss_bounds");
     TCase *c = tcase_create("loss_bounds");
     tcase_add_loop_test(c, test_losses_and_metrics_stay_within_their_arrays, 0,
                         sizeof CALLS / sizeof *CALLS);
+    tcase_add_test(c, test_outputs_may_be_left_out);
     suite_add_tcase(all, c);
     return all;
 }

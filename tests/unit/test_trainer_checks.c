@@ -180,6 +180,67 @@ START_TEST(test_a_trainer_names_and_freezes)
 }
 END_TEST
 
+/* NULL stands for the default pipeline, whose output has 32 x 32 pixels. */
+START_TEST(test_no_pipeline_is_the_default_one)
+{
+    svit_pipeline_config pipeline;
+    svit_model_config config = fit_model_config(CLASSES);
+    svit_trainer *trainer = NULL;
+    svit_model *model = NULL, *small = fit_model(context, CLASSES, 1);
+    plan p = plan_make(1);
+    double loss[2], top1;
+    float logits[SAMPLES * CLASSES];
+    WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+    config.input_height = pipeline.output_height;
+    config.input_width = pipeline.output_width;
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    WORKS(svit_evaluate(context, model, training, NULL, 4, &loss[0], &top1, NULL, err));
+    WORKS(svit_evaluate(context, model, training, &pipeline, 22, &loss[1], NULL, NULL, err));
+    ck_assert_double_eq_tol(loss[0], loss[1], 1e-6);
+    FAILS(svit_trainer_create(&trainer, context, small, training, NULL, &p.trainer, &p.optimizer,
+                              NULL, err),
+          SVIT_E_ARGUMENT, "the model's input is 8 x 8");
+    for (int32_t tta = -1; tta <= SVIT_TTA_FLIP_SHIFT + 1; tta += SVIT_TTA_FLIP_SHIFT + 2)
+        FAILS(svit_evaluate_logits(context, model, training, NULL, 4, SVIT_COMPUTE_F32, tta, logits,
+                                   NULL, err),
+              SVIT_E_ARGUMENT, "tta is ");
+    svit_model_free(model);
+    svit_model_free(small);
+}
+END_TEST
+
+/* Sets without classes, with one of them named, and with one sample. */
+START_TEST(test_feature_sets_of_few_things_are_joined)
+{
+    static const float rows[6] = {1, 2, 3, 4, 5, 6};
+    static const int32_t of[3] = {0, 0, 0};
+    static const char *const cat[] = {"cat"}, *const owl[] = {"owl"};
+    static const struct {
+        const char *const *first, *const *second;
+        size_t first_classes, second_classes, classes;
+    } cases[] = {{NULL, NULL, 0, 0, 0}, {NULL, NULL, 0, 1, 1}, {NULL, NULL, 1, 0, 1},
+                 {cat, NULL, 1, 0, 1},  {NULL, cat, 0, 1, 1},  {cat, owl, 1, 1, 2},
+                 {cat, cat, 1, 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        svit_features *first = NULL, *second = NULL;
+        WORKS(svit_features_create(&first, context, rows, cases[i].first_classes ? of : NULL, 2, 2,
+                                   cases[i].first_classes, cases[i].first, err));
+        WORKS(svit_features_create(&second, context, rows + 2, cases[i].second_classes ? of : NULL,
+                                   1, 2, cases[i].second_classes, cases[i].second, err));
+        WORKS(svit_features_append(first, second, err));
+        ck_assert_uint_eq(svit_features_count(first), 3);
+        ck_assert_uint_eq(svit_features_classes(first), cases[i].classes);
+        ck_assert_int_eq(svit_features_labels(first)[2],
+                         cases[i].second_classes ? (int32_t)cases[i].classes - 1 : -1);
+        ck_assert_float_eq(svit_features_values(first)[5], 4);
+        ck_assert((svit_features_class_name(first, 0) != NULL) ==
+                  (cases[i].first || cases[i].second));
+        svit_features_free(first);
+        svit_features_free(second);
+    }
+}
+END_TEST
+
 START_TEST(test_a_preset_is_written_into_structs_of_their_sizes)
 {
     plan p;
@@ -309,6 +370,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_what_does_not_fit_the_model_is_named);
     tcase_add_test(c, test_top_1_and_top_5_are_those_of_the_logits);
     tcase_add_test(c, test_a_trainer_names_and_freezes);
+    tcase_add_test(c, test_no_pipeline_is_the_default_one);
+    tcase_add_test(c, test_feature_sets_of_few_things_are_joined);
     tcase_add_test(c, test_a_preset_is_written_into_structs_of_their_sizes);
     tcase_add_test(c, test_feature_sets_know_their_layer_and_their_model);
     tcase_add_test(c, test_a_run_returns_its_memory);
