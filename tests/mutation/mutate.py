@@ -273,6 +273,14 @@ def read_rows(path):
     return rows
 
 
+def find_again(judge, row):
+    """The mutant of an earlier row: by its texts, of several the nearest, since lines may have moved. None: it is gone."""
+    path, number = row['where'].split(':')
+    same = [mutant for mutant in mutants.of_file(judge.tree, path)
+            if mutant[1] == row['operator'] and judge.lines(mutant)[1:] == (row['old'], row['new'])]
+    return min(same, key=lambda mutant: abs(int(judge.lines(mutant)[0].split(':')[1]) - int(number)), default=None)
+
+
 def main():
     # So that the file that is changed is put back.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -284,10 +292,8 @@ def main():
     rows = read_rows(results)
     with open(results, 'a', encoding='utf-8') as log:
         if again:
-            # By their texts, since lines may have moved.
-            drawn = [(row['class'], mutant) for row in rows.values() if row['verdict'] == 'survived'
-                     for mutant in mutants.of_file(tree, row['where'].split(':')[0])
-                     if judge.lines(mutant)[1:] == (row['old'], row['new']) and mutant[1] == row['operator']]
+            drawn = [(row['class'], find_again(judge, row)) for row in rows.values() if row['verdict'] == 'survived']
+            drawn = [(name, mutant) for name, mutant in drawn if mutant]
         else:
             drawn = mutants.draw(tree, int(sys.argv[5]), int(sys.argv[6]))
         for name, mutant in drawn:
