@@ -3,6 +3,8 @@
 #include "fit.h"
 #include "golden.h"
 
+#include "optim/schedule.h"
+
 static const struct {
     const char *name;
     double start, most;
@@ -53,6 +55,43 @@ START_TEST(test_a_curve_that_is_all_warm_up_ends_at_zero)
     ck_assert_double_eq(rate, 0);
     WORKS(svit_learning_rate(&config, UINT64_MAX, &rate, err));
     ck_assert_double_eq(rate, 0);
+}
+END_TEST
+
+/* Every schedule at every step of a short run, warm-up of any length: the rate stays between 0 and the highest one, and the
+ * cycle ends at its end. */
+START_TEST(test_short_runs_have_finite_rates)
+{
+    enum { MOST = 4 };
+    for (uint64_t total = 1; total <= MOST; total++)
+        for (uint64_t warmup = 0; warmup <= total; warmup++) {
+            svit_optimizer_config config;
+            WORKS(svit_optimizer_config_init(&config, sizeof config));
+            config.schedule = _i;
+            config.learning_rate = 0.1;
+            config.warmup_steps =
+                sv_schedule_has_length(_i) && _i != SVIT_SCHEDULE_PIECEWISE ? warmup : 0;
+            config.total_steps = sv_schedule_has_length(_i) ? total : 0;
+            config.step_size = total;
+            config.restart_steps = total + 1;
+            config.step_factor = 0.5;
+            config.restart_factor = (uint32_t)warmup + 1;
+            config.point_count = 2;
+            config.points[0] = (svit_schedule_point){0, 1};
+            config.points[1] = (svit_schedule_point){1, 0.5};
+            for (uint64_t step = 0; step <= 2 * total + 1; step++) {
+                const uint64_t at = step > 2 * total ? UINT64_MAX : step;
+                double rate = -1;
+                WORKS(svit_learning_rate(&config, at, &rate, err));
+                ck_assert_msg(rate >= 0 && rate <= 0.1 * (1 + 1e-15),
+                              "step %llu of %llu, %llu up: %g", (unsigned long long)at,
+                              (unsigned long long)total, (unsigned long long)warmup, rate);
+                if (_i == SVIT_SCHEDULE_ONE_CYCLE && at + 1 >= total && at + 1 > warmup)
+                    ck_assert_double_eq_tol(rate, 0.1 / 25 * 1e-4, 1e-12);
+                if (_i == SVIT_SCHEDULE_PIECEWISE && at >= total)
+                    ck_assert_double_eq(rate, 0.05);
+            }
+        }
 }
 END_TEST
 
@@ -136,6 +175,8 @@ static Suite *suite(void)
     TCase *c = tcase_create("schedule_golden");
     tcase_add_loop_test(c, test_the_curve_is_the_golden_one, 0, 2);
     tcase_add_test(c, test_a_curve_that_is_all_warm_up_ends_at_zero);
+    tcase_add_loop_test(c, test_short_runs_have_finite_rates, SVIT_SCHEDULE_CONSTANT,
+                        SVIT_SCHEDULE_PIECEWISE + 1);
     tcase_add_test(c, test_wrong_optimisers_are_refused_by_field);
     tcase_add_test(c, test_settable_numbers_keep_their_bounds);
     suite_add_tcase(all, c);

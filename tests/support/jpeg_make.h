@@ -20,6 +20,8 @@ typedef struct jpeg_options {
     int luma;     /* sampling factor of the first component on both axes; 0 counts as 1 */
     int quality;
     int progressive;
+    const jpeg_scan_info *scans; /* of a progressive file; NULL: libjpeg's own */
+    int scan_count;
 } jpeg_options;
 
 /* Compresses pixels[height, width, channels]. */
@@ -44,6 +46,10 @@ static inline jpeg_file jpeg_make(const uint8_t *pixels, int height, int width,
         options.luma ? options.luma : 1;
     if (options.progressive)
         jpeg_simple_progression(&jpeg);
+    if (options.scans) {
+        jpeg.scan_info = options.scans;
+        jpeg.num_scans = options.scan_count;
+    }
     jpeg_start_compress(&jpeg, TRUE);
     while (jpeg.next_scanline < jpeg.image_height) {
         JSAMPROW row = (JSAMPROW)pixels +

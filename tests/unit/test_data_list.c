@@ -5,6 +5,8 @@
 #include <shiftvit/dataset.h>
 #include <shiftvit/image.h>
 
+#include <math.h>
+
 static test_folder folder;
 static svit_context *context;
 static atomic_llong held;
@@ -97,6 +99,47 @@ START_TEST(test_targets)
     int32_t label;
     FAILS(svit_dataset_sample(dataset, 0, rgb, &label, err), SVIT_E_IO, "a.png");
     svit_dataset_free(dataset);
+}
+END_TEST
+
+/* Numbers as JSON writes them, or with zeros in front; a path without a folder is in the current one. */
+START_TEST(test_numbers_of_targets)
+{
+    static const struct {
+        const char *text;
+        float value; /* NAN: it is refused */
+    } cases[] = {{"1e2", 100},  {"1E+2", 100}, {"-1.5E-1", -0.15f}, {"000.50", 0.5f}, {"-0", 0},
+                 {"1e", NAN},   {"1E-", NAN},  {"1e+x", NAN},       {".5", NAN},      {"1.", NAN},
+                 {"-", NAN},    {"+1", NAN},   {"1 ", NAN},         {"0x1", NAN},     {"nan", NAN},
+                 {"1e39", NAN}, {"inf", NAN},  {"3.4e38", 3.4e38f}, {"1e400", NAN},   {"", NAN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        svit_dataset *dataset = NULL;
+        char text[64];
+        float targets[2];
+        snprintf(text, sizeof text, "path,x,y\na.png,%s,1\n", cases[i].text);
+        if (isnan(cases[i].value)) {
+            refuse(text, SVIT_E_FORMAT, "image 1");
+            continue;
+        }
+        WORKS(open_list(&dataset, text, err));
+        WORKS(svit_dataset_targets(dataset, 0, targets, err));
+        ck_assert_float_eq(targets[0], cases[i].value);
+        svit_dataset_free(dataset);
+    }
+    NEEDS(HAS_PNG, "PNG");
+    svit_dataset *dataset = NULL;
+    uint8_t rgb[4 * 4 * 3];
+    int32_t label;
+    write_image("b.png", 7);
+    svit_dataset_free(dataset);
+    WORKS(open_list(&dataset, "path,label\nb.png,cat\n", err));
+    svit_dataset_free(dataset);
+    ck_assert_int_eq(chdir(folder.path), 0);
+    WORKS(svit_dataset_list(&dataset, context, "list.csv", &pipeline, err));
+    WORKS(svit_dataset_sample(dataset, 0, rgb, &label, err));
+    ck_assert_int_eq(rgb[0], 7);
+    svit_dataset_free(dataset);
+    ck_assert_int_eq(chdir("/"), 0);
 }
 END_TEST
 
@@ -215,6 +258,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_labels);
     tcase_add_test(c, test_targets);
+    tcase_add_test(c, test_numbers_of_targets);
     tcase_add_test(c, test_first_lines_that_are_refused);
     tcase_add_test(c, test_empty_texts_are_named_with_their_line);
     tcase_add_test(c, test_every_line_end_is_read);

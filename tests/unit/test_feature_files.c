@@ -129,6 +129,18 @@ static const struct {
      {0},
      8,
      "class_count is '9999"},
+    {"{" META("\"format_version\":\"1\",\"class_count\":\"1048577\"") VALUES "}",
+     {0},
+     8,
+     "class_count is '1048577'; it is 0..1048576"},
+    {"{" META("\"format_version\":\"1\",\"class_count\":\"1/\"") VALUES "}",
+     {0},
+     8,
+     "class_count is '1/'"},
+    {"{" META("\"format_version\":\"1\",\"class_count\":\"1:\"") VALUES "}",
+     {0},
+     8,
+     "class_count is '1:'"},
     {"{" META("\"format_version\":\"1\",\"class_count\":\"2\",\"classes\":\"[1]\"") VALUES "}",
      {0},
      8,
@@ -165,6 +177,22 @@ START_TEST(test_a_file_that_is_absent_is_named)
 }
 END_TEST
 
+START_TEST(test_as_many_classes_as_are_accepted_are_read)
+{
+    svit_context *context = context_open();
+    svit_features *set = NULL;
+    const uint32_t data[4] = {0, 0, (1 << 20) - 1, (uint32_t)-1};
+    write_file("{" META("\"format_version\":\"1\",\"class_count\":\"1048576\"") VALUES I32_LABELS
+               "}",
+               data, 16);
+    WORKS(svit_features_load(&set, context, path, err));
+    ck_assert_uint_eq(svit_features_classes(set), 1 << 20);
+    ck_assert_int_eq(svit_features_labels(set)[0], (1 << 20) - 1);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *feature_files_suite(void)
 {
     Suite *suite = suite_create("feature files");
@@ -174,6 +202,7 @@ static Suite *feature_files_suite(void)
     tcase_add_test(tests, test_files_without_metadata_are_read);
     tcase_add_loop_test(tests, test_damaged_files_are_named, 0,
                         (int)(sizeof DAMAGED / sizeof *DAMAGED));
+    tcase_add_test(tests, test_as_many_classes_as_are_accepted_are_read);
     tcase_add_test(tests, test_a_file_that_is_absent_is_named);
     suite_add_tcase(suite, tests);
     return suite;

@@ -43,6 +43,17 @@ START_TEST(test_a_fingerprint_is_a_number_of_the_contents_alone)
 }
 END_TEST
 
+/* That of floats and targets is one of their bits, likewise: checkpoints keep it. */
+START_TEST(test_a_fingerprint_of_floats_is_the_recorded_one)
+{
+    static const float values[6] = {0, 1, -2, 0.5f, 3e38f, -0.0f}, targets[4] = {1, 0, 0.25f, -1};
+    svit_dataset *dataset = NULL;
+    WORKS(svit_dataset_memory_f32(&dataset, context, values, NULL, targets, 2, 1, 1, 3, 2, err));
+    ck_assert_uint_eq(fingerprint_of(dataset), UINT64_C(0x47C2018607DE5A48));
+    svit_dataset_free(dataset);
+}
+END_TEST
+
 START_TEST(test_any_difference_changes_it)
 {
     uint64_t whole = fingerprint_of(training);
@@ -205,6 +216,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_a_fingerprint_is_a_number_of_the_contents_alone);
+    tcase_add_test(c, test_a_fingerprint_of_floats_is_the_recorded_one);
     tcase_add_test(c, test_any_difference_changes_it);
     tcase_add_test(c, test_names_and_64_samples_of_many_count);
     tcase_add_test(c, test_a_callback_is_not_called);

@@ -2,6 +2,9 @@
 #include "jpeg_make.h"
 #include "test_data_support.h"
 
+#include "data/checks.h"
+#include "data/decoding/decoders.h"
+
 #include <shiftvit/image.h>
 
 START_TEST(test_png_is_read_as_it_was_written)
@@ -168,6 +171,43 @@ static uint8_t *file_bytes(const char *path, size_t *bytes)
 }
 
 /* IEND and the checksum before it do not matter. */
+/* Each coefficient gets a scan for each of its lowest bits: `bits` scans for each of the 63 that are not the mean. */
+static jpeg_file jpeg_of_scans(int bits)
+{
+    static jpeg_scan_info scans[1 + 63 * 14];
+    static const uint8_t grey[8 * 8] = {100, 120, 140, 160, 180, 200, 220, 240};
+    int count = 0;
+    scans[count++] = (jpeg_scan_info){.comps_in_scan = 1};
+    for (int k = 1; k < 64; k++)
+        for (int bit = bits - 1; bit >= 0; bit--)
+            scans[count++] = (jpeg_scan_info){.comps_in_scan = 1,
+                                              .Ss = k,
+                                              .Se = k,
+                                              .Ah = bit == bits - 1 ? 0 : bit + 1,
+                                              .Al = bit};
+    return jpeg_make(
+        grey, 8, 8,
+        (jpeg_options){
+            .channels = 1, .quality = 90, .progressive = 1, .scans = scans, .scan_count = count});
+}
+
+/* Each scan may take the time of a whole image, though it has only some bytes. */
+START_TEST(test_the_scans_of_a_jpeg_are_limited)
+{
+    svit_context *context = context_open();
+    svit_image *image = NULL;
+    jpeg_file few = jpeg_of_scans(7), many = jpeg_of_scans(8); /* 442 and 505 scans */
+    WORKS(svit_image_decode(&image, context, few.data, few.bytes, NULL, 1, err));
+    ck_assert_int_gt(svit_image_pixels(image)[7], svit_image_pixels(image)[0] + 100);
+    svit_image_free(image);
+    FAILS(svit_image_decode(&image, context, many.data, many.bytes, NULL, 1, err), SVIT_E_FORMAT,
+          "more than 500 scans");
+    free(few.data);
+    free(many.data);
+    svit_context_free(context);
+}
+END_TEST
+
 START_TEST(test_a_png_cut_before_its_last_pixels_is_refused)
 {
     atomic_llong held = 0;
@@ -214,6 +254,29 @@ static void small_release(void *user, void *memory, size_t bytes)
     (void)bytes;
     free(memory);
 }
+
+START_TEST(test_the_sides_and_the_pixels_of_an_image_are_limited)
+{
+    static const struct {
+        size_t height, width;
+        int accepted;
+    } cases[] = {{1, 1, 1},
+                 {0, 1, 0},
+                 {1, 0, 0},
+                 {SV_SIDE_LIMIT, 1, 1},
+                 {1, SV_SIDE_LIMIT, 1},
+                 {SV_SIDE_LIMIT + 1, 1, 0},
+                 {1, SV_SIDE_LIMIT + 1, 0},
+                 {SV_PIXEL_LIMIT / SV_SIDE_LIMIT, SV_SIDE_LIMIT, 1},
+                 {SV_PIXEL_LIMIT / SV_SIDE_LIMIT + 1, SV_SIDE_LIMIT, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cases[i].accepted)
+            WORKS(sv_codec_check_size(cases[i].height, cases[i].width, "image", err));
+        else
+            FAILS(sv_codec_check_size(cases[i].height, cases[i].width, "image", err), SVIT_E_FORMAT,
+                  "pixels a side");
+}
+END_TEST
 
 START_TEST(test_sizes_are_checked_before_memory_is_taken)
 {
@@ -331,7 +394,9 @@ static Suite *image_suite(void)
     tcase_add_test(files, test_png_becomes_grey_or_rgba);
     tcase_add_loop_test(files, test_jpeg_becomes_grey_or_rgba, 0, 3);
     tcase_add_test(files, test_a_jpeg_cut_anywhere_is_refused);
+    tcase_add_test(files, test_the_scans_of_a_jpeg_are_limited);
     tcase_add_test(files, test_a_png_cut_before_its_last_pixels_is_refused);
+    tcase_add_test(files, test_the_sides_and_the_pixels_of_an_image_are_limited);
     tcase_add_test(files, test_sizes_are_checked_before_memory_is_taken);
     tcase_add_test(files, test_other_formats_are_refused_by_name);
     tcase_add_test(files, test_what_is_no_image_is_refused);

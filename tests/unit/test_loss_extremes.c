@@ -138,12 +138,27 @@ START_TEST(test_a_loss_that_fits_a_double_alone_is_refused)
 }
 END_TEST
 
+/* The bound of the gradient counts, even where the loss is small. */
+START_TEST(test_weights_that_give_too_large_gradients_are_refused)
+{
+    const float logits[2] = {-300, 300}, weights[2] = {1e-30f, 3e38f}, targets[2] = {0, 3e38f};
+    const int32_t label = 0;
+    float loss = 1, gradient[2] = {1, 1};
+    FAILS(svit_cross_entropy_weighted(logits, &label, weights, 1, 2, 0.5f, &loss, gradient, err),
+          SVIT_E_NUMERIC, "the targets of row 0 give gradients up to 7.5e+67");
+    WORKS(svit_cross_entropy_soft(logits, targets, 1, 2, &loss, gradient, err));
+    ck_assert_float_eq(loss, 0);
+    ck_assert_float_eq(gradient[1], 0);
+}
+END_TEST
+
 static Suite *loss_extremes_suite(void)
 {
     Suite *suite = suite_create("loss extremes");
     TCase *all = tcase_create("loss extremes");
     tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_a_loss_is_finite_or_refused, 0, LOSS_COUNT);
+    tcase_add_test(all, test_weights_that_give_too_large_gradients_are_refused);
     tcase_add_test(all, test_a_loss_that_fits_a_double_alone_is_refused);
     suite_add_tcase(suite, all);
     return suite;

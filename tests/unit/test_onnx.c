@@ -26,7 +26,8 @@ static void teardown(void)
     ck_assert_int_eq(rmdir(folder), 0); /* there is no temporary file */
 }
 
-#define SMALL "\"input_height\":12,\"input_width\":16,\"dim\":16,\"num_classes\":7"
+#define SIZES "\"input_height\":12,\"input_width\":16,\"dim\":16"
+#define SMALL SIZES ",\"num_classes\":7"
 #define VIT                                                                                        \
     "{\"architecture\":\"vit\"," SMALL ",\"patch_size\":4,\"depth\":2,\"heads\":2,\"head_dim\":6," \
     "\"mlp_dim\":24,\"mlp_last_gelu\":false,\"head_units\":[]"
@@ -45,6 +46,15 @@ static const char *const MODELS[] = {
     SHIFTVIT ",\"shift\":\"keras\",\"stem\":\"whitened\",\"patch_norm\":true,\"norm\":\"group\"}",
     SHIFTVIT ",\"mixer\":\"depthwise\",\"stem\":\"conv\",\"final_norm\":true}",
     MIXER "}",
+    SHIFTVIT ",\"shift_pixel\":0}",
+    /* The features are the logits. */
+    "{\"architecture\":\"vit\"," SIZES
+    ",\"patch_size\":4,\"depth\":1,\"heads\":1,\"head_dim\":16,\"mlp_dim\":24,\"head_units\":[],"
+    "\"pool\":\"class_token\",\"classifier\":false,\"num_classes\":16}",
+    "{" SIZES ",\"blocks\":[1,1],\"num_div\":4,\"classifier\":false,\"num_classes\":32}",
+    "{\"architecture\":\"mixer\"," SIZES
+    ",\"patch_size\":4,\"depth\":2,\"token_mlp_dim\":10,\"mlp_dim\":24,\"classifier\":false,"
+    "\"num_classes\":16}",
 };
 enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS };
 

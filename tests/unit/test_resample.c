@@ -1,7 +1,9 @@
 /* Checks resampling: resizing, mirroring and affine transforms have the values of the golden files.
  */
+#include "guard.h"
 #include "test_data_support.h"
 
+#include "data/resampling/affine.h"
 #include "io/safetensors.h"
 
 #include <shiftvit/image.h>
@@ -167,6 +169,45 @@ START_TEST(test_affine_folds_any_finite_transform_into_the_image)
 }
 END_TEST
 
+/* The line of an image of `lines` that mirrors at its edges stand for. */
+static size_t mirrored(int line, int lines)
+{
+    line = ((line % (2 * lines)) + 2 * lines) % (2 * lines);
+    return (size_t)(line < lines ? line : 2 * lines - 1 - line);
+}
+
+/* Transforms that move an image by whole pixels only mirror it at its edges, beyond which nothing is read. */
+START_TEST(test_affine_moves_by_whole_pixels)
+{
+    enum { HEIGHT = 3, WIDTH = 4, MOST = HEIGHT * WIDTH * 4 };
+    static const size_t CHANNELS[] = {1, 3, 4};
+    float values[MOST], out[MOST], again[MOST];
+    for (size_t i = 0; i < MOST; i++)
+        values[i] = (float)i;
+    for (int k = 0; k < 6; k++) {
+        const size_t channels = CHANNELS[k / 2];
+        const float *in = guard_copy(values, HEIGHT * WIDTH * channels * sizeof *in, k % 2);
+        for (int dy = -2 * HEIGHT; dy <= 2 * HEIGHT; dy++)
+            for (int dx = -2 * WIDTH; dx <= 2 * WIDTH; dx++) {
+                const double transform[6] = {1, 0, dx, 0, 1, dy};
+                sv_affine_pixels(out, in, HEIGHT, WIDTH, channels, transform);
+                WORKS(svit_affine_f32(in, HEIGHT, WIDTH, channels, transform, again, err));
+                for (int y = 0; y < HEIGHT; y++)
+                    for (int x = 0; x < WIDTH; x++)
+                        for (size_t c = 0; c < channels; c++) {
+                            const size_t at = (size_t)(y * WIDTH + x) * channels + c,
+                                         from = (mirrored(y + dy, HEIGHT) * WIDTH +
+                                                 mirrored(x + dx, WIDTH)) *
+                                                    channels +
+                                                c;
+                            ck_assert_msg(out[at] == values[from] && again[at] == values[from],
+                                          "%d, %d: pixel %d, %d", dy, dx, y, x);
+                        }
+            }
+    }
+}
+END_TEST
+
 START_TEST(test_wrong_arguments_of_resampling_are_named)
 {
     uint8_t a[12] = {0};
@@ -220,6 +261,7 @@ static Suite *resample_suite(void)
     tcase_add_test(all, test_resizing_to_the_same_size_changes_nothing);
     tcase_add_test(all, test_one_pixel_becomes_an_image_of_one_colour);
     tcase_add_test(all, test_affine_folds_any_finite_transform_into_the_image);
+    tcase_add_test(all, test_affine_moves_by_whole_pixels);
     tcase_add_test(all, test_wrong_arguments_of_resampling_are_named);
     suite_add_tcase(suite, all);
     return suite;

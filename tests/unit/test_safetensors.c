@@ -78,6 +78,13 @@ static const struct {
     {ONE("F32", "[4611686018427387905]", "[0,4]"), 4, "product"},
     {ONE("F32", "[1]", "[0]"), 4, "data_offsets"},
     {ONE("F32", "[1]", "[0,4.0]"), 4, "data_offsets"},
+    {"{\"t\":{\"dtype\":\"F32\",\"shape\":[1],\"offsets\":[0,4]}}", 4, "data_offsets"},
+    {ONE("F32", "[1]", "\"04\""), 4, "data_offsets"},
+    {ONE("F32", "[1]", "[null,4]"), 4, "data_offsets"},
+    {ONE("F32", "[1]", "[0,18446744073709551615]"), 4, "data_offsets"},
+    {"{\"t\":{\"type\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "'(no text)'"},
+    {"{\"t\":{\"dtype\":\"F32\",\"size\":[1],\"data_offsets\":[0,4]}}", 4, "shape is not an array"},
+    {"{}", 1, "1 bytes at the end"},
     {ONE("F32", "[1]", "[-4,0]"), 4, "do not ascend"},
     {ONE("F32", "[1]", "[4,0]"), 4, "do not ascend"},
     {ONE("F32", "[2]", "[0,8]"), 4, "ends at byte 8"},
@@ -140,6 +147,8 @@ static const struct {
     {"{}", 2, "is a JSON text"},
     {"[1, 2, 3, 4]", 12, "is a JSON text"},
     {"epoch,loss\n1,2\n", 15, "is a text"},
+    {" \t\r\n     \n", 10, "is a text"},
+    {" \t\r\n[     ", 10, "is a JSON text"},
     {"\xff\xff\xff\xff\1\2\3\4\5\6", 10, "at most"},
 };
 
@@ -147,6 +156,78 @@ START_TEST(test_files_of_other_kinds_are_named)
 {
     fit_write(path, kinds[_i].start, kinds[_i].bytes);
     check_refused(kinds[_i].part);
+}
+END_TEST
+
+START_TEST(test_a_file_without_tensors_finds_none)
+{
+    static const char *const headers[] = {"{}", "{\"__metadata__\":{\"k\":\"v\"}}"};
+    for (size_t i = 0; i < 2; i++) {
+        sv_safetensors *file = NULL;
+        char text[SV_PREFIX_HINT];
+        write_file(headers[i], 0);
+        WORKS(sv_safetensors_open(&file, &allocator, path, err));
+        ck_assert_uint_eq(sv_safetensors_count(file), 0);
+        ck_assert_ptr_null(sv_safetensors_find(file, "t"));
+        ck_assert_ptr_null(sv_safetensors_at(file, 0));
+        ck_assert_str_eq(sv_safetensors_prefix_hint(text, file, "t"), "");
+        sv_safetensors_close(file);
+    }
+}
+END_TEST
+
+/* The part up to a dot that all names begin with, if the wanted name does not. */
+START_TEST(test_a_prefix_of_all_names_is_said)
+{
+    static const struct {
+        const char *first, *last, *wanted, *hint;
+    } cases[] = {{"net.a", "net.b", "a", "; the names of all its tensors begin with 'net.'"},
+                 {"net.a", "net.b", "net.c", ""},
+                 {"net.a.x", "net.a", "a", "; the names of all its tensors begin with 'net.'"},
+                 {"net_a", "net_b", "a", ""},
+                 {"a.x", "b.x", "x", ""},
+                 {"m.l.a", "m.l.ab", "a", "; the names of all its tensors begin with 'm.l.'"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sv_safetensors *file = NULL;
+        char header[512], text[SV_PREFIX_HINT];
+        snprintf(header, sizeof header,
+                 "{\"%s\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
+                 "\"%s\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[1,1]}}",
+                 cases[i].first, cases[i].last);
+        write_file(header, 1);
+        WORKS(sv_safetensors_open(&file, &allocator, path, err));
+        ck_assert_str_eq(sv_safetensors_prefix_hint(text, file, cases[i].wanted), cases[i].hint);
+        sv_safetensors_close(file);
+    }
+}
+END_TEST
+
+/* Memory cannot be mapped, and has no bytes beyond its end. */
+START_TEST(test_memory_is_read_within_its_bounds)
+{
+    static const struct {
+        uint64_t offset;
+        size_t bytes;
+        int inside;
+    } cases[] = {{0, 4, 1}, {4, 0, 1}, {3, 1, 1},          {0, 5, 0},
+                 {5, 0, 0}, {4, 1, 0}, {UINT64_MAX, 2, 0}, {1, SIZE_MAX, 0}};
+    const sv_byte_source source = sv_byte_source_memory("abcd", 4);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[8] = "";
+        if (cases[i].inside) {
+            WORKS(sv_byte_source_read(&source, cases[i].offset, out, cases[i].bytes, err));
+            ck_assert_mem_eq(out, "abcd" + cases[i].offset, cases[i].bytes);
+        } else {
+            FAILS(sv_byte_source_read(&source, cases[i].offset, out, cases[i].bytes, err),
+                  SVIT_E_FORMAT, "do not lie in memory of 4 bytes");
+        }
+    }
+    static const char bytes[] = "\2\0\0\0\0\0\0\0{}";
+    sv_safetensors *file = NULL;
+    sv_mapping mapping;
+    WORKS(sv_safetensors_open_memory(&file, &allocator, "a name", bytes, 10, err));
+    FAILS(sv_safetensors_map(file, &mapping, err), SVIT_E_UNSUPPORTED, "a name cannot be mapped");
+    sv_safetensors_close(file);
 }
 END_TEST
 
@@ -299,6 +380,9 @@ static Suite *suite(void)
                         sizeof hostile / sizeof *hostile);
     tcase_add_test(c, test_lengths_that_lie_are_refused);
     tcase_add_loop_test(c, test_files_of_other_kinds_are_named, 0, sizeof kinds / sizeof *kinds);
+    tcase_add_test(c, test_a_file_without_tensors_finds_none);
+    tcase_add_test(c, test_a_prefix_of_all_names_is_said);
+    tcase_add_test(c, test_memory_is_read_within_its_bounds);
     tcase_add_test(c, test_every_cut_of_a_file_is_refused);
     tcase_add_test(c, test_a_missing_file_is_an_io_error_with_its_path);
     tcase_add_test(c, test_half_and_bfloat16_are_read_as_float32);

@@ -150,6 +150,7 @@ static const struct {
     {RAW_PAX, "11 path=x\n", "another length than it says"},
     {RAW_PAX, "9 pathxx\n", "no '='"},
     {GLOBAL, "path=x", "gives all members one name or size"},
+    {GLOBAL, "size=1", "gives all members one name or size"},
     {CHECKSUM, "", "at byte 2048, a header has a wrong checksum"},
     {SIZE, "0000000000x", "a header has no size"},
     {SIZE, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "a header has no size"},

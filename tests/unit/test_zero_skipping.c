@@ -2,6 +2,8 @@
  * right, and a row has the same bits alone as among many. Compiled once more in double. */
 #include "backends.h"
 
+#include "layers/create.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -191,11 +193,42 @@ START_TEST(test_skipped_zeros_are_corrected)
 }
 END_TEST
 
+/* A group is zero where the shift of ones leaves zeros. */
+START_TEST(test_zero_groups_are_those_that_the_shift_leaves)
+{
+    static const sv_shift_geometry MAPS[] = {{3, 3, 12, 1, 1, 0}, {4, 2, 24, 2, 1, 0},
+                                             {1, 1, 12, 3, 1, 0}, {2, 5, 8, 2, 2, 0},
+                                             {4, 4, 8, 1, 3, 0},  {3, 5, 12, 3, 1, 1}};
+    const sv_kernels *k = sv_kernels_for(SV_ISA_BASELINE);
+    for (size_t i = 0; i < sizeof MAPS / sizeof *MAPS; i++) {
+        const sv_shift_geometry *map = &MAPS[i];
+        const size_t tokens = map->height * map->width;
+        const sv_zero_groups zeros = sv_shift_zero_groups(map);
+        real ones[16 * 24], moved[16 * 24];
+        ck_assert_uint_eq(zeros.period, tokens);
+        ck_assert_uint_eq(zeros.width, map->group);
+        for (size_t at = 0; at < tokens * map->channels; at++)
+            ones[at] = 1;
+        k->shift(moved, ones, map, 0, tokens);
+        for (size_t t = 0; t < tokens; t++)
+            for (size_t g = 0; g < SV_ZERO_GROUPS_COUNT; g++)
+                ck_assert_msg((moved[t * map->channels + g * map->group] == 0) ==
+                                  (zeros.groups[t] >> g & 1),
+                              "map %zu, token %zu, group %zu", i, t, g);
+    }
+    static const sv_shift_geometry NONE[] = {
+        {3, 3, 12, 0, 1, 0}, {3, 3, 12, 1, 0, 0}, {40, 40, 12, 1, 1, 0}};
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_uint_eq(sv_shift_zero_groups(&NONE[i]).period, 0);
+}
+END_TEST
+
 static Suite *zero_skipping_suite(void)
 {
     Suite *suite = suite_create("zero skipping");
     TCase *all = tcase_create("backends");
     tcase_set_timeout(all, 120);
+    tcase_add_test(all, test_zero_groups_are_those_that_the_shift_leaves);
     tcase_add_loop_test(all, test_a_row_has_the_same_bits_whatever_is_skipped, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_skipped_zeros_are_corrected, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);

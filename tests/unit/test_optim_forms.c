@@ -1,0 +1,152 @@
+/* Compares each form of SGD, with decay, and Muon's momentum with their formulas in double precision, step by step. */
+#include "fit.h"
+
+#include "io/safetensors.h"
+
+#include <math.h>
+
+enum { CLASSES = 7, STEPS = 4 };
+#define NAME "head.bias"
+
+static svit_context *context;
+static svit_model *model;
+static svit_session *session;
+
+static void setup(void)
+{
+    svit_session_config config;
+    context = fit_context(1);
+    model = fit_model(context, CLASSES, 1);
+    WORKS(svit_session_config_init(&config, sizeof config));
+    config.mode = SVIT_MODE_TRAIN;
+    config.max_batch = 1;
+    WORKS(svit_session_create(&session, model, &config, err));
+}
+
+static void teardown(void)
+{
+    svit_session_free(session);
+    svit_model_free(model);
+    svit_context_free(context);
+}
+
+static const struct {
+    int32_t form, nesterov, decay_rule;
+    double momentum, weight_decay;
+} FORMS[] = {
+    {SVIT_SGD_KERAS, 0, SVIT_DECAY_SCALED, 0, 0},
+    {SVIT_SGD_KERAS, 0, SVIT_DECAY_SCALED, 0.9, 0.5},
+    {SVIT_SGD_KERAS, 1, SVIT_DECAY_SCALED, 0.9, 0.5},
+    {SVIT_SGD_KERAS, 0, SVIT_DECAY_UNSCALED, 0.9, 0.05},
+    {SVIT_SGD_KERAS, 1, SVIT_DECAY_UNSCALED, 0.9, 0.05},
+    {SVIT_SGD_TORCH, 0, SVIT_DECAY_SCALED, 0.9, 0.5},
+    {SVIT_SGD_TORCH, 1, SVIT_DECAY_SCALED, 0.9, 0.5},
+};
+
+/* One step of an element by the formulas of optimizer.h. */
+static void step(size_t form, double *w, double *v, double g)
+{
+    const double m = FORMS[form].momentum, wd = FORMS[form].weight_decay, lr = 0.1;
+    if (FORMS[form].form == SVIT_SGD_TORCH) {
+        const double d = g + wd * *w;
+        *v = m * *v + d;
+        *w -= lr * (FORMS[form].nesterov ? d + m * *v : *v);
+        return;
+    }
+    const double decay = FORMS[form].decay_rule == SVIT_DECAY_SCALED ? lr * wd : wd;
+    *v = m * *v - lr * g;
+    *w = *w - decay * *w + (FORMS[form].nesterov ? m * *v - lr * g : *v);
+}
+
+START_TEST(test_sgd_follows_its_formula)
+{
+    svit_optimizer_config config;
+    svit_optimizer *optimizer = NULL;
+    double w[CLASSES], v[CLASSES] = {0};
+    float weights[CLASSES], gradient[CLASSES];
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.kind = SVIT_OPTIMIZER_SGD;
+    config.learning_rate = 0.1;
+    config.sgd_form = FORMS[_i].form;
+    config.nesterov = FORMS[_i].nesterov;
+    config.decay_rule = FORMS[_i].decay_rule;
+    config.momentum = FORMS[_i].momentum;
+    config.weight_decay = FORMS[_i].weight_decay;
+    for (size_t i = 0; i < CLASSES; i++)
+        w[i] = weights[i] = (float)i / 2 - 1.25f;
+    WORKS(svit_model_set_parameter(model, NAME, weights, CLASSES, err));
+    WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+    for (size_t s = 0; s < STEPS; s++) {
+        for (size_t i = 0; i < CLASSES; i++) {
+            gradient[i] = (float)((s + 2) * (i + 1) % 5) - 1.5f;
+            step((size_t)_i, &w[i], &v[i], gradient[i]);
+        }
+        WORKS(svit_session_set_gradient(session, NAME, gradient, CLASSES, err));
+        WORKS(svit_step(optimizer, session, err));
+        WORKS(svit_model_get_parameter(model, NAME, weights, CLASSES, err));
+        for (size_t i = 0; i < CLASSES; i++)
+            ck_assert_double_eq_tol(weights[i], w[i], 2e-6 * (1 + fabs(w[i])));
+    }
+    svit_optimizer_free(optimizer);
+}
+END_TEST
+
+/* m = momentum m + (1 - momentum) g, as a checkpoint holds it. The update itself does not depend on its scale. */
+START_TEST(test_muon_keeps_the_mean_of_the_gradients)
+{
+    enum { ELEMENTS = CLASSES * 16 };
+    static const double MOMENTUM = 0.75;
+    const fit_folder folder = fit_folder_make();
+    const sv_allocator allocator = sv_allocator_default();
+    svit_optimizer_config config;
+    svit_optimizer *optimizer = NULL;
+    float gradient[ELEMENTS], found[ELEMENTS];
+    double m[ELEMENTS] = {0};
+    sv_safetensors *file = NULL;
+    const char *path = fit_path(&folder, "checkpoint.safetensors");
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.kind = SVIT_OPTIMIZER_MUON;
+    config.momentum = MOMENTUM;
+    config.group_count = 1; /* else a head takes AdamW */
+    config.groups[0] = (svit_parameter_group){"head.weight", 1, -1, 1, SVIT_RULE_MATRIX};
+    ck_assert_uint_eq(fit_elements(model, "head.weight"), ELEMENTS);
+    WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+    for (size_t s = 0; s < STEPS; s++) {
+        for (size_t i = 0; i < ELEMENTS; i++) {
+            gradient[i] = (float)((s + 3) * (i + 1) % 11) - 5;
+            m[i] = MOMENTUM * m[i] + (1 - MOMENTUM) * gradient[i];
+        }
+        WORKS(svit_session_set_gradient(session, "head.weight", gradient, ELEMENTS, err));
+        WORKS(svit_step(optimizer, session, err));
+    }
+    WORKS(svit_checkpoint_save(path, model, optimizer, session, NULL, NULL, 0, err));
+    WORKS(sv_safetensors_open(&file, &allocator, path, err));
+    const sv_safetensors_entry *entry = NULL;
+    for (size_t i = 0; i < sv_safetensors_count(file); i++) {
+        const sv_safetensors_entry *one = sv_safetensors_at(file, i);
+        const char *end = strstr(one->name, "head.weight");
+        if (end && end > one->name && strstr(one->name, "m."))
+            entry = one;
+    }
+    ck_assert_msg(entry != NULL, "no slot in the checkpoint");
+    WORKS(sv_safetensors_read_f32(file, entry, found, err));
+    for (size_t i = 0; i < ELEMENTS; i++)
+        ck_assert_double_eq_tol(found[i], m[i], 1e-5);
+    sv_safetensors_close(file);
+    svit_optimizer_free(optimizer);
+    fit_folder_remove(&folder);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("optim_forms");
+    TCase *c = tcase_create("optim_forms");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, test_sgd_follows_its_formula, 0, sizeof FORMS / sizeof *FORMS);
+    tcase_add_test(c, test_muon_keeps_the_mean_of_the_gradients);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)
