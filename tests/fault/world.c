@@ -189,7 +189,8 @@ static void write_images(svit_context *context)
         fit_write(world_asset(paths[i]), "no image", 8);
 #endif
 #ifdef SV_HAVE_JPEG
-    const jpeg_file jpeg = jpeg_make(world_bytes, SIDE, SIDE, (jpeg_options){3, 0, 90, 0});
+    const jpeg_file jpeg =
+        jpeg_make(world_bytes, SIDE, SIDE, (jpeg_options){.channels = 3, .quality = 90});
     world_jpeg = (world_data){jpeg.data, jpeg.bytes};
 #endif
     tar_end(&tar);
