@@ -118,8 +118,9 @@ START_TEST(test_every_kind_is_read_and_written)
     ck_assert_uint_eq(needed, sizeof ALL);
     out.text = "said";
     WORKS(sv_fields_of_structs_to_buffer(&one, 1, "kinds", text, sizeof text, &needed, err));
-    ck_assert_ptr_nonnull(strstr(text, "\"text\":\"said\""));
-    FAILS(read_kinds(&again, text, err), SVIT_E_ARGUMENT, "text");
+    ck_assert_str_eq(text, ALL); /* a text that the caller owns is no field of the JSON object */
+    WORKS(read_kinds(&again, text, err));
+    FAILS(read_kinds(&again, "{\"text\": \"said\"}", err), SVIT_E_ARGUMENT, "text");
 }
 END_TEST
 
