@@ -176,42 +176,52 @@ static size_t read_escape(sv_json_scan *in, size_t out)
     return out + 1;
 }
 
-bool sv_json_scan_string(sv_json_scan *in, const char **string)
+/* Copies the character at the position, or what its escape stands for, to text[out]. Returns its end,
+ * 0 after a failure. */
+/*@ requires scanning(in) && out <= in->at;
+    assigns in->at, in->problem, in->text[0 .. in->bytes - 1];
+    ensures scanning(in);
+    ensures \result <= in->at; */
+static size_t read_character(sv_json_scan *in, size_t out)
 {
     char *const text = in->text;
-    const size_t bytes = in->bytes;
-    size_t out = ++in->at;
-    *string = text + out;
-    /*@ loop invariant scanning(in) && in->text == text && in->bytes == bytes && out <= in->at;
-        loop assigns in->at, in->problem, text[0 .. bytes - 1], out; */
-    while (text[in->at] != '"') {
-        const size_t at = in->at;
-        if (at == bytes)
-            return sv_json_scan_fail(in, "a string without its end");
-        if ((unsigned char)text[at] < 0x20)
-            return sv_json_scan_fail(in, "a control character in a string");
-        if (text[at] == '\\') {
-            out = read_escape(in, out);
-            if (out == 0)
-                return false;
-            continue;
-        }
-        if ((unsigned char)text[at] < 0x80) {
-            text[out++] = text[at];
-            in->at = at + 1;
-            continue;
-        }
-        const size_t length = sv_utf8_length(text + at, bytes - at);
+    const size_t at = in->at, bytes = in->bytes;
+    const unsigned char first = (unsigned char)text[at];
+    if (at == bytes)
+        return sv_json_scan_fail(in, "a string without its end");
+    if (first < 0x20)
+        return sv_json_scan_fail(in, "a control character in a string");
+    if (first == '\\')
+        return read_escape(in, out);
+    size_t length = 1;
+    if (first < 0x80) {
+        text[out] = text[at];
+    } else {
+        length = sv_utf8_length(text + at, bytes - at);
         if (length == 0)
             return sv_json_scan_fail(in, "a byte that is not UTF-8");
         /*@ assert at + length <= bytes && out + length <= bytes; */
         memmove(text + out, text + at, length);
-        out += length;
-        in->at = at + length;
+    }
+    /*@ assert scanning(in); */
+    in->at = at + length;
+    return out + length;
+}
+
+bool sv_json_scan_string(sv_json_scan *in, const char **string)
+{
+    size_t out = ++in->at;
+    *string = in->text + out;
+    /*@ loop invariant scanning(in) && out <= in->at;
+        loop assigns in->at, in->problem, in->text[0 .. in->bytes - 1], out; */
+    while (in->text[in->at] != '"') {
+        out = read_character(in, out);
+        if (out == 0)
+            return false;
     }
     const size_t end = in->at;
-    /*@ assert end < bytes; */
-    text[out] = '\0';
+    /*@ assert end < in->bytes; */
+    in->text[out] = '\0';
     /*@ assert scanning(in); */
     in->at = end + 1;
     return true;
