@@ -93,5 +93,6 @@ rows=0
 row file lines tool "proved" bound
 . "$here/targets.sh"
 [ "$rows" -gt 0 ] || { echo "no file is called so: $names"; exit 1; }
+[ -n "$names" ] || [ "$rows" -eq "$(grep -c '^[a-z]' "$here/targets.sh")" ] || failed=1
 [ "$failed" -eq 0 ] && echo "all proved" || echo "NOT PROVED"
 exit "$failed"
