@@ -20,6 +20,8 @@ bool sv_size_add(size_t *out, size_t a, size_t b)
 bool sv_size_product(size_t *out, const size_t *factors, size_t count)
 {
     size_t product = 1;
+    /*@ loop invariant i <= count;
+        loop assigns i, product; */
     for (size_t i = 0; i < count; i++)
         if (!sv_size_multiply(&product, product, factors[i]))
             return false;

@@ -8,19 +8,34 @@
 #include <stdint.h>
 
 /* *out = a * b. Returns false, with *out unchanged, on overflow. */
+/*@ requires \valid(out);
+    assigns *out;
+    ensures \result ==> *out == a * b;
+    ensures !\result ==> *out == \old(*out); */
 bool sv_size_multiply(size_t *out, size_t a, size_t b);
 
 /* *out = a + b. Returns false, with *out unchanged, on overflow. */
+/*@ requires \valid(out);
+    assigns *out;
+    ensures \result ==> *out == a + b;
+    ensures !\result ==> *out == \old(*out); */
 bool sv_size_add(size_t *out, size_t a, size_t b);
 
 /* *out = the product of factors[count]. Returns false, with *out unchanged, on overflow. */
+/*@ requires \valid(out) && \valid_read(factors + (0 .. count - 1));
+    requires \separated(out, factors + (0 .. count - 1));
+    assigns *out; */
 bool sv_size_product(size_t *out, const size_t *factors, size_t count);
 
+/*@ assigns \nothing;
+    ensures \result == (a < b ? a : b); */
 static inline size_t sv_size_min(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
+/*@ assigns \nothing;
+    ensures \result == (a > b ? a : b); */
 static inline size_t sv_size_max(size_t a, size_t b)
 {
     return a > b ? a : b;
@@ -28,6 +43,8 @@ static inline size_t sv_size_max(size_t a, size_t b)
 
 /* The first of the items that belong to part `part` if they are divided into `parts` parts, at
  * least 1: items * part / parts, rounded down. */
+/*@ requires parts > 0;
+    assigns \nothing; */
 static inline uint64_t sv_share_first(uint64_t items, uint64_t parts, uint64_t part)
 {
     return items / parts * part + items % parts * part / parts;

@@ -12,6 +12,9 @@
 enum { POINT = 16 };
 
 /* Finds the locale's decimal point, of one or several bytes, by printing 1.0. Returns its bytes. */
+/*@ requires \valid(point + (0 .. POINT - 1));
+    assigns point[0 .. POINT - 1];
+    ensures 1 <= \result < POINT; */
 static size_t find_point(char point[POINT])
 {
     char one[POINT + 8];
@@ -25,6 +28,8 @@ static size_t find_point(char point[POINT])
     return (size_t)length - 2;
 }
 
+/*@ requires valid_read_string(text);
+    assigns \nothing; */
 static double to_double(const char *text)
 {
     int rounding = fegetround();

@@ -13,6 +13,8 @@ enum { SV_DECIMAL_MAX_LENGTH = 1200 };
 /* Reads text[bytes], a number by JSON's grammar, as the nearest double. A value that
  * underflows becomes 0. Returns false if the value overflows or the text is longer than
  * SV_DECIMAL_MAX_LENGTH. */
+/*@ requires \valid(out) && \valid_read(text + (0 .. bytes - 1));
+    assigns *out; */
 bool sv_decimal_read(double *out, const char *text, size_t bytes);
 
 /* Bytes of the text of a value. */

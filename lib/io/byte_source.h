@@ -24,6 +24,13 @@ void sv_byte_source_close(const sv_allocator *allocator, sv_byte_source *source)
 
 /* Reads `bytes` bytes from `offset` on. SVIT_E_FORMAT if the source ends before offset + bytes. Any
  * thread may call it. */
+/*@ requires \valid_read(source) && \valid((char *)data + (0 .. bytes - 1));
+    requires source->file == \null ==>
+        \valid_read((char *)source->memory + (0 .. source->bytes - 1)) &&
+        \separated((char *)data + (0 .. bytes - 1),
+                   (char *)source->memory + (0 .. source->bytes - 1));
+    requires err == \null || \valid(err);
+    assigns ((char *)data)[0 .. bytes - 1], *err; */
 svit_status sv_byte_source_read(const sv_byte_source *source, uint64_t offset, void *data,
                                 size_t bytes, svit_error *err);
 

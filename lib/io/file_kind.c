@@ -31,6 +31,7 @@ static const struct {
     {"<html", 5, "an HTML page"},
 };
 
+/*@ assigns \nothing; */
 static bool is_space(uint8_t byte)
 {
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
@@ -38,8 +39,12 @@ static bool is_space(uint8_t byte)
 
 /* Whether all bytes are printable ASCII or white space. The header length of a safetensors file
  * never is: eight such bytes would mean more bytes than a file can have. */
+/*@ requires \valid_read(start + (0 .. bytes - 1));
+    assigns \nothing; */
 static bool is_text(const uint8_t *start, size_t bytes)
 {
+    /*@ loop invariant i <= bytes;
+        loop assigns i; */
     for (size_t i = 0; i < bytes; i++)
         if (start[i] >= 0x7f || (start[i] < 0x20 && !is_space(start[i])))
             return false;
@@ -53,7 +58,8 @@ const char *sv_file_kind(const uint8_t *start, size_t bytes)
             return KINDS[i].kind;
     if (!is_text(start, bytes))
         return NULL;
-    while (bytes > 0 && is_space(*start))
-        start++, bytes--;
-    return bytes > 0 && (*start == '{' || *start == '[') ? "a JSON text" : "a text";
+    size_t at = 0;
+    while (at < bytes && is_space(start[at]))
+        at++;
+    return at < bytes && (start[at] == '{' || start[at] == '[') ? "a JSON text" : "a text";
 }

@@ -10,6 +10,8 @@ enum { SV_FILE_START = 64 };
 
 /* Describes a file that begins with start[bytes], such as "a PNG image". NULL if the format is
  * unknown. */
+/*@ requires \valid_read(start + (0 .. bytes - 1));
+    assigns \nothing; */
 const char *sv_file_kind(const uint8_t *start, size_t bytes);
 
 #endif

@@ -21,9 +21,13 @@ struct sv_safetensors {
     size_t count;
 };
 
+/*@ requires \valid_read(b + (0 .. 7));
+    assigns \nothing; */
 static uint64_t load_u64(const uint8_t b[8])
 {
     uint64_t value = 0;
+    /*@ loop invariant -1 <= i <= 7;
+        loop assigns i, value; */
     for (int i = 7; i >= 0; i--)
         value = value << 8 | b[i];
     return value;
@@ -31,6 +35,12 @@ static uint64_t load_u64(const uint8_t b[8])
 
 /* Fails with the format that the file looks like, if it is a known one. Called if the header's
  * length is impossible. */
+/*@ predicate sourced(sv_safetensors *file) =
+        file->source.file == \null ==>
+        \valid_read((char *)file->source.memory + (0 .. file->source.bytes - 1)); */
+/*@ requires \valid_read(file) && sourced((sv_safetensors *)file);
+    requires (err == \null || \valid(err)) && \separated(file, err);
+    assigns *err; */
 static svit_status check_kind(const sv_safetensors *file, svit_error *err)
 {
     uint8_t start[SV_FILE_START];
@@ -44,6 +54,11 @@ static svit_status check_kind(const sv_safetensors *file, svit_error *err)
 }
 
 /* Reads the length of the header from the first 8 bytes. */
+/*@ requires \valid(length) && \valid(file) && sourced(file) && (err == \null || \valid(err));
+    requires \separated(length, file, err);
+    assigns *length, *err;
+    ensures \result == SVIT_OK ==> *length + 8 <= file->source.bytes;
+    ensures \result == SVIT_OK ==> *length <= 100000000; */
 static svit_status read_header_length(uint64_t *length, sv_safetensors *file, svit_error *err)
 {
     uint64_t file_bytes = file->source.bytes;

@@ -7,6 +7,10 @@
 #include <string.h>
 
 /* Reads the shape: at most SV_MAX_RANK whole numbers from 0, whose product fits a size. */
+/*@ requires \valid(entry) && \separated(entry, err) && (err == \null || \valid(err));
+    requires array == \null || json_value((sv_json_value *)array);
+    requires 0 <= dtype <= SV_DTYPE_BOOL;
+    assigns entry->desc, *err; */
 static svit_status read_shape(sv_safetensors_entry *entry, sv_dtype dtype,
                               const sv_json_value *array, const char *path, svit_error *err)
 {
@@ -19,6 +23,9 @@ static svit_status read_shape(sv_safetensors_entry *entry, sv_dtype dtype,
                        "%s: tensor '%.64s' has %zu dimensions; at most %d are read", path,
                        entry->name, array->count, SV_MAX_RANK);
     const sv_json_value *size = array + 1;
+    /*@ loop invariant i <= array->count && json_chain((sv_json_value *)size, array->count - i);
+        loop invariant \forall integer k; 0 <= k < i ==> shape[k] >= 0;
+        loop assigns i, size, shape[0 .. SV_MAX_RANK - 1]; */
     for (size_t i = 0; i < array->count; i++, size = size->after)
         if (!sv_json_i64(size, &shape[i]) || shape[i] < 0)
             return sv_fail(err, SVIT_E_FORMAT,
@@ -33,13 +40,19 @@ static svit_status read_shape(sv_safetensors_entry *entry, sv_dtype dtype,
 
 /* Reads data_offsets, [begin, end] from the start of the data, and turns them into an offset in the
  * file and a size. */
+/*@ requires \valid(entry) && \separated(entry, err) && (err == \null || \valid(err));
+    requires offsets == \null || json_value((sv_json_value *)offsets);
+    requires data_start <= file_bytes;
+    assigns entry->offset, entry->bytes, *err;
+    ensures \result == SVIT_OK ==> data_start <= entry->offset;
+    ensures \result == SVIT_OK ==> entry->offset + entry->bytes <= file_bytes; */
 static svit_status read_offsets(sv_safetensors_entry *entry, const sv_json_value *offsets,
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err)
 {
     int64_t from, to;
     if (!offsets || offsets->kind != SV_JSON_ARRAY || offsets->count != 2 ||
-        !sv_json_i64(offsets + 1, &from) || !sv_json_i64(offsets + 2, &to))
+        !sv_json_i64(offsets + 1, &from) || !sv_json_i64(offsets[1].after, &to))
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: tensor '%.64s': data_offsets is not an array of two whole numbers",
                        path, entry->name);
@@ -84,11 +97,16 @@ static svit_status read_entry(sv_safetensors_entry *entry, const sv_json_value *
     return SVIT_OK;
 }
 
+/*@ requires json_value((sv_json_value *)metadata) && (err == \null || \valid(err));
+    assigns *err; */
 static svit_status check_metadata(const sv_json_value *metadata, const char *path, svit_error *err)
 {
     if (metadata->kind != SV_JSON_OBJECT)
         return sv_fail(err, SVIT_E_FORMAT, "%s: __metadata__ is not an object", path);
     const sv_json_value *value = metadata + 1;
+    /*@ loop invariant i <= metadata->count;
+        loop invariant json_chain((sv_json_value *)value, metadata->count - i);
+        loop assigns i, value; */
     for (size_t i = 0; i < metadata->count; i++, value = value->after)
         if (!sv_json_text(value))
             return sv_fail(err, SVIT_E_FORMAT, "%s: __metadata__: '%.64s' is not text", path,
@@ -107,11 +125,17 @@ static int by_offset(const void *a, const void *b)
 
 /* Checks that each tensor begins where the previous one ends, and the last at the end of the
  * file. */
+/*@ requires \valid_read(entries + (0 .. count - 1)) && (err == \null || \valid(err));
+    requires \separated(err, entries + (0 .. count - 1));
+    requires \forall integer i; 0 <= i < count ==> entries[i].offset >= data_start;
+    assigns *err; */
 static svit_status check_tiling(const sv_safetensors_entry *entries, size_t count,
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err)
 {
     uint64_t end = data_start;
+    /*@ loop invariant i <= count && (i == 0 ==> end == data_start);
+        loop assigns i, end; */
     for (size_t i = 0; i < count; i++) {
         if (entries[i].offset < end)
             return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' overlaps tensor '%.64s'", path,

@@ -24,6 +24,9 @@ typedef enum sv_dtype {
 } sv_dtype;
 
 /* The bytes of one element. */
+/*@ requires 0 <= dtype <= SV_DTYPE_BOOL;
+    assigns \nothing;
+    ensures 1 <= \result <= 8; */
 size_t sv_dtype_bytes(sv_dtype dtype);
 
 /* The name in safetensors headers: "F32", "BF16", "U8", ... */

@@ -13,6 +13,8 @@ bool sv_tensor_desc_init(sv_tensor_desc *out, sv_dtype dtype, const int64_t *sha
     sv_tensor_desc desc = {.dtype = dtype, .rank = rank, .elements = 1};
     size_t bytes;
     assert(rank <= SV_MAX_RANK);
+    /*@ loop invariant i <= rank;
+        loop assigns i, desc.shape[0 .. SV_MAX_RANK - 1], desc.elements; */
     for (size_t i = 0; i < rank; i++) {
         assert(shape[i] >= 0);
         desc.shape[i] = shape[i];

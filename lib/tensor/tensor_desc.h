@@ -19,6 +19,10 @@ typedef struct sv_tensor_desc {
 
 /* Fills *out. `rank` is at most SV_MAX_RANK, the dimensions are at least 0. Returns false if the
  * number of elements or of bytes does not fit a size_t. */
+/*@ requires \valid(out) && rank <= SV_MAX_RANK && \valid_read(shape + (0 .. rank - 1));
+    requires \forall integer i; 0 <= i < rank ==> shape[i] >= 0;
+    requires 0 <= dtype <= SV_DTYPE_BOOL && \separated(out, shape + (0 .. rank - 1));
+    assigns *out; */
 bool sv_tensor_desc_init(sv_tensor_desc *out, sv_dtype dtype, const int64_t *shape, size_t rank);
 
 /* Bytes of the tensor's data. */

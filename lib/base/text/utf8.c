@@ -18,12 +18,16 @@ size_t sv_utf8_length(const char *text, size_t bytes)
     const unsigned char *byte = (const unsigned char *)text;
     if (bytes == 0 || byte[0] < 0x80)
         return bytes > 0;
+    /*@ loop invariant i <= 8;
+        loop assigns i; */
     for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
         if (byte[0] < FORMS[i].first || byte[0] > FORMS[i].last)
             continue;
         size_t length = FORMS[i].length;
         if (bytes < length || byte[1] < FORMS[i].second_min || byte[1] > FORMS[i].second_max)
             return 0;
+        /*@ loop invariant 2 <= k <= length;
+            loop assigns k; */
         for (size_t k = 2; k < length; k++)
             if ((byte[k] & 0xC0) != 0x80)
                 return 0;
@@ -35,6 +39,8 @@ size_t sv_utf8_length(const char *text, size_t bytes)
 bool sv_utf8_valid(const char *text)
 {
     size_t bytes = strlen(text);
+    /*@ loop invariant bytes == strlen(text) && valid_read_string(text);
+        loop assigns text, bytes; */
     while (bytes > 0) {
         size_t length = sv_utf8_length(text, bytes);
         if (length == 0)

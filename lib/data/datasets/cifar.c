@@ -33,6 +33,9 @@ typedef struct cifar {
     char **names;
 } cifar;
 
+/*@ requires \valid_read(layout) && layout->labels <= LABELS;
+    assigns \nothing;
+    ensures \result == layout->labels + IMAGE; */
 static size_t record_bytes(const record_layout *layout)
 {
     return layout->labels + IMAGE;
@@ -86,9 +89,15 @@ static void cifar_free(svit_dataset *dataset)
 static const sv_dataset_ops CIFAR = {
     .bytes = sizeof(cifar), .sample = cifar_sample, .label = cifar_label, .free = cifar_free};
 
+/*@ requires \valid_read(layout) && layout->labels <= LABELS && (err == \null || \valid(err));
+    requires \valid_read(record + (0 .. layout->labels - 1));
+    requires \separated(layout, err, record + (0 .. layout->labels - 1));
+    assigns *err; */
 static svit_status check_labels(const record_layout *layout, const uint8_t *record, size_t index,
                                 const char *path, svit_error *err)
 {
+    /*@ loop invariant i <= layout->labels;
+        loop assigns i, *err; */
     for (size_t i = 0; i < layout->labels; i++)
         if (record[i] >= layout->classes[i])
             return sv_fail(err, SVIT_E_FORMAT,
@@ -98,6 +107,10 @@ static svit_status check_labels(const record_layout *layout, const uint8_t *reco
     return SVIT_OK;
 }
 
+/*@ requires \valid_read(layout) && layout->labels <= LABELS && (err == \null || \valid(err));
+    requires \valid_read(data + (0 .. bytes - 1));
+    requires \separated(layout, err, data + (0 .. bytes - 1));
+    assigns *err; */
 static svit_status check_file(const record_layout *layout, const uint8_t *data, size_t bytes,
                               const char *path, svit_error *err)
 {
@@ -106,6 +119,8 @@ static svit_status check_file(const record_layout *layout, const uint8_t *data, 
         return sv_fail(err, SVIT_E_FORMAT,
                        "'%s' has %zu bytes; one or more whole %s records of %zu bytes are needed",
                        path, bytes, layout->what, record);
+    /*@ loop invariant i <= bytes / record;
+        loop assigns i, *err; */
     for (size_t i = 0; i < bytes / record; i++)
         SVIT_TRY(check_labels(layout, data + i * record, i, path, err));
     return SVIT_OK;

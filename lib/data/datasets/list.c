@@ -131,12 +131,21 @@ static svit_status read_labels(list_set *self, svit_error *err)
     return SVIT_OK;
 }
 
+/*@ requires valid_read_string(text);
+    assigns \nothing;
+    ensures valid_read_string(\result); */
 static const char *skip_digits(const char *text)
 {
-    return text + strspn(text, "0123456789");
+    /*@ loop invariant valid_read_string(text);
+        loop assigns text; */
+    while (*text >= '0' && *text <= '9')
+        text++;
+    return text;
 }
 
 /* Whether a text is a decimal number, as JSON writes it or with zeros in front. */
+/*@ requires valid_read_string(text);
+    assigns \nothing; */
 static bool is_number(const char *text)
 {
     text += *text == '-';

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+/*@ requires err == \null || \valid(err);
+    assigns *err;
+    ensures \result == SVIT_OK ==> 1 <= height <= SV_SIDE_LIMIT && 1 <= width <= SV_SIDE_LIMIT; */
 svit_status sv_codec_check_size(size_t height, size_t width, const char *name, svit_error *err)
 {
     if (height < 1 || width < 1 || height > SV_SIDE_LIMIT || width > SV_SIDE_LIMIT ||

@@ -24,15 +24,29 @@ enum {
     LONG8 = 16
 };
 
+/*@ requires \valid_read(at + (0 .. bytes - 1));
+    assigns \nothing;
+    ensures bytes == 4 ==> \result <= 0xFFFFFFFF; */
 static uint64_t read_integer(const uint8_t *at, size_t bytes, bool little)
 {
     uint64_t value = 0;
+    /*@ loop invariant i <= bytes;
+        loop invariant bytes == 4 ==> value <= (i == 0 ? 0 : i == 1 ? 0xFF : i == 2 ? 0xFFFF :
+                                                i == 3 ? 0xFFFFFF : 0xFFFFFFFF);
+        loop assigns i, value; */
     for (size_t i = 0; i < bytes; i++)
-        value = value << 8 | at[little ? bytes - 1 - i : i];
+        value = 256 * value + at[little ? bytes - 1 - i : i];
     return value;
 }
 
 /* Bytes of one value; 0 for an unknown type. */
+/*@ logic integer bytes_of(integer type) =
+        type == BYTE || type == ASCII || type == SBYTE || type == UNDEFINED ? 1 :
+        type == SHORT || type == SSHORT ? 2 :
+        type == LONG || type == SLONG || type == FLOAT || type == IFD ? 4 :
+        type == RATIONAL || type == SRATIONAL || type == DOUBLE || type == LONG8 ? 8 : 0; */
+/*@ assigns \nothing;
+    ensures \result == bytes_of(type); */
 static size_t type_bytes(unsigned type)
 {
     static const uint8_t BYTES[] = {
@@ -42,6 +56,8 @@ static size_t type_bytes(unsigned type)
     return type < sizeof BYTES ? BYTES[type] : 0;
 }
 
+/*@ requires \valid_read(at + (0 .. 3));
+    assigns \nothing; */
 static double read_float(const uint8_t *at, bool little)
 {
     uint32_t bits = (uint32_t)read_integer(at, sizeof bits, little);
@@ -50,6 +66,8 @@ static double read_float(const uint8_t *at, bool little)
     return (double)value;
 }
 
+/*@ requires \valid_read(at + (0 .. 7));
+    assigns \nothing; */
 static double read_double(const uint8_t *at, bool little)
 {
     uint64_t bits = read_integer(at, sizeof bits, little);
@@ -59,6 +77,8 @@ static double read_double(const uint8_t *at, bool little)
 }
 
 /* A value as a number; 0, which is no orientation, for types that are none. */
+/*@ requires \valid_read(at + (0 .. bytes_of(type) - 1)) && bytes_of(type) > 0;
+    assigns \nothing; */
 static double read_value(const uint8_t *at, unsigned type, bool little)
 {
     switch (type) {
@@ -88,8 +108,12 @@ static double read_value(const uint8_t *at, unsigned type, bool little)
 }
 
 /* The orientation that a value of the tag stands for. */
+/*@ assigns \nothing;
+    ensures 1 <= \result <= 8; */
 static unsigned to_orientation(double value)
 {
+    /*@ loop invariant 1 <= i <= 9;
+        loop assigns i; */
     for (unsigned i = SV_UPRIGHT; i <= SV_TURNED_LEFT; i++)
         if (value == (double)i)
             return i;
@@ -98,6 +122,9 @@ static unsigned to_orientation(double value)
 
 /* Reads the entries of a directory. As in Pillow, an entry whose values are outside the data ends
  * the directory, and values that are longer in all than the data are passed over. */
+/*@ requires in_span(tiff);
+    assigns \nothing;
+    ensures \result <= 8; */
 static unsigned directory_orientation(sv_span tiff, size_t at, bool little)
 {
     enum { ORIENTATION = 0x0112, COUNT = 2, ENTRY = 12, INSIDE = 4 };
@@ -106,6 +133,8 @@ static unsigned directory_orientation(sv_span tiff, size_t at, bool little)
         return SV_NO_ORIENTATION;
     size_t entries = (size_t)read_integer(tiff.at + at, COUNT, little);
     at += COUNT;
+    /*@ loop invariant at <= tiff.bytes;
+        loop assigns at, entries, total; */
     for (; entries > 0 && tiff.bytes - at >= ENTRY; entries--, at += ENTRY) {
         const uint8_t *entry = tiff.at + at, *values = entry + 8;
         unsigned type = (unsigned)read_integer(entry + 2, 2, little);
@@ -125,11 +154,18 @@ static unsigned directory_orientation(sv_span tiff, size_t at, bool little)
     return SV_NO_ORIENTATION;
 }
 
+/*@ requires in_span(data) && \valid_read(bytes + (0 .. count - 1));
+    assigns \nothing;
+    ensures \result ==> data.bytes >= count; */
 static bool begins_with(sv_span data, const char *bytes, size_t count)
 {
     return data.bytes >= count && memcmp(data.at, bytes, count) == 0;
 }
 
+/*@ requires in_span(data) && count <= data.bytes;
+    assigns \nothing;
+    ensures in_span(\result) && \result.bytes == data.bytes - count;
+    ensures \result.at == data.at + count; */
 static sv_span behind(sv_span data, size_t count)
 {
     return (sv_span){data.at + count, data.bytes - count};
@@ -138,6 +174,8 @@ static sv_span behind(sv_span data, size_t count)
 unsigned sv_exif_orientation(sv_span exif)
 {
     enum { HEADER = 8, PREFIX = 6, MAGIC = 4 };
+    /*@ loop invariant in_span(exif) && 0 <= i <= 2;
+        loop assigns exif, i; */
     for (int i = 0; i < 2 && begins_with(exif, "Exif\0\0", PREFIX); i++)
         exif = behind(exif, PREFIX);
     if (exif.bytes < HEADER)
@@ -153,6 +191,8 @@ unsigned sv_xmp_orientation(sv_span xmp)
 {
     static const char KEY[] = "tiff:Orientation";
     enum { LENGTH = sizeof KEY - 1 };
+    /*@ loop invariant in_span(xmp);
+        loop assigns xmp; */
     for (; xmp.bytes > LENGTH; xmp = behind(xmp, 1)) {
         const uint8_t *found = memmem(xmp.at, xmp.bytes, KEY, LENGTH);
         if (!found)
@@ -175,6 +215,8 @@ unsigned sv_orientation(sv_span exif, sv_span xmp)
     return orientation == SV_NO_ORIENTATION ? SV_UPRIGHT : orientation;
 }
 
+/*@ assigns \nothing;
+    ensures -1 <= \result <= 15; */
 static int digit_value(char c)
 {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -186,14 +228,17 @@ static int digit_value(char c)
 sv_span sv_raw_profile(char *text, size_t bytes)
 {
     const sv_span none = {NULL, 0};
-    uint8_t *out = (uint8_t *)text;
     size_t count = 0, at = 0;
+    /*@ loop invariant at <= bytes && 0 <= lines <= 3;
+        loop assigns at, lines; */
     for (int lines = 3; lines > 0; lines--) {
         const char *end = memchr(text + at, '\n', bytes - at);
         if (!end)
             return none;
         at = (size_t)(end - text) + 1;
     }
+    /*@ loop invariant count <= at <= bytes;
+        loop assigns at, count, text[0 .. bytes - 1]; */
     while (at < bytes) {
         if (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r')) {
             at++;
@@ -202,22 +247,33 @@ sv_span sv_raw_profile(char *text, size_t bytes)
         int high = digit_value(text[at]), low = at + 1 < bytes ? digit_value(text[at + 1]) : -1;
         if (high < 0 || low < 0)
             return none;
-        out[count++] = (uint8_t)(16 * high + low);
+        text[count++] = (char)(16 * high + low);
         at += 2;
     }
-    return (sv_span){out, count};
+    return (sv_span){(const uint8_t *)text, count};
 }
 
 /* Takes the next segment of a JPEG's header, its marker and contents, from `rest`. Bytes between
  * segments are passed over. Returns false at the image data, at the end, and if the file is
  * damaged. */
+/*@ requires \valid(rest) && \valid(marker) && \valid(contents) && in_span(*rest);
+    requires \separated(rest, marker, contents, rest->at + (0 .. rest->bytes - 1));
+    assigns *rest, *marker, *contents;
+    ensures \result ==> in_span(*rest) && in_span(*contents);
+    ensures \result ==> rest->bytes < \old(rest->bytes); */
 static bool next_segment(sv_span *rest, uint8_t *marker, sv_span *contents)
 {
     enum { FILL = 0xff, TEM = 0x01, RST0 = 0xd0, SOI = 0xd8, EOI = 0xd9, SOS = 0xda };
     size_t at = 0, length = 0;
+    /*@ loop invariant at <= rest->bytes;
+        loop assigns at; */
     do {
+        /*@ loop invariant at <= rest->bytes;
+            loop assigns at; */
         while (at < rest->bytes && rest->at[at] != FILL)
             at++;
+        /*@ loop invariant at <= rest->bytes;
+            loop assigns at; */
         while (at < rest->bytes && rest->at[at] == FILL)
             at++;
     } while (at < rest->bytes && rest->at[at] == 0);
@@ -246,6 +302,8 @@ unsigned sv_exif_of_jpeg(const uint8_t *data, size_t bytes)
     enum { APP1 = 0xe1, NAME = 6 };
     sv_span rest = {data, bytes}, exif = {NULL, 0}, xmp = {NULL, 0}, contents;
     uint8_t marker;
+    /*@ loop invariant in_span(rest) && in_span(exif) && in_span(xmp);
+        loop assigns rest, exif, xmp, contents, marker; */
     while (next_segment(&rest, &marker, &contents)) {
         if (marker != APP1)
             continue;
@@ -261,6 +319,8 @@ sv_span sv_exif_of_png(const uint8_t *data, size_t bytes)
 {
     enum { SIGNATURE = 8, LENGTH = 4, NAME = 4, FRAME = 12 };
     sv_span found = {NULL, 0};
+    /*@ loop invariant in_span(found);
+        loop assigns at, found; */
     for (size_t at = SIGNATURE; at <= bytes && bytes - at >= FRAME;) {
         size_t length = (size_t)read_integer(data + at, LENGTH, false);
         if (length > bytes - at - FRAME || memcmp(data + at + LENGTH, "IEND", NAME) == 0)

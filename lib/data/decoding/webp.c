@@ -15,23 +15,34 @@ typedef struct frame {
     size_t width, height;
 } frame;
 
+/*@ requires err == \null || \valid(err);
+    assigns *err;
+    ensures \result == SVIT_E_FORMAT; */
 static svit_status fail_webp(svit_error *err, const char *name, const char *what)
 {
     return sv_fail(err, SVIT_E_FORMAT, "%s: damaged WebP: %s", name, what);
 }
 
+/*@ requires \valid_read(at + (0 .. bytes - 1));
+    assigns \nothing; */
 static size_t little_endian(const uint8_t *at, size_t bytes)
 {
     size_t value = 0;
+    /*@ loop invariant bytes <= \at(bytes, Pre);
+        loop assigns bytes, value; */
     while (bytes-- > 0)
         value = value << 8 | at[bytes];
     return value;
 }
 
 /* The contents of the first whole chunk of that name; `at` is NULL if there is none. */
+/*@ requires in_span(file) && \valid_read(wanted + (0 .. 3));
+    assigns \nothing;
+    ensures in_span(\result); */
 static sv_span find_chunk(sv_span file, const char *wanted)
 {
     enum { RIFF_HEADER = 12, NAME = 4, HEADER = 8 };
+    /*@ loop assigns at; */
     for (size_t at = RIFF_HEADER; at <= file.bytes && file.bytes - at >= HEADER;) {
         const uint8_t *chunk = file.at + at;
         size_t bytes = little_endian(chunk + NAME, 4);
@@ -46,6 +57,9 @@ static sv_span find_chunk(sv_span file, const char *wanted)
 }
 
 /* The orientation in the chunks that the flags of an extended file announce. */
+/*@ requires in_span(file);
+    assigns \nothing;
+    ensures 1 <= \result <= 8; */
 static unsigned find_orientation(sv_span file)
 {
     enum { EXIF_FLAG = 8, XMP_FLAG = 4 };
@@ -60,6 +74,10 @@ static unsigned find_orientation(sv_span file)
 
 /* Finds the frame of a still image, or the first one of an animation, which must be on the
  * canvas. */
+/*@ requires \valid(out) && in_span(file) && \valid_read(canvas) && (err == \null || \valid(err));
+    requires \separated(out, canvas, err, file.at + (0 .. file.bytes - 1));
+    assigns *out, *err;
+    ensures \result == SVIT_OK ==> in_span(out->data); */
 static svit_status find_frame(frame *out, sv_span file, const WebPBitstreamFeatures *canvas,
                               const char *name, svit_error *err)
 {
@@ -71,13 +89,14 @@ static svit_status find_frame(frame *out, sv_span file, const WebPBitstreamFeatu
     sv_span chunk = find_chunk(file, "ANMF");
     if (chunk.bytes < HEADER)
         return fail_webp(err, name, "it has no whole frame");
-    *out = (frame){.data = {chunk.at + HEADER, chunk.bytes - HEADER},
+    const sv_span data = {chunk.at + HEADER, chunk.bytes - HEADER};
+    *out = (frame){.data = data,
                    .x = 2 * little_endian(chunk.at, FIELD),
                    .y = 2 * little_endian(chunk.at + FIELD, FIELD),
                    .width = 1 + little_endian(chunk.at + 2 * FIELD, FIELD),
                    .height = 1 + little_endian(chunk.at + 3 * FIELD, FIELD)};
     WebPBitstreamFeatures features;
-    if (WebPGetFeatures(out->data.at, out->data.bytes, &features) != VP8_STATUS_OK)
+    if (WebPGetFeatures(data.at, data.bytes, &features) != VP8_STATUS_OK)
         return fail_webp(err, name, "the header of its first frame is not whole");
     if ((size_t)features.width != out->width || (size_t)features.height != out->height ||
         out->x > width || out->width > width - out->x || out->y > height ||

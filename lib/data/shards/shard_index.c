@@ -61,14 +61,19 @@ static header header_of(const sv_shard_index *index)
 }
 
 /* Whether the names are as many as they should be, valid, and in byte order. */
+/*@ requires \valid_read(index) && \valid_read(index->names + (0 .. index->name_bytes - 1));
+    assigns \nothing; */
 static bool names_are_valid(const sv_shard_index *index)
 {
     const char *before = "";
     size_t at = 0, count = 0;
     if (index->name_bytes > 0 && index->names[index->name_bytes - 1] != '\0')
         return false;
+    /*@ loop invariant at <= index->name_bytes && valid_read_string(before);
+        loop assigns at, count, before; */
     for (; at < index->name_bytes; count++) {
         const char *name = index->names + at;
+        /*@ assert name[index->name_bytes - 1 - at] == 0; */
         if (strcmp(before, name) >= 0 || !sv_utf8_valid(name))
             return false;
         before = name;
@@ -78,10 +83,14 @@ static bool names_are_valid(const sv_shard_index *index)
 }
 
 /* Whether each sample lies within the shard and has a class. */
+/*@ requires \valid_read(index) && \valid_read(index->samples + (0 .. index->count - 1));
+    assigns \nothing; */
 static bool samples_are_valid(const sv_shard_index *index)
 {
     const int32_t classes =
         index->labels == SV_LABELS_TEXT ? (int32_t)index->name_count : INT32_MAX;
+    /*@ loop invariant i <= index->count;
+        loop assigns i; */
     for (size_t i = 0; i < index->count; i++) {
         const sv_shard_sample *sample = &index->samples[i];
         if (sample->offset < SV_TAR_BLOCK || sample->offset > index->shard_bytes ||

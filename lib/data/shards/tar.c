@@ -29,6 +29,9 @@ typedef struct overrides {
     uint64_t bytes;
 } overrides;
 
+/*@ requires \valid_read(tar) && (err == \null || \valid(err));
+    assigns *err;
+    ensures \result == SVIT_E_FORMAT; */
 static svit_status fail(const sv_tar *tar, svit_error *err, const char *problem)
 {
     return sv_fail(err, SVIT_E_FORMAT, "'%s' is no tar archive that can be read: at byte %llu, %s",
@@ -37,19 +40,28 @@ static svit_status fail(const sv_tar *tar, svit_error *err, const char *problem)
 
 /* Reads a number: octal digits that spaces may surround, or, if the first bit is set, the other
  * bits as a big-endian number. An empty field is 0. */
+/*@ requires \valid(out) && \valid_read(field + (0 .. width - 1)) && width > 0;
+    requires \separated(out, field + (0 .. width - 1));
+    assigns *out; */
 static bool read_number(uint64_t *out, const uint8_t *field, size_t width)
 {
     uint64_t value = 0;
     size_t i = 0;
     if (field[0] & 0x80) {
         value = field[0] & 0x7f;
+        /*@ loop invariant 1 <= i <= width;
+            loop assigns i, value; */
         for (i = 1; i < width && value >> 55 == 0; i++)
             value = value << 8 | field[i];
         *out = value;
         return i == width;
     }
+    /*@ loop invariant i <= width;
+        loop assigns i; */
     while (i < width && field[i] == ' ')
         i++;
+    /*@ loop invariant i <= width;
+        loop assigns i, value; */
     for (; i < width && field[i] >= '0' && field[i] <= '7'; i++)
         value = value << 3 | (uint64_t)(field[i] - '0'); /* at most 12 digits, 36 bits */
     *out = value;
@@ -57,14 +69,24 @@ static bool read_number(uint64_t *out, const uint8_t *field, size_t width)
 }
 
 /* The checksum is the sum of the header's bytes with spaces in its place. */
+/*@ requires \valid_read(header + (0 .. SV_TAR_BLOCK - 1));
+    assigns \nothing; */
 static bool checksum_is_right(const uint8_t *header)
 {
     uint64_t wanted, sum = CHECKSUM_WIDTH * ' ';
+    /*@ loop invariant 0 <= i <= SV_TAR_BLOCK;
+        loop assigns i, sum; */
     for (int i = 0; i < SV_TAR_BLOCK; i++)
         sum += i < CHECKSUM || i >= CHECKSUM + CHECKSUM_WIDTH ? header[i] : 0u;
     return read_number(&wanted, header + CHECKSUM, CHECKSUM_WIDTH) && wanted == sum;
 }
 
+/*@ predicate is_named(sv_tar_member *member) = member->name[SV_TAR_NAME] == 0; */
+/*@ requires \valid_read(tar) && \valid(out) && (err == \null || \valid(err));
+    requires \valid_read(name + (0 .. bytes - 1)) && is_named(out);
+    requires \separated(tar, out, err, name + (0 .. bytes - 1));
+    assigns out->name[0 .. SV_TAR_NAME], *err;
+    ensures is_named(out); */
 static svit_status set_name(const sv_tar *tar, sv_tar_member *out, const char *name, size_t bytes,
                             svit_error *err)
 {
@@ -75,21 +97,39 @@ static svit_status set_name(const sv_tar *tar, sv_tar_member *out, const char *n
     return SVIT_OK;
 }
 
-/* Takes one keyword of a pax header. Those of sparse files change where the data are, so they are
- * refused. */
-static svit_status take_keyword(const sv_tar *tar, sv_tar_member *out, overrides *extra,
-                                const char *key, const char *value, size_t bytes, svit_error *err)
+/* Whether text[bytes] is wanted[length]. */
+/*@ requires \valid_read(text + (0 .. bytes - 1)) && \valid_read(wanted + (0 .. length - 1));
+    assigns \nothing; */
+static bool is_text(const char *text, size_t bytes, const char *wanted, size_t length)
 {
-    if (strncmp(key, "GNU.sparse.", 11) == 0)
+    return bytes == length && memcmp(text, wanted, length) == 0;
+}
+
+/* Takes the keyword key[key_bytes] of a pax header, whose value is value[bytes]. Those of sparse
+ * files change where the data are, so they are refused. */
+/*@ requires \valid_read(tar) && \valid(out) && \valid(extra) && (err == \null || \valid(err));
+    requires \valid_read(key + (0 .. key_bytes - 1)) && \valid_read(value + (0 .. bytes - 1));
+    requires \separated(tar, out, extra, err, value + (0 .. bytes - 1));
+    requires is_named(out);
+    assigns out->name[0 .. SV_TAR_NAME], *extra, *err;
+    ensures is_named(out); */
+static svit_status take_keyword(const sv_tar *tar, sv_tar_member *out, overrides *extra,
+                                const char *key, size_t key_bytes, const char *value, size_t bytes,
+                                svit_error *err)
+{
+    enum { SPARSE = 11 };
+    if (key_bytes >= SPARSE && is_text(key, SPARSE, "GNU.sparse.", SPARSE))
         return fail(tar, err, "a sparse file begins; store files whole");
-    if (strcmp(key, "path") == 0 && bytes > 0) {
+    if (is_text(key, key_bytes, "path", 4) && bytes > 0) {
         extra->has_name = true;
         return set_name(tar, out, value, bytes, err);
     }
-    if (strcmp(key, "size") != 0)
+    if (!is_text(key, key_bytes, "size", 4))
         return SVIT_OK;
     extra->has_bytes = true;
     extra->bytes = 0;
+    /*@ loop invariant i <= bytes;
+        loop assigns i, extra->bytes; */
     for (size_t i = 0; i < bytes; i++) {
         if (value[i] < '0' || value[i] > '9' || i >= 18)
             return fail(tar, err, "a pax header has no decimal size");
@@ -98,27 +138,37 @@ static svit_status take_keyword(const sv_tar *tar, sv_tar_member *out, overrides
     return bytes > 0 ? SVIT_OK : fail(tar, err, "a pax header has no decimal size");
 }
 
-/* Reads the records "LENGTH KEYWORD=VALUE\n" of a pax header, text[bytes], which it changes. The
+/* Reads the records "LENGTH KEYWORD=VALUE\n" of a pax header, text[bytes]. The
  * last of several records with one keyword counts. */
-static svit_status read_pax(const sv_tar *tar, sv_tar_member *out, overrides *extra, char *text,
-                            size_t bytes, svit_error *err)
+/*@ requires \valid_read(tar) && \valid(out) && \valid(extra) && (err == \null || \valid(err));
+    requires \valid_read(text + (0 .. bytes - 1));
+    requires \separated(tar, out, extra, err, text + (0 .. bytes - 1));
+    requires is_named(out);
+    assigns out->name[0 .. SV_TAR_NAME], *extra, *err;
+    ensures is_named(out); */
+static svit_status read_pax(const sv_tar *tar, sv_tar_member *out, overrides *extra,
+                            const char *text, size_t bytes, svit_error *err)
 {
     overrides found = {0};
-    sv_tar_member *name = extra->has_name ? NULL : out;
+    /*@ loop invariant at <= bytes;
+        loop invariant is_named(out);
+        loop assigns at, found, out->name[0 .. SV_TAR_NAME], *err; */
     for (size_t at = 0; at < bytes && text[at] != '\0';) {
         size_t length = 0, i = at;
+        /*@ loop invariant at <= i <= bytes;
+            loop assigns i, length; */
         for (; i < bytes && i < at + 8 && text[i] >= '0' && text[i] <= '9'; i++)
             length = length * 10 + (size_t)(text[i] - '0');
         const size_t end = at + length;
         if (i >= bytes || text[i] != ' ' || end <= i + 1 || end > bytes || text[end - 1] != '\n')
             return fail(tar, err, "a record of a pax header has another length than it says");
-        char *key = text + i + 1, *equals = memchr(key, '=', end - i - 2);
+        const char *key = text + i + 1, *equals = memchr(key, '=', end - i - 2);
         if (!equals)
             return fail(tar, err, "a record of a pax header has no '='");
-        *equals = '\0';
-        const size_t value_bytes = (size_t)(text + end - 1 - (equals + 1));
-        if (name || strcmp(key, "path") != 0)
-            SVIT_TRY(take_keyword(tar, name, &found, key, equals + 1, value_bytes, err));
+        const size_t key_bytes = (size_t)(equals - key);
+        const size_t value_bytes = end - i - 3 - key_bytes;
+        if (!extra->has_name || !is_text(key, key_bytes, "path", 4))
+            SVIT_TRY(take_keyword(tar, out, &found, key, key_bytes, equals + 1, value_bytes, err));
         at = end;
     }
     extra->has_name |= found.has_name;
@@ -131,8 +181,14 @@ static svit_status read_pax(const sv_tar *tar, sv_tar_member *out, overrides *ex
 
 /* Reads text[bytes], the data of a header of kind L (long name), x, X or g (pax), which belongs to
  * the next member. */
+/*@ requires \valid_read(tar) && \valid(out) && \valid(extra) && (err == \null || \valid(err));
+    requires \valid_read(text + (0 .. bytes - 1));
+    requires \separated(tar, out, extra, err, text + (0 .. bytes - 1));
+    requires is_named(out);
+    assigns out->name[0 .. SV_TAR_NAME], *extra, *err;
+    ensures is_named(out); */
 static svit_status take_extension(const sv_tar *tar, sv_tar_member *out, overrides *extra,
-                                  uint8_t kind, char *text, size_t bytes, svit_error *err)
+                                  uint8_t kind, const char *text, size_t bytes, svit_error *err)
 {
     if (kind == 'L') {
         if (extra->has_name)
@@ -148,6 +204,11 @@ static svit_status take_extension(const sv_tar *tar, sv_tar_member *out, overrid
 }
 
 /* Reads the data, of `bytes` bytes at tar->at, of a pax header or a long name. */
+/*@ requires \valid_read(tar) && \valid(out) && \valid(extra) && (err == \null || \valid(err));
+    requires \separated(tar, out, extra, err);
+    requires is_named(out);
+    assigns out->name[0 .. SV_TAR_NAME], *extra, *err;
+    ensures is_named(out); */
 static svit_status read_extension(const sv_tar *tar, sv_tar_member *out, overrides *extra,
                                   uint8_t kind, uint64_t bytes, svit_error *err)
 {
@@ -156,15 +217,32 @@ static svit_status read_extension(const sv_tar *tar, sv_tar_member *out, overrid
     char *text = sv_allocate(tar->allocator, (size_t)bytes + 1);
     if (!text)
         return sv_fail_memory(err, (size_t)bytes + 1, "a header of a tar archive");
+    /*@ admit \separated(text + (0 .. bytes), tar, out, extra, err); */
     svit_status status = sv_file_read_at(tar->file, tar->at, text, (size_t)bytes, err);
+    /*@ assert is_named(out); */
     text[bytes] = '\0';
+    /*@ assert is_named(out); */
     if (status == SVIT_OK)
         status = take_extension(tar, out, extra, kind, text, (size_t)bytes, err);
     sv_release(tar->allocator, text, (size_t)bytes + 1);
     return status;
 }
 
+/* Whether a member of that kind says something about the next one: a long name or target of a link
+ * of GNU's, a pax header. */
+/*@ assigns \nothing; */
+static bool is_extension(uint8_t kind)
+{
+    return kind == 'L' || kind == 'K' || kind == 'x' || kind == 'X' || kind == 'g';
+}
+
 /* Reads the block at tar->at. *is_end: there is none, or it is the zeros at the end. */
+/*@ requires \valid_read(tar) && \valid(header + (0 .. SV_TAR_BLOCK - 1)) && \valid(is_end);
+    requires err == \null || \valid(err);
+    requires \separated(tar, header + (0 .. SV_TAR_BLOCK - 1), is_end, err);
+    requires tar->at <= file_size(tar->file);
+    assigns header[0 .. SV_TAR_BLOCK - 1], *is_end, *err;
+    ensures \result == SVIT_OK && !*is_end ==> tar->at + SV_TAR_BLOCK <= file_size(tar->file); */
 static svit_status read_header(const sv_tar *tar, uint8_t *header, bool *is_end, svit_error *err)
 {
     static const uint8_t ZEROS[SV_TAR_BLOCK];
@@ -183,6 +261,10 @@ static svit_status read_header(const sv_tar *tar, uint8_t *header, bool *is_end,
 
 /* The member's name by its own header: "prefix/name". GNU's headers have other things at the
  * prefix. */
+/*@ requires \valid(out) && \valid_read(header + (0 .. SV_TAR_BLOCK - 1)) && is_named(out);
+    requires \separated(out, header + (0 .. SV_TAR_BLOCK - 1));
+    assigns out->name[0 .. SV_TAR_NAME];
+    ensures is_named(out); */
 static void take_name(sv_tar_member *out, const uint8_t *header)
 {
     const char *prefix = (const char *)header + PREFIX, *name = (const char *)header + NAME;
@@ -192,12 +274,15 @@ static void take_name(sv_tar_member *out, const uint8_t *header)
         memcpy(out->name, prefix, front);
         out->name[front++] = '/';
     }
+    /*@ assert front <= PREFIX_WIDTH + 1 && is_named(out); */
     const size_t back = strnlen(name, NAME_WIDTH);
     memcpy(out->name + front, name, back);
+    /*@ assert is_named(out); */
     out->name[front + back] = '\0';
 }
 
 /* The bytes that follow a header, up to the next one. Links, folders and devices have none. */
+/*@ assigns \nothing; */
 static uint64_t padded_bytes(uint8_t kind, uint64_t bytes)
 {
     if (kind >= '1' && kind <= '6')
@@ -207,6 +292,8 @@ static uint64_t padded_bytes(uint8_t kind, uint64_t bytes)
 
 /* Whether a kind is that of a regular file, whose name is `name`. Old archives know folders by the
  * slash at the end. */
+/*@ requires valid_read_string(name);
+    assigns \nothing; */
 static bool is_regular(uint8_t kind, const char *name)
 {
     const size_t length = strlen(name);
@@ -216,6 +303,10 @@ static bool is_regular(uint8_t kind, const char *name)
 svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_error *err)
 {
     overrides extra = {0};
+    out->name[SV_TAR_NAME] = '\0'; /* every name ends here if not before */
+    /*@ loop invariant tar->at <= file_size(tar->file);
+        loop invariant is_named(out);
+        loop assigns tar->at, *out, *is_end, *err, extra; */
     for (;;) {
         uint8_t header[SV_TAR_BLOCK];
         uint64_t bytes;
@@ -224,7 +315,7 @@ svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_erro
             return extra.any ? fail(tar, err, "the member of a pax header or long name is missing")
                              : SVIT_OK;
         const uint8_t kind = header[KIND];
-        const bool extends = kind != '\0' && strchr("LKxXg", kind);
+        const bool extends = is_extension(kind);
         if (!read_number(&bytes, header + BYTES, BYTES_WIDTH))
             return fail(tar, err, "a header has no size");
         if (kind == 'S')
@@ -232,13 +323,14 @@ svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_erro
         if (extra.has_bytes && !extends)
             bytes = extra.bytes;
         const uint64_t left = sv_file_size(tar->file) - tar->at - SV_TAR_BLOCK;
-        if (padded_bytes(kind, bytes) > left)
+        const uint64_t padded = padded_bytes(kind, bytes);
+        if (padded > left)
             return fail(tar, err, "a member has more bytes than the file; it may be cut");
         tar->at += SV_TAR_BLOCK;
         const uint64_t offset = tar->at;
         if (extends && kind != 'K')
             SVIT_TRY(read_extension(tar, out, &extra, kind, bytes, err));
-        tar->at += padded_bytes(kind, bytes);
+        tar->at += padded;
         extra.any |= extends && kind != 'g';
         if (extends)
             continue;

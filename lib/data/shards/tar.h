@@ -32,6 +32,10 @@ typedef struct sv_tar_member {
  * SVIT_E_FORMAT names the archive, the byte and the problem: a header whose checksum or numbers are
  * wrong, a member whose data exceed the file, a sparse file, a longer name than SV_TAR_NAME.
  * SVIT_E_IO, SVIT_E_MEMORY. */
+/*@ requires \valid(tar) && \valid(out) && \valid(is_end) && (err == \null || \valid(err));
+    requires \separated(tar, out, is_end, err) && tar->at <= file_size(tar->file);
+    assigns tar->at, *out, *is_end, *err;
+    ensures tar->at <= file_size(tar->file); */
 svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_error *err);
 
 #endif
