@@ -1,4 +1,5 @@
 /* Status names, the version, and the formatting of messages into the caller's error record. */
+#define SV_STATUS_DEFINES
 #include "base/status.h"
 
 #include "base/text/message.h"

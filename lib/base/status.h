@@ -23,6 +23,12 @@ svit_status sv_fail_in(svit_error *err, svit_status status, const char *where);
 /* Writes the system's text for an errno value to `buffer`. Returns `buffer`. */
 const char *sv_errno_text(int code, char *buffer, size_t capacity);
 
+/* Analysers look at one file at a time: this tells them that a failure is one. */
+#if (defined(__clang_analyzer__) || defined(SV_ANALYZER)) && !defined(SV_STATUS_DEFINES)
+#define sv_fail(err, status, ...) (sv_fail(err, status, __VA_ARGS__), (status))
+#define sv_fail_memory(...) (sv_fail_memory(__VA_ARGS__), SVIT_E_MEMORY)
+#endif
+
 /* Returns from the calling function with the callee's status unless it is SVIT_OK. */
 #define SVIT_TRY(call)                                                                             \
     do {                                                                                           \

@@ -1,6 +1,7 @@
 /* Test-time augmentation: versions of a batch of images, and the mean of their logits. */
 #include "trainer/trainer.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Mirrors images[n, height, width, channels] left-right in place. */
@@ -64,6 +65,7 @@ svit_status sv_evaluator_forward(sv_evaluator *evaluator, const float **logits, 
     if (evaluator->tta == SVIT_TTA_NONE)
         return svit_forward(evaluator->session, images, n, evaluator->logits, err);
     int32_t shifts = evaluator->tta == SVIT_TTA_FLIP_SHIFT;
+    assert(sum);
     memset(sum, 0, n * evaluator->objective.classes * sizeof *sum);
     for (int by = -1; shifts && by <= 1; by += 2) {
         move(evaluator->moved, images, n, evaluator->height, evaluator->width, evaluator->channels,

@@ -6,6 +6,7 @@
 #include "data/datasets/path.h"
 #include "data/decoding/image_formats.h"
 
+#include <assert.h>
 #include <shiftvit/image.h>
 
 #include <stdio.h>
@@ -82,6 +83,7 @@ static sv_folder_id *place_of(sv_folder_id *seen, size_t capacity, const sv_fold
 {
     uint64_t hash = (id->number ^ id->device << 32) * 0x9e3779b97f4a7c15u;
     size_t at = (size_t)(hash >> 32) & (capacity - 1);
+    assert(seen);
     while (seen[at].number != 0 && !same_folder(&seen[at], id))
         at = (at + 1) & (capacity - 1);
     return &seen[at];

@@ -3,6 +3,7 @@
 
 #include "base/numbers/random.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,7 @@ static uint32_t next_of(sv_balance *self, uint32_t class, sv_random *random)
 void sv_balance_fill(sv_balance *self, uint32_t *order, uint64_t seed, uint64_t epoch)
 {
     sv_random random;
+    assert(self->classes > 0);
     sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, 1); /* 0 is that of sv_order_fill */
     memcpy(self->shuffled, self->samples, self->count * sizeof *self->samples);
     for (uint32_t class = 0; class < self->classes; class ++) {
