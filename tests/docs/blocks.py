@@ -34,6 +34,7 @@ COMMANDS = {
     "meson": "the tests are run by such a build",
     "ninja": "the tests are run by such a build",
     "CK_TIMEOUT_MULTIPLIER": "needs an emulator; tests/run.sh runs it where there is one",
+    "sh tools/": "the test release",
     "sh tests/": "the command that runs the tests, and abi_symbols, abi_types, abi_constants",
     "sh examples/quickstart.sh": "needs root and the network",
     "sh examples/fetch-cifar.sh": "needs the network",
