@@ -7,6 +7,13 @@
 //! 2^level leaves, become one, and a sum without a partner stays as it is. A rank adds what it has
 //! alone; a reducer adds the rest. So the bits of a step depend on the batch, the leaves and the
 //! seed, and not on the ranks. \<shiftvit/mpi.h\> has a reducer over MPI; a program may bring its own.
+//!
+//! In a loop of the program's own, leaf l of a batch of N images (fewer at the end of an epoch) has
+//! k = svit_share_first(N, leaves, l + 1) - svit_share_first(N, leaves, l) of them, which may be 0;
+//! max_batch of the session is at least that of the largest leaf. A loader of the rank returns the
+//! images of its leaves one behind the other. The gradient of a leaf's mean loss is multiplied by
+//! k / N. Before each forward svit_session_set_counter gets a number that step and leaf determine,
+//! such as step \* leaves + l.
 
 // Written by bindings/rust/generate from the C headers.
 
