@@ -59,6 +59,16 @@ static void enter(const environment *to)
 #endif
 }
 
+/* On x86 those of the x87, which has a control register of its own. */
+static int traps_now(void)
+{
+#ifdef __GLIBC__
+    return fegetexcept();
+#else
+    return 0;
+#endif
+}
+
 /* Calls in an environment. Returns a hash of the results. */
 static uint64_t call_in(const scenario *of, int model_of, const environment *in)
 {
@@ -67,13 +77,14 @@ static uint64_t call_in(const scenario *of, int model_of, const environment *in)
     world_begin(&w);
     enter(in);
     const uint64_t before = control_now();
+    const int traps_before = traps_now();
     const svit_status status = of->call(&w, &error);
     const uint64_t after = control_now();
-    const int rounding = fegetround();
+    const int rounding = fegetround(), traps = traps_now();
     fesetenv(&initial);
     ck_assert_msg(status == SVIT_OK, "%s %s, model %d, %s: %s", of->function, of->variant, model_of,
                   in->name, error.message);
-    ck_assert_msg(before == after && rounding == in->rounding,
+    ck_assert_msg(before == after && rounding == in->rounding && traps == traps_before,
                   "%s %s, model %d, %s: the environment has changed from %llx to %llx",
                   of->function, of->variant, model_of, in->name, (unsigned long long)before,
                   (unsigned long long)after);
