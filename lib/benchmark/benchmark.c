@@ -1,4 +1,5 @@
 /* Measures the speed of matmuls, with the partitions, packing and kernels that layers use. */
+#include "base/threads/fp_env.h"
 #include "config/config.h"
 #include "layers/linear/linear.h"
 #include "session/session.h"
@@ -237,6 +238,7 @@ static double measure_gflops(benchmark *self, double seconds)
 SVIT_API svit_status svit_benchmark_matmul(svit_context *context, const svit_matmul *matmul,
                                            double seconds, double *gflops, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(context);
     SV_REQUIRE(matmul);
     SV_REQUIRE(gflops);

@@ -1,9 +1,10 @@
 /* Converts between doubles and decimal text with the C library's strtod and printf. These depend on
- * the program's rounding mode, which is set for the call, and on its locale's decimal point, which
- * is translated. */
+ * the program's floating-point environment, which is the default one for the call, and on its
+ * locale's decimal point, which is translated. */
 #include "config/decimal.h"
 
-#include <fenv.h>
+#include "base/threads/fp_env.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +33,8 @@ static size_t find_point(char point[POINT])
     assigns \nothing; */
 static double to_double(const char *text)
 {
-    int rounding = fegetround();
-    fesetround(FE_TONEAREST);
-    double value = strtod(text, NULL);
-    fesetround(rounding);
-    return value;
+    SV_DEFAULT_FP_ENV;
+    return strtod(text, NULL);
 }
 
 bool sv_decimal_read(double *out, const char *text, size_t bytes)
@@ -81,12 +79,10 @@ static void shorten_exponent(char *text)
 /* Prints value with `digits` digits and '.' for the locale's point. */
 static void print(char out[SV_DECIMAL_TEXT], double value, int digits)
 {
+    SV_DEFAULT_FP_ENV;
     char point[POINT];
     size_t width = find_point(point);
-    int rounding = fegetround();
-    fesetround(FE_TONEAREST);
     snprintf(out, SV_DECIMAL_TEXT - 2, "%.*g", digits, value);
-    fesetround(rounding);
     char *found = strstr(out, point);
     if (found) {
         *found = '.';

@@ -1,8 +1,9 @@
 /* The export of models as ONNX files. */
 #include "export/onnx.h"
-#include "models/lora.h"
 
+#include "base/threads/fp_env.h"
 #include "export/onnx_ops.h"
+#include "models/lora.h"
 
 typedef sv_onnx_value (*graph_function)(sv_onnx_graph *graph, const sv_onnx_value *images);
 
@@ -55,6 +56,7 @@ static svit_status export_model(const svit_model *model, const char *path,
 SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char *path,
                                             const svit_onnx_options *options, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     SV_REQUIRE(path);
     svit_onnx_options local;

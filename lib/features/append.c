@@ -1,5 +1,6 @@
 /* Appends one feature set to another. */
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "features/features.h"
 
 #include <stdlib.h>
@@ -172,6 +173,7 @@ static svit_status join(joined *to, svit_features *features, const svit_features
 SVIT_API svit_status svit_features_append(svit_features *features, const svit_features *other,
                                           svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(features);
     SV_REQUIRE(other);
     SVIT_TRY(check(features, other, err));

@@ -167,6 +167,7 @@ SVIT_API svit_status svit_model_fit_class(svit_model *model, const char *name,
                                           const svit_features *features, const svit_features *old,
                                           const svit_class_config *config, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     SV_REQUIRE(features);
     addition self = {.model = model, .features = features, .old = old};

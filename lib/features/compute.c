@@ -1,5 +1,6 @@
 /* Computes the features of a dataset with a model. */
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "features/features.h"
 #include "session/session.h"
@@ -268,6 +269,7 @@ SVIT_API svit_status svit_features_compute(svit_features **out, svit_model *mode
                                            const svit_pipeline_config *pipeline,
                                            const svit_features_config *config, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(model);
     SV_REQUIRE(dataset);

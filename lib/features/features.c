@@ -4,6 +4,7 @@
 #include "base/numbers/finite.h"
 #include "base/size.h"
 #include "base/text/utf8.h"
+#include "base/threads/fp_env.h"
 
 #include <string.h>
 
@@ -148,6 +149,7 @@ SVIT_API svit_status svit_features_create(svit_features **out, svit_context *con
                                           size_t count, size_t channels, size_t classes,
                                           const char *const *class_names, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(features);

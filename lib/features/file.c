@@ -1,6 +1,7 @@
 /* Feature sets as safetensors files. */
 #include "base/numbers/finite.h"
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "features/features.h"
 #include "io/safetensors.h"
 
@@ -297,6 +298,7 @@ static svit_status read_file(reader *self, svit_features **out, svit_error *err)
 SVIT_API svit_status svit_features_load(svit_features **out, svit_context *context,
                                         const char *path, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);

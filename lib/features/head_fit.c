@@ -1,5 +1,6 @@
 /* Trains a model's classifier on a feature set, in a session that begins behind the features. */
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "config/config.h"
 #include "data/loading/order.h"
 #include "features/classifier.h"
@@ -199,6 +200,7 @@ static svit_status run(fit *self, svit_error *err)
 SVIT_API svit_status svit_model_fit_head(svit_model *model, const svit_features *features,
                                          const svit_head_config *config, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     SV_REQUIRE(features);
     fit self = {.model = model, .features = features};

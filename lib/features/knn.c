@@ -1,6 +1,7 @@
 /* Classification by the k nearest neighbours in cosine similarity. */
 #include "base/numbers/finite.h"
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "features/features.h"
 
 #include <math.h>
@@ -162,6 +163,7 @@ SVIT_API svit_status svit_features_knn(const svit_features *reference, const flo
                                        size_t n, size_t k, double temperature, float *probabilities,
                                        svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(reference);
     SV_REQUIRE(queries);
     SV_REQUIRE(probabilities);

@@ -14,12 +14,12 @@ SV_INLINE vreal sigmoid(vreal u, vreal *slope)
     return v_where_positive(u, larger, smaller);
 }
 
-/* u = a x + b x^3,  with x * du/dx in *rise. Beyond +-64 the sigmoid is constant, so that the rise
- * has no effect; it is kept finite there. */
+/* u = a x + b x^3,  with x * du/dx in *rise. Beyond +-1024 the sigmoid is exactly 0 or 1 and its
+ * slope 0, in float and in double, so that the rise has no effect; it is kept finite there. */
 SV_INLINE vreal gate_input(vreal x, sv_sigmoid_gate gate, vreal *rise)
 {
     vreal a = v_set(gate.a), b = v_set(gate.b);
-    vreal near = v_max(v_set(-64), v_min(v_set(64), x)), square = near * near;
+    vreal near = v_max(v_set(-1024), v_min(v_set(1024), x)), square = near * near;
     *rise = near * (a + v_set(3) * b * square);
     return near * (a + b * square);
 }

@@ -1,6 +1,8 @@
 /* Loss and metrics on plain arrays. All sums are in double. */
 #include "losses/loss.h"
 
+#include "base/threads/fp_env.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -93,6 +95,7 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
                                         size_t classes, float label_smoothing, float *mean_loss,
                                         float *dlogits, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
     SVIT_TRY(sv_loss_check_softmax(n, classes, err));
@@ -116,6 +119,7 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
 SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
                                   float *probabilities, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(probabilities);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
@@ -143,6 +147,7 @@ size_t sv_largest_index(const float *row, size_t classes)
 SVIT_API svit_status svit_count_top1(const float *logits, const int32_t *labels, size_t n,
                                      size_t classes, uint64_t *correct, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
     SV_REQUIRE(correct);
@@ -158,6 +163,7 @@ SVIT_API svit_status svit_count_top1(const float *logits, const int32_t *labels,
 SVIT_API svit_status svit_count_top_k(const float *logits, const int32_t *labels, size_t n,
                                       size_t classes, size_t k, uint64_t *correct, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
     SV_REQUIRE(correct);

@@ -1,5 +1,6 @@
 /* Losses with targets other than one label for each row: class weights, probabilities, several
  * labels and numbers. All sums are in double. */
+#include "base/threads/fp_env.h"
 #include "losses/loss.h"
 
 #include <float.h>
@@ -87,6 +88,7 @@ SVIT_API svit_status svit_cross_entropy_soft(const float *logits, const float *t
                                              size_t classes, float *mean_loss, float *dlogits,
                                              svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_softmax(n, classes, err));
@@ -109,6 +111,7 @@ SVIT_API svit_status svit_cross_entropy_weighted(const float *logits, const int3
                                                  size_t classes, float label_smoothing,
                                                  float *mean_loss, float *dlogits, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
     SVIT_TRY(sv_loss_check_softmax(n, classes, err));
@@ -150,6 +153,7 @@ static double sigmoid(double z)
 SVIT_API svit_status svit_sigmoid(const float *logits, size_t n, size_t classes,
                                   float *probabilities, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(probabilities);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
@@ -166,6 +170,7 @@ SVIT_API svit_status svit_binary_cross_entropy(const float *logits, const float 
                                                float label_smoothing, float *mean_loss,
                                                float *dlogits, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
@@ -192,6 +197,7 @@ SVIT_API svit_status svit_mean_squared_error(const float *predictions, const flo
                                              size_t n, size_t outputs, float *mean_loss,
                                              float *dpredictions, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictions);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_sizes(n, outputs, err));

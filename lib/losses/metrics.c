@@ -1,6 +1,7 @@
 /* Metrics on plain arrays. All sums are in double. */
 #include <shiftvit/metrics.h>
 
+#include "base/threads/fp_env.h"
 #include "context/context.h"
 #include "losses/loss.h"
 
@@ -16,6 +17,7 @@ typedef struct counts {
 SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *labels, size_t n,
                                            size_t classes, uint64_t *matrix, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(labels);
     SV_REQUIRE(matrix);
@@ -75,6 +77,7 @@ SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *t
                                              double *exact_match, double *micro_f1,
                                              double *macro_f1, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
@@ -131,6 +134,7 @@ SVIT_API svit_status svit_average_precision(svit_context *context, const float *
                                             const float *targets, size_t n, size_t classes,
                                             double *average_precision, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(context);
     SV_REQUIRE(logits);
     SV_REQUIRE(targets);
@@ -159,6 +163,7 @@ SVIT_API svit_status svit_regression_errors(const float *predictions, const floa
                                             size_t n, size_t outputs, double *mean_absolute,
                                             double *root_mean_square, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictions);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_sizes(n, outputs, err));

@@ -1,4 +1,5 @@
 /* Gives a model a head for another number of classes. */
+#include "base/threads/fp_env.h"
 #include "models/config.h"
 #include "models/initial.h"
 #include "models/model.h"
@@ -32,6 +33,7 @@ static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t
 SVIT_API svit_status svit_model_replace_head(svit_model *model, uint32_t num_classes, uint64_t seed,
                                              svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     return change_head(model, num_classes, seed, false, err);
 }
@@ -39,6 +41,7 @@ SVIT_API svit_status svit_model_replace_head(svit_model *model, uint32_t num_cla
 SVIT_API svit_status svit_model_add_classes(svit_model *model, uint32_t count, uint64_t seed,
                                             svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     if (!model->config.classifier)
         return sv_fail(err, SVIT_E_STATE,

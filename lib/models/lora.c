@@ -1,6 +1,7 @@
 /* Adds adapters of LoRA (Hu et al. 2021) to a model, and merges them into its weights. */
 #include "models/lora.h"
 
+#include "base/threads/fp_env.h"
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/initial.h"
@@ -51,6 +52,7 @@ static svit_status check_architecture(const svit_model *model, svit_error *err)
 SVIT_API svit_status svit_model_add_lora(svit_model *model, uint32_t rank, double alpha,
                                          uint64_t seed, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     SVIT_TRY(check_architecture(model, err));
     if (sv_model_has_lora(model))
@@ -142,6 +144,7 @@ svit_status sv_model_merged(svit_model **out, const svit_model *model, svit_erro
 
 SVIT_API svit_status svit_model_merge_lora(svit_model *model, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     if (!sv_model_has_lora(model))
         return sv_fail(err, SVIT_E_STATE,

@@ -4,6 +4,7 @@
 #include "base/numbers/finite.h"
 #include "base/size.h"
 #include "base/text/pattern.h"
+#include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
 #include "models/config.h"
@@ -95,6 +96,7 @@ SVIT_API svit_status svit_model_create(svit_model **out, svit_context *context,
                                        const svit_model_config *config, uint64_t seed,
                                        svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(config);

@@ -2,6 +2,7 @@
 #include "models/model_file.h"
 
 #include "autograd/parameter_file.h"
+#include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
 #include "models/config.h"
@@ -124,6 +125,7 @@ static svit_status save(const svit_model *model, const sv_byte_target *target, s
 SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *path, int32_t dtype,
                                         svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     static const sv_dtype TYPES[] = {[SVIT_DTYPE_F32] = SV_DTYPE_F32,
                                      [SVIT_DTYPE_F16] = SV_DTYPE_F16,
                                      [SVIT_DTYPE_BF16] = SV_DTYPE_BF16,
@@ -140,6 +142,7 @@ SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *pat
 
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     return svit_model_save_as(model, path, SVIT_DTYPE_F32, err);
 }
 
@@ -149,6 +152,7 @@ static const char MEMORY_NAME[] = "the model in memory";
 SVIT_API svit_status svit_model_save_memory(const svit_model *model, void *buffer, size_t capacity,
                                             size_t *needed, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     if (capacity)
         SV_REQUIRE(buffer);
@@ -368,6 +372,7 @@ static svit_status load_from(svit_model **out, svit_context *context, const sv_s
 SVIT_API svit_status svit_model_load_memory(svit_model **out, svit_context *context,
                                             const void *data, size_t bytes, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(data);
@@ -391,6 +396,7 @@ static svit_status load(svit_model **out, svit_context *context, const svit_mode
 SVIT_API svit_status svit_model_load(svit_model **out, svit_context *context, const char *path,
                                      svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);
@@ -410,6 +416,7 @@ SVIT_API svit_status svit_model_load_with_config(svit_model **out, svit_context 
                                                  const svit_model_config *config, const char *path,
                                                  svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(config);

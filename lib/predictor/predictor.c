@@ -1,6 +1,7 @@
 /* Predictors: from images to class probabilities, or to logits, with a model and its
  * preprocessing. */
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "config/config.h"
 #include "data/checks.h"
 #include "data/decoding/image_shape.h"
@@ -77,6 +78,7 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
                                                       const svit_predictor_config *config,
                                                       svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(model);
     svit_predictor_config local;
@@ -129,6 +131,7 @@ SVIT_API svit_status svit_predictor_create(svit_predictor **out, svit_context *c
                                            const char *path, const svit_predictor_config *config,
                                            svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);
@@ -144,6 +147,7 @@ SVIT_API svit_status svit_predictor_create_from_memory(svit_predictor **out, svi
                                                        const svit_predictor_config *config,
                                                        svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(data);
@@ -256,6 +260,7 @@ SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *p
                                      size_t height, size_t width, float *probabilities,
                                      svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictor);
     SV_REQUIRE(pixels);
     SV_REQUIRE(probabilities);
@@ -267,6 +272,7 @@ SVIT_API svit_status svit_predict_f32(svit_predictor *predictor, const float *im
                                       size_t height, size_t width, float *probabilities,
                                       svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictor);
     SV_REQUIRE(images);
     SV_REQUIRE(probabilities);
@@ -288,6 +294,7 @@ static svit_status predict_image(svit_predictor *predictor, svit_image *image, f
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
                                        float *probabilities, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictor);
     SV_REQUIRE(path);
     SV_REQUIRE(probabilities);
@@ -299,6 +306,7 @@ SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *pa
 SVIT_API svit_status svit_predict_encoded(svit_predictor *predictor, const void *data, size_t bytes,
                                           float *probabilities, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictor);
     SV_REQUIRE(data);
     SV_REQUIRE(probabilities);

@@ -9,6 +9,7 @@
 SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,
                                            const svit_optimizer_config *config, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(model);
     svit_optimizer_config local;
@@ -79,6 +80,7 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
 SVIT_API svit_status svit_learning_rate(const svit_optimizer_config *config, uint64_t step,
                                         double *learning_rate, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(config);
     SV_REQUIRE(learning_rate);
     svit_optimizer_config local;
@@ -95,6 +97,7 @@ SVIT_API uint64_t svit_optimizer_steps(const svit_optimizer *optimizer)
 SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const char *key,
                                             double value, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     double min, max;
     SVIT_TRY(svit_optimizer_bounds(optimizer, key, &min, &max, err));
     if (!(value >= min && value <= max))
@@ -110,6 +113,7 @@ SVIT_API svit_status svit_optimizer_set_parameter_f64(svit_optimizer *optimizer,
                                                       const char *pattern, const char *key,
                                                       double value, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(optimizer);
     SV_REQUIRE(pattern);
     SV_REQUIRE(key);
@@ -119,6 +123,7 @@ SVIT_API svit_status svit_optimizer_set_parameter_f64(svit_optimizer *optimizer,
 SVIT_API svit_status svit_optimizer_get_f64(const svit_optimizer *optimizer, const char *key,
                                             double *value, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(optimizer);
     SV_REQUIRE(key);
     SV_REQUIRE(value);

@@ -1,4 +1,5 @@
 /* Creates sessions, plans and allocates all their memory, and frees them. */
+#include "base/threads/fp_env.h"
 #include "gemm/small_m.h"
 #include "session/packed_weights.h"
 
@@ -120,6 +121,7 @@ static svit_status create_unallocated(svit_session **out, svit_model *model,
 SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
                                          const svit_session_config *config, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(model);
     svit_session *session;

@@ -252,6 +252,7 @@ static svit_status create_leaves(sv_leaves **out, svit_session *session,
 SVIT_API svit_status svit_session_set_reducer(svit_session *session, const svit_reducer *reducer,
                                               svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(session);
     sv_leaves *leaves = NULL;
     SVIT_TRY(svit_session_zero_gradients(session, err));

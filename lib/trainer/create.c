@@ -1,5 +1,6 @@
 /* Creates and frees trainers. */
 #include "base/text/utf8.h"
+#include "base/threads/fp_env.h"
 #include "data/datasets/dataset_ops.h"
 #include "optim/schedule.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -360,6 +361,7 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
                                          const svit_optimizer_config *optimizer,
                                          const svit_pipeline_config *pipeline, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(model);

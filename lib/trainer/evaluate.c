@@ -1,4 +1,5 @@
 /* Evaluates a model on a dataset, batch by batch, without gradients. */
+#include "base/threads/fp_env.h"
 #include "trainer/trainer.h"
 
 #include "base/size.h"
@@ -187,6 +188,7 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     return svit_evaluate_with_compute(context, model, dataset, pipeline, batch, SVIT_COMPUTE_F32,
                                       loss, top1, top5, err);
 }
@@ -214,6 +216,7 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
                                                 int32_t compute, double *loss, double *top1,
                                                 double *top5, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(context);
     SV_REQUIRE(model);
     SV_REQUIRE(dataset);
@@ -261,6 +264,7 @@ SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *mod
                                           int32_t compute, int32_t tta, float *logits,
                                           int32_t *labels, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
     if (tta < SVIT_TTA_NONE || tta > SVIT_TTA_FLIP_SHIFT)
         return sv_fail(err, SVIT_E_ARGUMENT, "tta is %d; it is 0..%d", tta, SVIT_TTA_FLIP_SHIFT);

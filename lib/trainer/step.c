@@ -1,5 +1,6 @@
 /* The training loop, one event at a time: each call works up to the next event. */
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "base/threads/thread.h"
 #include "trainer/checkpoint/checkpoint.h"
 
@@ -249,6 +250,7 @@ static svit_status step(svit_trainer *trainer, svit_trainer_event *event, svit_e
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(trainer);
     SV_REQUIRE(event);
     svit_trainer_event local = {.struct_size = sizeof local};

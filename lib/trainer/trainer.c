@@ -2,6 +2,8 @@
  * optimiser and the stop value of a trainer. */
 #include "trainer/trainer.h"
 
+#include "base/threads/fp_env.h"
+
 /* Ends a run that the callback has stopped with `value`: writes a checkpoint and reports the
  * step. */
 static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
@@ -20,6 +22,7 @@ static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
 SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callback callback,
                                       void *user, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(trainer);
     trainer->stop_value = 0;
     svit_trainer_event event;

@@ -32,6 +32,13 @@ typedef struct handles {
 } handles;
 #undef HANDLE
 
+/* Floats or doubles in world.out. */
+typedef struct world_values {
+    size_t at, bytes;
+    int is_double;
+} world_values;
+enum { MOST_VALUES = 16 };
+
 /* What a scenario runs in: the handles that it needs, those that its call makes, and where the call
  * writes. Everything is made anew for each fault. */
 typedef struct world {
@@ -43,6 +50,8 @@ typedef struct world {
     handles other;          /* what a scenario prepares besides */
     uint8_t out[OUT_BYTES]; /* what the call writes */
     size_t out_used;
+    world_values values[MOST_VALUES]; /* arrays in `out` */
+    size_t value_arrays;
 } world;
 
 /* What world_make makes. Each includes what it is made of. */
@@ -119,8 +128,18 @@ extern scenario *all_scenarios;
     }
 
 /* Room in w->out for `count` values of `type`, as an argument of a call that writes. */
-#define OUT(type, count) ((type *)world_out(w, (count) * sizeof(type)))
-void *world_out(world *w, size_t bytes);
+#define OUT(type, count)                                                                           \
+    ((type *)world_out(w, (count) * sizeof(type),                                                  \
+                       _Generic((type *)NULL, float * : OUT_FLOAT, double * : OUT_DOUBLE, default  \
+                                : OUT_OTHER)))
+enum { OUT_OTHER, OUT_FLOAT, OUT_DOUBLE };
+void *world_out(world *w, size_t bytes, int values);
+
+/* The number of floats and doubles in w->out that are not finite. */
+size_t world_count_not_finite(const world *w);
+
+/* Changes the weights of every model that a world needs; NULL: they stay. */
+extern void (*world_change_model)(svit_model *model);
 
 /* Values for arguments: images[COUNT, SIDE, SIDE, 3] of floats and bytes, labels[COUNT] and
  * targets[COUNT, CLASSES], which sum to 1 in each row, and logits likewise. */

@@ -10,9 +10,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sys/stat.h>
 
 scenario *all_scenarios;
+void (*world_change_model)(svit_model *model);
 
 float world_images[COUNT * PIXELS], world_logits[COUNT * CLASSES], world_targets[COUNT * CLASSES];
 uint8_t world_bytes[COUNT * PIXELS];
@@ -217,6 +219,8 @@ static void make_model(world *w)
 {
     const svit_pipeline_config pipeline = world_pipeline();
     WORKS(svit_model_create(&w->has.model, w->has.context, &w->config, 1, err));
+    if (world_change_model)
+        world_change_model(w->has.model);
     WORKS(svit_model_set_classes(w->has.model, world_names, CLASSES, err));
     WORKS(svit_model_set_pipeline(w->has.model, &pipeline, err));
 }
@@ -434,7 +438,7 @@ void world_begin(world *w)
     free_handles(of);
     HANDLES(POISON)
     memset(w->out, UNWRITTEN, sizeof w->out);
-    w->out_used = 0;
+    w->out_used = w->value_arrays = 0;
 }
 
 int world_has_made(const void *handle)
@@ -452,11 +456,29 @@ int world_is_touched(const world *w)
     return count > 0;
 }
 
-void *world_out(world *w, size_t bytes)
+void *world_out(world *w, size_t bytes, int values)
 {
     uint8_t *at = w->out + w->out_used;
+    if (values != OUT_OTHER && w->value_arrays < MOST_VALUES)
+        w->values[w->value_arrays++] = (world_values){w->out_used, bytes, values == OUT_DOUBLE};
     w->out_used += (bytes + 15) / 16 * 16;
     if (w->out_used > sizeof w->out)
         abort(); /* Check's own macros would allocate */
     return at;
+}
+
+size_t world_count_not_finite(const world *w)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < w->value_arrays; i++) {
+        const world_values *of = &w->values[i];
+        const size_t size = of->is_double ? sizeof(double) : sizeof(float);
+        for (size_t at = of->at; at < of->at + of->bytes; at += size) {
+            float single = 0;
+            double value;
+            memcpy(of->is_double ? (void *)&value : (void *)&single, w->out + at, size);
+            count += !isfinite(of->is_double ? value : (double)single);
+        }
+    }
+    return count;
 }

@@ -1,7 +1,8 @@
-/* The floating-point environment of the library's arithmetic: rounding to nearest, no traps, and
- * subnormal values flushed to zero. Every forward, backward, optimiser step and task of the pool
- * sets it, whatever the program has set. Subnormal operands make an addition up to a hundred times
- * slower, and a training whose loss nears zero has many of them. */
+/* The floating-point environments of the library's arithmetic, which round to nearest and trap
+ * nothing, whatever the program has set. Every forward, backward, optimiser step and task of the
+ * pool flushes subnormal values to zero: subnormal operands make an addition up to a hundred times
+ * slower, and a training whose loss nears zero has many of them. Every other public function that
+ * computes, such as a loss, keeps subnormal values (SV_DEFAULT_FP_ENV). */
 #ifndef SV_FP_ENV_H
 #define SV_FP_ENV_H
 
@@ -21,8 +22,8 @@ static inline void sv_fp_env_write(sv_fp_env state)
     __builtin_ia32_ldmxcsr(state);
 }
 
-/* MXCSR: all exceptions masked, flush-to-zero (results), denormals-are-zero (operands). */
-enum { SV_FP_ENV_FLUSH_TO_ZERO = 0x1F80 | 0x8000 | 0x0040 };
+/* MXCSR: all exceptions masked; and flush-to-zero (results), denormals-are-zero (operands). */
+enum { SV_FP_ENV_DEFAULT = 0x1F80, SV_FP_ENV_FLUSH_TO_ZERO = 0x1F80 | 0x8000 | 0x0040 };
 
 #elif defined(__aarch64__)
 
@@ -40,8 +41,8 @@ static inline void sv_fp_env_write(sv_fp_env state)
     __asm__ volatile("msr fpcr, %0" : : "r"(state));
 }
 
-/* FPCR: exceptions untrapped, FZ (subnormal operands and results become zero). */
-enum { SV_FP_ENV_FLUSH_TO_ZERO = 1 << 24 };
+/* FPCR: exceptions untrapped; and FZ (subnormal operands and results become zero). */
+enum { SV_FP_ENV_DEFAULT = 0, SV_FP_ENV_FLUSH_TO_ZERO = 1 << 24 };
 
 #else
 
@@ -57,7 +58,7 @@ static inline void sv_fp_env_write(sv_fp_env state)
     (void)state;
 }
 
-enum { SV_FP_ENV_FLUSH_TO_ZERO = 0 };
+enum { SV_FP_ENV_DEFAULT = 0, SV_FP_ENV_FLUSH_TO_ZERO = 0 };
 
 #endif
 
@@ -74,5 +75,64 @@ static inline void sv_fp_env_end(sv_fp_env before)
 {
     sv_fp_env_write(before);
 }
+
+/* What SV_DEFAULT_FP_ENV changes. On x86 the C library's conversions between numbers and text go by
+ * the rounding mode of the x87, and trap as it does. */
+typedef struct sv_callers_fp_env {
+    sv_fp_env env;
+    uint16_t x87;
+} sv_callers_fp_env;
+
+#if defined(__x86_64__) || defined(__i386__)
+static inline uint16_t sv_x87_read(void)
+{
+    uint16_t control;
+    __asm__ volatile("fnstcw %0" : "=m"(control));
+    return control;
+}
+
+static inline void sv_x87_write(uint16_t control)
+{
+    __asm__ volatile("fldcw %0" : : "m"(control));
+}
+#else
+static inline uint16_t sv_x87_read(void)
+{
+    return 0;
+}
+
+static inline void sv_x87_write(uint16_t control)
+{
+    (void)control;
+}
+#endif
+
+/* The x87's control word: all exceptions masked, the precision of long double, to nearest. */
+enum { SV_X87_DEFAULT = 0x037F };
+
+/* The two ends of SV_DEFAULT_FP_ENV. The barriers keep reads and writes of arrays between them. */
+static inline sv_callers_fp_env sv_fp_env_enter_default(void)
+{
+    sv_callers_fp_env before = {sv_fp_env_read(), sv_x87_read()};
+    sv_fp_env_write(SV_FP_ENV_DEFAULT);
+    if (before.x87 != SV_X87_DEFAULT)
+        sv_x87_write(SV_X87_DEFAULT);
+    __asm__ volatile("" : : : "memory");
+    return before;
+}
+
+static inline void sv_fp_env_leave_default(const sv_callers_fp_env *before)
+{
+    __asm__ volatile("" : : : "memory");
+    if (before->x87 != SV_X87_DEFAULT)
+        sv_x87_write(before->x87);
+    sv_fp_env_write(before->env);
+}
+
+/* The first line of a function: it runs in the default environment, whose subnormal values are
+ * kept, and leaves that of its caller as it was, wherever it returns. */
+#define SV_DEFAULT_FP_ENV                                                                          \
+    __attribute__((cleanup(sv_fp_env_leave_default), unused))                                      \
+    const sv_callers_fp_env callers_fp_env = sv_fp_env_enter_default()
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/threads/thread.h"
 
 #include "base/threads/affinity.h"
+#include "base/threads/fp_env.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -134,6 +135,7 @@ void sv_process_set_fork_handler(void (*handler)(void))
 
 static void *thread_main(void *argument)
 {
+    SV_DEFAULT_FP_ENV; /* otherwise a thread has that of the program's thread that starts it */
     sv_thread *thread = argument;
     thread->body(thread->argument);
     return NULL;

@@ -3,6 +3,7 @@
 #include <shiftvit/pipeline.h>
 
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "context/context.h"
 #include "data/augmentation/pipeline.h"
 #include "data/augmentation/pipeline_config.h"
@@ -80,6 +81,7 @@ SVIT_API svit_status svit_pipeline_apply_evaluation(svit_context *context,
                                                     const uint8_t *pixels, size_t n, size_t height,
                                                     size_t width, float *out, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(context);
     SV_REQUIRE(config);
     SV_REQUIRE(pixels);
@@ -94,6 +96,7 @@ SVIT_API svit_status svit_pipeline_apply_evaluation_f32(svit_context *context,
                                                         size_t height, size_t width, float *out,
                                                         svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(context);
     SV_REQUIRE(config);
     SV_REQUIRE(images);

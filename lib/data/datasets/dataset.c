@@ -1,4 +1,5 @@
 /* What all kinds of datasets share: reference counts, sizes, class names, reading a sample. */
+#include "base/threads/fp_env.h"
 #include "data/datasets/dataset_ops.h"
 
 #include "config/json.h"
@@ -125,6 +126,7 @@ SVIT_API const char *svit_dataset_class_name(const svit_dataset *dataset, size_t
 SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t index, uint8_t *pixels,
                                          int32_t *label, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(dataset);
     SV_REQUIRE(pixels);
     SV_REQUIRE(label);
@@ -141,6 +143,7 @@ SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t ind
 SVIT_API svit_status svit_dataset_sample_f32(const svit_dataset *dataset, size_t index,
                                              float *image, int32_t *label, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(dataset);
     SV_REQUIRE(image);
     SV_REQUIRE(label);

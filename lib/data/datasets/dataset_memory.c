@@ -1,5 +1,6 @@
 /* Datasets that the caller provides: arrays in memory, or a callback. */
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -157,6 +158,7 @@ SVIT_API svit_status svit_dataset_memory_targets(svit_dataset **out, svit_contex
                                                  size_t count, size_t height, size_t width,
                                                  size_t channels, size_t columns, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(pixels);
@@ -173,6 +175,7 @@ SVIT_API svit_status svit_dataset_memory_f32(svit_dataset **out, svit_context *c
                                              size_t width, size_t channels, size_t classes,
                                              svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(images);

@@ -1,4 +1,5 @@
 /* Fingerprints of datasets: FNV-1a of 64 bits (Fowler, Noll, Vo 1991). */
+#include "base/threads/fp_env.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -92,6 +93,7 @@ static svit_status mix_samples(uint64_t *hash, const svit_dataset *dataset, void
 SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint64_t *fingerprint,
                                               svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(dataset);
     SV_REQUIRE(fingerprint);
     uint64_t hash = mix_shape(0xCBF29CE484222325u, dataset);

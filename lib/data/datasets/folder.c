@@ -2,6 +2,7 @@
  * decoded when they are read. A listing holds, for each image, its path from the class's folder, 2
  * bytes and a pointer (file.h). */
 #include "base/files/file.h"
+#include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
@@ -214,6 +215,7 @@ SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *conte
                                          const char *folder, size_t height, size_t width,
                                          size_t channels, int32_t filter, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(folder);
@@ -229,6 +231,7 @@ SVIT_API svit_status svit_dataset_folder_pipeline(svit_dataset **out, svit_conte
                                                   const svit_pipeline_config *pipeline,
                                                   svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(folder);

@@ -1,5 +1,6 @@
 /* Datasets of image files that a CSV file lists, each with a class or with numbers. */
 #include "base/text/unique.h"
+#include "base/threads/fp_env.h"
 #include "config/decimal.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
@@ -265,6 +266,7 @@ static svit_status create(svit_dataset **out, svit_context *context, sv_csv *csv
 SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context, const char *file,
                                        const svit_pipeline_config *pipeline, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(file);

@@ -1,5 +1,6 @@
 /* Mean and variance of a dataset's images. Those of bytes are computed from a histogram, those of
  * floats in two passes, so they are as exact for many samples as for few. */
+#include "base/threads/fp_env.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -88,6 +89,7 @@ static svit_status of_floats(const svit_dataset *dataset, void *image, double sc
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
                                              double *mean, double *variance, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(dataset);
     if (!(scale > 0) || !isfinite(scale))
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: scale is %g; a finite number above 0 is accepted",

@@ -3,6 +3,7 @@
  * square that covers a part of it. Position, angle and size vary. A horizontal flip does not change
  * the class. */
 #include "base/numbers/random.h"
+#include "base/threads/fp_env.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -267,6 +268,7 @@ SVIT_API svit_status svit_dataset_synthetic(svit_dataset **out, svit_context *co
                                             uint64_t seed, int32_t split, size_t count,
                                             svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     if (split < SVIT_SPLIT_TRAIN || split > SVIT_SPLIT_VALIDATION)

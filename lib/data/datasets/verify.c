@@ -1,4 +1,5 @@
 /* Reads every sample of a dataset to find those that cannot be read. */
+#include "base/threads/fp_env.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -66,6 +67,7 @@ static svit_status verify(verification *self, svit_bad_sample_callback bad, void
 SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_sample_callback bad,
                                          void *user, size_t *bad_count, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(dataset);
     SVIT_TRY(svit_context_check(dataset->context, err));
     const sv_allocator *allocator = &dataset->context->allocator;

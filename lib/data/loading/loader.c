@@ -2,6 +2,7 @@
  * demand or prefetched. */
 #include <shiftvit/loader.h>
 
+#include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/loading/batcher.h"
@@ -91,6 +92,7 @@ SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset
                                         const svit_pipeline_config *pipeline,
                                         const svit_loader_config *config, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(dataset);
     SV_REQUIRE(pipeline);
@@ -171,6 +173,7 @@ static svit_status next_batch(svit_loader *loader, float *images, const sv_batch
 SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
                                       size_t *n, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(loader);
     SV_REQUIRE(images);
     SV_REQUIRE(labels);
@@ -195,6 +198,7 @@ static void expand_labels(float *targets, const int32_t *labels, size_t n, size_
 SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images, float *targets,
                                               size_t *n, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(loader);
     SV_REQUIRE(images);
     SV_REQUIRE(targets);
@@ -209,6 +213,7 @@ SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images
 SVIT_API svit_status svit_loader_seek(svit_loader *loader, uint64_t epoch, uint64_t batch,
                                       svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(loader);
     SVIT_TRY(svit_context_check(loader->context, err));
     uint64_t batches = sv_batcher_batches(loader->batcher);

@@ -1,6 +1,7 @@
 /* The source step of pipelines and of datasets of image files. */
 #include "data/loading/source.h"
 
+#include "base/threads/fp_env.h"
 #include "context/context.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
@@ -78,6 +79,7 @@ SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,
                                                 const uint8_t *pixels, size_t height, size_t width,
                                                 uint8_t *out, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(context);
     SV_REQUIRE(config);
     SV_REQUIRE(pixels);

@@ -2,6 +2,8 @@
  * Pipelines use the faster resampling of affine_pixels.c. */
 #include "data/resampling/affine.h"
 
+#include "base/threads/fp_env.h"
+
 #include <shiftvit/image.h>
 
 #include "data/checks.h"
@@ -35,6 +37,7 @@ static void sample_point(float *out, const float *in, size_t height, size_t widt
 SVIT_API svit_status svit_affine_f32(const float *in, size_t height, size_t width, size_t channels,
                                      const double transform[6], float *out, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(in);
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SVIT_TRY(sv_check_range(__func__, "channels", channels, 1, SV_CHANNEL_LIMIT, err));
@@ -86,6 +89,7 @@ void sv_affine_zoom(double transform[6], double height_factor, double width_fact
 SVIT_API svit_status svit_affine_rotation(double turns, size_t height, size_t width,
                                           double transform[6], svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     if (!isfinite(turns))
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: turns is %g; a finite value is accepted",
                        __func__, turns);
@@ -98,6 +102,7 @@ SVIT_API svit_status svit_affine_rotation(double turns, size_t height, size_t wi
 SVIT_API svit_status svit_affine_zoom(double height_factor, double width_factor, size_t height,
                                       size_t width, double transform[6], svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     if (!isfinite(height_factor) || !isfinite(width_factor))
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: height_factor is %g, width_factor %g; finite values are accepted",

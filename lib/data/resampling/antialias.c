@@ -4,6 +4,7 @@
 #include "data/resampling/antialias.h"
 
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "context/context.h"
 #include "data/checks.h"
 #include "data/resampling/by_channels.h"
@@ -346,6 +347,7 @@ SVIT_API svit_status svit_resize_antialias_u8(svit_context *context, const uint8
                                               size_t height, size_t width, uint8_t *out,
                                               size_t out_height, size_t out_width, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(context);
     SV_REQUIRE(in);
     SV_REQUIRE(out);

@@ -2,6 +2,7 @@
  * be wrong. Pipelines use the faster augmentation/pipeline.c. */
 #include <shiftvit/image.h>
 
+#include "base/threads/fp_env.h"
 #include "data/resampling/resize.h"
 
 #include "data/checks.h"
@@ -59,6 +60,7 @@ SVIT_API svit_status svit_resize_bilinear_f32(const float *in, size_t height, si
                                               size_t channels, float *out, size_t out_height,
                                               size_t out_width, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(in);
     SV_REQUIRE(out);
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));

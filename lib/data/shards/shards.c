@@ -1,6 +1,7 @@
 /* Datasets of images in WebDataset's shards, which are tar archives. */
 #include "base/text/unique.h"
 #include "base/text/utf8.h"
+#include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
@@ -301,6 +302,7 @@ SVIT_API svit_status svit_dataset_shards(svit_dataset **out, svit_context *conte
                                          const char *pattern, const svit_pipeline_config *pipeline,
                                          svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(pattern);

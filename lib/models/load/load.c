@@ -1,5 +1,6 @@
 /* Loads files with name maps, and parts of files into a model. */
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/load/load_internal.h"
@@ -110,6 +111,7 @@ SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *cont
                                             const svit_model_config *config, const char *path,
                                             const char *map, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(config);
@@ -131,6 +133,7 @@ SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *cont
 SVIT_API svit_status svit_model_load_into(svit_model *model, const char *path, const char *map,
                                           uint32_t flags, svit_load_report *report, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     SV_REQUIRE(path);
     if (flags & ~(uint32_t)ALL_FLAGS)

@@ -1,4 +1,5 @@
 /* Saves a ViT under the names and shapes of timm. */
+#include "base/threads/fp_env.h"
 #include "models/load/load_internal.h"
 #include "models/lora.h"
 
@@ -122,6 +123,7 @@ static svit_status save_timm(const svit_model *model, const char *path, const sv
 SVIT_API svit_status svit_model_save_mapped(const svit_model *model, const char *path,
                                             const char *map, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     SV_REQUIRE(path);
     SV_REQUIRE(map);

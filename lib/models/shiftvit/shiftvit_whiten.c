@@ -1,6 +1,7 @@
 /* The whitening filters of a stem, computed from the patches of training images. */
 #include "base/numbers/eigen.h"
 #include "base/size.h"
+#include "base/threads/fp_env.h"
 #include "models/model.h"
 #include "models/shiftvit/shiftvit.h"
 
@@ -103,6 +104,7 @@ static svit_status set_filters(svit_model *model, const whitening *self, svit_er
 SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, size_t n,
                                        svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     SV_REQUIRE(nhwc);
     const svit_model_config *config = &model->config;

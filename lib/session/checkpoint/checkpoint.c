@@ -1,5 +1,6 @@
 /* Opens checkpoints and restores their state, completely or not at all. */
 #include "autograd/parameter_file.h"
+#include "base/threads/fp_env.h"
 #include "models/config.h"
 #include "models/model_file.h"
 #include "session/checkpoint/checkpoint_frozen.h"
@@ -242,6 +243,7 @@ SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, 
                                              svit_optimizer *optimizer, svit_session *session,
                                              svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(checkpoint);
     SVIT_TRY(sv_checkpoint_state_check(&checkpoint->state, checkpoint->path, err));
     if (model)

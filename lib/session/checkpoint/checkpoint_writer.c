@@ -1,6 +1,7 @@
 /* Writes checkpoints: weights, optimiser slots, their state, and the caller's metadata entries. */
 #include "autograd/parameter_file.h"
 #include "base/text/utf8.h"
+#include "base/threads/fp_env.h"
 #include "models/model_file.h"
 #include "session/checkpoint/checkpoint_frozen.h"
 #include "session/checkpoint/checkpoint_state.h"
@@ -104,6 +105,7 @@ SVIT_API svit_status svit_checkpoint_save(const char *path, const svit_model *mo
                                           const svit_session *session, const char *const *keys,
                                           const char *const *values, size_t count, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(path);
     SV_REQUIRE(model);
     if (count) {

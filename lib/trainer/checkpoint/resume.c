@@ -1,4 +1,5 @@
 /* Resumes a run from its checkpoint: reads and checks everything first, then restores it. */
+#include "base/threads/fp_env.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <stddef.h>
@@ -299,6 +300,7 @@ static svit_status resume(svit_trainer *trainer, svit_error *err)
 
 SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(trainer);
     svit_error cause = {.struct_size = sizeof cause};
     svit_status status = resume(trainer, &cause);

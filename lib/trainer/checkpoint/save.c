@@ -1,5 +1,6 @@
 /* Writes the checkpoints of a run: the trainer's text entries beside model, optimiser and
  * session. */
+#include "base/threads/fp_env.h"
 #include "base/threads/thread.h"
 #include "trainer/checkpoint/checkpoint.h"
 
@@ -180,6 +181,7 @@ svit_status sv_trainer_save(svit_trainer *trainer, svit_error *err)
 
 SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(trainer);
     svit_error cause = {.struct_size = sizeof cause};
     svit_status status = sv_trainer_save(trainer, &cause);
