@@ -356,20 +356,40 @@ START_TEST(test_files_of_others_stay)
 }
 END_TEST
 
+/* A child by fork has closed the locks that were held then, whichever had ended before. The files of the locks have
+ * content, so that they stay and a copy in the child would keep them locked. */
 START_TEST(test_locks_end_in_any_order)
 {
     static const int ORDERS[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}};
-    for (size_t i = 0; i < sizeof ORDERS / sizeof *ORDERS; i++) {
-        svit_folder_lock *locks[3];
-        const char *const names[] = {"a", "b", "c"};
-        for (int k = 0; k < 3; k++)
-            locks[k] = lock_of(fit_path(&folder, names[k]));
-        for (int k = 0; k < 3; k++) {
-            const int ends = ORDERS[i][k];
-            ck_assert_int_eq(is_locked(fit_path(&folder, names[ends])), 1);
-            svit_folder_lock_free(locks[ends]);
-            ck_assert_int_ne(access(fit_path(&folder, names[ends]), F_OK), 0);
-        }
+    const char *const names[] = {"a", "b", "c"};
+    svit_folder_lock *locks[3];
+    char path[3][128];
+    for (int k = 0; k < 3; k++) {
+        snprintf(path[k], sizeof path[k], "%s/%s/.lock", folder.path, names[k]);
+        ck_assert_int_eq(mkdir(fit_path(&folder, names[k]), 0700), 0);
+        fit_write(path[k], "x", 1);
+        *strrchr(path[k], '/') = '\0';
+        locks[k] = lock_of(path[k]);
+    }
+    svit_folder_lock_free(locks[ORDERS[_i][0]]);
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0)
+        for (;;)
+            pause();
+    for (int k = 1; k < 3; k++) {
+        ck_assert_int_eq(is_locked(path[ORDERS[_i][k]]), 1);
+        svit_folder_lock_free(locks[ORDERS[_i][k]]);
+    }
+    for (int k = 0; k < 3; k++)
+        ck_assert_msg(is_locked(path[k]) == 0, "the child has kept lock %s", names[k]);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    for (int k = 0; k < 3; k++) {
+        char file[512];
+        snprintf(file, sizeof file, "%s/.lock", path[k]);
+        ck_assert_int_eq(unlink(file), 0);
+        ck_assert_int_eq(rmdir(path[k]), 0);
     }
 }
 END_TEST
@@ -390,7 +410,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_locks_that_come_and_go_never_overlap);
     tcase_add_test(c, test_names_in_a_folder);
     tcase_add_test(c, test_files_of_others_stay);
-    tcase_add_test(c, test_locks_end_in_any_order);
+    tcase_add_loop_test(c, test_locks_end_in_any_order, 0, 4);
     suite_add_tcase(all, c);
     return all;
 }
