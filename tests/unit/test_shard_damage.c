@@ -288,10 +288,14 @@ START_TEST(test_an_index_of_numbers_is_checked_too)
     NEEDS(HAS_PNG, "PNG");
     enum { BYTES = INDEX_HEADER + INDEX_SAMPLE };
     static const struct {
-        size_t at;
-        uint32_t value;
+        size_t at, bytes;
+        uint64_t value;
     } WRONG[] = {
-        {48, 0}, {48, 2}, {INDEX_HEADER + 8, (256 << 20) + 1}, {INDEX_HEADER + 12, 1u << 31}};
+        {48, 4, 0},
+        {48, 4, 2},
+        {32, 8, UINT64_MAX / 16}, /* whose bytes and the header's are more than a size holds */
+        {INDEX_HEADER + 8, 4, (256 << 20) + 1},
+        {INDEX_HEADER + 12, 4, 1u << 31}};
     static const sample_row row = {9, 4};
     tar_archive tar = {0};
     uint8_t index[BYTES], damaged[BYTES], found[BYTES];
@@ -312,9 +316,34 @@ START_TEST(test_an_index_of_numbers_is_checked_too)
         if (k == sizeof WRONG / sizeof *WRONG)
             break;
         memcpy(damaged, index, BYTES);
-        memcpy(damaged + WRONG[k].at, &WRONG[k].value, 4);
+        memcpy(damaged + WRONG[k].at, &WRONG[k].value, WRONG[k].bytes);
         index_seal_of(damaged, 1, 0);
         file_write(&folder, "a.tar.index", damaged, BYTES);
+    }
+}
+END_TEST
+
+/* Names that are not in order, not distinct, or no UTF-8; the index is then made anew. */
+START_TEST(test_names_of_an_index_are_checked)
+{
+    NEEDS(HAS_PNG, "PNG");
+    static const char WRONG[][8] = {"two\0one",    "one\0one",    "\0onetwo", "one\0\0wo",
+                                    "\xffne\0two", "one\0t\xffo", "onetwoo"};
+    tar_archive tar = {0};
+    uint8_t index[INDEX_BYTES], damaged[INDEX_BYTES], found[INDEX_BYTES];
+    make_archive(&tar, (size_t[16]){0});
+    shard_write("a.tar", &tar);
+    ck_assert_int_eq(read_samples(true), 2);
+    read_index(index);
+    ck_assert_mem_eq(index + INDEX_BYTES - 8, "one\0two", 8);
+    for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
+        memcpy(damaged, index, sizeof index);
+        memcpy(damaged + INDEX_BYTES - 8, WRONG[k], 8);
+        index_seal(damaged);
+        file_write(&folder, "a.tar.index", damaged, sizeof damaged);
+        ck_assert_int_eq(read_samples(true), 2);
+        read_index(found);
+        ck_assert_msg(memcmp(found, index, sizeof index) == 0, "case %zu", k);
     }
 }
 END_TEST
@@ -333,6 +362,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_an_index_with_a_right_checksum_may_say_anything);
     tcase_add_test(c, test_an_index_beyond_its_shard_is_not_used);
     tcase_add_test(c, test_an_index_of_numbers_is_checked_too);
+    tcase_add_test(c, test_names_of_an_index_are_checked);
     suite_add_tcase(all, c);
     return all;
 }

@@ -185,21 +185,19 @@ START_TEST(test_the_orientation_is_in_the_chunks_that_the_header_announces)
         size_t cut;             /* bytes that the chunk of EXIF says above those that it has */
         int turned;
     } cases[] = {
-        {EXIF, NULL, "EXIF", NULL, 0, 1},
-        {EXIF, "ODD ", "EXIF", NULL, 0, 1},
-        {0, NULL, "EXIF", NULL, 0, 0},
-        {XMP, NULL, "EXIF", NULL, 0, 0},
-        {XMP, NULL, NULL, "XMP ", 0, 1},
-        {EXIF, NULL, NULL, "XMP ", 0, 0},
-        {EXIF | XMP, NULL, NULL, NULL, 0, 0},
-        {EXIF, NULL, "EXIF", NULL, 100, 0},
-        {EXIF | XMP, NULL, "EXIF", "XMP ", 100, 0},
+        {EXIF, NULL, "EXIF", NULL, 0, 1},     {EXIF, "ODD ", "EXIF", NULL, 0, 1},
+        {0, NULL, "EXIF", NULL, 0, 0},        {XMP, NULL, "EXIF", NULL, 0, 0},
+        {XMP, NULL, NULL, "XMP ", 0, 1},      {EXIF, NULL, NULL, "XMP ", 0, 0},
+        {EXIF | XMP, NULL, NULL, NULL, 0, 0}, {EXIF, NULL, "EXIF", NULL, 100, 0},
+        {EXIF, "LAST", NULL, NULL, 0, 0},     {EXIF | XMP, NULL, "EXIF", "XMP ", 100, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         file still = begin(cases[i].flags);
         put(&still, pixels.data, pixels.bytes);
         if (cases[i].before)
             put_chunk(&still, cases[i].before, "", 1, 1);
+        if (cases[i].before && cases[i].before[0] == 'L')
+            still.bytes--; /* without the padding */
         if (cases[i].exif)
             put_chunk(&still, cases[i].exif, LEFT, sizeof LEFT, sizeof LEFT + cases[i].cut);
         if (cases[i].xmp)
