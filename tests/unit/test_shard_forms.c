@@ -217,7 +217,7 @@ START_TEST(test_patterns_of_every_width)
 }
 END_TEST
 
-/* Regular files are of three kinds, and one of kind NUL whose name ends with a slash is a folder. Pax headers are of two. */
+/* Regular files are of three kinds; one of kind NUL whose name ends with a slash is a folder. Pax headers are of two. */
 START_TEST(test_kinds_of_members)
 {
     NEEDS(HAS_PNG, "PNG");
