@@ -91,6 +91,28 @@ START_TEST(test_a_context_lends_its_allocator_and_its_log)
 }
 END_TEST
 
+static void count_message(void *user, int32_t level, const char *message)
+{
+    ck_assert_int_eq(level, SVIT_LOG_WARNING);
+    ck_assert_str_eq(message, "heard");
+    ++*(int *)user;
+}
+
+START_TEST(test_a_message_that_is_null_is_not_heard)
+{
+    int count = 0;
+    const svit_context_config config = {
+        .struct_size = sizeof config, .threads = 1, .log = count_message, .log_user = &count};
+    svit_context *context = NULL;
+    WORKS(svit_context_create(&context, &config, err));
+    svit_context_log(context, SVIT_LOG_WARNING, NULL);
+    ck_assert_int_eq(count, 0);
+    svit_context_log(context, SVIT_LOG_WARNING, "heard");
+    ck_assert_int_eq(count, 1);
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("null_handles");
@@ -99,6 +121,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_no_handle_has_nothing_to_point_to);
     tcase_add_test(c, test_no_handle_is_freed);
     tcase_add_test(c, test_a_context_lends_its_allocator_and_its_log);
+    tcase_add_test(c, test_a_message_that_is_null_is_not_heard);
     suite_add_tcase(s, c);
     return s;
 }

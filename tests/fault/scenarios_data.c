@@ -1,5 +1,9 @@
 /* Scenarios of datasets and loaders. */
 #include "scenario.h"
+#include "tar_make.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 SCENARIO(svit_dataset_cifar10, NEEDS_CONTEXT, 0)
 {
@@ -48,6 +52,31 @@ static void write_class_names(world *w)
 }
 
 VARIANT(svit_dataset_shards, names, NEEDS_CONTEXT, HAS_IMAGES | KEEPS, write_class_names)
+{
+    const svit_pipeline_config config = world_pipeline();
+    return svit_dataset_shards(&w->made.dataset, w->has.context, world_path("s-{0..0}.tar"),
+                               &config, err);
+}
+
+/* A shard of long names, pax headers and labels that are names. */
+static void write_headers(world *w)
+{
+    const struct timespec times[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+    tar_archive tar = {0};
+    (void)w;
+    tar_member(&tar, 'L', "././@LongLink", "k.png", 6);
+    tar_image(&tar, "K.png", 1);
+    tar_pax(&tar, 'x', "path", "k.json");
+    tar_text(&tar, "K.json", "{\"label\":\"one\"}");
+    tar_image(&tar, "l.png", 2);
+    tar_text(&tar, "l.json", "{\"label\":\"two\"}");
+    tar_end(&tar);
+    fit_write(world_path("s-0.tar"), tar.data, tar.bytes);
+    ck_assert_int_eq(utimensat(AT_FDCWD, world_path("s-0.tar"), times, 0), 0);
+    tar_free(&tar);
+}
+
+VARIANT(svit_dataset_shards, headers, NEEDS_CONTEXT, HAS_IMAGES | KEEPS | WRITES, write_headers)
 {
     const svit_pipeline_config config = world_pipeline();
     return svit_dataset_shards(&w->made.dataset, w->has.context, world_path("s-{0..0}.tar"),

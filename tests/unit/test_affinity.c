@@ -347,6 +347,48 @@ START_TEST(test_a_context_that_may_not_pin_warns_and_works)
 }
 END_TEST
 
+/* A machine of more CPUs than the library knows, whose mask the system does not give, and one whose mask is empty. */
+START_TEST(test_a_mask_that_is_not_known_is_one_core)
+{
+    uint32_t cpus[4];
+    char message[256] = "";
+    make_machine(2 * SV_CPUS, 0, 1, 1);
+    ck_assert_uint_eq(sv_affinity_cores(), 1);
+    ck_assert_uint_eq(sv_affinity_order("", cpus, 4), 0);
+    svit_context *context = open_context(3, 1, keep_message, message);
+    ck_assert_msg(strstr(message, "2 of 2 workers could not be pinned") != NULL, "%s", message);
+    ck_assert_ptr_nonnull(strstr(message, strerror(EINVAL)));
+    svit_context_free(context);
+    make_machine(64, 0, 0, 1);
+    ck_assert_uint_eq(sv_affinity_cores(), 1);
+    ck_assert_uint_eq(sv_affinity_order("", cpus, 4), 0);
+}
+END_TEST
+
+/* What is no list of siblings is no sibling: then CPUs are taken in their order. */
+START_TEST(test_what_is_no_list_of_siblings_changes_no_order)
+{
+    static const char *const texts[] = {"", "x", ",", "-", "0", "0,", "1;0", "9-3", "4294967295-5"};
+    uint32_t cpus[4] = {0};
+    char long_root[600];
+    make_machine(64, 3, 4, 1);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        topology made = open_topology();
+        for (size_t cpu = 3; cpu < 7; cpu++)
+            put_siblings(&made, cpu, texts[i]);
+        ck_assert_uint_eq(sv_affinity_order(made.root, cpus, 4), 4);
+        for (uint32_t k = 0; k < 4; k++)
+            ck_assert_msg(cpus[k] == 3 + k, "'%s': CPU %u is at %u", texts[i], cpus[k], k);
+        ck_assert_uint_eq(sv_affinity_order(made.root, cpus, 2), 2);
+        close_topology(&made);
+    }
+    memset(long_root, 'r', sizeof long_root - 1);
+    long_root[sizeof long_root - 1] = '\0';
+    ck_assert_uint_eq(sv_affinity_order(long_root, cpus, 4), 4);
+    ck_assert_uint_eq(cpus[3], 6);
+}
+END_TEST
+
 static Suite *affinity_suite(void)
 {
     Suite *suite = suite_create("affinity");
@@ -363,6 +405,8 @@ static Suite *affinity_suite(void)
                         THREAD_COUNTS);
     tcase_add_loop_test(all, test_a_context_tells_how_many_workers_are_pinned, 0, THREAD_COUNTS);
     tcase_add_loop_test(all, test_a_context_that_may_not_pin_warns_and_works, 0, 3);
+    tcase_add_test(all, test_a_mask_that_is_not_known_is_one_core);
+    tcase_add_test(all, test_what_is_no_list_of_siblings_changes_no_order);
     suite_add_tcase(suite, all);
     return suite;
 }

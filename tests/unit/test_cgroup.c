@@ -134,6 +134,36 @@ START_TEST(test_text_that_is_too_long_is_no_quota)
 }
 END_TEST
 
+/* What a group, its parent and the top of version 1 say, and the smallest quota of them. */
+static const struct {
+    const char *own, *parent, *top;
+    uint32_t cores;
+} NESTED[] = {
+    {"100000", "300000", "800000", 1},
+    {"800000", "300000", "100000", 1},
+    {"300000", "100000", "800000", 1},
+    {"200000", "200000", "200000", 2},
+    {"300000", "-1", "500000", 3},
+    {"-1", "words", "500000", 5},
+    {"words", "", "-", 0},
+    {"-1", "-1", "-1", 0},
+};
+
+START_TEST(test_the_smallest_quota_counts_wherever_it_is)
+{
+    put("/proc/self/cgroup", "3:abc,mem:/other\n2:mem,cpu:/a/b\n");
+    put("/sys/fs/cgroup/cpu/other/cpu.cfs_quota_us", "100000"); /* not of a CPU controller */
+    put("/sys/fs/cgroup/cpu/other/cpu.cfs_period_us", "100000");
+    put("/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", NESTED[_i].own);
+    put("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", NESTED[_i].parent);
+    put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", NESTED[_i].top);
+    put("/sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us", "100000");
+    put("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000");
+    put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000");
+    ck_assert_uint_eq(sv_cgroup_cores(root), NESTED[_i].cores);
+}
+END_TEST
+
 static Suite *cgroup_suite(void)
 {
     Suite *suite = suite_create("cgroup");
@@ -145,6 +175,8 @@ static Suite *cgroup_suite(void)
     tcase_add_test(all, test_version_1_has_two_files);
     tcase_add_test(all, test_other_controllers_do_not_count);
     tcase_add_test(all, test_text_that_is_too_long_is_no_quota);
+    tcase_add_loop_test(all, test_the_smallest_quota_counts_wherever_it_is, 0,
+                        (int)(sizeof NESTED / sizeof *NESTED));
     suite_add_tcase(suite, all);
     return suite;
 }

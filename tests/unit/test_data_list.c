@@ -169,6 +169,7 @@ START_TEST(test_first_lines_that_are_refused)
         {"path, label\na.png,b\n", "column 2 is called ' label'"},
         {"path,LABEL \na.png,b\n", "column 2 is called 'LABEL '"},
         {"path,x,\na.png,1,2\n", "column 3 has no name"},
+        {"Unnamed: 0\n0\n", "the first column is called 'Unnamed: 0'"},
     };
     for (size_t i = 0; i < sizeof LINES / sizeof *LINES; i++) {
         refuse(LINES[i].text, SVIT_E_FORMAT, LINES[i].part);
@@ -177,6 +178,7 @@ START_TEST(test_first_lines_that_are_refused)
     }
     refuse("path,x,y,x\na.png,1,2,3\n", SVIT_E_FORMAT, "two columns are called 'x'");
     refuse("path,path\na.png,1\n", SVIT_E_FORMAT, "two columns are called 'path'");
+    refuse("path,labels\na.png,cat\n", SVIT_E_FORMAT, "is called \"label\"");
     refuse("path,kind\na.png,cat\n", SVIT_E_FORMAT, "is called \"label\"");
 }
 END_TEST

@@ -406,6 +406,7 @@ START_TEST(test_wrong_arguments_of_datasets_are_named)
     FAILS(svit_dataset_synthetic(NULL, context, 0, 0, 1, err), SVIT_E_ARGUMENT, "out");
     FAILS(svit_dataset_synthetic(&set, NULL, 0, 0, 1, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_dataset_synthetic(&set, context, 0, 3, 1, err), SVIT_E_ARGUMENT, "split is 3");
+    FAILS(svit_dataset_synthetic(&set, context, 0, -1, 1, err), SVIT_E_ARGUMENT, "split is -1");
     FAILS(svit_dataset_synthetic(&set, context, 0, 0, 0, err), SVIT_E_ARGUMENT, "count is 0");
     ck_assert_ptr_null(set);
     WORKS(svit_dataset_memory(&set, context, rgb, labels, 2, 1, 1, 3, 2, err));

@@ -82,6 +82,50 @@ START_TEST(test_files_without_metadata_are_read)
 }
 END_TEST
 
+/* Features of 16 bits, of which the first is 1.5 and the second -2. */
+START_TEST(test_features_of_16_bits_are_read)
+{
+    static const struct {
+        const char *dtype;
+        uint16_t values[2];
+    } cases[] = {{"F16", {0x3e00, 0xc000}}, {"BF16", {0x3fc0, 0xc000}}};
+    svit_context *context = context_open();
+    svit_features *set = NULL;
+    char header[128];
+    snprintf(header, sizeof header,
+             "{\"features\":{\"dtype\":\"%s\",\"shape\":[2,1],\"data_offsets\":[0,4]}}",
+             cases[_i].dtype);
+    write_file(header, cases[_i].values, 4);
+    WORKS(svit_features_load(&set, context, path, err));
+    ck_assert_uint_eq(svit_features_count(set), 2);
+    ck_assert_float_eq(svit_features_values(set)[0], 1.5f);
+    ck_assert_float_eq(svit_features_values(set)[1], -2);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
+/* One channel more than a set may have. */
+START_TEST(test_channels_have_a_limit)
+{
+    enum { CHANNELS = (1 << 20) + 1 };
+    svit_context *context = context_open();
+    svit_features *set = NULL;
+    char header[128] = "";
+    char *data = calloc(1, 8 + 256 + 4 * (size_t)CHANNELS);
+    snprintf(header, sizeof header,
+             "{\"features\":{\"dtype\":\"F32\",\"shape\":[1,%d],\"data_offsets\":[0,%d]}}",
+             CHANNELS, 4 * CHANNELS);
+    data[0] = (char)strlen(header);
+    memcpy(data + 8, header, strlen(header));
+    WORKS(svit_file_replace(path, data, 8 + strlen(header) + 4 * (size_t)CHANNELS, err));
+    FAILS(svit_features_load(&set, context, path, err), SVIT_E_FORMAT,
+          "'features' is [1, 1048577]");
+    free(data);
+    svit_context_free(context);
+}
+END_TEST
+
 /* The data are two floats and two labels of 32 bits, or one of 64. */
 static const struct {
     const char *header;
@@ -153,6 +197,16 @@ static const struct {
      {0},
      8,
      "the list of classes"},
+    {"{" META(
+         "\"format_version\":\"1\",\"class_count\":\"1\",\"classes\":\"{\\\"a\\\":\\\"b\\\"}\"")
+         VALUES "}",
+     {0},
+     8,
+     "classes is no array of 1"},
+    {"{\"features\":{\"dtype\":\"F64\",\"shape\":[1,1],\"data_offsets\":[0,8]}}",
+     {0},
+     8,
+     "'features' is F64; F32, F16 and BF16 are read"},
     {"{" VALUES "}", {0}, 4, "features"},
 };
 
@@ -197,6 +251,8 @@ static Suite *feature_files_suite(void)
 {
     Suite *suite = suite_create("feature files");
     TCase *tests = tcase_create("core");
+    tcase_add_loop_test(tests, test_features_of_16_bits_are_read, 0, 2);
+    tcase_add_test(tests, test_channels_have_a_limit);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, test_a_set_is_read_back);
     tcase_add_test(tests, test_files_without_metadata_are_read);

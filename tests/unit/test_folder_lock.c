@@ -295,6 +295,105 @@ START_TEST(test_locks_that_come_and_go_never_overlap)
 }
 END_TEST
 
+/* Names that no file can have, and a folder that has gone while it was locked. */
+START_TEST(test_names_in_a_folder)
+{
+    char moved[128], name[5000];
+    svit_folder_lock *lock = lock_of(folder.path);
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    ck_assert_int_eq(svit_folder_lock_has(lock, NULL), 0);
+    ck_assert_int_eq(svit_folder_lock_has(lock, name), 0);
+    FAILS(svit_folder_lock_remove(lock, name, err), SVIT_E_IO, "cannot remove ");
+    name[300] = '\0';
+    ck_assert_int_eq(svit_folder_lock_has(lock, name), 0);
+    FAILS(svit_folder_lock_remove(lock, name, err), SVIT_E_IO, "cannot remove ");
+    FAILS(svit_folder_lock_remove(lock, "", err), SVIT_E_ARGUMENT, "name is ''");
+    FAILS(svit_folder_lock_remove(lock, NULL, err), SVIT_E_ARGUMENT, "name");
+    FAILS(svit_folder_lock_remove(NULL, "x", err), SVIT_E_ARGUMENT, "lock");
+    snprintf(moved, sizeof moved, "%s-moved", folder.path);
+    ck_assert_int_eq(rename(folder.path, moved), 0);
+    ck_assert_int_eq(svit_folder_lock_has(lock, "x"), 0);
+    fit_write(folder.path, "a file", 6);
+    ck_assert_int_eq(svit_folder_lock_has(lock, "x"), 0);
+    FAILS(svit_folder_lock_remove(lock, "x", err), SVIT_E_IO, "Not a directory");
+    unlink(folder.path);
+    ck_assert_int_eq(symlink(folder.path, folder.path),
+                     0); /* to itself: nobody knows what is behind it */
+    ck_assert_int_eq(svit_folder_lock_has(lock, "x"), 1);
+    unlink(folder.path);
+    ck_assert_int_eq(rename(moved, folder.path), 0);
+    svit_folder_lock_free(lock);
+    ck_assert_int_ne(access(fit_path(&folder, ".lock"), F_OK), 0);
+}
+END_TEST
+
+/* A `.lock` that is not of this library stays, and what is no file is no lock. */
+START_TEST(test_files_of_others_stay)
+{
+    const char *path = fit_path(&folder, ".lock");
+    svit_folder_lock *lock = NULL;
+    fit_write(path, "of another program", 18);
+    svit_folder_lock_free(lock_of(folder.path));
+    ck_assert_int_eq(access(path, F_OK), 0);
+    unlink(path);
+    lock = lock_of(folder.path);
+    unlink(path);
+    fit_write(path, "", 0); /* not the file that is locked */
+    svit_folder_lock_free(lock);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    unlink(path);
+    lock = NULL;
+    ck_assert_int_eq(symlink("elsewhere", path), 0);
+    FAILS(svit_folder_lock_create(&lock, context, folder.path, err), SVIT_E_IO,
+          "cannot lock the folder '");
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    FAILS(svit_folder_lock_create(&lock, context, folder.path, err), SVIT_E_IO,
+          "cannot lock the folder '");
+    ck_assert_ptr_null(lock);
+    rmdir(path);
+}
+END_TEST
+
+/* A child by fork has closed the locks that were held then, whichever had ended before. The files of the locks have
+ * content, so that they stay and a copy in the child would keep them locked. */
+START_TEST(test_locks_end_in_any_order)
+{
+    static const int ORDERS[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}};
+    const char *const names[] = {"a", "b", "c"};
+    svit_folder_lock *locks[3];
+    char path[3][128];
+    for (int k = 0; k < 3; k++) {
+        snprintf(path[k], sizeof path[k], "%s/%s/.lock", folder.path, names[k]);
+        ck_assert_int_eq(mkdir(fit_path(&folder, names[k]), 0700), 0);
+        fit_write(path[k], "x", 1);
+        *strrchr(path[k], '/') = '\0';
+        locks[k] = lock_of(path[k]);
+    }
+    svit_folder_lock_free(locks[ORDERS[_i][0]]);
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0)
+        for (;;)
+            pause();
+    for (int k = 1; k < 3; k++) {
+        ck_assert_int_eq(is_locked(path[ORDERS[_i][k]]), 1);
+        svit_folder_lock_free(locks[ORDERS[_i][k]]);
+    }
+    for (int k = 0; k < 3; k++)
+        ck_assert_msg(is_locked(path[k]) == 0, "the child has kept lock %s", names[k]);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    for (int k = 0; k < 3; k++) {
+        char file[512];
+        snprintf(file, sizeof file, "%s/.lock", path[k]);
+        ck_assert_int_eq(unlink(file), 0);
+        ck_assert_int_eq(rmdir(path[k]), 0);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("folder_lock");
@@ -309,6 +408,9 @@ static Suite *suite(void)
     tcase_add_test(c, test_folders_are_made_and_taken_back_where_they_are_empty);
     tcase_add_test(c, test_what_is_no_folder_is_named);
     tcase_add_test(c, test_locks_that_come_and_go_never_overlap);
+    tcase_add_test(c, test_names_in_a_folder);
+    tcase_add_test(c, test_files_of_others_stay);
+    tcase_add_loop_test(c, test_locks_end_in_any_order, 0, 4);
     suite_add_tcase(all, c);
     return all;
 }

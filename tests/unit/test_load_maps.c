@@ -166,6 +166,8 @@ static const struct {
     {"{\"blocks.*\": \"a.*.*\"}", SVIT_E_ARGUMENT, "too many '*'"},
     {"{\"norm\": \"a.*\"}", SVIT_E_ARGUMENT, "too many '*'"},
     {"{\"norm\": \"absent\"}", SVIT_E_FORMAT, "'absent.weight'"},
+    {"{\"norm\": {\"tensor\": \"absent\", \"transpose\": false}}", SVIT_E_FORMAT,
+     "'absent.weight'"},
     {"{\"norm.weight\": {\"tensor\": \"head.weight\", \"transpose\": true}}", SVIT_E_FORMAT,
      "'head.weight' is [3, 6]; 'norm.weight' is [6]"},
     {"{\"head.fc1.weight\": {\"tensor\": \"head.weight\", \"transpose\": true}}", SVIT_E_FORMAT,

@@ -167,13 +167,18 @@ static uint64_t checksum_add(uint64_t sum, const uint8_t *data, size_t bytes)
 
 enum { INDEX_FRONT = 16, INDEX_HEADER = 56, INDEX_SAMPLE = 16, INDEX_BYTES = 56 + 2 * 16 + 8 };
 
-static void index_seal(uint8_t *index)
+static void index_seal_of(uint8_t *index, size_t samples, size_t name_bytes)
 {
     uint64_t sum =
         checksum_add(0xCBF29CE484222325u, index + INDEX_FRONT, INDEX_HEADER - INDEX_FRONT);
-    sum = checksum_add(sum, index + INDEX_HEADER, 2 * INDEX_SAMPLE);
-    sum = checksum_add(sum, index + INDEX_HEADER + 2 * INDEX_SAMPLE, 8);
+    sum = checksum_add(sum, index + INDEX_HEADER, samples * INDEX_SAMPLE);
+    sum = checksum_add(sum, index + INDEX_HEADER + samples * INDEX_SAMPLE, name_bytes);
     memcpy(index + 8, &sum, sizeof sum);
+}
+
+static void index_seal(uint8_t *index)
+{
+    index_seal_of(index, 2, 8);
 }
 
 static void read_index(uint8_t index[INDEX_BYTES])
@@ -277,6 +282,72 @@ START_TEST(test_an_index_beyond_its_shard_is_not_used)
 }
 END_TEST
 
+/* An index of numbers that says that there are no labels, or an image above the limit that would fit its shard. */
+START_TEST(test_an_index_of_numbers_is_checked_too)
+{
+    NEEDS(HAS_PNG, "PNG");
+    enum { BYTES = INDEX_HEADER + INDEX_SAMPLE };
+    static const struct {
+        size_t at, bytes;
+        uint64_t value;
+    } WRONG[] = {
+        {48, 4, 0},
+        {48, 4, 2},
+        {32, 8, UINT64_MAX / 16}, /* whose bytes and the header's are more than a size holds */
+        {INDEX_HEADER + 8, 4, (256 << 20) + 1},
+        {INDEX_HEADER + 12, 4, 1u << 31}};
+    static const sample_row row = {9, 4};
+    tar_archive tar = {0};
+    uint8_t index[BYTES], damaged[BYTES], found[BYTES];
+    tar_sample(&tar, "k", 9, 4);
+    tar_end(&tar);
+    shard_write("a.tar", &tar);
+    ck_assert_int_eq(truncate(path_in(&folder, "a.tar"), 300 << 20), 0); /* most is a hole */
+    for (size_t k = 0; k <= sizeof WRONG / sizeof *WRONG; k++) {
+        svit_dataset *dataset = NULL;
+        WORKS(shards_open(&dataset, "a.tar", err));
+        samples_check(dataset, &row, 1);
+        svit_dataset_free(dataset);
+        FILE *file = fopen(path_in(&folder, "a.tar.index"), "rb");
+        ck_assert_ptr_nonnull(file);
+        ck_assert_uint_eq(fread(k == 0 ? index : found, 1, BYTES, file), BYTES);
+        fclose(file);
+        ck_assert_msg(k == 0 || memcmp(found, index, BYTES) == 0, "case %zu", k - 1);
+        if (k == sizeof WRONG / sizeof *WRONG)
+            break;
+        memcpy(damaged, index, BYTES);
+        memcpy(damaged + WRONG[k].at, &WRONG[k].value, WRONG[k].bytes);
+        index_seal_of(damaged, 1, 0);
+        file_write(&folder, "a.tar.index", damaged, BYTES);
+    }
+}
+END_TEST
+
+/* Names that are not in order, not distinct, or no UTF-8; the index is then made anew. */
+START_TEST(test_names_of_an_index_are_checked)
+{
+    NEEDS(HAS_PNG, "PNG");
+    static const char WRONG[][8] = {"two\0one",    "one\0one",    "\0onetwo", "one\0\0wo",
+                                    "\xffne\0two", "one\0t\xffo", "onetwoo"};
+    tar_archive tar = {0};
+    uint8_t index[INDEX_BYTES], damaged[INDEX_BYTES], found[INDEX_BYTES];
+    make_archive(&tar, (size_t[16]){0});
+    shard_write("a.tar", &tar);
+    ck_assert_int_eq(read_samples(true), 2);
+    read_index(index);
+    ck_assert_mem_eq(index + INDEX_BYTES - 8, "one\0two", 8);
+    for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
+        memcpy(damaged, index, sizeof index);
+        memcpy(damaged + INDEX_BYTES - 8, WRONG[k], 8);
+        index_seal(damaged);
+        file_write(&folder, "a.tar.index", damaged, sizeof damaged);
+        ck_assert_int_eq(read_samples(true), 2);
+        read_index(found);
+        ck_assert_msg(memcmp(found, index, sizeof index) == 0, "case %zu", k);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("shard_damage");
@@ -290,6 +361,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_each_byte_of_an_index_counts);
     tcase_add_test(c, test_an_index_with_a_right_checksum_may_say_anything);
     tcase_add_test(c, test_an_index_beyond_its_shard_is_not_used);
+    tcase_add_test(c, test_an_index_of_numbers_is_checked_too);
+    tcase_add_test(c, test_names_of_an_index_are_checked);
     suite_add_tcase(all, c);
     return all;
 }

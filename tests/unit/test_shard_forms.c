@@ -4,6 +4,8 @@
 #include "data/decoding/image_file.h"
 #include "data/shards/shard_label.h"
 
+#include <fcntl.h>
+
 START_TEST(test_the_first_header_that_says_a_name_or_a_size_wins)
 {
     NEEDS(HAS_PNG, "PNG");
@@ -215,6 +217,98 @@ START_TEST(test_patterns_of_every_width)
 }
 END_TEST
 
+/* Regular files are of three kinds; one of kind NUL whose name ends with a slash is a folder. Pax headers are of two. */
+START_TEST(test_kinds_of_members)
+{
+    NEEDS(HAS_PNG, "PNG");
+    static const struct {
+        char kind;
+        const char *name;
+        bool is_label;
+    } cases[] = {{'0', "k.cls", true},  {'7', "k.cls", true},    {'\0', "k.cls", true},
+                 {'0', "k.cls/", true}, {'\0', "k.cls/", false}, {'\0', "k.cls/x.cls", false},
+                 {'1', "k.cls", false}, {'5', "k.cls/", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tar_archive tar = {0};
+        svit_dataset *dataset = NULL;
+        const bool has_data = cases[i].kind < '1' || cases[i].kind > '6';
+        tar_image(&tar, "k.png", 9);
+        tar_pax(&tar, 'x', "LIBARCHIVE.creationtime", "1"); /* as long as GNU.sparse.* */
+        if (i % 2)
+            tar_pax(&tar, 'X', "path", cases[i].name);
+        tar_member(&tar, cases[i].kind, i % 2 ? "k.own" : cases[i].name, "3", has_data);
+        shard_write("a.tar", &tar);
+        if (strcmp(cases[i].name, "k.cls") == 0 && cases[i].is_label) {
+            WORKS(shards_open(&dataset, "a.tar", err));
+            samples_check(dataset, &(sample_row){9, 3}, 1);
+            svit_dataset_free(dataset);
+            unlink(path_in(&folder, "a.tar.index"));
+        } else {
+            FAILS(shards_open(&dataset, "a.tar", err), SVIT_E_FORMAT, "k");
+        }
+    }
+}
+END_TEST
+
+static void write_label(const char *shard, const char *keys[], const char *labels[], size_t count)
+{
+    tar_archive tar = {0};
+    for (size_t i = 0; i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s.png", keys[i]);
+        tar_image(&tar, name, (uint8_t)i);
+        snprintf(name, sizeof name, "%s.json", keys[i]);
+        tar_text(&tar, name, labels[i]);
+    }
+    shard_write(shard, &tar);
+}
+
+/* Names and numbers in one shard, and in two, in both orders. */
+START_TEST(test_names_and_numbers_do_not_mix)
+{
+    NEEDS(HAS_PNG, "PNG");
+    static const char *keys[] = {"a", "b"};
+    static const char *labels[][2] = {{"{\"label\":1}", "{\"label\":\"one\"}"},
+                                      {"{\"label\":\"one\"}", "{\"label\":1}"}};
+    static const char *const parts[][2] = {{"has a name as its label", "are names, and"},
+                                           {"has a number as its label", "are numbers, and"}};
+    svit_dataset *dataset = NULL;
+    write_label("both.tar", keys, labels[_i], 2);
+    FAILS(shards_open(&dataset, "both.tar", err), SVIT_E_FORMAT, parts[_i][0]);
+    write_label("s0", keys, labels[_i], 1);
+    write_label("s1", keys, labels[_i] + 1, 1);
+    FAILS(shards_open(&dataset, "s{0..1}", err), SVIT_E_FORMAT, parts[_i][1]);
+    ck_assert_ptr_null(dataset);
+}
+END_TEST
+
+/* A shard of another size and the time that it had. */
+START_TEST(test_a_shard_that_grows_later_is_an_error)
+{
+    NEEDS(HAS_PNG, "PNG");
+    svit_dataset *dataset = NULL;
+    struct stat state;
+    uint8_t rgb[4 * 4 * 3];
+    int32_t label;
+    tar_archive tar = {0};
+    tar_sample(&tar, "k", 9, 4);
+    shard_write("a.tar", &tar);
+    const char *path = path_in(&folder, "a.tar");
+    WORKS(svit_dataset_shards(&dataset, context, path, &pipeline, err));
+    WORKS(svit_dataset_sample(dataset, 0, rgb, &label, err));
+    svit_dataset_free(dataset);
+    WORKS(svit_dataset_shards(&dataset, context, path, &pipeline, err));
+    path = path_in(&folder, "a.tar");
+    ck_assert_int_eq(stat(path, &state), 0);
+    ck_assert_int_eq(truncate(path, state.st_size + 1), 0);
+    ck_assert_int_eq(
+        utimensat(AT_FDCWD, path, (struct timespec[2]){state.st_atim, state.st_mtim}, 0), 0);
+    FAILS(svit_dataset_sample(dataset, 0, rgb, &label, err), SVIT_E_FORMAT,
+          "a.tar' has changed since the dataset was opened");
+    svit_dataset_free(dataset);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("shard_forms");
@@ -228,6 +322,9 @@ static Suite *suite(void)
     tcase_add_test(c, test_an_image_has_a_limit);
     tcase_add_test(c, test_a_thousand_names_are_classes);
     tcase_add_test(c, test_patterns_of_every_width);
+    tcase_add_test(c, test_kinds_of_members);
+    tcase_add_loop_test(c, test_names_and_numbers_do_not_mix, 0, 2);
+    tcase_add_test(c, test_a_shard_that_grows_later_is_an_error);
     suite_add_tcase(all, c);
     return all;
 }

@@ -170,6 +170,26 @@ START_TEST(test_animations_without_a_whole_frame_are_refused)
 }
 END_TEST
 
+/* As one channel an image is its luma, as four it is opaque where it has pixels. */
+START_TEST(test_channels_of_a_still)
+{
+    static const uint8_t LUMA = 91; /* 0.299 * 50 + 0.587 * 100 + 0.114 * 150 */
+    const file pixels = frame_make(CANVAS_WIDTH, CANVAS_HEIGHT);
+    file still = begin(0);
+    put(&still, pixels.data, pixels.bytes);
+    seal(&still);
+    for (int32_t channels = 1; channels <= 4; channels += channels == 1 ? 2 : 1) {
+        const uint8_t *wanted = channels == 1 ? &LUMA : (const uint8_t *)"\x32\x64\x96\xff";
+        WORKS(svit_image_decode(&image, context, still.data, still.bytes, NULL, channels, err));
+        ck_assert_uint_eq(svit_image_channels(image), (size_t)channels);
+        for (size_t i = 0; i < CANVAS_WIDTH * CANVAS_HEIGHT; i++)
+            ck_assert_mem_eq(svit_image_pixels(image) + i * (size_t)channels, wanted,
+                             (size_t)channels);
+        svit_image_free(image);
+    }
+}
+END_TEST
+
 /* EXIF data of orientation 8, which turns an image left: its sides change places. */
 static const uint8_t LEFT[] = {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 1,
                                18,  0,   3, 0,  0, 0, 1, 0, 8, 0, 0};
@@ -185,21 +205,19 @@ START_TEST(test_the_orientation_is_in_the_chunks_that_the_header_announces)
         size_t cut;             /* bytes that the chunk of EXIF says above those that it has */
         int turned;
     } cases[] = {
-        {EXIF, NULL, "EXIF", NULL, 0, 1},
-        {EXIF, "ODD ", "EXIF", NULL, 0, 1},
-        {0, NULL, "EXIF", NULL, 0, 0},
-        {XMP, NULL, "EXIF", NULL, 0, 0},
-        {XMP, NULL, NULL, "XMP ", 0, 1},
-        {EXIF, NULL, NULL, "XMP ", 0, 0},
-        {EXIF | XMP, NULL, NULL, NULL, 0, 0},
-        {EXIF, NULL, "EXIF", NULL, 100, 0},
-        {EXIF | XMP, NULL, "EXIF", "XMP ", 100, 0},
+        {EXIF, NULL, "EXIF", NULL, 0, 1},     {EXIF, "ODD ", "EXIF", NULL, 0, 1},
+        {0, NULL, "EXIF", NULL, 0, 0},        {XMP, NULL, "EXIF", NULL, 0, 0},
+        {XMP, NULL, NULL, "XMP ", 0, 1},      {EXIF, NULL, NULL, "XMP ", 0, 0},
+        {EXIF | XMP, NULL, NULL, NULL, 0, 0}, {EXIF, NULL, "EXIF", NULL, 100, 0},
+        {EXIF, "LAST", NULL, NULL, 0, 0},     {EXIF | XMP, NULL, "EXIF", "XMP ", 100, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         file still = begin(cases[i].flags);
         put(&still, pixels.data, pixels.bytes);
         if (cases[i].before)
             put_chunk(&still, cases[i].before, "", 1, 1);
+        if (cases[i].before && cases[i].before[0] == 'L')
+            still.bytes--; /* without the padding */
         if (cases[i].exif)
             put_chunk(&still, cases[i].exif, LEFT, sizeof LEFT, sizeof LEFT + cases[i].cut);
         if (cases[i].xmp)
@@ -243,6 +261,7 @@ static Suite *suite(void)
     Suite *all = suite_create("webp");
     TCase *c = tcase_create("webp");
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_channels_of_a_still);
     tcase_add_test(c, test_the_first_frame_lies_on_its_canvas);
     tcase_add_test(c, test_animations_without_a_whole_frame_are_refused);
     tcase_add_test(c, test_the_orientation_is_in_the_chunks_that_the_header_announces);
