@@ -113,8 +113,8 @@ typedef struct svit_trainer_config {
     const svit_reducer *reducer; /* the ranks that train together: copied at creation, its `user`
                                     lives longer than the trainer. `leaves` is 0 or its number of
                                     leaves. NULL: the trainer trains alone */
-    int32_t check_finite; /* as in svit_session_config: 1: a step that fails with SVIT_E_NUMERIC
-                             names the first tensor that is not finite */
+    int32_t check_finite; /* 1: a step that fails with SVIT_E_NUMERIC names the first tensor that is
+                             not finite, as in svit_session_config */
     int32_t reserved;     /* 0 */
 } svit_trainer_config;
 

@@ -146,8 +146,8 @@ pub struct svit_trainer_config {
     /// lives longer than the trainer. `leaves` is 0 or its number of
     /// leaves. NULL: the trainer trains alone
     pub reducer: *const svit_reducer,
-    /// as in svit_session_config: 1: a step that fails with SVIT_E_NUMERIC
-    /// names the first tensor that is not finite
+    /// 1: a step that fails with SVIT_E_NUMERIC names the first tensor that is
+    /// not finite, as in svit_session_config
     pub check_finite: i32,
     /// 0
     pub reserved: i32,

@@ -7,7 +7,6 @@ use crate::enums::Existing;
 use crate::enums::Keep;
 use crate::enums::Loss;
 use crate::enums::Memory;
-use crate::enums::None;
 use crate::enums::Sampling;
 use crate::enums::Tta;
 use std::path::PathBuf;
@@ -69,9 +68,9 @@ config! {
         /// As in svit_loader_config: 0: an epoch is a permutation of all
         /// samples; else shards are read nearly from end to end.
         shuffle_window: u32;
-        /// As in svit_session_config: 1: a step that fails with `Status::Numeric`
-        /// names the first tensor that is not finite.
-        check_finite: None;
+        /// 1: a step that fails with `Status::Numeric` names the first tensor that is
+        /// not finite, as in svit_session_config.
+        check_finite: bool;
     }
     lists {
         /// Above 0: factors of the loss, by the class of
