@@ -279,6 +279,12 @@ kernels_in_use() {
         sed -n 's/^instruction_set *//p'
 }
 
+# Idle workers of a pool sleep at once instead of waiting for the next layer on a core that another test needs. Before
+# they sleep they poll a few times, so that both ways to wait are tested. ThreadSanitizer and the tests of the pool run
+# as programs do.
+SHIFTVIT_TEST_SPIN=100
+export SHIFTVIT_TEST_SPIN
+
 full() {
     # The second compiler, the second CBLAS and two sanitizers in one build. At -O1 clang compiles fast and inlines
     # what the kernels are made of.
@@ -322,9 +328,9 @@ full() {
         # Names are meant to be split. Fixed addresses: ThreadSanitizer dislikes some random ones.
         # shellcheck disable=SC2086
         if setarch "$(uname -m)" -R true 2>/dev/null; then
-            CK_FORK=no tests ThreadSanitizer thread --wrap "setarch $(uname -m) -R" -t 10 $threaded
+            SHIFTVIT_TEST_SPIN='' CK_FORK=no tests ThreadSanitizer thread --wrap "setarch $(uname -m) -R" -t 10 $threaded
         else
-            CK_FORK=no tests ThreadSanitizer thread -t 10 $threaded
+            SHIFTVIT_TEST_SPIN='' CK_FORK=no tests ThreadSanitizer thread -t 10 $threaded
         fi
     fi
     # valgrind takes what libjpeg's SIMD code computes for uninitialised.

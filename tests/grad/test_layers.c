@@ -18,6 +18,10 @@ static void add_norm_and_mlp(layer_check *check, int64_t c, int64_t hidden, bool
     layer_check_add(check, "fc2.bias", (const int64_t[5]){c});
 }
 
+/* Hidden channels just above what the backward takes by chunks of images (mlp_chunks.c), and a gate so wide that a
+ * forward gives rows of tokens to each weight (partition.c), too. */
+enum { LARGE = 4200, GATED = 5500 };
+
 static const sv_mlp_options MLPS[] = {
     {.hidden_channels = 20, .dropout = 0.25, .drop_path = 0.25},
     {.hidden_channels = 20, .last_gelu = true, .dropout = 0.25},
@@ -27,13 +31,13 @@ static const sv_mlp_options MLPS[] = {
      .shift = {.group_channels = 3, .pixels = 2},
      .norm_per_image = true,
      .dropout = 0.5},
-    {.hidden_channels = 9000, .shift = {.group_channels = 2, .pixels = 1}, .drop_path = 0.5},
-    {.hidden_channels = 9000, .norm_per_image = true},
+    {.hidden_channels = LARGE, .shift = {.group_channels = 2, .pixels = 1}, .drop_path = 0.5},
+    {.hidden_channels = LARGE, .norm_per_image = true},
     {.hidden_channels = 20, .activation = SV_GELU_TANH, .dropout = 0.25},
     {.hidden_channels = 20, .activation = SV_QUICK_GELU},
     {.hidden_channels = 20, .gated = true, .dropout = 0.25},
-    {.hidden_channels = 9000, .gated = true, .dropout = 0.5},
-    {.hidden_channels = 9000, .activation = SV_QUICK_GELU, .dropout = 0.5},
+    {.hidden_channels = GATED, .gated = true, .dropout = 0.5},
+    {.hidden_channels = LARGE, .activation = SV_QUICK_GELU, .dropout = 0.5},
 };
 enum { MLP_COUNT = sizeof MLPS / sizeof *MLPS };
 

@@ -6,6 +6,7 @@
 #include "base/threads/pool.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +33,12 @@ static sv_pool *open_host_pool(uint32_t threads, svit_parallel_for_function para
 static sv_pool *open_pool(uint32_t threads)
 {
     return open_host_pool(threads, NULL);
+}
+
+/* Before every test: workers wait as they do in programs, whatever tests/run.sh sets. */
+static void wait_as_programs_do(void)
+{
+    unsetenv("SHIFTVIT_TEST_SPIN");
 }
 
 static void close_pool(sv_pool *pool)
@@ -72,6 +79,17 @@ static void check_that_every_task_runs_once(sv_pool *pool)
 START_TEST(test_every_task_runs_once)
 {
     check_that_every_task_runs_once(open_pool(THREADS[_i]));
+}
+END_TEST
+
+/* What tests may set, and what is as if nothing were set. */
+static const char *const SPINS[] = {"0", "1", "100", "5000", "99999999999999999999", "-1", "", "x"};
+enum { SPIN_COUNT = sizeof SPINS / sizeof *SPINS };
+
+START_TEST(test_every_task_runs_once_with_any_number_of_polls)
+{
+    ck_assert_int_eq(setenv("SHIFTVIT_TEST_SPIN", SPINS[_i], 1), 0);
+    check_that_every_task_runs_once(open_pool(3));
 }
 END_TEST
 
@@ -281,7 +299,9 @@ static Suite *pool_suite(void)
     Suite *suite = suite_create("pool");
     TCase *all = tcase_create("pool");
     tcase_set_timeout(all, 120);
+    tcase_add_checked_fixture(all, wait_as_programs_do, NULL);
     tcase_add_loop_test(all, test_every_task_runs_once, 0, THREAD_COUNTS);
+    tcase_add_loop_test(all, test_every_task_runs_once_with_any_number_of_polls, 0, SPIN_COUNT);
     tcase_add_loop_test(all, test_a_host_runs_every_task_once, 0, 4 * HOST_COUNT);
     tcase_add_test(all, test_a_host_runs_tasks_in_the_environment_of_the_library);
     tcase_add_loop_test(all, test_no_two_tasks_of_a_worker_overlap, 0, HOST_COUNT);

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -45,12 +46,23 @@ struct sv_pool {
     uint32_t threads;
     uint32_t started;
     uint32_t pinned;
+    int spin_rounds;
     sv_task task;
     void *argument;
     atomic_size_t round;
     atomic_uint active; /* workers that have not finished this round */
     atomic_bool ending;
 };
+
+/* Tests lower the polls with SHIFTVIT_TEST_SPIN, because several of them that run at once have more
+ * threads than there are cores; they cannot be raised. */
+static int find_spin_rounds(void)
+{
+    const char *text = getenv("SHIFTVIT_TEST_SPIN");
+    char *end = NULL;
+    const unsigned long wanted = text ? strtoul(text, &end, 10) : SPIN_ROUNDS;
+    return end != text && wanted < SPIN_ROUNDS ? (int)wanted : SPIN_ROUNDS;
+}
 
 static inline void spin_pause(void)
 {
@@ -72,7 +84,7 @@ static uint32_t group_of(uint32_t worker)
 static size_t wait_for_round(sv_pool *pool, uint32_t group, size_t seen)
 {
     size_t round;
-    for (int i = 0; i < SPIN_ROUNDS; i++) {
+    for (int i = 0; i < pool->spin_rounds; i++) {
         round = atomic_load_explicit(&pool->round, memory_order_acquire);
         if (round != seen)
             return round;
@@ -126,7 +138,7 @@ static void start_round(sv_pool *pool, uint32_t part)
 
 static void wait_until_idle(sv_pool *pool)
 {
-    for (int i = 0; i < SPIN_ROUNDS; i++) {
+    for (int i = 0; i < pool->spin_rounds; i++) {
         if (atomic_load_explicit(&pool->active, memory_order_acquire) == 0)
             return;
         spin_pause();
@@ -239,6 +251,7 @@ svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_
     pool->process = sv_process_id();
     pool->threads = threads;
     pool->host = host;
+    pool->spin_rounds = find_spin_rounds();
     svit_status status = host.parallel_for ? SVIT_OK : pool_open(pool, allocator, err);
     if (status != SVIT_OK) {
         sv_pool_free(allocator, pool);
