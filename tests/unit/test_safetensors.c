@@ -216,7 +216,7 @@ START_TEST(test_memory_is_read_within_its_bounds)
         char out[8] = "";
         if (cases[i].inside) {
             WORKS(sv_byte_source_read(&source, cases[i].offset, out, cases[i].bytes, err));
-            ck_assert_mem_eq(out, "abcd" + cases[i].offset, cases[i].bytes);
+            ck_assert_mem_eq(out, &"abcd"[cases[i].offset], cases[i].bytes);
         } else {
             FAILS(sv_byte_source_read(&source, cases[i].offset, out, cases[i].bytes, err),
                   SVIT_E_FORMAT, "do not lie in memory of 4 bytes");
