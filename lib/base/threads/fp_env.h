@@ -83,51 +83,9 @@ typedef struct sv_callers_fp_env {
     uint16_t x87;
 } sv_callers_fp_env;
 
-#if defined(__x86_64__) || defined(__i386__)
-static inline uint16_t sv_x87_read(void)
-{
-    uint16_t control;
-    __asm__ volatile("fnstcw %0" : "=m"(control));
-    return control;
-}
-
-static inline void sv_x87_write(uint16_t control)
-{
-    __asm__ volatile("fldcw %0" : : "m"(control));
-}
-#else
-static inline uint16_t sv_x87_read(void)
-{
-    return 0;
-}
-
-static inline void sv_x87_write(uint16_t control)
-{
-    (void)control;
-}
-#endif
-
-/* The x87's control word: all exceptions masked, the precision of long double, to nearest. */
-enum { SV_X87_DEFAULT = 0x037F };
-
-/* The two ends of SV_DEFAULT_FP_ENV. The barriers keep reads and writes of arrays between them. */
-static inline sv_callers_fp_env sv_fp_env_enter_default(void)
-{
-    sv_callers_fp_env before = {sv_fp_env_read(), sv_x87_read()};
-    sv_fp_env_write(SV_FP_ENV_DEFAULT);
-    if (before.x87 != SV_X87_DEFAULT)
-        sv_x87_write(SV_X87_DEFAULT);
-    __asm__ volatile("" : : : "memory");
-    return before;
-}
-
-static inline void sv_fp_env_leave_default(const sv_callers_fp_env *before)
-{
-    __asm__ volatile("" : : : "memory");
-    if (before->x87 != SV_X87_DEFAULT)
-        sv_x87_write(before->x87);
-    sv_fp_env_write(before->env);
-}
+/* The two ends of SV_DEFAULT_FP_ENV. Reads and writes of arrays stay between them. */
+sv_callers_fp_env sv_fp_env_enter_default(void);
+void sv_fp_env_leave_default(const sv_callers_fp_env *before);
 
 /* The first line of a function: it runs in the default environment, whose subnormal values are
  * kept, and leaves that of its caller as it was, wherever it returns. */
