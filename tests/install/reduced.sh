@@ -149,8 +149,8 @@ gives '"decoders": *\["jpeg", *"webp"\]' describe
 same_bits avx512
 
 # "auto" leaves out what is missing.
-build smallest none --buildtype=minsize -Dinstruction_sets= -Dlow_precision=false -Donnx=false -Djpeg=auto \
-    -Dpng=disabled -Dwebp=disabled -Dblas=none
+build smallest none --buildtype=minsize -Db_ndebug=true -Dinstruction_sets= -Dlow_precision=false -Donnx=false \
+    -Djpeg=auto -Dpng=disabled -Dwebp=disabled -Dblas=none
 lacks libjpeg jpeglib.h
 lacks png png.h
 lacks libwebp webp/decode.h
