@@ -101,6 +101,11 @@ typedef struct scenario {
 /* All scenarios, in no order. */
 extern scenario *all_scenarios;
 
+/* Writes all scenarios in the order of their functions to out[MOST_SCENARIOS]. Returns how many there
+ * are. */
+enum { MOST_SCENARIOS = 1024 };
+int list_scenarios(const scenario **out);
+
 /* Defines a scenario of `function`: SCENARIO(svit_step, NEEDS_OPTIMIZER, PURE) { return ...; } The
  * body has `w` and `err`. It uses none of Check's macros, which allocate and write. */
 #define SCENARIO(function, needs, flags) VARIANT(function, , needs, flags, NULL)

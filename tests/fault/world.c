@@ -13,7 +13,6 @@
 #include <math.h>
 #include <sys/stat.h>
 
-scenario *all_scenarios;
 void (*world_change_model)(svit_model *model);
 
 float world_images[COUNT * PIXELS], world_logits[COUNT * CLASSES], world_targets[COUNT * CLASSES];

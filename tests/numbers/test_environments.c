@@ -10,7 +10,6 @@
 #include <fenv.h>
 #include <math.h>
 
-enum { MOST_SCENARIOS = 1024 };
 #if defined SV_HAVE_PNG && defined SV_HAVE_JPEG
 enum { LACKS_IMAGES = 0 };
 #else
@@ -167,21 +166,6 @@ START_TEST(test_messages_do_not_depend_on_the_environment_of_the_program)
 }
 END_TEST
 
-static int compare(const void *a, const void *b)
-{
-    const scenario *x = *(const scenario *const *)a, *y = *(const scenario *const *)b;
-    const int order = strcmp(x->function, y->function);
-    return order ? order : strcmp(x->variant, y->variant);
-}
-
-static void list_scenarios(void)
-{
-    for (const scenario *one = all_scenarios; one; one = one->next)
-        if (scenario_count < MOST_SCENARIOS)
-            scenarios[scenario_count++] = one;
-    qsort(scenarios, (size_t)scenario_count, sizeof *scenarios, compare);
-}
-
 static Suite *environments_suite(void)
 {
     static const struct {
@@ -190,7 +174,7 @@ static Suite *environments_suite(void)
     } values[] = {{"ordinary", world_folders_make}, {"subnormal", begin_subnormal}};
     Suite *suite = suite_create("environments");
     fegetenv(&initial);
-    list_scenarios();
+    scenario_count = list_scenarios(scenarios);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         TCase *all = tcase_create(values[i].name);
         tcase_set_timeout(all, 120);

@@ -2,32 +2,9 @@
  * and of up to 65,536 rows, resampling and image files of 1 x 1 to 16,384 pixels. The
  * results are those of plain loops; a size beyond the limits is refused by a message that says what
  * is accepted. */
-#include "fit.h"
+#include "sizes.h"
 
 #include <math.h>
-
-static svit_context *context;
-
-static void setup(void)
-{
-    context = fit_context(2);
-}
-
-static void teardown(void)
-{
-    svit_context_free(context);
-}
-
-static float *draw(size_t count, uint32_t seed)
-{
-    float *values = malloc(count * sizeof *values);
-    ck_assert_ptr_nonnull(values);
-    for (size_t i = 0; i < count; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        values[i] = (float)(seed >> 8) / (1 << 23) - 1;
-    }
-    return values;
-}
 
 static uint8_t *draw_bytes(size_t count, uint32_t seed)
 {

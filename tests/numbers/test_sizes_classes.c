@@ -1,31 +1,8 @@
 /* Classifiers of 1 to 10,000 classes: predictors, nearest neighbours and heads that are fitted on
  * features. */
-#include "fit.h"
+#include "sizes.h"
 
 #include <math.h>
-
-static svit_context *context;
-
-static void setup(void)
-{
-    context = fit_context(2);
-}
-
-static void teardown(void)
-{
-    svit_context_free(context);
-}
-
-static float *draw(size_t count, uint32_t seed)
-{
-    float *values = malloc(count * sizeof *values);
-    ck_assert_ptr_nonnull(values);
-    for (size_t i = 0; i < count; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        values[i] = (float)(seed >> 8) / (1 << 23) - 1;
-    }
-    return values;
-}
 
 /* A predictor gives the softmax of its model's logits. */
 START_TEST(test_a_predictor_of_any_number_of_classes_gives_the_softmax)
