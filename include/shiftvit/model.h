@@ -108,23 +108,62 @@ enum {
                                 bias. Its parameters are "dwconv" of each block */
 };
 
-/* What the head of a ViT takes as its input. The model has a class token with
- * SVIT_POOL_CLASS_TOKEN, SVIT_POOL_MEAN_PATCHES and SVIT_POOL_CLASS_MEAN. */
+/* What the head of a ViT takes as its input. Unless `class_token` says otherwise, the model has a
+ * class token with SVIT_POOL_CLASS_TOKEN, SVIT_POOL_MEAN_PATCHES and SVIT_POOL_CLASS_MEAN. */
 enum {
     SVIT_POOL_FLATTEN = 0,      /* all tokens, one after another */
     SVIT_POOL_CLASS_TOKEN = 1,  /* the class token; in a distilled model also the distillation
                                    token */
     SVIT_POOL_MEAN = 2,         /* the mean of the tokens */
     SVIT_POOL_MEAN_PATCHES = 3, /* the mean of the patches, without class and register tokens */
-    SVIT_POOL_CLASS_MEAN = 4    /* the class token and that mean, one after the other */
+    SVIT_POOL_CLASS_MEAN = 4,   /* the class token and that mean, one after the other */
+    SVIT_POOL_ATTENTION = 5     /* attention pooling (Lee et al. 2019; Zhai et al. 2023): one learnt
+                                   query attends to all tokens, a residual MLP follows */
+};
+
+/* Whether a ViT has a class token. */
+enum {
+    SVIT_CLASS_TOKEN_BY_POOL = 0, /* as `pool` says */
+    SVIT_CLASS_TOKEN_NONE = 1,    /* never; with SVIT_POOL_MEAN, SVIT_POOL_MEAN_PATCHES,
+                                     SVIT_POOL_FLATTEN and SVIT_POOL_ATTENTION */
+    SVIT_CLASS_TOKEN_PRESENT = 2  /* always */
+};
+
+/* Rotary position embeddings of a ViT (Su et al. 2021): the queries and keys of patches are rotated
+ * by angles that grow with their places in the grid, pair of channels by pair. Tokens before the
+ * patches are not rotated. With d the channels of a head, and rope_theta the base:
+ * SVIT_ROPE_AXIAL and SVIT_ROPE_CENTRED give the first d / 4 pairs to one axis of the grid and the
+ * others to the other one; pair j of an axis turns by place * f(j). d is a multiple of 4. */
+enum {
+    SVIT_ROPE_NONE = 0,
+    SVIT_ROPE_AXIAL = 1,   /* f(j) = rope_theta^(-4 j / d), place = (index + rope_offset), counted
+                             from 0; with rope_height and rope_width times that size by the
+                             grid's (EVA-02, Fang et al. 2023) */
+    SVIT_ROPE_CENTRED = 2, /* f(j) = 2 pi rope_theta^(-4 j / d), place = 2 (index + 1/2) / (size of
+                             the axis) - 1 (DINOv3, Simeoni et al. 2025) */
+    SVIT_ROPE_MIXED = 3    /* each block and head has learnt frequencies for both axes, whose angles
+                             add up (Heo et al. 2024); rope_theta gives their initial values */
+};
+
+/* Which axis of the grid the first half of the angles belongs to. */
+enum {
+    SVIT_ROPE_AXES_ROWS_FIRST = 0,   /* the number of the row ("ij" in timm) */
+    SVIT_ROPE_AXES_COLUMNS_FIRST = 1 /* the number of the column ("xy" in timm) */
+};
+
+/* Which channels of a head a rotary position embedding rotates together. */
+enum {
+    SVIT_ROPE_PAIRS_NEIGHBOURS = 0, /* 2 j and 2 j + 1 */
+    SVIT_ROPE_PAIRS_HALVES = 1      /* j and j + d / 2 */
 };
 
 /* The tokens of a ViT that have position embeddings. The order of tokens is: class, distillation,
  * registers, patches. */
 enum {
-    SVIT_POSITION_ALL = 0,          /* all tokens */
-    SVIT_POSITION_PATCHES = 1,      /* the patches alone (timm's models with registers) */
-    SVIT_POSITION_CLASS_PATCHES = 2 /* all but the registers (Hugging Face's) */
+    SVIT_POSITION_ALL = 0,           /* all tokens */
+    SVIT_POSITION_PATCHES = 1,       /* the patches alone (timm's models with registers) */
+    SVIT_POSITION_CLASS_PATCHES = 2, /* all but the registers (Hugging Face's) */
+    SVIT_POSITION_NONE = 3           /* none: the model has no position embedding */
 };
 
 /* The activation after the first layer of a ViT's MLP. */
@@ -219,8 +258,8 @@ typedef struct svit_model_config {
     int32_t mixer; /* SVIT_MIXER_* */
 
     /* ViT only: what pretrained families have. */
-    uint32_t register_tokens; /* learnt tokens after the class token, 0..1024 (Darcet et al. 2023);
-                                 they need a class token */
+    uint32_t register_tokens; /* learnt tokens after the class token, 0..1024 (Darcet et al. 2023)
+                               */
     int32_t distilled;        /* 1: DeiT's distillation token after the class token and a second
                                  linear head on it, whose logits are averaged with the first one's
                                  (Touvron et al. 2020); needs SVIT_POOL_CLASS_TOKEN */
@@ -243,6 +282,27 @@ typedef struct svit_model_config {
     /* ViT. */
     double lora_alpha; /* above 0 with adapters of LoRA, whose product counts lora_alpha / lora_rank
                           times; without them 0 */
+
+    /* ViT only: what further families have. */
+    int32_t class_token;  /* SVIT_CLASS_TOKEN_* */
+    int32_t rope;         /* SVIT_ROPE_* */
+    int32_t rope_axes;    /* SVIT_ROPE_AXES_* */
+    int32_t rope_pairs;   /* SVIT_ROPE_PAIRS_* */
+    double rope_theta;    /* above 0 with rotary position embeddings; without them 0 */
+    double rope_offset;   /* 0..8192, for SVIT_ROPE_AXIAL */
+    uint32_t rope_height; /* rows of the grid, 0..8192, that the model was trained with, for
+                              SVIT_ROPE_AXIAL; 0: those of the input */
+    uint32_t rope_width;  /* likewise columns */
+    int32_t no_key_bias;  /* 1: of queries, keys and values with biases, those of the keys are 0 and
+                              stay so (EVA-02, DINOv3) */
+    int32_t qk_norm;      /* 1: a layer norm of the channels of each query and key of a head */
+    int32_t attention_norm; /* 1: a layer norm of the heads' outputs before their projection */
+    int32_t mlp_norm;       /* 1: a layer norm of the hidden channels of an MLP before its second
+                              layer (EVA-02) */
+    uint32_t pool_heads;    /* SVIT_POOL_ATTENTION: heads, of dim / pool_heads channels, 1..dim;
+                              otherwise 0 */
+    uint32_t pool_mlp_dim; /* SVIT_POOL_ATTENTION: hidden channels of its MLP, 1..1048576; otherwise
+                              0 */
 } svit_model_config;
 
 /* Fills `config` with the default ShiftViT, the preset shiftvit-cifar10. `size` is

@@ -27,6 +27,7 @@ static bool decays(const sv_parameter *parameter, uint32_t exclude)
     case SV_ROLE_NORM_BIAS:
         return !(exclude & SVIT_EXCLUDE_NORM);
     case SV_ROLE_POSITION:
+    case SV_ROLE_FREQUENCIES:
         return !(exclude & SVIT_EXCLUDE_POSITION);
     case SV_ROLE_WEIGHT:
     case SV_ROLE_LORA_A:

@@ -137,8 +137,22 @@ LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
     F(T, mlp, 300, 4) \
     F(T, head_norm, 304, 4) \
     F(T, token_mlp_dim, 308, 4) \
-    F(T, lora_alpha, 312, 8)
-LAYOUT(svit_model_config, 320, SVIT_MODEL_CONFIG)
+    F(T, lora_alpha, 312, 8) \
+    F(T, class_token, 320, 4) \
+    F(T, rope, 324, 4) \
+    F(T, rope_axes, 328, 4) \
+    F(T, rope_pairs, 332, 4) \
+    F(T, rope_theta, 336, 8) \
+    F(T, rope_offset, 344, 8) \
+    F(T, rope_height, 352, 4) \
+    F(T, rope_width, 356, 4) \
+    F(T, no_key_bias, 360, 4) \
+    F(T, qk_norm, 364, 4) \
+    F(T, attention_norm, 368, 4) \
+    F(T, mlp_norm, 372, 4) \
+    F(T, pool_heads, 376, 4) \
+    F(T, pool_mlp_dim, 380, 4)
+LAYOUT(svit_model_config, 384, SVIT_MODEL_CONFIG)
 
 #define SVIT_OPTIMIZER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

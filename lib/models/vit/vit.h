@@ -11,8 +11,11 @@
  * patch in the image and in its four shifted copies. */
 size_t sv_vit_patch_elements(const svit_model_config *config);
 
-/* Whether there is a class token: with each `pool` but SVIT_POOL_FLATTEN and SVIT_POOL_MEAN. */
+/* Whether there is a class token. */
 bool sv_vit_has_class_token(const svit_model_config *config);
+
+/* Whether there is a position embedding. */
+bool sv_vit_has_positions(const svit_model_config *config);
 
 /* Tokens before the patches: class token, distillation token and registers. */
 size_t sv_vit_prefix(const svit_model_config *config);
@@ -33,9 +36,12 @@ typedef struct sv_vit_names {
     const char *patch_norm, *patch; /* patch embedding */
     /* A name of layer i, from 0, is `layer`, i, a dot, and one of norm1 to scale2. */
     const char *layer;
-    const char *norm1, *qkv, *projection, *temperature, *scale1, *norm2, *fc1, *fc2, *scale2;
-    const char *pre_norm;       /* before the first layer */
-    const char *norm;           /* after the last layer */
+    const char *norm1, *qkv, *query_norm, *key_norm, *frequencies, *attention_norm, *projection;
+    const char *temperature, *scale1, *norm2, *fc1, *mlp_norm, *fc2, *scale2;
+    const char *pre_norm; /* before the first layer */
+    const char *norm;     /* after the last layer */
+    /* Attention pooling. */
+    const char *pool_latent, *pool_q, *pool_kv, *pool_proj, *pool_norm, *pool_fc1, *pool_fc2;
     const char *head_norm;      /* after the pooling */
     const char *head;           /* followed by the number of the linear map, from 1 */
     const char *distilled_head; /* on the distillation token */

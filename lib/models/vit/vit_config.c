@@ -17,7 +17,8 @@ static const sv_field FIELDS[] = {
     SV_MODEL_WORD(temperature, "divide", "multiply"),
     SV_MODEL_FLAG(qkv_bias),
     SV_MODEL_FLAG(mlp_last_gelu),
-    SV_MODEL_WORD(pool, "flatten", "class_token", "mean", "mean-patches", "class-mean"),
+    SV_MODEL_WORD(pool, "flatten", "class_token", "mean", "mean-patches", "class-mean",
+                  "attention"),
     SV_MODEL_LIST(head_units, head_layers, 0, SVIT_MAX_HEAD_LAYERS, 1, 1048576),
     SV_MODEL_FIELDS_CLASSIFIER,
     SV_MODEL_RATE(attention_dropout),
@@ -27,7 +28,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_FIELD_INIT,
     SV_MODEL_SIZE(register_tokens, 0, 1024),
     SV_MODEL_FLAG(distilled),
-    SV_MODEL_WORD(position_tokens, "all", "patches", "class-patches"),
+    SV_MODEL_WORD(position_tokens, "all", "patches", "class-patches", "none"),
     SV_MODEL_SIZE(position_height, 0, 8192),
     SV_MODEL_SIZE(position_width, 0, 8192),
     SV_MODEL_FLAG(patch_bias),
@@ -39,6 +40,20 @@ static const sv_field FIELDS[] = {
     SV_MODEL_FLAG(head_norm),
     SV_MODEL_SIZE(lora_rank, 0, 65536),
     {SV_FIELD(svit_model_config, lora_alpha, REAL), .max = FLT_MAX},
+    SV_MODEL_WORD(class_token, "by-pool", "none", "present"),
+    SV_MODEL_WORD(rope, "none", "axial", "centred", "mixed"),
+    SV_MODEL_WORD(rope_axes, "rows-first", "columns-first"),
+    SV_MODEL_WORD(rope_pairs, "neighbours", "halves"),
+    {SV_FIELD(svit_model_config, rope_theta, REAL), .max = FLT_MAX},
+    {SV_FIELD(svit_model_config, rope_offset, REAL), .max = 8192},
+    SV_MODEL_SIZE(rope_height, 0, 8192),
+    SV_MODEL_SIZE(rope_width, 0, 8192),
+    SV_MODEL_FLAG(no_key_bias),
+    SV_MODEL_FLAG(qk_norm),
+    SV_MODEL_FLAG(attention_norm),
+    SV_MODEL_FLAG(mlp_norm),
+    SV_MODEL_SIZE(pool_heads, 0, 65536),
+    SV_MODEL_SIZE(pool_mlp_dim, 0, 1048576),
 };
 const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
@@ -53,7 +68,15 @@ size_t sv_vit_patch_elements(const svit_model_config *config)
 
 bool sv_vit_has_class_token(const svit_model_config *config)
 {
-    return config->pool != SVIT_POOL_FLATTEN && config->pool != SVIT_POOL_MEAN;
+    if (config->class_token != SVIT_CLASS_TOKEN_BY_POOL)
+        return config->class_token == SVIT_CLASS_TOKEN_PRESENT;
+    return config->pool == SVIT_POOL_CLASS_TOKEN || config->pool == SVIT_POOL_MEAN_PATCHES ||
+           config->pool == SVIT_POOL_CLASS_MEAN;
+}
+
+bool sv_vit_has_positions(const svit_model_config *config)
+{
+    return config->position_tokens != SVIT_POSITION_NONE;
 }
 
 size_t sv_vit_prefix(const svit_model_config *config)
@@ -66,6 +89,7 @@ size_t sv_vit_positioned_prefix(const svit_model_config *config)
 {
     switch (config->position_tokens) {
     case SVIT_POSITION_PATCHES:
+    case SVIT_POSITION_NONE:
         return 0;
     case SVIT_POSITION_CLASS_PATCHES:
         return sv_vit_prefix(config) - config->register_tokens;
@@ -128,21 +152,65 @@ static svit_status check_head(const svit_model_config *config, svit_error *err)
     return SVIT_OK;
 }
 
-/* Distillation and register tokens follow a class token, and DeiT has one linear head for each of
- * its two tokens. */
+/* A pooling that takes the class token needs one, and DeiT has one linear head for each of its two
+ * tokens. */
 static svit_status check_tokens(const svit_model_config *config, svit_error *err)
 {
-    if (config->register_tokens > 0 && !sv_vit_has_class_token(config))
+    const bool pools_class_token =
+        config->pool == SVIT_POOL_CLASS_TOKEN || config->pool == SVIT_POOL_CLASS_MEAN;
+    if (pools_class_token && !sv_vit_has_class_token(config))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "register_tokens is %u; without a class token it is 0: pool is "
-                       "'class_token', 'mean-patches' or 'class-mean'",
-                       config->register_tokens);
+                       "class_token is 'none'; pool must be 'flatten', 'mean', 'mean-patches' or "
+                       "'attention'");
     if (config->distilled && config->pool != SVIT_POOL_CLASS_TOKEN)
         return sv_fail(err, SVIT_E_ARGUMENT, "distilled is true; pool must be 'class_token'");
     if (config->distilled && config->head_layers > 0)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "head_units has %u layers; in a distilled model it is []",
                        config->head_layers);
+    return SVIT_OK;
+}
+
+/* The fields of a rotary position embedding, and of the norms of queries and keys. */
+static svit_status check_rope(const svit_model_config *config, svit_error *err)
+{
+    const bool rope = config->rope != SVIT_ROPE_NONE, axial = config->rope == SVIT_ROPE_AXIAL;
+    if (rope != (config->rope_theta > 0))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "rope_theta is %g; %s rotary position embeddings it is %s",
+                       config->rope_theta, rope ? "with" : "without", rope ? "above 0" : "0");
+    if (rope && config->head_dim % 4 != 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "head_dim is %u; with rotary position embeddings it is a multiple of 4",
+                       config->head_dim);
+    if (!axial && (config->rope_offset > 0 || config->rope_height > 0 || config->rope_width > 0))
+        return sv_fail(
+            err, SVIT_E_ARGUMENT,
+            "rope_offset is %g and rope_height and rope_width are %u and %u; unless rope "
+            "is 'axial' they are 0",
+            config->rope_offset, config->rope_height, config->rope_width);
+    if ((config->rope_height > 0) != (config->rope_width > 0))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "rope_height is %u and rope_width is %u; both are 0, or none is",
+                       config->rope_height, config->rope_width);
+    if (config->rope_pairs == SVIT_ROPE_PAIRS_HALVES && config->rope == SVIT_ROPE_MIXED)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "rope_pairs is 'halves'; with rope 'mixed' it is 'neighbours'");
+    return SVIT_OK;
+}
+
+static svit_status check_attention_pool(const svit_model_config *config, svit_error *err)
+{
+    const bool pools = config->pool == SVIT_POOL_ATTENTION;
+    if (pools && (config->pool_heads == 0 || config->dim % config->pool_heads != 0))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "pool_heads is %u; with pool 'attention' it divides dim, %u",
+                       config->pool_heads, config->dim);
+    if (pools != (config->pool_mlp_dim > 0) || (!pools && config->pool_heads > 0))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "pool_heads is %u and pool_mlp_dim is %u; with pool 'attention' both are "
+                       "above 0, otherwise both are 0",
+                       config->pool_heads, config->pool_mlp_dim);
     return SVIT_OK;
 }
 
@@ -189,6 +257,13 @@ static svit_status check_paper(const svit_model_config *config, svit_error *err)
                         : config->head_norm                            ? "head_norm"
                         : config->mlp == SVIT_MLP_SWIGLU               ? "mlp"
                         : config->position_tokens != SVIT_POSITION_ALL ? "position_tokens"
+                        : config->pool == SVIT_POOL_ATTENTION          ? "pool"
+                        : config->class_token                          ? "class_token"
+                        : config->rope                                 ? "rope"
+                        : config->no_key_bias                          ? "no_key_bias"
+                        : config->qk_norm                              ? "qk_norm"
+                        : config->attention_norm                       ? "attention_norm"
+                        : config->mlp_norm                             ? "mlp_norm"
                                                                        : NULL;
     if (config->names == SVIT_NAMES_PAPER && field)
         return sv_fail(err, SVIT_E_ARGUMENT,
@@ -202,6 +277,8 @@ svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
     SVIT_TRY(sv_model_config_check_patches(config, err));
     SVIT_TRY(check_heads(config, err));
     SVIT_TRY(check_tokens(config, err));
+    SVIT_TRY(check_rope(config, err));
+    SVIT_TRY(check_attention_pool(config, err));
     SVIT_TRY(check_mlp(config, err));
     SVIT_TRY(check_paper(config, err));
     SVIT_TRY(check_lora(config, err));

@@ -12,19 +12,28 @@ static svit_status add_prefix(const sv_scope *in, const svit_model_config *confi
 }
 
 /* The position embedding is [rows, dim], in the paper's files [1, rows, dim]: rows of the prefix
- * tokens that have one, then those of the patches. The prefix tokens of one kind are [1, count,
- * dim]. */
-static svit_status add_positions(const sv_scope *in, const svit_model_config *config)
+ * tokens that have one, then those of the patches. */
+static svit_status add_position_embedding(const sv_scope *in, const svit_model_config *config)
 {
-    const sv_vit_names *names = sv_vit_names_of(config);
+    if (!sv_vit_has_positions(config))
+        return SVIT_OK;
     size_t rows = sv_vit_positioned_prefix(config) + sv_model_patches(config);
     int64_t shape[3] = {1, (int64_t)rows, config->dim};
     size_t dropped = config->names == SVIT_NAMES_TIMM; /* leading dimensions */
-    SVIT_TRY(sv_scope_add(in, names->position, "", SV_ROLE_POSITION, shape + dropped, 3 - dropped));
+    SVIT_TRY(sv_scope_add(in, sv_vit_names_of(config)->position, "", SV_ROLE_POSITION,
+                          shape + dropped, 3 - dropped));
     sv_parameter *position = &in->table->list[in->table->count - 1];
     position->grid_prefix = sv_vit_positioned_prefix(config);
     position->grid_height = config->input_height / config->patch_size;
     position->grid_width = config->input_width / config->patch_size;
+    return SVIT_OK;
+}
+
+/* The position embedding and the prefix tokens, those of one kind [1, count, dim]. */
+static svit_status add_tokens(const sv_scope *in, const svit_model_config *config)
+{
+    const sv_vit_names *names = sv_vit_names_of(config);
+    SVIT_TRY(add_position_embedding(in, config));
     SVIT_TRY(add_prefix(in, config, names->class_token, sv_vit_has_class_token(config)));
     SVIT_TRY(add_prefix(in, config, names->distillation_token, config->distilled != 0));
     return add_prefix(in, config, names->register_tokens, config->register_tokens);
@@ -87,6 +96,21 @@ static svit_status add_qkv(const sv_scope *in, const svit_model_config *config)
     return add_lora(in, config, sv_vit_names_of(config)->qkv, 3 * width, config->dim);
 }
 
+/* The norms of queries and keys, and the learnt frequencies [2, heads, head_dim / 2] of a rotary
+ * position embedding: of the first axis of the grid, then of the second. */
+static svit_status add_queries_and_keys(const sv_scope *in, const svit_model_config *config)
+{
+    const sv_vit_names *names = sv_vit_names_of(config);
+    const int64_t frequencies[3] = {2, config->heads, config->head_dim / 2};
+    if (config->qk_norm) {
+        SVIT_TRY(sv_scope_norm(in, names->query_norm, config->head_dim));
+        SVIT_TRY(sv_scope_norm(in, names->key_norm, config->head_dim));
+    }
+    if (config->rope != SVIT_ROPE_MIXED)
+        return SVIT_OK;
+    return sv_scope_add(in, names->frequencies, "", SV_ROLE_FREQUENCIES, frequencies, 3);
+}
+
 static svit_status add_projection(const sv_scope *in, const svit_model_config *config)
 {
     if (!sv_vit_has_projection(config))
@@ -118,6 +142,10 @@ static svit_status add_attention(const sv_scope *in, const svit_model_config *co
     if (first)
         SVIT_TRY(add_temperature(in, config));
     SVIT_TRY(add_qkv(in, config));
+    SVIT_TRY(add_queries_and_keys(in, config));
+    if (config->attention_norm)
+        SVIT_TRY(sv_scope_norm(in, sv_vit_names_of(config)->attention_norm,
+                               (size_t)config->heads * config->head_dim));
     SVIT_TRY(add_projection(in, config));
     if (!first)
         SVIT_TRY(add_temperature(in, config));
@@ -130,6 +158,8 @@ static svit_status add_mlp(const sv_scope *in, const svit_model_config *config)
     SVIT_TRY(sv_scope_norm(in, names->norm2, config->dim));
     size_t halves = config->mlp == SVIT_MLP_SWIGLU ? 2 : 1;
     SVIT_TRY(sv_scope_linear(in, names->fc1, halves * config->mlp_dim, config->dim, true));
+    if (config->mlp_norm)
+        SVIT_TRY(sv_scope_norm(in, names->mlp_norm, config->mlp_dim));
     SVIT_TRY(sv_scope_linear(in, names->fc2, config->dim, config->mlp_dim, true));
     return add_scale(in, config, names->scale2);
 }
@@ -143,12 +173,30 @@ static svit_status add_layer(const sv_scope *in, const svit_model_config *config
     return add_mlp(&inner, config);
 }
 
+/* Attention pooling: the learnt query [1, 1, dim], the maps of the query and of keys and values, the
+ * projection, and the MLP that follows. */
+static svit_status add_attention_pool(const sv_scope *in, const svit_model_config *config)
+{
+    const sv_vit_names *names = sv_vit_names_of(config);
+    const size_t c = config->dim, hidden = config->pool_mlp_dim;
+    if (config->pool != SVIT_POOL_ATTENTION)
+        return SVIT_OK;
+    SVIT_TRY(add_prefix(in, config, names->pool_latent, 1));
+    SVIT_TRY(sv_scope_linear(in, names->pool_q, c, c, true));
+    SVIT_TRY(sv_scope_linear(in, names->pool_kv, 2 * c, c, true));
+    SVIT_TRY(sv_scope_linear(in, names->pool_proj, c, c, true));
+    SVIT_TRY(sv_scope_norm(in, names->pool_norm, c));
+    SVIT_TRY(sv_scope_linear(in, names->pool_fc1, hidden, c, true));
+    return sv_scope_linear(in, names->pool_fc2, c, hidden, true);
+}
+
 static svit_status add_head(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
     size_t c = sv_vit_features(config);
     if (config->final_norm)
         SVIT_TRY(sv_scope_norm(in, names->norm, config->dim));
+    SVIT_TRY(add_attention_pool(in, config));
     if (config->head_norm)
         SVIT_TRY(sv_scope_norm(in, names->head_norm, c));
     if (!config->classifier)
@@ -168,7 +216,7 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
 
 svit_status sv_vit_parameters(sv_scope *top, const svit_model_config *config)
 {
-    SVIT_TRY(add_positions(top, config));
+    SVIT_TRY(add_tokens(top, config));
     SVIT_TRY(add_patches(top, config));
     for (uint32_t layer = 0; layer < config->depth; layer++)
         SVIT_TRY(add_layer(top, config, layer));

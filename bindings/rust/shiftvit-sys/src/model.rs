@@ -112,8 +112,8 @@ pub const SVIT_MIXER_SHIFT: i32 = 0;
 /// bias. Its parameters are "dwconv" of each block
 pub const SVIT_MIXER_DEPTHWISE: i32 = 1;
 
-// What the head of a ViT takes as its input. The model has a class token with
-// SVIT_POOL_CLASS_TOKEN, SVIT_POOL_MEAN_PATCHES and SVIT_POOL_CLASS_MEAN.
+// What the head of a ViT takes as its input. Unless `class_token` says otherwise, the model has a
+// class token with SVIT_POOL_CLASS_TOKEN, SVIT_POOL_MEAN_PATCHES and SVIT_POOL_CLASS_MEAN.
 
 /// all tokens, one after another
 pub const SVIT_POOL_FLATTEN: i32 = 0;
@@ -126,6 +126,51 @@ pub const SVIT_POOL_MEAN: i32 = 2;
 pub const SVIT_POOL_MEAN_PATCHES: i32 = 3;
 /// the class token and that mean, one after the other
 pub const SVIT_POOL_CLASS_MEAN: i32 = 4;
+/// attention pooling (Lee et al. 2019; Zhai et al. 2023): one learnt
+/// query attends to all tokens, a residual MLP follows
+pub const SVIT_POOL_ATTENTION: i32 = 5;
+
+// Whether a ViT has a class token.
+
+/// as `pool` says
+pub const SVIT_CLASS_TOKEN_BY_POOL: i32 = 0;
+/// never; with SVIT_POOL_MEAN, SVIT_POOL_MEAN_PATCHES,
+/// SVIT_POOL_FLATTEN and SVIT_POOL_ATTENTION
+pub const SVIT_CLASS_TOKEN_NONE: i32 = 1;
+/// always
+pub const SVIT_CLASS_TOKEN_PRESENT: i32 = 2;
+
+// Rotary position embeddings of a ViT (Su et al. 2021): the queries and keys of patches are rotated
+// by angles that grow with their places in the grid, pair of channels by pair. Tokens before the
+// patches are not rotated. With d the channels of a head, and rope_theta the base:
+// SVIT_ROPE_AXIAL and SVIT_ROPE_CENTRED give the first d / 4 pairs to one axis of the grid and the
+// others to the other one; pair j of an axis turns by place * f(j). d is a multiple of 4.
+
+pub const SVIT_ROPE_NONE: i32 = 0;
+/// f(j) = rope_theta^(-4 j / d), place = (index + rope_offset), counted
+/// from 0; with rope_height and rope_width times that size by the
+/// grid's (EVA-02, Fang et al. 2023)
+pub const SVIT_ROPE_AXIAL: i32 = 1;
+/// f(j) = 2 pi rope_theta^(-4 j / d), place = 2 (index + 1/2) / (size of
+/// the axis) - 1 (DINOv3, Simeoni et al. 2025)
+pub const SVIT_ROPE_CENTRED: i32 = 2;
+/// each block and head has learnt frequencies for both axes, whose angles
+/// add up (Heo et al. 2024); rope_theta gives their initial values
+pub const SVIT_ROPE_MIXED: i32 = 3;
+
+// Which axis of the grid the first half of the angles belongs to.
+
+/// the number of the row ("ij" in timm)
+pub const SVIT_ROPE_AXES_ROWS_FIRST: i32 = 0;
+/// the number of the column ("xy" in timm)
+pub const SVIT_ROPE_AXES_COLUMNS_FIRST: i32 = 1;
+
+// Which channels of a head a rotary position embedding rotates together.
+
+/// 2 j and 2 j + 1
+pub const SVIT_ROPE_PAIRS_NEIGHBOURS: i32 = 0;
+/// j and j + d / 2
+pub const SVIT_ROPE_PAIRS_HALVES: i32 = 1;
 
 // The tokens of a ViT that have position embeddings. The order of tokens is: class, distillation,
 // registers, patches.
@@ -136,6 +181,8 @@ pub const SVIT_POSITION_ALL: i32 = 0;
 pub const SVIT_POSITION_PATCHES: i32 = 1;
 /// all but the registers (Hugging Face's)
 pub const SVIT_POSITION_CLASS_PATCHES: i32 = 2;
+/// none: the model has no position embedding
+pub const SVIT_POSITION_NONE: i32 = 3;
 
 // The activation after the first layer of a ViT's MLP.
 
@@ -297,8 +344,7 @@ pub struct svit_model_config {
     pub stem: i32,
     /// SVIT_MIXER_\*
     pub mixer: i32,
-    /// learnt tokens after the class token, 0..1024 (Darcet et al. 2023);
-    /// they need a class token
+    /// learnt tokens after the class token, 0..1024 (Darcet et al. 2023)
     pub register_tokens: u32,
     /// 1: DeiT's distillation token after the class token and a second
     /// linear head on it, whose logits are averaged with the first one's
@@ -330,4 +376,37 @@ pub struct svit_model_config {
     /// above 0 with adapters of LoRA, whose product counts lora_alpha / lora_rank
     /// times; without them 0
     pub lora_alpha: f64,
+    /// SVIT_CLASS_TOKEN_\*
+    pub class_token: i32,
+    /// SVIT_ROPE_\*
+    pub rope: i32,
+    /// SVIT_ROPE_AXES_\*
+    pub rope_axes: i32,
+    /// SVIT_ROPE_PAIRS_\*
+    pub rope_pairs: i32,
+    /// above 0 with rotary position embeddings; without them 0
+    pub rope_theta: f64,
+    /// 0\..8192, for SVIT_ROPE_AXIAL
+    pub rope_offset: f64,
+    /// rows of the grid, 0..8192, that the model was trained with, for
+    /// SVIT_ROPE_AXIAL; 0: those of the input
+    pub rope_height: u32,
+    /// likewise columns
+    pub rope_width: u32,
+    /// 1: of queries, keys and values with biases, those of the keys are 0 and
+    /// stay so (EVA-02, DINOv3)
+    pub no_key_bias: i32,
+    /// 1: a layer norm of the channels of each query and key of a head
+    pub qk_norm: i32,
+    /// 1: a layer norm of the heads' outputs before their projection
+    pub attention_norm: i32,
+    /// 1: a layer norm of the hidden channels of an MLP before its second
+    /// layer (EVA-02)
+    pub mlp_norm: i32,
+    /// SVIT_POOL_ATTENTION: heads, of dim / pool_heads channels, 1..dim;
+    /// otherwise 0
+    pub pool_heads: u32,
+    /// SVIT_POOL_ATTENTION: hidden channels of its MLP, 1..1048576; otherwise
+    /// 0
+    pub pool_mlp_dim: u32,
 }

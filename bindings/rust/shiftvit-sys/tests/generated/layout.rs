@@ -115,6 +115,20 @@ pub fn check() {
         head_norm: 304, 4;
         token_mlp_dim: 308, 4;
         lora_alpha: 312, 8;
+        class_token: 320, 4;
+        rope: 324, 4;
+        rope_axes: 328, 4;
+        rope_pairs: 332, 4;
+        rope_theta: 336, 8;
+        rope_offset: 344, 8;
+        rope_height: 352, 4;
+        rope_width: 356, 4;
+        no_key_bias: 360, 4;
+        qk_norm: 364, 4;
+        attention_norm: 368, 4;
+        mlp_norm: 372, 4;
+        pool_heads: 376, 4;
+        pool_mlp_dim: 380, 4;
     });
     layout!(svit_optimizer_config, {
         struct_size: 0, 4;

@@ -5,6 +5,7 @@
 use crate::enums::Activation;
 use crate::enums::Architecture;
 use crate::enums::Attention;
+use crate::enums::ClassToken;
 use crate::enums::DropPathRule;
 use crate::enums::Init;
 use crate::enums::Mixer;
@@ -14,6 +15,9 @@ use crate::enums::Norm;
 use crate::enums::Padding;
 use crate::enums::Pool;
 use crate::enums::PositionTokens;
+use crate::enums::Rope;
+use crate::enums::RopeAxes;
+use crate::enums::RopePairs;
 use crate::enums::Shift;
 use crate::enums::ShiftGroups;
 use crate::enums::SptOrder;
@@ -112,8 +116,7 @@ config! {
         stem: Stem;
         /// `Mixer`.
         mixer: Mixer;
-        /// Learnt tokens after the class token, 0..1024 (Darcet et al. 2023);
-        /// they need a class token.
+        /// Learnt tokens after the class token, 0..1024 (Darcet et al. 2023).
         register_tokens: u32;
         /// 1: DeiT's distillation token after the class token and a second
         /// linear head on it, whose logits are averaged with the first one's
@@ -145,6 +148,39 @@ config! {
         /// Above 0 with adapters of LoRA, whose product counts lora_alpha / lora_rank
         /// times; without them 0.
         lora_alpha: f64;
+        /// `ClassToken`.
+        class_token: ClassToken;
+        /// `Rope`.
+        rope: Rope;
+        /// `RopeAxes`.
+        rope_axes: RopeAxes;
+        /// `RopePairs`.
+        rope_pairs: RopePairs;
+        /// Above 0 with rotary position embeddings; without them 0.
+        rope_theta: f64;
+        /// 0\..8192, for `Rope::Axial`.
+        rope_offset: f64;
+        /// Rows of the grid, 0..8192, that the model was trained with, for
+        /// `Rope::Axial`; 0: those of the input.
+        rope_height: u32;
+        /// Likewise columns.
+        rope_width: u32;
+        /// 1: of queries, keys and values with biases, those of the keys are 0 and
+        /// stay so (EVA-02, DINOv3).
+        no_key_bias: bool;
+        /// 1: a layer norm of the channels of each query and key of a head.
+        qk_norm: bool;
+        /// 1: a layer norm of the heads' outputs before their projection.
+        attention_norm: bool;
+        /// 1: a layer norm of the hidden channels of an MLP before its second
+        /// layer (EVA-02).
+        mlp_norm: bool;
+        /// `Pool::Attention`: heads, of dim / pool_heads channels, 1..dim;
+        /// otherwise 0.
+        pool_heads: u32;
+        /// `Pool::Attention`: hidden channels of its MLP, 1..1048576; otherwise
+        /// 0\.
+        pool_mlp_dim: u32;
     }
     lists {
         /// Shift blocks in each stage, 0..1000.

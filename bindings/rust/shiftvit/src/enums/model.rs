@@ -145,8 +145,8 @@ enumeration! {
 }
 
 enumeration! {
-    /// What the head of a ViT takes as its input. The model has a class token with
-    /// `Pool::ClassToken`, `Pool::MeanPatches` and `Pool::ClassMean`.
+    /// What the head of a ViT takes as its input. Unless `class_token` says otherwise, the model has a
+    /// class token with `Pool::ClassToken`, `Pool::MeanPatches` and `Pool::ClassMean`.
     pub enum Pool {
         /// All tokens, one after another.
         Flatten = SVIT_POOL_FLATTEN,
@@ -159,6 +159,64 @@ enumeration! {
         MeanPatches = SVIT_POOL_MEAN_PATCHES,
         /// The class token and that mean, one after the other.
         ClassMean = SVIT_POOL_CLASS_MEAN,
+        /// Attention pooling (Lee et al. 2019; Zhai et al. 2023): one learnt
+        /// query attends to all tokens, a residual MLP follows.
+        Attention = SVIT_POOL_ATTENTION,
+    }
+}
+
+enumeration! {
+    /// Whether a ViT has a class token.
+    pub enum ClassToken {
+        /// As `pool` says.
+        ByPool = SVIT_CLASS_TOKEN_BY_POOL,
+        /// Never; with `Pool::Mean`, `Pool::MeanPatches`,
+        /// `Pool::Flatten` and `Pool::Attention`.
+        None = SVIT_CLASS_TOKEN_NONE,
+        /// Always.
+        Present = SVIT_CLASS_TOKEN_PRESENT,
+    }
+}
+
+enumeration! {
+    /// Rotary position embeddings of a ViT (Su et al. 2021): the queries and keys of patches are rotated
+    /// by angles that grow with their places in the grid, pair of channels by pair. Tokens before the
+    /// patches are not rotated. With d the channels of a head, and rope_theta the base:
+    /// `Rope::Axial` and `Rope::Centred` give the first d / 4 pairs to one axis of the grid and the
+    /// others to the other one; pair j of an axis turns by place \* f(j). d is a multiple of 4.
+    pub enum Rope {
+        /// `SVIT_ROPE_NONE` in C.
+        None = SVIT_ROPE_NONE,
+        /// F(j) = rope_theta^(-4 j / d), place = (index + rope_offset), counted
+        /// from 0; with rope_height and rope_width times that size by the
+        /// grid's (EVA-02, Fang et al. 2023).
+        Axial = SVIT_ROPE_AXIAL,
+        /// F(j) = 2 pi rope_theta^(-4 j / d), place = 2 (index + 1/2) / (size of
+        /// the axis) - 1 (DINOv3, Simeoni et al. 2025).
+        Centred = SVIT_ROPE_CENTRED,
+        /// Each block and head has learnt frequencies for both axes, whose angles
+        /// add up (Heo et al. 2024); rope_theta gives their initial values.
+        Mixed = SVIT_ROPE_MIXED,
+    }
+}
+
+enumeration! {
+    /// Which axis of the grid the first half of the angles belongs to.
+    pub enum RopeAxes {
+        /// The number of the row ("ij" in timm).
+        RowsFirst = SVIT_ROPE_AXES_ROWS_FIRST,
+        /// The number of the column ("xy" in timm).
+        ColumnsFirst = SVIT_ROPE_AXES_COLUMNS_FIRST,
+    }
+}
+
+enumeration! {
+    /// Which channels of a head a rotary position embedding rotates together.
+    pub enum RopePairs {
+        /// 2 j and 2 j + 1.
+        Neighbours = SVIT_ROPE_PAIRS_NEIGHBOURS,
+        /// J and j + d / 2.
+        Halves = SVIT_ROPE_PAIRS_HALVES,
     }
 }
 
@@ -172,6 +230,8 @@ enumeration! {
         Patches = SVIT_POSITION_PATCHES,
         /// All but the registers (Hugging Face's).
         ClassPatches = SVIT_POSITION_CLASS_PATCHES,
+        /// None: the model has no position embedding.
+        None = SVIT_POSITION_NONE,
     }
 }
 
