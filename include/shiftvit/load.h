@@ -53,6 +53,39 @@ SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *cont
                                             const svit_model_config *config, const char *path,
                                             const char *map, svit_error *err);
 
+/* How svit_model_open finds out what a checkpoint is; all fields may be 0. */
+typedef struct svit_open_options {
+    uint32_t struct_size; /* sizeof(svit_open_options) */
+    uint32_t reserved;    /* 0 */
+    const char *name;     /* which of timm's models the weights are of, such as
+                             "vit_tiny_patch16_224", where no configuration lies beside them */
+    const char *fields;   /* a JSON object of fields of svit_model_config, which have the last word:
+                             {"heads": 3, "norm_eps": 1e-6} */
+    const char *prefix; /* what the names of the encoder begin with, with its last dot, if the file
+                             has several encoders: "teacher.backbone." */
+} svit_open_options;
+
+/* Creates a model of a checkpoint: a file of this library, or a ViT of timm, transformers or
+ * OpenCLIP in safetensors. `path` is that file or the folder that holds it (best.safetensors,
+ * model.safetensors, open_clip_model.safetensors or checkpoint.safetensors, the first that is
+ * there). The configuration follows from the JSON files beside the weights (config.json of
+ * transformers or of timm on the hub, open_clip_config.json), from the names and shapes of the
+ * tensors, and from `options`, which may be NULL. Two sources that contradict each other are
+ * SVIT_E_FORMAT, with both in the message. What nothing tells is asked for: SVIT_E_ARGUMENT names
+ * the fields and their candidates. The model gets the class names (id2label, label_names) and the
+ * pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg) of these files.
+ *
+ * `report`, which may be NULL, is written as by svit_model_load_into; before its other lines come
+ * "field NAME VALUE SOURCE" for each field and what states it.
+ *
+ * What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
+ * several encoders an average of weights or a teacher is taken. A model that this library does not
+ * compute is SVIT_E_UNSUPPORTED, with its family. Other errors are those of svit_model_load_mapped.
+ * The caller owns *out and frees it with svit_model_free. Any thread may call it. */
+SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, const char *path,
+                                     const svit_open_options *options, svit_load_report *report,
+                                     svit_error *err);
+
 /* Reads the parameters of `model` from a file as svit_model_load_mapped does, and passes over what
  * `flags`, a sum of SVIT_LOAD_*, allow. `report` may be NULL. The model changes only on success,
  * and then needs it alone. Errors are those of svit_model_load_mapped; SVIT_E_ARGUMENT also for

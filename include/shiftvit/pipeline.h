@@ -30,7 +30,11 @@ enum {
                                                up to 12.1, which resizes horizontally first; Pillow
                                                13 and the others here do not where the height loses
                                                more than twice the lines that the width loses */
-    SVIT_SOURCE_BICUBIC_PILLOW_12 = 4       /* likewise, with bicubic interpolation */
+    SVIT_SOURCE_BICUBIC_PILLOW_12 = 4,      /* likewise, with bicubic interpolation */
+    SVIT_SOURCE_SQUASH = 5,        /* scales each axis by itself, bilinear and antialiased: the
+                                      bytes of Pillow's resize to the source size (transformers'
+                                      ViTImageProcessor) */
+    SVIT_SOURCE_SQUASH_BICUBIC = 6 /* likewise, with bicubic interpolation */
 };
 
 /* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the

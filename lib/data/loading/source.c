@@ -7,16 +7,29 @@
 #include "data/checks.h"
 #include "data/resampling/resize.h"
 
+/* How each of SVIT_SOURCE_* but the first resizes. */
+static const struct form {
+    sv_antialias_filter filter;
+    bool cover, across_first; /* as in sv_antialias_options */
+} FORMS[] = {
+    [SVIT_SOURCE_SHORTER_SIDE] = {SV_ANTIALIAS_BILINEAR, .cover = true},
+    [SVIT_SOURCE_BICUBIC] = {SV_ANTIALIAS_BICUBIC, .cover = true},
+    [SVIT_SOURCE_SHORTER_SIDE_PILLOW_12] = {SV_ANTIALIAS_BILINEAR, true, .across_first = true},
+    [SVIT_SOURCE_BICUBIC_PILLOW_12] = {SV_ANTIALIAS_BICUBIC, true, .across_first = true},
+    [SVIT_SOURCE_SQUASH] = {SV_ANTIALIAS_BILINEAR},
+    [SVIT_SOURCE_SQUASH_BICUBIC] = {SV_ANTIALIAS_BICUBIC},
+};
+enum { FORM_COUNT = sizeof FORMS / sizeof *FORMS };
+
 svit_status sv_source_filter_check(int32_t filter, const char *where, const char *what,
                                    svit_error *err)
 {
-    if (filter >= SVIT_SOURCE_NEAREST && filter <= SVIT_SOURCE_BICUBIC_PILLOW_12)
+    if (filter >= SVIT_SOURCE_NEAREST && filter < FORM_COUNT)
         return SVIT_OK;
-    return sv_fail(
-        err, SVIT_E_ARGUMENT,
-        "%s: %s is %d; SVIT_SOURCE_NEAREST (0) to SVIT_SOURCE_BICUBIC_PILLOW_12 (%d) are "
-        "accepted",
-        where, what, (int)filter, SVIT_SOURCE_BICUBIC_PILLOW_12);
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s: %s is %d; SVIT_SOURCE_NEAREST (0) to SVIT_SOURCE_SQUASH_BICUBIC (%d) are "
+                   "accepted",
+                   where, what, (int)filter, FORM_COUNT - 1);
 }
 
 sv_source sv_source_make(int32_t filter, size_t height, size_t width, size_t channels)
@@ -45,21 +58,17 @@ bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width)
 
 sv_antialias_options sv_source_options(const sv_source *step, size_t height, size_t width)
 {
-    const int32_t filter = step->filter;
+    const struct form *form = &FORMS[step->filter];
     return (sv_antialias_options){.height = height,
                                   .width = width,
                                   .channels = step->channels,
                                   .out_height = step->height,
                                   .out_width = step->width,
-                                  .cover = true,
+                                  .cover = form->cover,
                                   .seen_height = step->seen_height,
                                   .seen_width = step->seen_width,
-                                  .filter = filter == SVIT_SOURCE_BICUBIC ||
-                                                    filter == SVIT_SOURCE_BICUBIC_PILLOW_12
-                                                ? SV_ANTIALIAS_BICUBIC
-                                                : SV_ANTIALIAS_BILINEAR,
-                                  .across_first = filter == SVIT_SOURCE_SHORTER_SIDE_PILLOW_12 ||
-                                                  filter == SVIT_SOURCE_BICUBIC_PILLOW_12};
+                                  .filter = form->filter,
+                                  .across_first = form->across_first};
 }
 
 svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step,

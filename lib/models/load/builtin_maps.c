@@ -88,18 +88,30 @@ static const sv_name_rule OPENCLIP[] = {
     RULE("head.fc1.bias", SV_RULE_ZERO, "proj"),
 };
 
+static const char *const TIMM_ANCHORS[] = {"patch_embed.proj.weight", NULL};
+static const char *const HUGGINGFACE_ANCHORS[] = {"embeddings.patch_embeddings.projection.weight",
+                                                  "embeddings.patch_embeddings.weight",
+                                                  "embeddings.patch_embedding.weight", NULL};
+static const char *const OPENCLIP_ANCHORS[] = {"conv1.weight", NULL};
+
 #define RULES(list) .rules = list, .rule_count = sizeof(list) / sizeof *(list)
 
 static const sv_name_map MAPS[] = {
-    {.name = "timm", RULES(TIMM), .prefixes = NO_PREFIX, .ignored = TIMM_IGNORED},
+    {.name = "timm",
+     RULES(TIMM),
+     .prefixes = NO_PREFIX,
+     .ignored = TIMM_IGNORED,
+     .anchors = TIMM_ANCHORS},
     {.name = "huggingface",
      RULES(HUGGINGFACE),
      .prefixes = HUGGINGFACE_PREFIXES,
-     .ignored = HUGGINGFACE_IGNORED},
+     .ignored = HUGGINGFACE_IGNORED,
+     .anchors = HUGGINGFACE_ANCHORS},
     {.name = "openclip",
      RULES(OPENCLIP),
      .prefixes = OPENCLIP_PREFIXES,
-     .ignored = OPENCLIP_IGNORED},
+     .ignored = OPENCLIP_IGNORED,
+     .anchors = OPENCLIP_ANCHORS},
 };
 
 const sv_name_map *sv_builtin_name_map(size_t index)

@@ -82,28 +82,36 @@ static svit_status load_all(const sv_load *load, const svit_model *model, real *
     return check_extra(load, table, flags, report, err);
 }
 
+svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safetensors *file,
+                              const char *path, const sv_name_map *map, uint32_t flags,
+                              svit_load_report *report, svit_error *err)
+{
+    sv_load load = {.allocator = &model->context->allocator,
+                    .file = file,
+                    .path = path,
+                    .map = *map,
+                    .grid = model->stored_grid};
+    const size_t count = sv_safetensors_count(file);
+    SVIT_TRY(sv_allocate_array(load.allocator, (void **)&load.taken, count ? count : 1,
+                               sizeof *load.taken, "the tensors of a file", err));
+    const svit_status status = load_all(&load, model, flat, flags, report, err);
+    sv_release(load.allocator, load.taken, (count ? count : 1) * sizeof *load.taken);
+    return status;
+}
+
 /* Opens the file and the map, and reads the parameters into `flat`. */
 static svit_status load_file(const svit_model *model, real *flat, const char *path, const char *map,
                              uint32_t flags, svit_load_report *report, svit_error *err)
 {
-    sv_load load = {
-        .allocator = &model->context->allocator, .path = path, .grid = model->stored_grid};
+    const sv_allocator *allocator = &model->context->allocator;
     sv_safetensors *file = NULL;
-    size_t count = 0;
-    SVIT_TRY(sv_name_map_open(&load.map, load.allocator, map, err));
-    svit_status status = sv_safetensors_open(&file, load.allocator, path, err);
-    if (status == SVIT_OK) {
-        load.file = file;
-        count = sv_safetensors_count(file);
-        status = sv_allocate_array(load.allocator, (void **)&load.taken, count ? count : 1,
-                                   sizeof *load.taken, "the tensors of a file", err);
-    }
-    if (status == SVIT_OK) {
-        status = load_all(&load, model, flat, flags, report, err);
-        sv_release(load.allocator, load.taken, (count ? count : 1) * sizeof *load.taken);
-    }
+    sv_name_map rules;
+    SVIT_TRY(sv_name_map_open(&rules, allocator, map, err));
+    svit_status status = sv_safetensors_open(&file, allocator, path, err);
+    if (status == SVIT_OK)
+        status = sv_load_open_file(model, flat, file, path, &rules, flags, report, err);
     sv_safetensors_close(file);
-    sv_name_map_free(load.allocator, &load.map);
+    sv_name_map_free(allocator, &rules);
     return status;
 }
 

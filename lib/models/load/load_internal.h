@@ -30,6 +30,12 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
                               const sv_name_match *match, bool may_differ, bool *fits,
                               svit_error *err);
 
+/* load.c: reads the parameters of `model` from an open file into `flat`, as svit_model_load_into
+ * does. */
+svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safetensors *file,
+                              const char *path, const sv_name_map *map, uint32_t flags,
+                              svit_load_report *report, svit_error *err);
+
 /* report.c: clears the counts of a report, which may be NULL, and its text. SVIT_E_VERSION: its
  * struct_size is not this library's. */
 svit_status sv_report_begin(svit_load_report *report, svit_error *err);

@@ -15,23 +15,6 @@ typedef enum change {
     CHANGE_INTERPOLATE /* a position embedding of another grid */
 } change;
 
-/* The shape of the tensors, joined on the first axis. False: their other axes differ, or the shape
- * overflows, as that of empty tensors with 2^62 rows does. */
-static bool joined_shape(sv_tensor_desc *out, const sv_name_match *match)
-{
-    *out = sv_name_match_at(match, 0)->desc;
-    for (size_t i = 1; i < match->count; i++) {
-        const sv_tensor_desc *next = &sv_name_match_at(match, i)->desc;
-        if (next->rank != out->rank || out->rank == 0 ||
-            memcmp(next->shape + 1, out->shape + 1, (out->rank - 1) * sizeof *out->shape) != 0 ||
-            next->shape[0] > INT64_MAX - out->shape[0])
-            return false;
-        out->shape[0] += next->shape[0];
-        out->elements += next->elements;
-    }
-    return true;
-}
-
 /* The dimensions without those of length 1 at both ends. */
 typedef struct core {
     const int64_t *shape;
@@ -249,7 +232,8 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
         memset(flat + parameter->offset, 0, parameter->desc.elements * sizeof *flat);
         return SVIT_OK;
     }
-    *fits = joined_shape(&file, match) && find_change(&how, &grid, load, parameter, match, &file);
+    *fits = sv_name_match_shape(&file, match) &&
+            find_change(&how, &grid, load, parameter, match, &file);
     if (!*fits)
         return may_differ ? SVIT_OK : fail_shape(load, parameter, match, &file, err);
     for (size_t i = 0; i < match->count; i++)

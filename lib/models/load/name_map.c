@@ -185,6 +185,23 @@ const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t 
     return find_tensor(name, match, i);
 }
 
+bool sv_name_match_shape(sv_tensor_desc *out, const sv_name_match *match)
+{
+    if (match->count == 0)
+        return false;
+    *out = sv_name_match_at(match, 0)->desc;
+    for (size_t i = 1; i < match->count; i++) {
+        const sv_tensor_desc *next = &sv_name_match_at(match, i)->desc;
+        if (next->rank != out->rank || out->rank == 0 ||
+            memcmp(next->shape + 1, out->shape + 1, (out->rank - 1) * sizeof *out->shape) != 0 ||
+            next->shape[0] > INT64_MAX - out->shape[0])
+            return false;
+        out->shape[0] += next->shape[0];
+        out->elements += next->elements;
+    }
+    return true;
+}
+
 /* Looks for the tensors of `rule`; match->place says where the rule meets the parameter's name.
  * Returns whether the rule applies: it has no tensors, or the file has its first one. If a tensor is
  * missing, match->wanted is the name of the first that is. */
@@ -244,10 +261,20 @@ void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *param
         }
 }
 
-bool sv_name_map_ignores(const sv_name_map *map, const char *tensor)
+static bool matches_any(const char *const *patterns, const char *name)
 {
-    for (const char *const *pattern = map->ignored; *pattern; pattern++)
-        if (sv_pattern_matches(*pattern, tensor))
+    for (; patterns && *patterns; patterns++)
+        if (sv_pattern_matches(*patterns, name))
             return true;
     return false;
+}
+
+bool sv_name_map_ignores(const sv_name_map *map, const char *tensor)
+{
+    for (const char *const *prefix = map->prefixes; *prefix; prefix++) {
+        const size_t bytes = strlen(*prefix);
+        if (strncmp(tensor, *prefix, bytes) == 0 && matches_any(map->ignored, tensor + bytes))
+            return true;
+    }
+    return matches_any(map->ignored, tensor) || matches_any(map->also_ignored, tensor);
 }

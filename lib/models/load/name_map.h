@@ -30,9 +30,13 @@ typedef struct sv_name_map {
     const char *name; /* of a built-in map; NULL: made of the caller's JSON */
     const sv_name_rule *rules;
     size_t rule_count;
-    const char *const *prefixes; /* NULL-terminated */
-    const char *const *ignored;  /* NULL-terminated globs of tensors that no model uses */
-    void *memory;                /* of a map made of JSON */
+    const char *const *prefixes;     /* NULL-terminated */
+    const char *const *ignored;      /* NULL-terminated globs of tensors that no model uses */
+    const char *const *also_ignored; /* further ones; NULL: none */
+    /* Names that a tensor of every file with these names has or ends with, NULL-terminated; NULL in
+     * a map made of JSON. */
+    const char *const *anchors;
+    void *memory; /* of a map made of JSON */
     size_t bytes;
     sv_json *json;
 } sv_name_map;
@@ -72,10 +76,14 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
 /* Tensor `i` of a match, below its count. */
 const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t i);
 
+/* The shape of the tensors of a match, joined on the first axis. False: there are none, their other
+ * axes differ, or the shape overflows, as that of empty tensors with 2^62 rows does. */
+bool sv_name_match_shape(sv_tensor_desc *out, const sv_name_match *match);
+
 /* Writes the name that the first rule of one tensor gives a parameter, or its own name. */
 void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *parameter);
 
-/* Whether no model uses the tensor of this name. */
+/* Whether no model uses the tensor of this name, with or without one of the prefixes. */
 bool sv_name_map_ignores(const sv_name_map *map, const char *tensor);
 
 /* The built-in maps (builtin_maps.c); NULL past the end. */

@@ -1,0 +1,164 @@
+/* Whose names the tensors of a checkpoint have, and what stands before them. Each map of names has
+ * anchors, names that every file of its library has: where an anchor is found, what stands before it
+ * is the prefix. */
+#include "models/open/open_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_PLACES = 8 };
+
+/* A place of a file where an encoder's names begin. */
+typedef struct place {
+    const sv_name_map *map;
+    const char *name; /* of a tensor, which begins with the prefix */
+    size_t prefix;    /* bytes */
+} place;
+
+typedef struct places {
+    place list[MAX_PLACES];
+    size_t count;
+} places;
+
+static void add_place(places *found, const sv_name_map *map, const char *name, size_t prefix)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->list[i].prefix == prefix && memcmp(found->list[i].name, name, prefix) == 0)
+            return;
+    if (found->count < MAX_PLACES)
+        found->list[found->count++] = (place){map, name, prefix};
+}
+
+/* Adds the place of a tensor that is an anchor of the map. */
+static void look_at(places *found, const sv_name_map *map, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *const *anchor = map->anchors; *anchor; anchor++) {
+        const size_t end = strlen(*anchor);
+        if (length >= end && strcmp(name + length - end, *anchor) == 0 &&
+            (length == end || name[length - end - 1] == '.'))
+            add_place(found, map, name, length - end);
+    }
+}
+
+static bool has_word(const place *at, const char *word)
+{
+    const size_t bytes = strlen(word);
+    for (size_t i = 0; i + bytes <= at->prefix; i++)
+        if (memcmp(at->name + i, word, bytes) == 0)
+            return true;
+    return false;
+}
+
+/* Of several copies an average of weights is the one that is used, and a student is not. */
+static int rank_of(const place *at)
+{
+    if (has_word(at, "ema") || has_word(at, "teacher"))
+        return 2;
+    return has_word(at, "student") ? 0 : 1;
+}
+
+static svit_status fail_places(const sv_open *open, const places *found, svit_error *err)
+{
+    if (found->count == 0)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: no tensor is the patch embedding of a ViT under the names of timm, "
+                       "transformers or OpenCLIP, such as 'patch_embed.proj.weight'; the first is "
+                       "'%.60s'",
+                       open->weights,
+                       sv_safetensors_count(open->file) > 0 ? sv_safetensors_at(open->file, 0)->name
+                                                            : "");
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s: the file holds several encoders, whose names begin with '%.*s' and '%.*s'; "
+                   "the option prefix tells which is meant",
+                   open->weights, (int)found->list[0].prefix, found->list[0].name,
+                   (int)found->list[1].prefix, found->list[1].name);
+}
+
+/* Chooses the place that the caller's prefix names, or that of the highest rank. */
+static svit_status choose(place *out, const sv_open *open, const places *found, const char *wanted,
+                          svit_error *err)
+{
+    size_t best = 0, equal = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        const place *at = &found->list[i];
+        if (wanted && strlen(wanted) == at->prefix && memcmp(wanted, at->name, at->prefix) == 0) {
+            *out = *at;
+            return SVIT_OK;
+        }
+        const int difference = rank_of(at) - rank_of(&found->list[best]);
+        equal = difference > 0 ? 1 : equal + (difference == 0);
+        best = difference > 0 ? i : best;
+    }
+    if (wanted || equal != 1)
+        return fail_places(open, found, err);
+    *out = found->list[best];
+    return SVIT_OK;
+}
+
+/* The prefixes under which tensors are looked for: that of the encoder, and what is left of it as
+ * its last parts are cut off, for a classifier is named beside its encoder. */
+static svit_status set_prefixes(sv_open *open, svit_error *err)
+{
+    size_t count = 0, length = strlen(open->prefix);
+    for (;;) {
+        if (count == SV_MAX_PREFIXES)
+            return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: the prefix '%s' has more than %d parts",
+                           open->weights, open->prefix, SV_MAX_PREFIXES - 1);
+        memcpy(open->prefix_text[count], open->prefix, length);
+        open->prefix_text[count][length] = '\0';
+        open->prefixes[count] = open->prefix_text[count];
+        count++;
+        if (length == 0)
+            break;
+        do
+            length--;
+        while (length > 0 && open->prefix[length - 1] != '.');
+    }
+    open->prefixes[count] = NULL;
+    open->map.prefixes = open->prefixes;
+    return SVIT_OK;
+}
+
+void sv_open_pass(sv_open *open, const char *pattern)
+{
+    if (open->passed_count < SV_MAX_PASSED)
+        open->passed[open->passed_count++] = pattern;
+    open->map.also_ignored = open->passed;
+}
+
+/* The copies of the encoder that are not used. */
+static void pass_others(sv_open *open, const places *found, const place *chosen)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        const place *at = &found->list[i];
+        const char *dot = memchr(at->name, '.', at->prefix);
+        const size_t bytes = dot ? (size_t)(dot - at->name) + 1 : 0;
+        if (bytes == 0 || (bytes <= chosen->prefix && memcmp(at->name, chosen->name, bytes) == 0) ||
+            open->other_count == SV_MAX_OTHERS)
+            continue;
+        char *pattern = open->others[open->other_count++];
+        snprintf(pattern, sizeof open->others[0], "%.*s*", (int)(bytes < 100 ? bytes : 100),
+                 at->name);
+        sv_open_pass(open, pattern);
+    }
+}
+
+svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err)
+{
+    places found = {.count = 0};
+    const sv_name_map *map;
+    place at = {.map = NULL};
+    for (size_t m = 0; (map = sv_builtin_name_map(m)); m++)
+        for (size_t i = 0; i < sv_safetensors_count(open->file); i++)
+            look_at(&found, map, sv_safetensors_at(open->file, i)->name);
+    SVIT_TRY(choose(&at, open, &found, wanted, err));
+    if (at.prefix >= sizeof open->prefix)
+        return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: the names begin with more than %zu bytes",
+                       open->weights, sizeof open->prefix - 1);
+    memcpy(open->prefix, at.name, at.prefix);
+    open->prefix[at.prefix] = '\0';
+    open->map = *at.map;
+    pass_others(open, &found, &at);
+    return set_prefixes(open, err);
+}

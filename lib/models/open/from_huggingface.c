@@ -1,0 +1,222 @@
+/* What config.json of transformers tells: sizes, epsilon and activation by the model's type, and the
+ * pooling and what is left out by the class that wrote the file. */
+#include "models/open/open_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A type of transformers, with the defaults of keys that older files lack. */
+typedef struct model_type {
+    const char *name, *inside; /* model_type; the key of the image tower's configuration, or NULL */
+    double dim, depth, heads, mlp_dim, image, patch, eps;
+    const char *activation;
+    int32_t pool; /* SVIT_POOL_* */
+} model_type;
+
+#define BASE 768, 12, 12, 3072, 224
+static const model_type TYPES[] = {
+    {"vit", NULL, BASE, 16, 1e-12, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"deit", NULL, BASE, 16, 1e-12, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"vit_mae", NULL, BASE, 16, 1e-12, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"vit_msn", NULL, BASE, 16, 1e-6, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"dinov2", NULL, 768, 12, 12, 0, 224, 16, 1e-6, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"dinov2_with_registers", NULL, 768, 12, 12, 0, 224, 16, 1e-6, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"dinov3_vit", NULL, 384, 12, 6, 1536, 224, 16, 1e-5, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"clip", "vision_config", BASE, 32, 1e-5, "quick_gelu", SVIT_POOL_CLASS_TOKEN},
+    {"clip_vision_model", NULL, BASE, 32, 1e-5, "quick_gelu", SVIT_POOL_CLASS_TOKEN},
+    {"siglip", "vision_config", BASE, 16, 1e-6, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
+    {"siglip_vision_model", NULL, BASE, 16, 1e-6, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
+    {"siglip2", "vision_config", BASE, 16, 1e-6, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
+    {"siglip2_vision_model", NULL, BASE, 16, 1e-6, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
+};
+
+/* A class whose model does not follow from its type and tensors alone: its pooling, whether the
+ * final norm counts, and patterns of tensors that it does not use for its logits. */
+static const struct class_row {
+    const char *name;
+    int32_t pool;
+    bool final_norm;
+    const char *passed[3];
+} CLASSES[] = {
+    {"Dinov2ForImageClassification", SVIT_POOL_CLASS_MEAN, true, {NULL}},
+    {"Dinov2WithRegistersForImageClassification", SVIT_POOL_CLASS_MEAN, true, {NULL}},
+    {"CLIPForImageClassification", SVIT_POOL_MEAN_PATCHES, false, {"*post_layernorm.*"}},
+    {"SiglipForImageClassification", SVIT_POOL_MEAN_PATCHES, true, {"*vision_model.head.*"}},
+    {"Siglip2ForImageClassification", SVIT_POOL_MEAN_PATCHES, true, {"*vision_model.head.*"}},
+};
+
+static const model_type *find_type(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof TYPES / sizeof *TYPES; i++)
+        if (strcmp(TYPES[i].name, name) == 0)
+            return &TYPES[i];
+    return NULL;
+}
+
+svit_status sv_open_state_member(sv_open *open, const sv_json_value *object, const char *key,
+                                 const char *field, const char *file, svit_error *err)
+{
+    double value;
+    const sv_json_value *member = sv_json_get(object, key);
+    if (!member || member->kind == SV_JSON_NULL)
+        return SVIT_OK;
+    if (member->kind == SV_JSON_TRUE || member->kind == SV_JSON_FALSE)
+        return sv_facts_state(&open->facts, field, member->kind == SV_JSON_TRUE, err, "%s: %s",
+                              file, key);
+    if (!sv_json_number(member, &value))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: %s is not a number", file, key);
+    return sv_facts_state(&open->facts, field, value, err, "%s: %s", file, key);
+}
+
+svit_status sv_open_state_activation(sv_open *open, const char *name, const char *file,
+                                     svit_error *err)
+{
+    static const struct {
+        const char *name;
+        int32_t value;
+    } known[] = {{"gelu", SVIT_ACTIVATION_GELU},
+                 {"gelu_python", SVIT_ACTIVATION_GELU},
+                 {"gelu_erf", SVIT_ACTIVATION_GELU},
+                 {"gelu_new", SVIT_ACTIVATION_GELU_TANH},
+                 {"gelu_fast", SVIT_ACTIVATION_GELU_TANH},
+                 {"gelu_tanh", SVIT_ACTIVATION_GELU_TANH},
+                 {"gelu_pytorch_tanh", SVIT_ACTIVATION_GELU_TANH},
+                 {"quick_gelu", SVIT_ACTIVATION_QUICK_GELU}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return sv_facts_state(&open->facts, "activation", known[i].value, err, "%s", file);
+    return sv_fail(err, SVIT_E_UNSUPPORTED,
+                   "%s: the activation is '%.40s'; gelu, its forms by tanh and quick_gelu are "
+                   "accepted",
+                   file, name);
+}
+
+static svit_status state_image(sv_open *open, const sv_json_value *size, svit_error *err)
+{
+    double height = 0, width = 0;
+    if (!size || size->kind == SV_JSON_NULL)
+        return SVIT_OK;
+    if (sv_json_number(size, &height)) {
+        width = height;
+    } else if (size->kind != SV_JSON_ARRAY || size->count != 2 ||
+               !sv_json_number(size + 1, &height) || !sv_json_number((size + 1)->after, &width)) {
+        return sv_fail(err, SVIT_E_FORMAT, "config.json: image_size is neither a number nor two");
+    }
+    SVIT_TRY(sv_facts_state(&open->facts, "input_height", height, err, "config.json: image_size"));
+    return sv_facts_state(&open->facts, "input_width", width, err, "config.json: image_size");
+}
+
+/* The sizes that `object` states, and after that those that its type implies. */
+static svit_status state_sizes(sv_open *open, const sv_json_value *object, const model_type *type,
+                               svit_error *err)
+{
+    static const char *const members[][2] = {{"hidden_size", "dim"},
+                                             {"num_hidden_layers", "depth"},
+                                             {"num_attention_heads", "heads"},
+                                             {"patch_size", "patch_size"},
+                                             {"num_channels", "in_channels"},
+                                             {"layer_norm_eps", "norm_eps"},
+                                             {"num_register_tokens", "register_tokens"}};
+    char from[SV_FACT_SOURCE];
+    snprintf(from, sizeof from, "what model_type '%.40s' implies", type->name);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        SVIT_TRY(
+            sv_open_state_member(open, object, members[i][0], members[i][1], "config.json", err));
+    sv_facts_assume(&open->facts, "heads", type->heads, from);
+    sv_facts_assume(&open->facts, "patch_size", type->patch, from);
+    sv_facts_assume(&open->facts, "norm_eps", type->eps, from);
+    if (type->mlp_dim > 0)
+        SVIT_TRY(
+            sv_open_state_member(open, object, "intermediate_size", "mlp_dim", "config.json", err));
+    return state_image(open, sv_json_get(object, "image_size"), err);
+}
+
+/* SigLIP 2's image_size is a number of patches, of which a square is taken. */
+static void assume_grid(sv_open *open, const sv_json_value *object)
+{
+    double patches, side = 1;
+    const double patch = sv_facts_value(&open->facts, "patch_size", 16);
+    if (!sv_json_number(sv_json_get(object, "num_patches"), &patches))
+        return;
+    while (side * side < patches && side < 8192)
+        side++;
+    if (side * side != patches)
+        return;
+    sv_facts_assume(&open->facts, "input_height", side * patch, "config.json: num_patches");
+    sv_facts_assume(&open->facts, "input_width", side * patch, "config.json: num_patches");
+    sv_facts_assume(&open->facts, "in_channels", 3, "config.json: num_patches");
+}
+
+static bool is_true(const sv_json_value *object, const char *key)
+{
+    const sv_json_value *member = sv_json_get(object, key);
+    return member && member->kind == SV_JSON_TRUE;
+}
+
+/* The activation, which SwiGLU does not have, and what DINOv3 has of its own. */
+static svit_status state_computation(sv_open *open, const sv_json_value *object,
+                                     const model_type *type, svit_error *err)
+{
+    const bool gated = is_true(object, "use_gated_mlp") || is_true(object, "use_swiglu_ffn");
+    const char *activation = sv_json_text(sv_json_get(object, "hidden_act"));
+    if (!gated)
+        SVIT_TRY(sv_open_state_activation(open, activation ? activation : type->activation,
+                                          activation ? "config.json: hidden_act" : type->name,
+                                          err));
+    if (strcmp(type->name, "dinov3_vit") != 0)
+        return SVIT_OK;
+    SVIT_TRY(sv_facts_state(&open->facts, "rope", SVIT_ROPE_CENTRED, err, "DINOv3"));
+    SVIT_TRY(sv_facts_state(&open->facts, "rope_pairs", SVIT_ROPE_PAIRS_HALVES, err, "DINOv3"));
+    SVIT_TRY(sv_open_state_member(open, object, "rope_theta", "rope_theta", "config.json", err));
+    sv_facts_assume(&open->facts, "rope_theta", 100, "DINOv3");
+    sv_facts_assume(&open->facts, "input_height", type->image, "DINOv3");
+    sv_facts_assume(&open->facts, "input_width", type->image, "DINOv3");
+    return SVIT_OK;
+}
+
+/* The pooling by the class of the model. DeiT's class with one head reads the class token alone, and
+ * its distillation token is a register with a position. */
+static svit_status state_class(sv_open *open, const char *name, const sv_json_value *object,
+                               const model_type *type, svit_error *err)
+{
+    const sv_json_value *head = sv_json_get(object, "vision_use_head");
+    int32_t pool = type->pool;
+    for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES; i++) {
+        if (strcmp(CLASSES[i].name, name) != 0)
+            continue;
+        pool = CLASSES[i].pool;
+        sv_facts_assume(&open->facts, "final_norm", CLASSES[i].final_norm, name);
+        for (size_t p = 0; CLASSES[i].passed[p]; p++)
+            sv_open_pass(open, CLASSES[i].passed[p]);
+    }
+    if (pool == SVIT_POOL_ATTENTION && head && head->kind == SV_JSON_FALSE)
+        pool = SVIT_POOL_MEAN_PATCHES;
+    if (strstr(name, "MaskedImageModeling") || strstr(name, "ForPreTraining"))
+        sv_open_pass(open, "decoder.*");
+    return sv_facts_state(&open->facts, "pool", pool, err, "the class %.60s", name);
+}
+
+svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
+{
+    const sv_json_value *root = sv_json_root(open->side[SV_SIDE_CONFIG].json), *object = root;
+    const sv_json_value *classes = sv_json_get(root, "architectures");
+    const char *type_name = sv_json_text(sv_json_get(root, "model_type"));
+    const model_type *type = find_type(type_name);
+    if (!type)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: config.json: model_type is '%.60s', which is no plain ViT; vit, deit, "
+                       "vit_mae, vit_msn, dinov2, dinov2_with_registers, dinov3_vit, clip, siglip "
+                       "and siglip2 are accepted",
+                       open->weights, type_name);
+    const char *class_name = classes && classes->kind == SV_JSON_ARRAY && classes->count > 0
+                                 ? sv_json_text(classes + 1)
+                                 : NULL;
+    if (type->inside && !(object = sv_json_get(root, type->inside)))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: config.json has no '%s'", open->weights,
+                       type->inside);
+    SVIT_TRY(state_sizes(open, object, type, err));
+    assume_grid(open, object);
+    SVIT_TRY(state_computation(open, object, type, err));
+    open->class_names = sv_json_get(root, "id2label");
+    return state_class(open, class_name ? class_name : type->name, object, type, err);
+}

@@ -1,0 +1,202 @@
+/* What the names and shapes of the tensors tell about a ViT. */
+#include "models/open/open_internal.h"
+
+#include "models/load/load_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 1000 };
+static const char TENSORS[] = "the tensors";
+
+bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *shape)
+{
+    sv_name_match match;
+    sv_tensor_desc unused;
+    return sv_name_map_find(&match, &open->map, open->file, &parameter) &&
+           sv_name_match_shape(shape ? shape : &unused, &match);
+}
+
+static bool has(const sv_open *open, const char *parameter)
+{
+    return sv_open_find(open, parameter, NULL);
+}
+
+static svit_status state(sv_open *open, const char *field, size_t value, svit_error *err)
+{
+    return sv_facts_state(&open->facts, field, (double)value, err, "%s", TENSORS);
+}
+
+/* The patch embedding: a convolution [dim, channels, size, size], or a map of flat patches whose
+ * size only a configuration tells. */
+static svit_status state_patches(sv_open *open, svit_error *err)
+{
+    sv_tensor_desc shape;
+    if (!sv_open_find(open, "patch_embed.proj.weight", &shape) || shape.rank < 2)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: there is no patch embedding", open->weights);
+    SVIT_TRY(state(open, "dim", (size_t)shape.shape[0], err));
+    SVIT_TRY(state(open, "patch_bias", has(open, "patch_embed.proj.bias"), err));
+    if (shape.rank != 4)
+        return SVIT_OK;
+    if (shape.shape[2] != shape.shape[3])
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: patches of %lld x %lld pixels; square ones are accepted", open->weights,
+                       (long long)shape.shape[2], (long long)shape.shape[3]);
+    SVIT_TRY(state(open, "in_channels", (size_t)shape.shape[1], err));
+    return state(open, "patch_size", (size_t)shape.shape[2], err);
+}
+
+static size_t count_blocks(const sv_open *open)
+{
+    size_t depth = 0;
+    char name[64];
+    do
+        snprintf(name, sizeof name, "blocks.%zu.norm1.weight", depth);
+    while (has(open, name) && ++depth < MAX_DEPTH);
+    return depth;
+}
+
+/* The first block's attention. Its heads are told by learnt frequencies or norms of queries. */
+static svit_status state_attention(sv_open *open, svit_error *err)
+{
+    sv_tensor_desc shape;
+    sv_name_match match;
+    const char *bias = "blocks.0.attn.qkv.bias";
+    if (!sv_open_find(open, "blocks.0.attn.qkv.weight", &shape) || shape.shape[0] % 3 != 0)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: block 0 has no queries, keys and values of one width", open->weights);
+    const size_t width = (size_t)shape.shape[0] / 3;
+    const bool biased = sv_name_map_find(&match, &open->map, open->file, &bias);
+    SVIT_TRY(state(open, "qkv_bias", biased, err));
+    SVIT_TRY(state(open, "no_key_bias", false, err));
+    SVIT_TRY(state(open, "qk_norm", has(open, "blocks.0.attn.q_norm.weight"), err));
+    SVIT_TRY(state(open, "attention_norm", has(open, "blocks.0.attn.norm.weight"), err));
+    size_t head = 0;
+    if (sv_open_find(open, "blocks.0.attn.rope", &shape) && shape.rank == 3) {
+        SVIT_TRY(state(open, "rope", SVIT_ROPE_MIXED, err));
+        head = 2 * (size_t)shape.shape[2];
+    } else if (sv_open_find(open, "blocks.0.attn.q_norm.weight", &shape)) {
+        head = (size_t)shape.shape[0];
+    }
+    if (head > 0 && width % head == 0)
+        SVIT_TRY(state(open, "heads", width / head, err));
+    const double heads = sv_facts_value(&open->facts, "heads", 0);
+    if (heads > 0 && fmod((double)width, heads) != 0)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: heads is %g by %s; the width of queries is %zu",
+                       open->weights, heads, sv_facts_find(&open->facts, "heads")->from, width);
+    return heads > 0 ? state(open, "head_dim", width / (size_t)heads, err) : SVIT_OK;
+}
+
+static svit_status state_mlp(sv_open *open, svit_error *err)
+{
+    sv_tensor_desc fc1, fc2;
+    if (!sv_open_find(open, "blocks.0.mlp.fc1.weight", &fc1) ||
+        !sv_open_find(open, "blocks.0.mlp.fc2.weight", &fc2) || fc1.rank < 2 || fc2.rank < 2)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: block 0 has no MLP of two layers", open->weights);
+    const size_t hidden = (size_t)fc2.shape[1], rows = (size_t)fc1.shape[0];
+    if (rows != hidden && rows != 2 * hidden)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: the MLP's first layer has %zu outputs and its second %zu inputs; equal "
+                       "numbers or, for SwiGLU, twice as many outputs are accepted",
+                       open->weights, rows, hidden);
+    SVIT_TRY(state(open, "mlp_dim", hidden, err));
+    SVIT_TRY(state(open, "mlp", rows == hidden ? SVIT_MLP_PLAIN : SVIT_MLP_SWIGLU, err));
+    SVIT_TRY(state(open, "mlp_norm", has(open, "blocks.0.mlp.norm.weight"), err));
+    return state(open, "layer_scale", has(open, "blocks.0.ls1.gamma"), err);
+}
+
+static svit_status state_norms(sv_open *open, svit_error *err)
+{
+    SVIT_TRY(state(open, "pre_norm", has(open, "norm_pre.weight"), err));
+    sv_facts_assume(&open->facts, "final_norm", has(open, "norm.weight"), TENSORS);
+    return state(open, "head_norm", has(open, "fc_norm.weight"), err);
+}
+
+/* The tokens before the patches: *prefix becomes their number, *registers that of the registers. */
+static svit_status state_tokens(sv_open *open, size_t *prefix, size_t *registers, svit_error *err)
+{
+    sv_tensor_desc shape;
+    const bool class_token = has(open, "cls_token"), distilled = has(open, "dist_token");
+    *registers = 0;
+    if (sv_open_find(open, "reg_token", &shape) && shape.rank >= 2)
+        *registers = (size_t)shape.shape[shape.rank - 2];
+    *prefix = class_token + distilled + *registers;
+    SVIT_TRY(state(open, "class_token",
+                   class_token ? SVIT_CLASS_TOKEN_PRESENT : SVIT_CLASS_TOKEN_NONE, err));
+    SVIT_TRY(state(open, "distilled", distilled, err));
+    return state(open, "register_tokens", *registers, err);
+}
+
+/* Whether `rows` rows of patches fill the grid of the stated input, or else a square; *side becomes
+ * the square's. */
+static bool fills_grid(const sv_open *open, size_t rows, size_t *side)
+{
+    const double height = sv_facts_value(&open->facts, "input_height", 0),
+                 width = sv_facts_value(&open->facts, "input_width", 0),
+                 patch = sv_facts_value(&open->facts, "patch_size", 0);
+    *side = (size_t)lround(sqrt((double)rows));
+    if (height > 0 && width > 0 && patch > 0)
+        return floor(height / patch) * floor(width / patch) == (double)rows;
+    return rows > 0 && *side * *side == rows;
+}
+
+/* Which tokens have positions, and the size of the input: that of the grid of a file that states no
+ * other. */
+static svit_status state_positions(sv_open *open, svit_error *err)
+{
+    sv_tensor_desc shape;
+    size_t prefix, registers, side = 0;
+    SVIT_TRY(state_tokens(open, &prefix, &registers, err));
+    if (!sv_open_find(open, "pos_embed", &shape))
+        return state(open, "position_tokens", SVIT_POSITION_NONE, err);
+    const size_t rows = shape.rank >= 2 ? (size_t)shape.shape[shape.rank - 2] : 0;
+    const size_t positioned[] = {[SVIT_POSITION_ALL] = prefix,
+                                 [SVIT_POSITION_PATCHES] = 0,
+                                 [SVIT_POSITION_CLASS_PATCHES] = prefix - registers};
+    for (size_t kind = 0; kind <= SVIT_POSITION_CLASS_PATCHES; kind++) {
+        if (rows <= positioned[kind] || !fills_grid(open, rows - positioned[kind], &side))
+            continue;
+        const size_t patch = (size_t)sv_facts_value(&open->facts, "patch_size", 0);
+        SVIT_TRY(state(open, "position_tokens", kind, err));
+        if (patch == 0 || sv_facts_find(&open->facts, "input_height"))
+            return SVIT_OK;
+        SVIT_TRY(state(open, "input_height", side * patch, err));
+        return state(open, "input_width", side * patch, err);
+    }
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "%s: the position embedding has %zu rows, which fill neither the grid of the "
+                   "input nor a square; input_height and input_width tell the grid",
+                   open->weights, rows);
+}
+
+/* The pooling, as far as parameters tell, and the classifier. */
+static svit_status state_head(sv_open *open, svit_error *err)
+{
+    sv_tensor_desc shape;
+    const bool pools = sv_open_find(open, "attn_pool.mlp.fc1.weight", &shape);
+    if (pools && !sv_facts_find(&open->facts, "pool"))
+        SVIT_TRY(state(open, "pool", SVIT_POOL_ATTENTION, err));
+    if (pools && sv_facts_value(&open->facts, "pool", 0) == SVIT_POOL_ATTENTION)
+        SVIT_TRY(state(open, "pool_mlp_dim", (size_t)shape.shape[0], err));
+    if (!sv_open_find(open, "head.fc1.weight", &shape)) {
+        sv_facts_assume(&open->facts, "classifier", 0, "the tensors, which have no classifier");
+        return SVIT_OK;
+    }
+    sv_facts_assume(&open->facts, "classifier", 1, TENSORS);
+    return state(open, "num_classes", (size_t)shape.shape[0], err);
+}
+
+svit_status sv_open_from_tensors(sv_open *open, svit_error *err)
+{
+    const size_t depth = count_blocks(open);
+    if (depth == 0)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: there is no transformer block", open->weights);
+    SVIT_TRY(state_patches(open, err));
+    SVIT_TRY(state(open, "depth", depth, err));
+    SVIT_TRY(state_attention(open, err));
+    SVIT_TRY(state_mlp(open, err));
+    SVIT_TRY(state_norms(open, err));
+    SVIT_TRY(state_positions(open, err));
+    return state_head(open, err);
+}

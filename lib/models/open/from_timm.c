@@ -1,0 +1,106 @@
+/* What config.json of timm on the hub tells: the model's name, arguments that differ from it, and its
+ * pooling. */
+#include "models/open/open_internal.h"
+
+#include <string.h>
+
+static svit_status state_pool(sv_open *open, const char *pool, const char *from, svit_error *err)
+{
+    static const struct {
+        const char *name;
+        int32_t pool;
+    } known[] = {{"token", SVIT_POOL_CLASS_TOKEN},
+                 {"avg", SVIT_POOL_MEAN_PATCHES},
+                 {"map", SVIT_POOL_ATTENTION}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, pool) == 0)
+            return sv_facts_state(&open->facts, "pool", known[i].pool, err, "%s", from);
+    return sv_fail(err, SVIT_E_UNSUPPORTED,
+                   "%s: %s is '%.40s'; 'token', 'avg' and 'map' are accepted", open->weights, from,
+                   pool);
+}
+
+/* The size of the input: [channels, height, width]. */
+static svit_status state_input(sv_open *open, const sv_json_value *size, svit_error *err)
+{
+    double sides[3];
+    if (!size || size->kind != SV_JSON_ARRAY || size->count != 3)
+        return SVIT_OK;
+    const sv_json_value *value = size + 1;
+    for (size_t i = 0; i < 3; i++, value = value->after)
+        if (!sv_json_number(value, &sides[i]))
+            return sv_fail(err, SVIT_E_FORMAT, "%s: config.json: input_size is not three numbers",
+                           open->weights);
+    static const char from[] = "config.json: input_size";
+    sv_facts_assume(&open->facts, "input_height", sides[1], from);
+    sv_facts_assume(&open->facts, "input_width", sides[2], from);
+    return SVIT_OK;
+}
+
+/* The argument img_size, a number or two, which stands above input_size. */
+static svit_status state_image(sv_open *open, const sv_json_value *size, svit_error *err)
+{
+    static const char from[] = "config.json: img_size";
+    double height, width;
+    if (!size || size->kind == SV_JSON_NULL)
+        return SVIT_OK;
+    if (sv_json_number(size, &height))
+        width = height;
+    else if (size->kind != SV_JSON_ARRAY || size->count != 2 ||
+             !sv_json_number(size + 1, &height) || !sv_json_number((size + 1)->after, &width))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: %s is neither a number nor two", open->weights,
+                       from);
+    SVIT_TRY(sv_facts_state(&open->facts, "input_height", height, err, from));
+    return sv_facts_state(&open->facts, "input_width", width, err, from);
+}
+
+/* Arguments of the model that its file records because they differ from those of its name. Those
+ * that shapes tell are left to the tensors. */
+static svit_status state_arguments(sv_open *open, const sv_json_value *arguments, svit_error *err)
+{
+    static const char *const members[][2] = {{"num_heads", "heads"},
+                                             {"rope_temperature", "rope_theta"}};
+    static const char *const told[] = {"num_heads",        "rope_temperature", "img_size",
+                                       "patch_size",       "embed_dim",        "depth",
+                                       "mlp_ratio",        "qkv_bias",         "in_chans",
+                                       "num_classes",      "global_pool",      "drop_rate",
+                                       "pos_drop_rate",    "patch_drop_rate",  "proj_drop_rate",
+                                       "attn_drop_rate",   "drop_path_rate",   "init_values",
+                                       "class_token",      "reg_tokens",       "num_reg_tokens",
+                                       "no_embed_class",   "fc_norm",          "use_fc_norm",
+                                       "dynamic_img_size", "dynamic_img_pad",  "strict_img_size",
+                                       "weight_init",      "pre_norm",         "qk_norm"};
+    if (!arguments || arguments->kind != SV_JSON_OBJECT)
+        return SVIT_OK;
+    const sv_json_value *member = arguments + 1;
+    for (size_t i = 0; i < arguments->count; i++, member = member->after) {
+        bool known = false;
+        for (size_t k = 0; k < sizeof told / sizeof *told; k++)
+            known = known || strcmp(told[k], member->key) == 0;
+        if (!known)
+            return sv_fail(err, SVIT_E_UNSUPPORTED,
+                           "%s: config.json: model_args has '%.60s', which this library does not "
+                           "read",
+                           open->weights, member->key);
+    }
+    SVIT_TRY(state_image(open, sv_json_get(arguments, "img_size"), err));
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        SVIT_TRY(sv_open_state_member(open, arguments, members[i][0], members[i][1],
+                                      "config.json: model_args", err));
+    return SVIT_OK;
+}
+
+svit_status sv_open_from_timm(sv_open *open, svit_error *err)
+{
+    const sv_json_value *root = sv_json_root(open->side[SV_SIDE_CONFIG].json);
+    const sv_json_value *pretrained = sv_json_get(root, "pretrained_cfg");
+    const char *name = sv_json_text(sv_json_get(root, "architecture"));
+    const char *pool = sv_json_text(sv_json_get(root, "global_pool"));
+    SVIT_TRY(state_arguments(open, sv_json_get(root, "model_args"), err));
+    SVIT_TRY(sv_open_from_timm_name(open, name, err));
+    if (pool)
+        SVIT_TRY(state_pool(open, pool, "config.json: global_pool", err));
+    SVIT_TRY(state_input(open, sv_json_get(pretrained, "input_size"), err));
+    open->class_names = sv_json_get(root, "label_names");
+    return SVIT_OK;
+}

@@ -1,0 +1,208 @@
+/* Opens a checkpoint of any library without being told what it is. */
+#include "base/threads/fp_env.h"
+#include "models/architecture.h"
+#include "models/load/load_internal.h"
+#include "models/model.h"
+#include "models/open/open_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What no file states: a ViT under this library's names, without dropout. */
+static const svit_model_config BASE = {.struct_size = sizeof(svit_model_config),
+                                       .architecture = SVIT_ARCHITECTURE_VIT,
+                                       .names = SVIT_NAMES_TIMM,
+                                       .drop_path_rule = SVIT_DROP_PATH_NETWORK};
+
+/* A fact without which a model is not defined, and its candidates for the question. */
+static const struct needed {
+    const char *field, *candidates;
+} NEEDED[] = {
+    {"heads", "usually such that a head has 64 channels"},
+    {"norm_eps", "1e-6 in timm, 1e-12 in transformers' ViT, 1e-5 in CLIP"},
+    {"activation", "'gelu', 'gelu-tanh' or 'quick-gelu'"},
+    {"pool", "'class_token', 'mean-patches' or 'attention'"},
+    {"patch_size", "pixels"},
+    {"input_height", "pixels"},
+    {"rope", "there is no position embedding: 'axial' or 'centred'"},
+};
+
+/* Facts that follow from others. */
+static void complete(sv_open *open)
+{
+    sv_facts *facts = &open->facts;
+    if (sv_facts_value(facts, "mlp", 0) == SVIT_MLP_SWIGLU)
+        sv_facts_assume(facts, "activation", SVIT_ACTIVATION_GELU, "SwiGLU, which has no other");
+    if (sv_facts_value(facts, "pool", 0) == SVIT_POOL_ATTENTION)
+        sv_facts_assume(facts, "pool_heads", sv_facts_value(facts, "heads", 1), "the heads");
+    if (sv_facts_value(facts, "position_tokens", 0) != SVIT_POSITION_NONE)
+        sv_facts_assume(facts, "rope", SVIT_ROPE_NONE, "the position embedding");
+    if (sv_facts_value(facts, "rope", 0) == SVIT_ROPE_MIXED)
+        sv_facts_assume(facts, "rope_theta", 10, "learnt frequencies");
+    if (sv_facts_value(facts, "classifier", 0) == 0) {
+        const bool both = sv_facts_value(facts, "pool", 0) == SVIT_POOL_CLASS_MEAN;
+        sv_facts_assume(facts, "num_classes", sv_facts_value(facts, "dim", 1) * (both ? 2 : 1),
+                        "the features");
+    }
+    if (!sv_facts_find(facts, "input_width") && sv_facts_find(facts, "input_height"))
+        sv_facts_assume(facts, "input_width", sv_facts_value(facts, "input_height", 0),
+                        "the height");
+}
+
+/* Asks for what is not known. */
+static svit_status ask(const sv_open *open, svit_error *err)
+{
+    char question[320] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof NEEDED / sizeof *NEEDED; i++)
+        if (!sv_facts_find(&open->facts, NEEDED[i].field) && length < sizeof question)
+            length +=
+                (size_t)snprintf(question + length, sizeof question - length, "%s%s (%s)",
+                                 length > 0 ? ", " : "", NEEDED[i].field, NEEDED[i].candidates);
+    if (length == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s: no configuration lies beside the weights, and they do not tell %s; state "
+                   "these fields, or the name of the model in timm",
+                   open->weights, question);
+}
+
+/* Collects the facts, the caller's first. */
+static svit_status collect(sv_open *open, const svit_open_options *options, svit_error *err)
+{
+    const sv_json *config = open->side[SV_SIDE_CONFIG].json;
+    const sv_json_value *root = config ? sv_json_root(config) : NULL;
+    SVIT_TRY(sv_open_dialect(open, options->prefix, err));
+    if (options->fields)
+        SVIT_TRY(sv_facts_state_json(&open->facts, open->allocator, options->fields, err));
+    if (options->name)
+        SVIT_TRY(sv_open_from_timm_name(open, options->name, err));
+    if (open->side[SV_SIDE_OPENCLIP].json)
+        SVIT_TRY(sv_open_from_openclip(open, err));
+    else if (sv_json_get(root, "architecture"))
+        SVIT_TRY(sv_open_from_timm(open, err));
+    else if (sv_json_get(root, "model_type"))
+        SVIT_TRY(sv_open_from_huggingface(open, err));
+    SVIT_TRY(sv_open_from_tensors(open, err));
+    complete(open);
+    return ask(open, err);
+}
+
+/* Lines "field NAME VALUE SOURCE" for what was found out. */
+static void report_facts(const sv_open *open, svit_load_report *report)
+{
+    char line[SV_FACT_SOURCE + SV_FIELD_NUMBER_TEXT + 64], value[SV_FIELD_NUMBER_TEXT];
+    for (size_t i = 0; i < sv_vit_fields.count; i++) {
+        if (open->facts.list[i].from[0] == '\0')
+            continue;
+        snprintf(line, sizeof line, "%s %s %s", sv_vit_fields.fields[i].name,
+                 sv_facts_text(value, &open->facts, i), open->facts.list[i].from);
+        sv_report_add(report, "field", line);
+    }
+}
+
+/* The name of class `label` among the files' names; NULL: there is none. */
+static const char *class_name(const sv_json_value *names, size_t label)
+{
+    char key[24];
+    if (names->kind == SV_JSON_OBJECT) {
+        snprintf(key, sizeof key, "%zu", label);
+        return sv_json_text(sv_json_get(names, key));
+    }
+    const sv_json_value *value = names + 1;
+    for (size_t i = 0; i < label; i++)
+        value = value->after;
+    return sv_json_text(value);
+}
+
+/* Sets the class names if the file names every class. transformers writes LABEL_0 and so on where
+ * nobody has named them. */
+static svit_status set_classes(const sv_open *open, svit_model *model, svit_error *err)
+{
+    const sv_json_value *names = open->class_names;
+    const size_t count = model->config.num_classes;
+    const char **list;
+    if (!model->config.classifier || !names || names->count != count ||
+        (names->kind != SV_JSON_OBJECT && names->kind != SV_JSON_ARRAY))
+        return SVIT_OK;
+    SVIT_TRY(sv_allocate_array(open->allocator, (void **)&list, count, sizeof *list,
+                               "the class names", err));
+    bool named = true;
+    for (size_t i = 0; i < count && named; i++) {
+        list[i] = class_name(names, i);
+        named = list[i] && strncmp(list[i], "LABEL_", 6) != 0;
+    }
+    const svit_status status = named ? svit_model_set_classes(model, list, count, err) : SVIT_OK;
+    sv_release(open->allocator, list, count * sizeof *list);
+    return status;
+}
+
+/* Creates the model of the facts and reads its weights. */
+static svit_status create(svit_model **out, sv_open *open, svit_load_report *report,
+                          svit_error *err)
+{
+    svit_model_config config = BASE, local;
+    svit_model *model;
+    sv_facts_apply(&open->facts, &config);
+    SVIT_TRY(sv_config_read(&sv_model_config_type, &local, &config, err));
+    SVIT_TRY(sv_open_preprocessing(open, &local, err));
+    SVIT_TRY(sv_model_open(&model, open->context, &local, err));
+    svit_status status = sv_model_allocate_weights(model, err);
+    if (status == SVIT_OK)
+        status = sv_load_open_file(model, model->weights, open->file, open->weights, &open->map, 0,
+                                   report, err);
+    if (status == SVIT_OK && open->has_pipeline)
+        status = svit_model_set_pipeline(model, &open->pipeline, err);
+    if (status == SVIT_OK)
+        status = set_classes(open, model, err);
+    if (status == SVIT_OK)
+        *out = model;
+    else
+        svit_model_free(model);
+    return status;
+}
+
+/* A file of this library states its configuration. */
+static bool is_own(const sv_open *open)
+{
+    return sv_safetensors_metadata(open->file, "config") != NULL;
+}
+
+static svit_status open_any(svit_model **out, sv_open *open, const svit_open_options *options,
+                            svit_load_report *report, svit_error *err)
+{
+    SVIT_TRY(sv_open_files(open, err));
+    if (is_own(open))
+        return svit_model_load(out, open->context, open->weights, err);
+    const svit_status status = collect(open, options, err);
+    report_facts(open, report);
+    return status == SVIT_OK ? create(out, open, report, err) : status;
+}
+
+static const sv_config_type OPTIONS_TYPE = {SV_CONFIG_STRUCT(svit_open_options),
+                                            .null_is_default = true};
+
+SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, const char *path,
+                                     const svit_open_options *options, svit_load_report *report,
+                                     svit_error *err)
+{
+    SV_DEFAULT_FP_ENV;
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(path);
+    svit_open_options local;
+    sv_open *open;
+    SVIT_TRY(sv_config_read(&OPTIONS_TYPE, &local, options, err));
+    SVIT_TRY(sv_report_begin(report, err));
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&open, 1, sizeof *open,
+                               "a checkpoint that is opened", err));
+    open->context = context;
+    open->allocator = &context->allocator;
+    open->path = path;
+    sv_facts_init(&open->facts, path);
+    const svit_status status = open_any(out, open, &local, report, err);
+    sv_open_close(open);
+    sv_release(&context->allocator, open, sizeof *open);
+    return status;
+}

@@ -1,0 +1,82 @@
+/* What the files of this folder share: a checkpoint that is being opened. */
+#ifndef SV_OPEN_INTERNAL_H
+#define SV_OPEN_INTERNAL_H
+
+#include "models/load/name_map.h"
+#include "models/open/facts.h"
+
+#include <shiftvit/load.h>
+
+enum { SV_MAX_PREFIXES = 10, SV_MAX_PASSED = 24, SV_MAX_OTHERS = 8, SV_OPEN_PATH = 4096 };
+
+/* A JSON file beside the weights. */
+typedef struct sv_side_file {
+    const char *name; /* "config.json" */
+    void *text;
+    size_t bytes;
+    sv_json *json; /* NULL: there is no such file */
+} sv_side_file;
+
+enum { SV_SIDE_CONFIG, SV_SIDE_PREPROCESSOR, SV_SIDE_OPENCLIP, SV_SIDE_ADAPTER, SV_SIDE_FILES };
+
+typedef struct sv_open {
+    svit_context *context;
+    const sv_allocator *allocator;
+    const char *path;           /* what the caller named */
+    char weights[SV_OPEN_PATH]; /* the file of the weights */
+    sv_safetensors *file;
+    sv_side_file side[SV_SIDE_FILES];
+    sv_name_map map;  /* with the prefixes below */
+    char prefix[128]; /* before the names of the encoder, "" or ending with a dot */
+    char prefix_text[SV_MAX_PREFIXES][128];
+    const char *prefixes[SV_MAX_PREFIXES + 1];
+    const char *passed[SV_MAX_PASSED + 1]; /* patterns of tensors that the model leaves out */
+    size_t passed_count;
+    char others[SV_MAX_OTHERS][104]; /* such patterns of copies of the encoder */
+    size_t other_count;
+    sv_facts facts;
+    const char *heading; /* which code the model is of, for reports: "transformers' ViTModel" */
+    bool has_pipeline;
+    svit_pipeline_config pipeline;
+    const sv_json_value *class_names; /* an array of texts, or an object of them by number */
+} sv_open;
+
+/* folder.c: finds the weights and the JSON files that lie beside them, and opens them. */
+svit_status sv_open_files(sv_open *open, svit_error *err);
+void sv_open_close(sv_open *open);
+
+/* dialect.c: finds out whose names the tensors have and what stands before them. `wanted` is the
+ * caller's prefix, or NULL. */
+svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err);
+
+/* Lets tensors that match a pattern be passed over. */
+void sv_open_pass(sv_open *open, const char *pattern);
+
+/* from_tensors.c: states what the names and shapes of the tensors tell. */
+svit_status sv_open_from_tensors(sv_open *open, svit_error *err);
+
+/* Whether the file has the tensors of a parameter; then *shape is that of the parameter there. */
+bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *shape);
+
+/* from_huggingface.c, from_timm.c, from_openclip.c: state what a configuration tells. */
+svit_status sv_open_from_huggingface(sv_open *open, svit_error *err);
+svit_status sv_open_from_timm(sv_open *open, svit_error *err);
+svit_status sv_open_from_openclip(sv_open *open, svit_error *err);
+
+/* timm_names.c: states what the name of one of timm's models tells. SVIT_E_UNSUPPORTED names the
+ * family of one that this library does not compute. */
+svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err);
+
+/* preprocessing.c: sets the pipeline of a model of this configuration, if a file describes one that
+ * this library has. */
+svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err);
+
+/* States an integer or a number member of a JSON object, if it is there. */
+svit_status sv_open_state_member(sv_open *open, const sv_json_value *object, const char *key,
+                                 const char *field, const char *file, svit_error *err);
+
+/* States the activation of a name such as "gelu_pytorch_tanh". */
+svit_status sv_open_state_activation(sv_open *open, const char *name, const char *file,
+                                     svit_error *err);
+
+#endif

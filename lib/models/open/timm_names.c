@@ -1,0 +1,178 @@
+/* What the name of one of timm's models tells beyond its tensors: epsilon, activation, heads, and
+ * rotary positions. Rows are read from the first to the last; a later one has the last word on a
+ * field. */
+#include "models/open/open_internal.h"
+
+#include "base/text/pattern.h"
+
+#include <string.h>
+
+enum { MAX_STATED = 8 };
+
+typedef struct stated {
+    const char *field;
+    double value;
+} stated;
+
+typedef struct name_row {
+    const char *pattern;
+    stated list[MAX_STATED];
+} name_row;
+
+#define EPS(value)                                                                                 \
+    {                                                                                              \
+        "norm_eps", value                                                                          \
+    }
+#define HEADS(count)                                                                               \
+    {                                                                                              \
+        "heads", count                                                                             \
+    }
+#define AXIAL(base)                                                                                \
+    {"rope", SVIT_ROPE_AXIAL},                                                                     \
+    {                                                                                              \
+        "rope_theta", base                                                                         \
+    }
+#define COLUMNS                                                                                    \
+    {                                                                                              \
+        "rope_axes", SVIT_ROPE_AXES_COLUMNS_FIRST                                                  \
+    }
+#define GRID(side)                                                                                 \
+    {"rope_height", side},                                                                         \
+    {                                                                                              \
+        "rope_width", side                                                                         \
+    }
+#define CENTRED                                                                                    \
+    {"rope", SVIT_ROPE_CENTRED}, {"rope_theta", 100},                                              \
+    {                                                                                              \
+        "rope_pairs", SVIT_ROPE_PAIRS_HALVES                                                       \
+    }
+#define TANH                                                                                       \
+    {                                                                                              \
+        "activation", SVIT_ACTIVATION_GELU_TANH                                                    \
+    }
+
+static const name_row ROWS[] = {
+    {"*", {EPS(1e-6), {"activation", SVIT_ACTIVATION_GELU}}},
+    {"*_clip_*", {EPS(1e-5)}},
+    {"*_quickgelu_*", {{"activation", SVIT_ACTIVATION_QUICK_GELU}}},
+    {"eva*_clip_*", {EPS(1e-6)}},
+    {"beit3_*", {EPS(1e-5)}},
+    {"*_rope_*", {AXIAL(100), COLUMNS}},
+    {"*_rope_mixed_*", {{"rope", SVIT_ROPE_MIXED}, {"rope_theta", 10}}},
+    {"*_rope_reg*_gap_*", {AXIAL(10000), {"rope_axes", 0}, GRID(16)}},
+    {"eva02_*", {AXIAL(10000), GRID(16)}},
+    {"*_dinov3*", {EPS(1e-5), CENTRED}},
+    {"*_lingbot", {EPS(1e-5), CENTRED}},
+    {"vit_pe_*", {EPS(1e-5), AXIAL(10000), COLUMNS, {"rope_offset", 1}, GRID(32)}},
+    {"vit_pe_core_*", {GRID(24), {"pool_heads", 8}}},
+    {"vit_pe_core_base_*", {GRID(14)}},
+    {"vit_pe_*_gigantic_*", {GRID(32), {"rope_offset", 0}}},
+    {"*_patch32_siglip_*", {TANH}},
+    {"vit_giantopt_*", {TANH}},
+    {"vit_large_patch16_siglip*_512", {TANH}},
+    {"vit_so400m_patch16_siglip*", {TANH}},
+    {"test_vit*", {{"head_dim", 32}}},
+    {"vit_so400m_*", {{"head_dim", 72}}},
+    {"vit_giantopt_*", {{"head_dim", 96}}},
+    {"*_gigantic_*", {{"head_dim", 104}}},
+    {"vit_pe_*_gigantic_*", {{"head_dim", 96}}},
+    {"*_giant_patch*", {{"head_dim", 88}}},
+    {"vit_giant_patch14_*dinov2", {{"head_dim", 64}}},
+    {"vit_giant_patch14_reg1_tipsv2", {{"head_dim", 64}}},
+    {"vit_giant_patch16_lingbot", {{"head_dim", 64}}},
+    {"vit_giant_patch16_radio_v3", {{"head_dim", 64}}},
+    {"*_huge_patch*", {{"head_dim", 80}}},
+    {"vit_huge_plus_patch16_dinov3*", {{"head_dim", 64}}},
+    {"vit_base_patch16_gap_224", {{"head_dim", 48}}},
+    {"vit_7b_*", {{"head_dim", 128}}},
+};
+
+/* Models that are no ViTs of this library, by what they have in their names. */
+static const struct refusal {
+    const char *pattern, *family;
+} REFUSALS[] = {
+    {"*relpos*", "ViTs with relative positions"},
+    {"*_rpn_*", "ViTs with norms after each branch (ResPostBlock)"},
+    {"vit_*_r26_*", "hybrids of a convolutional network and a ViT"},
+    {"vit_*_r50_*", "hybrids of a convolutional network and a ViT"},
+    {"vit_*_r_s16_*", "hybrids of a convolutional network and a ViT"},
+    {"vit_*_resnet*", "hybrids of a convolutional network and a ViT"},
+    {"vit_*_mci_*", "hybrids of a convolutional network and a ViT"},
+    {"*18x2*", "ViTs with parallel branches (ParallelThingsBlock)"},
+    {"*_xp_*", "ViTs with parallel branches (ParallelScalingBlock)"},
+    {"vit_pwee_*", "ViTs with parallel branches (ParallelScalingBlock)"},
+    {"vit_dpwee_*", "ViTs with differential attention"},
+    {"vit_dwee_*", "ViTs with differential attention"},
+    {"vit_dlittle_*", "ViTs with differential attention"},
+    {"aimv2_*", "AIMv2, which has root-mean-square norms"},
+    {"*_sapiens2", "Sapiens2, which has root-mean-square norms"},
+    {"*_intern300m_*", "InternViT"},
+    {"*_radio_*", "RADIO"},
+    {"test_vit4", "ViTs with root-mean-square norms"},
+    {"eva02_enormous_*", "EVA-02 with norms after each branch"},
+    {"naflexvit_*", "NaFlexViT"},
+    {"swin*", "Swin (windows of attention)"},
+    {"convnext*", "ConvNeXt (convolutions)"},
+    {"resnet*", "ResNet (convolutions)"},
+    {"beit_*", "BEiT, which has relative positions"},
+    {"beitv2_*", "BEiT, which has relative positions"},
+    {"samvit_*", "SAM, which has relative positions"},
+    {"vitdet*", "ViTDet, which has relative positions"},
+    {"mobilevit*", "MobileViT (convolutions)"},
+    {"efficientnet*", "EfficientNet (convolutions)"},
+};
+
+static svit_status refuse(const sv_open *open, const char *name, svit_error *err)
+{
+    for (size_t i = 0; i < sizeof REFUSALS / sizeof *REFUSALS; i++)
+        if (sv_pattern_matches(REFUSALS[i].pattern, name))
+            return sv_fail(err, SVIT_E_UNSUPPORTED,
+                           "%s: '%.60s' is one of the %s, which this library does not compute",
+                           open->weights, name, REFUSALS[i].family);
+    return SVIT_OK;
+}
+
+/* The row that has the last word on a field; NULL: none states it. */
+static const stated *last_of(const char *name, const char *field)
+{
+    const stated *found = NULL;
+    for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++)
+        if (sv_pattern_matches(ROWS[r].pattern, name))
+            for (const stated *at = ROWS[r].list; at < ROWS[r].list + MAX_STATED && at->field; at++)
+                if (strcmp(at->field, field) == 0)
+                    found = at;
+    return found;
+}
+
+static svit_status state_field(sv_open *open, const char *name, const char *field, svit_error *err)
+{
+    const stated *found = last_of(name, field);
+    return found
+               ? sv_facts_state(&open->facts, field, found->value, err, "timm's name '%.60s'", name)
+               : SVIT_OK;
+}
+
+/* The heads, from the channels of a head and the model's, unless the attention is wider. */
+static void assume_heads(sv_open *open, const char *name)
+{
+    sv_tensor_desc qkv;
+    const stated *found = last_of(name, "head_dim");
+    const size_t channels = found ? (size_t)found->value : 64;
+    if (!sv_open_find(open, "blocks.0.attn.qkv.weight", &qkv) || qkv.shape[0] % 3 != 0 ||
+        (size_t)qkv.shape[0] / 3 % channels != 0)
+        return;
+    sv_facts_assume(&open->facts, "heads", (double)((size_t)qkv.shape[0] / 3 / channels),
+                    "timm's name, whose heads have this many channels");
+}
+
+svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err)
+{
+    static const char *const fields[] = {"norm_eps",   "activation", "rope",        "rope_theta",
+                                         "rope_axes",  "rope_pairs", "rope_offset", "rope_height",
+                                         "rope_width", "pool_heads"};
+    SVIT_TRY(refuse(open, name, err));
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        SVIT_TRY(state_field(open, name, fields[i], err));
+    assume_heads(open, name);
+    return SVIT_OK;
+}
