@@ -310,29 +310,37 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
     return result;
 }
 
-/* Opens the model with a batch of 1, because images are predicted one by one. */
-static svit_status open_predictor(svit_predictor **predictor, predict_options *options,
-                                  const char *path)
+/* Opens the model with a batch of 1, because images are predicted one by one. A model file is
+ * mapped; what has no configuration is a checkpoint of another library. */
+static svit_status open_predictor(svit_predictor **predictor, predict_options *options)
 {
     struct program *program = &options->program;
+    const config_option unknown = {.preset = NULL};
+    char path[PATH_CAPACITY];
+    svit_model *model = NULL;
     svit_predictor_config config;
     TRY(svit_predictor_config_init(&config, sizeof config));
     config.max_batch = 1;
     config.compute = options->compute;
     config.output = options->output;
-    return svit_predictor_create(predictor, program->context, path, &config, &program->err);
+    if (model_path(program, path, options->model) == SVIT_OK &&
+        svit_predictor_create(predictor, program->context, path, &config, &program->err) == SVIT_OK)
+        return SVIT_OK;
+    TRY(model_open(&model, program, &unknown, options->model));
+    const svit_status status =
+        svit_predictor_create_from_model(predictor, model, &config, &program->err);
+    svit_model_free(model);
+    return status;
 }
 
 static svit_status predict(predict_options *options, svit_predictor **predictor, attention_map *map,
                            path_list *list)
 {
     struct program *program = &options->program;
-    char path[PATH_CAPACITY];
     TRY(program_open(program));
-    TRY(model_path(program, path, options->model));
-    TRY(open_predictor(predictor, options, path));
+    TRY(open_predictor(predictor, options));
     if (options->attention)
-        TRY(attention_map_open(map, program, path));
+        TRY(attention_map_open(map, program, options->model));
     TRY(list_images(list, options));
     struct ranking ranking = {.classes = svit_predictor_classes(*predictor),
                               .is_numbers =

@@ -59,7 +59,7 @@ svit_status attention_map_open(attention_map *self, struct program *program, con
     size_t width;
     svit_model_config config;
     svit_error *err = &program->err;
-    TRY(svit_model_load(&self->model, program->context, model, err));
+    TRY(svit_model_open(&self->model, program->context, model, NULL, NULL, err));
     TRY(svit_model_get_config(self->model, &config, sizeof config, err));
     TRY(svit_model_get_pipeline(self->model, &self->pipeline, sizeof self->pipeline, err));
     TRY(svit_pipeline_evaluation_size(&self->pipeline, &height, &width, err));

@@ -12,7 +12,15 @@
 /* The library's default writes checkpoints after epochs only, which may take hours. */
 enum { CHECKPOINT_SECONDS = 60 };
 
-enum { KEY_PRESET = 'p', KEY_CONFIG = 'c', KEY_SET = 0x200, KEY_LIST_PRESETS };
+enum {
+    KEY_PRESET = 'p',
+    KEY_CONFIG = 'c',
+    KEY_SET = 0x200,
+    KEY_LIST_PRESETS,
+    KEY_NAME,
+    KEY_PREFIX,
+    KEY_EXPLAIN
+};
 
 static const struct argp_option options[] = {
     {"preset", KEY_PRESET, "NAME", 0,
@@ -28,6 +36,14 @@ static const struct argp_option options[] = {
      "Set one field of the model or of the training, for example dim=48, blocks=[1,2] or "
      "label_smoothing=0.1; may be repeated. The fields are listed below",
      0},
+    {"name", KEY_NAME, "NAME", 0,
+     "Which of timm's models a checkpoint is, such as vit_tiny_patch16_224, where no configuration "
+     "lies beside it",
+     0},
+    {"prefix", KEY_PREFIX, "TEXT", 0,
+     "What the names of the encoder begin with in a checkpoint that has several", 0},
+    {"explain", KEY_EXPLAIN, NULL, 0,
+     "Print what a checkpoint was found to be, and which file or tensors tell", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -110,6 +126,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_SET:
         add_set(self, text, state);
+        return 0;
+    case KEY_NAME:
+        self->name = text;
+        return 0;
+    case KEY_PREFIX:
+        self->prefix = text;
+        return 0;
+    case KEY_EXPLAIN:
+        self->explain = 1;
         return 0;
     case KEY_LIST_PRESETS:
         list_presets();
@@ -243,6 +268,19 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
     free(text);
     settings_free(&given);
     return status == SVIT_OK ? status : name_set(self, option, status);
+}
+
+svit_status config_set_text(char **text, struct program *self, const config_option *option)
+{
+    settings given;
+    *text = NULL;
+    TRY(settings_read(&given, self, option));
+    const int any = json_object_size(given.model) > 0;
+    if (any)
+        *text = json_dumps(given.model, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    settings_free(&given);
+    return any && !*text ? program_fail(self, SVIT_E_MEMORY, "no memory for the settings")
+                         : SVIT_OK;
 }
 
 svit_status config_refuse_model(struct program *self, const config_option *option)

@@ -1,4 +1,5 @@
-/* The options that select a model configuration: --preset, --config, --set. */
+/* The options that select a model configuration: --preset, --config, --set; and those that tell what
+ * a checkpoint is: --name, --prefix, --explain. */
 #ifndef EXAMPLE_CONFIG_OPTION_H
 #define EXAMPLE_CONFIG_OPTION_H
 
@@ -12,7 +13,9 @@ typedef struct config_option {
     const char *file;              /* NULL: the preset's configuration */
     const char *sets[CONFIG_SETS]; /* FIELD=VALUE */
     size_t set_count;
-    int takes_training; /* 1: --config and --set accept settings of a training too */
+    const char *name, *prefix; /* of a checkpoint: svit_open_options; NULL: not given */
+    int explain;               /* 1: print what a checkpoint was found to be, and from what */
+    int takes_training;        /* 1: --config and --set accept settings of a training too */
 } config_option;
 
 #define CONFIG_OPTION_INIT                                                                         \
@@ -34,6 +37,10 @@ svit_status config_resolve(svit_model_config *out, struct program *self,
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
                                     const config_option *option, const char *resumed);
+
+/* Writes the fields of the model that --set gives as a JSON object to *text; NULL if there are none.
+ * Free it with free(). */
+svit_status config_set_text(char **text, struct program *self, const config_option *option);
 
 /* Fails if --config or --set give fields of the model, which is fixed in a resumed run. */
 svit_status config_refuse_model(struct program *self, const config_option *option);

@@ -1,9 +1,12 @@
-/* The option --model: a model file, or the folder of a training run. */
+/* The option --model: a model file, the folder of a training run, or a checkpoint of another
+ * library. */
 #include "model_path.h"
 
 #include "shown.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 svit_status model_path(struct program *self, char *path, const char *given)
 {
@@ -29,28 +32,59 @@ svit_status model_path(struct program *self, char *path, const char *given)
                         given);
 }
 
+enum { REPORT_CAPACITY = 1 << 20 };
+
+/* Prints "FIELD = VALUE, by SOURCE" for each line "field FIELD VALUE SOURCE" of a report, and the
+ * names of the tensors that were not used. */
+static void print_report(FILE *stream, char *text)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char name[64], value[64];
+        int after = 0;
+        if (sscanf(line, "field %63s %63s %n", name, value, &after) == 2)
+            fprintf(stream, "%s = %s, by %s\n", name, value, line + after);
+        else
+            fprintf(stream, "%s\n", line);
+    }
+}
+
+static svit_status open_explained(svit_model **out, struct program *self,
+                                  const svit_open_options *options, const char *given)
+{
+    char *text = calloc(1, REPORT_CAPACITY);
+    svit_load_report report = {
+        .struct_size = sizeof report, .text = text, .capacity = REPORT_CAPACITY};
+    if (!text)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for a report of %d bytes",
+                            REPORT_CAPACITY);
+    svit_status status = svit_model_open(out, self->context, given, options, &report, &self->err);
+    print_report(stderr, text);
+    free(text);
+    return status;
+}
+
 svit_status model_open(svit_model **out, struct program *self, const config_option *config,
                        const char *given)
 {
     char path[PATH_CAPACITY];
     svit_model_config own;
-    TRY(model_path(self, path, given));
     if (config->preset || config->file) {
+        TRY(model_path(self, path, given));
         TRY(config_resolve(&own, self, config, 0));
         return svit_model_load_with_config(out, self->context, &own, path, &self->err);
     }
-    if (config->set_count > 0)
-        return program_fail(self, SVIT_E_ARGUMENT,
-                            "--set changes the configuration that --preset or --config gives; give "
-                            "one of these too");
-    svit_status status = svit_model_load(out, self->context, path, &self->err);
-    if (status != SVIT_E_ARGUMENT)
-        return status;
-    /* All arguments are legal, so SVIT_E_ARGUMENT means that the file has no configuration. */
-    return program_fail(self, status,
-                        "'%s' holds weights without a configuration; --preset NAME or --config "
-                        "FILE says of which model they are",
-                        path);
+    char *fields;
+    TRY(config_set_text(&fields, self, config));
+    const svit_open_options options = {.struct_size = sizeof options,
+                                       .name = config->name,
+                                       .fields = fields,
+                                       .prefix = config->prefix};
+    const svit_status status =
+        config->explain ? open_explained(out, self, &options, given)
+                        : svit_model_open(out, self->context, given, &options, NULL, &self->err);
+    free(fields);
+    return status;
 }
 
 svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,

@@ -1,4 +1,5 @@
-/* The option --model: a model file, or the folder of a training run. */
+/* The option --model: a model file, the folder of a training run, or a checkpoint of another
+ * library. */
 #ifndef EXAMPLE_MODEL_PATH_H
 #define EXAMPLE_MODEL_PATH_H
 
@@ -11,8 +12,9 @@
  * given. */
 svit_status model_path(struct program *self, char *path, const char *given);
 
-/* Loads the model that `given` names. If `config` has a preset or a file, its configuration is used
- * instead of the one in the model file, which may have none. */
+/* Opens the model that `given` names: a model file or a run's folder, or a checkpoint of another
+ * library, as svit_model_open does with --name, --prefix and --set. If `config` has a preset or a
+ * file, its configuration is used instead of the one in the model file, which may have none. */
 svit_status model_open(svit_model **out, struct program *self, const config_option *config,
                        const char *given);
 

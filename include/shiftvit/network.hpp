@@ -45,6 +45,11 @@ class model : public handle<svit_model, svit_model_free>
     {
         return take(svit_model_load_mapped, c.get(), &config, path, map);
     }
+    result open(const context &c, const char *path, const svit_open_options *options = nullptr,
+                svit_load_report *report = nullptr)
+    {
+        return take(svit_model_open, c.get(), path, options, report);
+    }
     result save(const char *path) const
     {
         return detail::call(svit_model_save, get(), path);

@@ -48,6 +48,14 @@ LAYOUT(svit_context_config, 80, SVIT_CONTEXT_CONFIG)
     F(T, needed, 40, 8)
 LAYOUT(svit_load_report, 48, SVIT_LOAD_REPORT)
 
+#define SVIT_OPEN_OPTIONS(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, reserved, 4, 4) \
+    F(T, name, 8, 8) \
+    F(T, fields, 16, 8) \
+    F(T, prefix, 24, 8)
+LAYOUT(svit_open_options, 32, SVIT_OPEN_OPTIONS)
+
 #define SVIT_LOADER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, batch, 4, 4) \

@@ -65,6 +65,8 @@ def fill(model: torch.nn.Module, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, value in model.named_parameters():
+            if value.ndim == 0:
+                continue
             noise = torch.randn(value.shape, generator=generator)
             if any(word in name for word in ("gamma", "lambda")):
                 new = 0.5 + 0.1 * noise

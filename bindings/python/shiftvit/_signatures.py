@@ -222,6 +222,7 @@ SIGNATURES: dict[str, str] = {
     "svit_model_map": "x pCse",
     "svit_model_merge_lora": "x Me",
     "svit_model_multiply_adds": "x pppe",
+    "svit_model_open": "x pCsppe",
     "svit_model_output": "i M",
     "svit_model_parameter_count": "z M",
     "svit_model_parameter_elements": "q M",

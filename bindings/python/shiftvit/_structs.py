@@ -159,6 +159,18 @@ class OnnxOptions(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("output", c_int32), ("preprocessing", c_int32)]
 
 
+class OpenOptionsRecord(ctypes.Structure):
+    """``svit_open_options``"""
+
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("name", c_char_p),
+        ("fields", c_char_p),
+        ("prefix", c_char_p),
+    ]
+
+
 class LoadReportRecord(ctypes.Structure):
     """``svit_load_report``"""
 
@@ -187,4 +199,5 @@ C_NAMES: dict[str, type[ctypes.Structure]] = {
     "svit_features_config": FeaturesConfig,
     "svit_onnx_options": OnnxOptions,
     "svit_load_report": LoadReportRecord,
+    "svit_open_options": OpenOptionsRecord,
 }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ctypes
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _fit, _library
 from ._library import PathName
+from ._structs import OpenOptionsRecord
 from .config import model_config, preset_buffer, training_structs
 from .context import Context, chosen_context
-from .model import Model
+from .model import Model, report_buffers
 
 
 def create_model(
@@ -30,21 +32,51 @@ def create_model(
     return Model(model_config(preset, **fields), seed=seed, context=context)
 
 
-def load(path: PathName, *, map: bool = False, context: Context | None = None) -> Model:
-    """Reads a model file, or the model of a checkpoint.
+def load(
+    path: PathName,
+    *,
+    map: bool = False,
+    name: str | None = None,
+    prefix: str | None = None,
+    explain: Callable[[str], object] | None = None,
+    context: Context | None = None,
+    **fields: Any,
+) -> Model:
+    """Reads a model: a file of this library, or a checkpoint of timm, transformers or OpenCLIP.
 
     Args:
-        path: A safetensors file with a configuration, as :meth:`Model.save` writes it.
+        path: A safetensors file, or the folder that holds it and the JSON files that describe it, as
+            ``save_pretrained`` writes it.
         map: True: leave the weights in the file, which is mapped into memory; it must then not be written to in place
-            while the model lives.
+            while the model lives. Only for files of this library.
+        name: Which of timm's models a checkpoint is, where no configuration lies beside it, such as
+            ``"vit_tiny_patch16_224"``.
+        prefix: What the names of the encoder begin with, if a checkpoint has several.
+        explain: Is called with each line of what was found out about a checkpoint and from what, such as
+            ``"field heads 3 config.json: num_attention_heads"``.
+        **fields: Fields of a checkpoint's configuration that have the last word, such as ``heads=3``.
 
     Raises:
         FileError: the file cannot be read.
-        FormatError: it is damaged.
+        FormatError: it is damaged, or its parts contradict each other.
+        ArgumentError: names what neither the files nor the arguments tell.
+        UnsupportedError: names the family of a model that this library does not compute.
     """
     context = chosen_context(context)
-    function = "svit_model_map" if map else "svit_model_load"
-    return Model._from_pointer(_library.create(function, context, path), context)
+    if map:
+        return Model._from_pointer(_library.create("svit_model_map", context, path), context)
+    options = OpenOptionsRecord(struct_size=ctypes.sizeof(OpenOptionsRecord))
+    options.name = _library._encoded(name)
+    options.prefix = _library._encoded(prefix)
+    options.fields = _library._encoded(_library.to_json(fields) if fields else None)
+    text, record = report_buffers()
+    try:
+        pointer = _library.create("svit_model_open", context, path, ctypes.byref(options), ctypes.byref(record))
+    finally:
+        for line in text.value.decode("utf-8", "replace").splitlines() if explain else ():
+            assert explain is not None
+            explain(line)
+    return Model._from_pointer(pointer, context)
 
 
 def load_pretrained(

@@ -29,6 +29,15 @@ Tta = Literal["none", "flip", "flip-shift"]
 
 _REPORT_BYTES = 1 << 16
 
+
+def report_buffers() -> tuple[ctypes.Array[ctypes.c_char], LoadReportRecord]:
+    """Room for the text of a report, and the report."""
+    text = ctypes.create_string_buffer(_REPORT_BYTES)
+    record = LoadReportRecord(struct_size=ctypes.sizeof(LoadReportRecord), capacity=_REPORT_BYTES)
+    record.text = ctypes.addressof(text)
+    return text, record
+
+
 _Self = TypeVar("_Self", bound="Model")
 
 
@@ -318,9 +327,7 @@ class Model(_library.Handle):
                 ("SVIT_LOAD_ALLOW_MISSING", allow_missing),
             )
         )
-        text = ctypes.create_string_buffer(_REPORT_BYTES)
-        record = LoadReportRecord(struct_size=ctypes.sizeof(LoadReportRecord), capacity=_REPORT_BYTES)
-        record.text = ctypes.addressof(text)
+        text, record = report_buffers()
         _library.call("svit_model_load_into", self, path, map, flags, record)
         names: dict[str, list[str]] = {}
         for line in text.value.decode("utf-8", "replace").splitlines():

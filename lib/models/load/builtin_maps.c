@@ -29,6 +29,7 @@ static const sv_name_rule HUGGINGFACE[] = {
     RULE("cls_token", SV_RULE_PLAIN, "embeddings.class_embedding"),
     RULE("dist_token", SV_RULE_PLAIN, "embeddings.distillation_token"),
     RULE("reg_token", SV_RULE_PLAIN, "embeddings.register_tokens"),
+    RULE("reg_token", SV_RULE_PLAIN, "embeddings.distillation_token"),
     RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embeddings.projection"),
     RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embedding"),
     RULE("norm_pre", SV_RULE_PLAIN, "pre_layrnorm"),

@@ -56,15 +56,16 @@ svit_status sv_facts_state(sv_facts *facts, const char *name, double value, svit
     if (!can_hold(&sv_vit_fields.fields[index], value))
         return sv_fail(err, SVIT_E_FORMAT, "%s: %s is %g by %s; a whole number is accepted",
                        facts->path, name, value, text);
-    if (fact->is_final || (fact->from[0] != '\0' && fact->value == value))
+    const bool is_stated = fact->from[0] != '\0' && !fact->is_assumed;
+    if (fact->is_final || (is_stated && fact->value == value))
         return SVIT_OK;
-    if (fact->from[0] != '\0') {
+    if (is_stated) {
         char stated[SV_FIELD_NUMBER_TEXT], other[SV_FIELD_NUMBER_TEXT];
         return sv_fail(err, SVIT_E_FORMAT, "%s: %s is %s by %s, but %s by %s", facts->path, name,
                        sv_facts_text(stated, facts, index), fact->from,
                        value_text(other, &sv_vit_fields.fields[index], value), text);
     }
-    fact->value = value;
+    *fact = (sv_fact){.value = value};
     memcpy(fact->from, text, sizeof text);
     return SVIT_OK;
 }
@@ -75,7 +76,7 @@ void sv_facts_assume(sv_facts *facts, const char *name, double value, const char
     sv_fact *fact = &facts->list[index];
     if (fact->from[0] != '\0' || !can_hold(&sv_vit_fields.fields[index], value))
         return;
-    fact->value = value;
+    *fact = (sv_fact){.value = value, .is_assumed = true};
     snprintf(fact->from, sizeof fact->from, "%s", from);
 }
 

@@ -11,6 +11,7 @@ typedef struct sv_fact {
     double value;              /* of a word its index, of a flag 0 or 1 */
     char from[SV_FACT_SOURCE]; /* what states it, for messages; "": nothing does */
     bool is_final;             /* the caller states it: others are not heard */
+    bool is_assumed;           /* what states it knows better */
 } sv_fact;
 
 /* The facts, by the index of the field in sv_vit_fields. */
@@ -27,7 +28,8 @@ void sv_facts_init(sv_facts *facts, const char *path);
 svit_status sv_facts_state(sv_facts *facts, const char *name, double value, svit_error *err,
                            const char *from, ...) SV_PRINTF(5, 6);
 
-/* States the field unless it is stated already, or cannot hold the value. */
+/* Assumes a value, which the first statement replaces, unless something is known already or the
+ * field cannot hold it. */
 void sv_facts_assume(sv_facts *facts, const char *name, double value, const char *from);
 
 /* States the fields of the JSON object `json` as the caller's. SVIT_E_ARGUMENT names what is not

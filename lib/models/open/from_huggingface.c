@@ -191,6 +191,8 @@ static svit_status state_class(sv_open *open, const char *name, const sv_json_va
     }
     if (pool == SVIT_POOL_ATTENTION && head && head->kind == SV_JSON_FALSE)
         pool = SVIT_POOL_MEAN_PATCHES;
+    open->distillation_is_register = strcmp(type->name, "deit") == 0 &&
+                                     strcmp(name, "DeiTForImageClassificationWithTeacher") != 0;
     if (strstr(name, "MaskedImageModeling") || strstr(name, "ForPreTraining"))
         sv_open_pass(open, "decoder.*");
     return sv_facts_state(&open->facts, "pool", pool, err, "the class %.60s", name);

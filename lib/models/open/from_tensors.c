@@ -117,9 +117,10 @@ static svit_status state_norms(sv_open *open, svit_error *err)
 static svit_status state_tokens(sv_open *open, size_t *prefix, size_t *registers, svit_error *err)
 {
     sv_tensor_desc shape;
-    const bool class_token = has(open, "cls_token"), distilled = has(open, "dist_token");
+    const bool class_token = has(open, "cls_token"),
+               distilled = !open->distillation_is_register && has(open, "dist_token");
     *registers = 0;
-    if (sv_open_find(open, "reg_token", &shape) && shape.rank >= 2)
+    if (!distilled && sv_open_find(open, "reg_token", &shape) && shape.rank >= 2)
         *registers = (size_t)shape.shape[shape.rank - 2];
     *prefix = class_token + distilled + *registers;
     SVIT_TRY(state(open, "class_token",
@@ -175,8 +176,8 @@ static svit_status state_head(sv_open *open, svit_error *err)
 {
     sv_tensor_desc shape;
     const bool pools = sv_open_find(open, "attn_pool.mlp.fc1.weight", &shape);
-    if (pools && !sv_facts_find(&open->facts, "pool"))
-        SVIT_TRY(state(open, "pool", SVIT_POOL_ATTENTION, err));
+    if (pools)
+        sv_facts_assume(&open->facts, "pool", SVIT_POOL_ATTENTION, TENSORS);
     if (pools && sv_facts_value(&open->facts, "pool", 0) == SVIT_POOL_ATTENTION)
         SVIT_TRY(state(open, "pool_mlp_dim", (size_t)shape.shape[0], err));
     if (!sv_open_find(open, "head.fc1.weight", &shape)) {

@@ -15,17 +15,17 @@ static const svit_model_config BASE = {.struct_size = sizeof(svit_model_config),
                                        .names = SVIT_NAMES_TIMM,
                                        .drop_path_rule = SVIT_DROP_PATH_NETWORK};
 
-/* A fact without which a model is not defined, and its candidates for the question. */
+/* A fact without which a model is not defined, and its candidates. */
 static const struct needed {
     const char *field, *candidates;
 } NEEDED[] = {
-    {"heads", "usually such that a head has 64 channels"},
-    {"norm_eps", "1e-6 in timm, 1e-12 in transformers' ViT, 1e-5 in CLIP"},
-    {"activation", "'gelu', 'gelu-tanh' or 'quick-gelu'"},
-    {"pool", "'class_token', 'mean-patches' or 'attention'"},
+    {"heads", ""}, /* heads_text writes them */
+    {"norm_eps", "1e-6, 1e-12 or 1e-5"},
+    {"activation", "gelu, gelu-tanh or quick-gelu"},
+    {"pool", "class_token, mean-patches or attention"},
     {"patch_size", "pixels"},
     {"input_height", "pixels"},
-    {"rope", "there is no position embedding: 'axial' or 'centred'"},
+    {"rope", "axial or centred"},
 };
 
 /* Facts that follow from others. */
@@ -50,22 +50,36 @@ static void complete(sv_open *open)
                         "the height");
 }
 
+/* The likely numbers of heads: of 64, 32, 80, 96 or 128 channels. Returns `text`. */
+static const char *heads_text(char text[64], const sv_open *open)
+{
+    static const size_t channels[] = {64, 32, 80, 96, 128};
+    sv_tensor_desc qkv;
+    size_t length = 0;
+    snprintf(text, 64, "a divisor of the width");
+    if (!sv_open_find(open, "blocks.0.attn.qkv.weight", &qkv))
+        return text;
+    for (size_t i = 0; i < sizeof channels / sizeof *channels && length < 48; i++)
+        if ((size_t)qkv.shape[0] / 3 % channels[i] == 0)
+            length += (size_t)snprintf(text + length, 64 - length, "%s%zu", length > 0 ? ", " : "",
+                                       (size_t)qkv.shape[0] / 3 / channels[i]);
+    return text;
+}
+
 /* Asks for what is not known. */
 static svit_status ask(const sv_open *open, svit_error *err)
 {
-    char question[320] = "";
+    char question[200] = "", heads[64];
     size_t length = 0;
     for (size_t i = 0; i < sizeof NEEDED / sizeof *NEEDED; i++)
         if (!sv_facts_find(&open->facts, NEEDED[i].field) && length < sizeof question)
-            length +=
-                (size_t)snprintf(question + length, sizeof question - length, "%s%s (%s)",
-                                 length > 0 ? ", " : "", NEEDED[i].field, NEEDED[i].candidates);
+            length += (size_t)snprintf(question + length, sizeof question - length, "%s%s (%s)",
+                                       length > 0 ? ", " : "", NEEDED[i].field,
+                                       i == 0 ? heads_text(heads, open) : NEEDED[i].candidates);
     if (length == 0)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "%s: no configuration lies beside the weights, and they do not tell %s; state "
-                   "these fields, or the name of the model in timm",
-                   open->weights, question);
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: state timm's name of the model, or %s", open->weights,
+                   question);
 }
 
 /* Collects the facts, the caller's first. */

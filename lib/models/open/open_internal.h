@@ -35,7 +35,7 @@ typedef struct sv_open {
     char others[SV_MAX_OTHERS][104]; /* such patterns of copies of the encoder */
     size_t other_count;
     sv_facts facts;
-    const char *heading; /* which code the model is of, for reports: "transformers' ViTModel" */
+    bool distillation_is_register; /* the distillation token has no head and is not read */
     bool has_pipeline;
     svit_pipeline_config pipeline;
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */

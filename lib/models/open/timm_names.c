@@ -19,6 +19,10 @@ typedef struct name_row {
     stated list[MAX_STATED];
 } name_row;
 
+#define POOL(which)                                                                                \
+    {                                                                                              \
+        "pool", SVIT_POOL_##which                                                                  \
+    }
 #define EPS(value)                                                                                 \
     {                                                                                              \
         "norm_eps", value                                                                          \
@@ -52,7 +56,19 @@ typedef struct name_row {
     }
 
 static const name_row ROWS[] = {
-    {"*", {EPS(1e-6), {"activation", SVIT_ACTIVATION_GELU}}},
+    {"*", {EPS(1e-6), {"activation", SVIT_ACTIVATION_GELU}, POOL(CLASS_TOKEN)}},
+    {"*_gap_*", {POOL(MEAN_PATCHES)}},
+    {"*_siglip_*", {POOL(ATTENTION)}},
+    {"*_siglip_gap_*", {POOL(MEAN_PATCHES)}},
+    {"*_map_*", {POOL(ATTENTION)}},
+    {"eva*", {POOL(MEAN_PATCHES)}},
+    {"*_dinov3*", {POOL(MEAN_PATCHES)}},
+    {"beit3_*", {POOL(MEAN_PATCHES)}},
+    {"test_vit2", {POOL(MEAN_PATCHES)}},
+    {"test_vit3", {POOL(ATTENTION)}},
+    {"vit_pe_*", {POOL(MEAN_PATCHES)}},
+    {"vit_pe_core_*", {POOL(ATTENTION)}},
+    {"*_clip_*", {POOL(CLASS_TOKEN)}},
     {"*_clip_*", {EPS(1e-5)}},
     {"*_quickgelu_*", {{"activation", SVIT_ACTIVATION_QUICK_GELU}}},
     {"eva*_clip_*", {EPS(1e-6)}},
@@ -165,6 +181,12 @@ static void assume_heads(sv_open *open, const char *name)
                     "timm's name, whose heads have this many channels");
 }
 
+/* The pooling that the name has unless its configuration states another. */
+static void assume_pool(sv_open *open, const char *name)
+{
+    sv_facts_assume(&open->facts, "pool", last_of(name, "pool")->value, "timm's name");
+}
+
 svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err)
 {
     static const char *const fields[] = {"norm_eps",   "activation", "rope",        "rope_theta",
@@ -174,5 +196,6 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         SVIT_TRY(state_field(open, name, fields[i], err));
     assume_heads(open, name);
+    assume_pool(open, name);
     return SVIT_OK;
 }

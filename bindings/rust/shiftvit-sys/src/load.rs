@@ -43,6 +43,25 @@ pub struct svit_load_report {
     pub needed: u64,
 }
 
+/// How svit_model_open finds out what a checkpoint is; all fields may be 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_open_options {
+    /// sizeof(svit_open_options)
+    pub struct_size: u32,
+    /// 0
+    pub reserved: u32,
+    /// which of timm's models the weights are of, such as
+    /// "vit_tiny_patch16_224", where no configuration lies beside them
+    pub name: *const c_char,
+    /// a JSON object of fields of svit_model_config, which have the last word:
+    /// {"heads": 3, "norm_eps": 1e-6}
+    pub fields: *const c_char,
+    /// what the names of the encoder begin with, with its last dot, if the file
+    /// has several encoders: "teacher.backbone."
+    pub prefix: *const c_char,
+}
+
 extern "C" {
     /// Creates a model of `config` with the weights of a safetensors file, whose tensors the name map
     /// `map` finds: "timm", "huggingface" (ViT, DeiT, DINOv2, CLIP's image tower) or "openclip" for the
@@ -67,6 +86,32 @@ extern "C" {
         config: *const svit_model_config,
         path: *const c_char,
         map: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a model of a checkpoint: a file of this library, or a ViT of timm, transformers or
+    /// OpenCLIP in safetensors. `path` is that file or the folder that holds it (best.safetensors,
+    /// model.safetensors, open_clip_model.safetensors or checkpoint.safetensors, the first that is
+    /// there). The configuration follows from the JSON files beside the weights (config.json of
+    /// transformers or of timm on the hub, open_clip_config.json), from the names and shapes of the
+    /// tensors, and from `options`, which may be NULL. Two sources that contradict each other are
+    /// SVIT_E_FORMAT, with both in the message. What nothing tells is asked for: SVIT_E_ARGUMENT names
+    /// the fields and their candidates. The model gets the class names (id2label, label_names) and the
+    /// pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg) of these files.
+    ///
+    /// `report`, which may be NULL, is written as by svit_model_load_into; before its other lines come
+    /// "field NAME VALUE SOURCE" for each field and what states it.
+    ///
+    /// What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
+    /// several encoders an average of weights or a teacher is taken. A model that this library does not
+    /// compute is SVIT_E_UNSUPPORTED, with its family. Other errors are those of svit_model_load_mapped.
+    /// The caller owns \*out and frees it with svit_model_free. Any thread may call it.
+    pub fn svit_model_open(
+        out: *mut *mut svit_model,
+        context: *mut svit_context,
+        path: *const c_char,
+        options: *const svit_open_options,
+        report: *mut svit_load_report,
         err: *mut svit_error,
     ) -> svit_status;
 

@@ -36,6 +36,12 @@ pub const SVIT_SOURCE_BICUBIC: i32 = 2;
 pub const SVIT_SOURCE_SHORTER_SIDE_PILLOW_12: i32 = 3;
 /// likewise, with bicubic interpolation
 pub const SVIT_SOURCE_BICUBIC_PILLOW_12: i32 = 4;
+/// scales each axis by itself, bilinear and antialiased: the
+/// bytes of Pillow's resize to the source size (transformers'
+/// ViTImageProcessor)
+pub const SVIT_SOURCE_SQUASH: i32 = 5;
+/// likewise, with bicubic interpolation
+pub const SVIT_SOURCE_SQUASH_BICUBIC: i32 = 6;
 
 // A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the
 // bytes of the image before all others, the two after it on its values after step 4 of

@@ -126,6 +126,7 @@ pub fn addresses() -> Vec<*const ()> {
         svit_onnx_options_init as *const (),
         svit_model_export_onnx as *const (),
         svit_model_load_mapped as *const (),
+        svit_model_open as *const (),
         svit_model_load_into as *const (),
         svit_model_replace_head as *const (),
         svit_model_add_classes as *const (),

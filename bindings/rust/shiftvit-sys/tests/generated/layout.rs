@@ -28,6 +28,13 @@ pub fn check() {
         capacity: 32, 8;
         needed: 40, 8;
     });
+    layout!(svit_open_options, {
+        struct_size: 0, 4;
+        reserved: 4, 4;
+        name: 8, 8;
+        fields: 16, 8;
+        prefix: 24, 8;
+    });
     layout!(svit_loader_config, {
         struct_size: 0, 4;
         batch: 4, 4;

@@ -1,0 +1,201 @@
+"""Opens models of timm and transformers without being told what they are, and compares them with their own code.
+
+    python3 tests/bench/compare_checkpoints.py --build build
+    python3 tests/bench/compare_checkpoints.py --build build --only 'vit_small*' --out table.md
+
+Each model gets random weights, is saved by its own library (timm's save_for_hf, transformers' save_pretrained), opened
+by svit_model_open with no option, and run on one random image. The same code in float64 tells what is right. Models of
+more than --largest parameters have two blocks instead of all, which their configuration records; --depth 0 takes all
+blocks of every model. Refusals are counted by the family that they name. No weights are downloaded. It is no part of
+the tests; without torch, timm, transformers and safetensors it says so and ends.
+"""
+
+import argparse
+import fnmatch
+import gc
+import json
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any, Iterator
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+try:
+    import numpy as np
+    import timm
+    import torch
+    import transformers
+    from timm.models._hub import save_for_hf
+except ImportError as error:
+    print(f"left out: {error}")
+    sys.exit(0)
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+from compare_pretrained import OUTPUT_LIMIT, fill  # noqa: E402
+
+TIMM = ["vit_*", "deit*", "eva02*", "eva_*", "*dinov3*", "*siglip*", "flexivit*", "test_vit*", "beit3*"]
+SMALL = {"hidden_size": 96, "num_hidden_layers": 3, "num_attention_heads": 3, "intermediate_size": 160}
+#: A class of transformers, its configuration's class, and arguments.
+CLASSES: list[tuple[str, str, dict[str, Any]]] = []
+
+
+def add(classes: str, configuration: str, **arguments: Any) -> None:
+    for name in classes.split():
+        CLASSES.append((name, configuration, arguments))
+
+
+GRID = {"image_size": 48, "patch_size": 8}
+WITHOUT_MLP = {key: value for key, value in SMALL.items() if key != "intermediate_size"}
+add("ViTModel ViTForImageClassification ViTForMaskedImageModeling", "ViTConfig", **SMALL, **GRID)
+add("ViTForImageClassification", "ViTConfig", **SMALL, **GRID, hidden_act="gelu_new")
+add("ViTModel", "ViTConfig", **SMALL, **GRID, qkv_bias=False)
+add("DeiTModel DeiTForImageClassification DeiTForImageClassificationWithTeacher DeiTForMaskedImageModeling",
+    "DeiTConfig", **SMALL, **GRID)
+add("Dinov2Model Dinov2ForImageClassification Dinov2Backbone", "Dinov2Config", **WITHOUT_MLP, **GRID)
+add("Dinov2Model", "Dinov2Config", **WITHOUT_MLP, **GRID, use_swiglu_ffn=True)
+add("Dinov2WithRegistersModel Dinov2WithRegistersForImageClassification", "Dinov2WithRegistersConfig",
+    **WITHOUT_MLP, **GRID)
+add("DINOv3ViTModel", "DINOv3ViTConfig", **SMALL, **GRID)
+add("DINOv3ViTModel", "DINOv3ViTConfig", **SMALL, **GRID, use_gated_mlp=True, num_register_tokens=4)
+add("DINOv3ViTModel", "DINOv3ViTConfig", **SMALL, **GRID, key_bias=True)
+add("CLIPVisionModel CLIPVisionModelWithProjection", "CLIPVisionConfig", **SMALL, **GRID)
+add("CLIPVisionModel", "CLIPVisionConfig", **SMALL, **GRID, hidden_act="gelu")
+add("SiglipVisionModel", "SiglipVisionConfig", **SMALL, **GRID)
+add("SiglipVisionModel", "SiglipVisionConfig", **SMALL, **GRID, vision_use_head=False)
+add("Siglip2VisionModel", "Siglip2VisionConfig", **SMALL, num_patches=36, patch_size=8)
+add("ViTMAEModel ViTMAEForPreTraining", "ViTMAEConfig", **SMALL, **GRID, mask_ratio=0.0, decoder_hidden_size=32,
+    decoder_num_hidden_layers=1, decoder_num_attention_heads=2, decoder_intermediate_size=64)
+add("ViTMSNModel ViTMSNForImageClassification", "ViTMSNConfig", **SMALL, **GRID)
+TEXT = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
+        "vocab_size": 100}
+add("CLIPModel CLIPForImageClassification", "CLIPConfig", vision_config={**SMALL, **GRID}, text_config=TEXT)
+add("SiglipModel SiglipForImageClassification", "SiglipConfig", vision_config={**SMALL, **GRID}, text_config=TEXT)
+
+
+def timm_models(only: str, largest: float, depth: int) -> Iterator[tuple[str, Any]]:
+    names = sorted({name for pattern in TIMM for name in timm.list_models(pattern) if fnmatch.fnmatch(name, only)})
+    for name in names:
+        with torch.device("meta"):
+            parameters = sum(value.numel() for value in timm.create_model(name).parameters())
+        arguments = {"depth": depth} if depth and parameters > largest else {}
+        try:
+            yield name, timm.create_model(name, **arguments)
+        except (TypeError, ValueError, AssertionError) as error:
+            print(f"{name} is not made with {arguments}: {error}", file=sys.stderr)
+
+
+def transformers_models(only: str) -> Iterator[tuple[str, Any]]:
+    for name, configuration, arguments in CLASSES:
+        if fnmatch.fnmatch(name, only):
+            config = getattr(transformers, configuration)(**arguments)
+            yield name, getattr(transformers, name)(config)
+
+
+def transformers_output(model: Any, x: torch.Tensor) -> torch.Tensor:
+    """The logits; of a model without them what it makes of an image."""
+    name = type(model).__name__
+    inner = getattr(model, model.base_model_prefix, model)
+    if name in ("CLIPModel", "SiglipModel"):
+        output = model.get_image_features(pixel_values=x)
+        return output if isinstance(output, torch.Tensor) else output.pooler_output
+    if name.startswith("Siglip2"):
+        patches = x.unfold(2, 8, 8).unfold(3, 8, 8).permute(0, 2, 3, 4, 5, 1).flatten(3).flatten(1, 2)
+        shape = torch.tensor([[x.shape[2] // 8, x.shape[3] // 8]])
+        mask = torch.ones(1, patches.shape[1], dtype=torch.long)
+        return model(pixel_values=patches, pixel_attention_mask=mask, spatial_shapes=shape).pooler_output
+    if "MAE" in name:
+        encoder = inner if name != "ViTMAEModel" else model
+        count = (x.shape[2] // 8) * (x.shape[3] // 8)
+        return encoder(pixel_values=x, noise=torch.arange(count, dtype=x.dtype)[None]).last_hidden_state[:, 0]
+    if "Backbone" in name or "Masked" in name:
+        last = (inner if "Masked" in name else model)(pixel_values=x, output_hidden_states=True)
+        hidden = last.last_hidden_state if "Masked" in name else model.layernorm(last.hidden_states[-1])
+        return hidden[:, 0]
+    output = model(pixel_values=x)
+    for part in ("logits", "image_embeds"):
+        if getattr(output, part, None) is not None:
+            return getattr(output, part)
+    if name in ("SiglipVisionModel",) and not model.config.vision_use_head:
+        return output.last_hidden_state.mean(1)
+    pooled = getattr(output, "pooler_output", None)
+    has_own_pooler = name in ("ViTModel", "DeiTModel")
+    return output.last_hidden_state[:, 0] if pooled is None or has_own_pooler else pooled
+
+
+def compare(shiftvit: Any, library: str, model: Any) -> float:
+    """The largest difference of the output, of its largest element."""
+    fill(model, 1)
+    model.eval()
+    with tempfile.TemporaryDirectory() as folder:
+        if library == "timm":
+            save_for_hf(model, folder, safe_serialization=True)
+        else:
+            model.save_pretrained(folder)
+        opened = shiftvit.load(folder)
+    height, width, channels = opened.input_shape
+    x = np.random.default_rng(7).standard_normal((1, height, width, channels)).astype(np.float32)
+    model.double()
+    with torch.no_grad():
+        chw = torch.from_numpy(x.transpose(0, 3, 1, 2).copy()).double()
+        right = (model(chw) if library == "timm" else transformers_output(model, chw)).numpy()
+    del model
+    with shiftvit.Session(opened, max_batch=1) as session:
+        ours = session.forward(x)
+    if ours.shape != right.shape:
+        raise AssertionError(f"the output is {ours.shape}, it should be {right.shape}")
+    return float(np.abs(ours - right).max() / np.abs(right).max())
+
+
+def family_of(message: str) -> str:
+    found = re.search(r"is one of the (.*), which this library|model_type is '([^']*)'", message)
+    return (found.group(1) or found.group(2)) if found else re.sub(r"^\S*: ", "", message)[:70]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, type=Path)
+    parser.add_argument("--only", default="*", help="names that match a pattern")
+    parser.add_argument("--largest", type=float, default=90e6)
+    parser.add_argument("--depth", type=int, default=2)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    os.environ.setdefault("SHIFTVIT_LIBRARY", str(options.build.resolve() / "lib/libshiftvit.so"))
+    sys.path.insert(0, str(Path(__file__).parents[2] / "bindings/python"))
+    import shiftvit
+
+    rows, refused, wrong = [], Counter(), []
+    sources = [("transformers", pair) for pair in transformers_models(options.only)]
+    for library, models in (("transformers", [pair for _, pair in sources]),
+                            ("timm", timm_models(options.only, options.largest, options.depth))):
+        for name, model in models:
+            try:
+                difference = compare(shiftvit, library, model)
+            except shiftvit.errors.UnsupportedError as error:
+                refused[family_of(str(error))] += 1
+                print(f"{library} {name}: refused: {error}", flush=True)
+                continue
+            except Exception as error:  # noqa: BLE001: one model must not end the others
+                wrong.append(name)
+                print(f"{library} {name}: {type(error).__name__}: {str(error)[:240]}", flush=True)
+                continue
+            rows.append((library, name, difference))
+            if difference > OUTPUT_LIMIT:
+                wrong.append(name)
+            print(f"{library} {name}: {difference:.1e}", flush=True)
+            gc.collect()
+    text = "".join(f"| `{name}` | {library} | {difference:.1e} |\n" for library, name, difference in rows)
+    text = "| model | of | difference |\n|---|---|---|\n" + text
+    text += "\n" + "".join(f"refused: {count} {family}\n" for family, count in refused.most_common())
+    opened = Counter(library for library, _, _ in rows)
+    text += f"\nopened: {dict(opened)}; wrong: {wrong}\n"
+    print(text)
+    if options.out:
+        options.out.write_text(text)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
