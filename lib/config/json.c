@@ -178,8 +178,8 @@ static bool read_all(parser *in)
     return in->scan.at == in->scan.bytes ? true : fail(in, "something after the end of the value");
 }
 
-svit_status sv_json_parse(sv_json **out, const sv_allocator *allocator, const char *text,
-                          size_t bytes, const char *what, svit_error *err)
+static svit_status parse(sv_json **out, const sv_allocator *allocator, const char *text,
+                         size_t bytes, bool tolerant, const char *what, svit_error *err)
 {
     sv_json *json = NULL;
     size_t values = max_values(text, bytes);
@@ -188,7 +188,7 @@ svit_status sv_json_parse(sv_json **out, const sv_allocator *allocator, const ch
     char *copy = (char *)(members + values);
     memcpy(copy, text, bytes);
     copy[bytes] = '\0';
-    parser in = {.scan = {.text = copy, .bytes = bytes},
+    parser in = {.scan = {.text = copy, .bytes = bytes, .tolerant = tolerant},
                  .next = json->values,
                  .values_end = json->values + values,
                  .next_member = members,
@@ -205,17 +205,35 @@ svit_status sv_json_parse(sv_json **out, const sv_allocator *allocator, const ch
     return status;
 }
 
-svit_status sv_json_parse_object(sv_json **out, const sv_allocator *allocator, const char *text,
-                                 size_t bytes, const char *what, svit_error *err)
+svit_status sv_json_parse(sv_json **out, const sv_allocator *allocator, const char *text,
+                          size_t bytes, const char *what, svit_error *err)
+{
+    return parse(out, allocator, text, bytes, false, what, err);
+}
+
+static svit_status parse_object(sv_json **out, const sv_allocator *allocator, const char *text,
+                                size_t bytes, bool tolerant, const char *what, svit_error *err)
 {
     sv_json *json = NULL;
-    SVIT_TRY(sv_json_parse(&json, allocator, text, bytes, what, err));
+    SVIT_TRY(parse(&json, allocator, text, bytes, tolerant, what, err));
     if (json->values->kind != SV_JSON_OBJECT) {
         sv_json_free(json);
         return sv_fail(err, SVIT_E_FORMAT, "%s is not a JSON object; one in {} is needed", what);
     }
     *out = json;
     return SVIT_OK;
+}
+
+svit_status sv_json_parse_object(sv_json **out, const sv_allocator *allocator, const char *text,
+                                 size_t bytes, const char *what, svit_error *err)
+{
+    return parse_object(out, allocator, text, bytes, false, what, err);
+}
+
+svit_status sv_json_parse_tolerant(sv_json **out, const sv_allocator *allocator, const char *text,
+                                   size_t bytes, const char *what, svit_error *err)
+{
+    return parse_object(out, allocator, text, bytes, true, what, err);
 }
 
 void sv_json_free(sv_json *json)

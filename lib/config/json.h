@@ -38,8 +38,9 @@ typedef struct sv_json_value {
 
 typedef struct sv_json sv_json;
 
-/* The deepest nesting of arrays and objects that the parser accepts. */
-enum { SV_JSON_DEPTH = 64 };
+/* The deepest nesting of arrays and objects that the parser accepts: that of the reference
+ * implementation of safetensors. */
+enum { SV_JSON_DEPTH = 127 };
 
 /* Parses text[bytes] as one value, with one allocation, which sv_json_free releases. SVIT_E_FORMAT
  * names `what`, the problem and the byte. NUL bytes, invalid UTF-8, unpaired surrogates,
@@ -51,6 +52,14 @@ svit_status sv_json_parse(sv_json **out, const sv_allocator *allocator, const ch
 /* Parses text[bytes] as sv_json_parse does. A value that is not an object is SVIT_E_FORMAT. */
 svit_status sv_json_parse_object(sv_json **out, const sv_allocator *allocator, const char *text,
                                  size_t bytes, const char *what, svit_error *err);
+
+/* What sv_json_parse_tolerant reads for an escaped NUL character: U+2400, the symbol for it. */
+enum { SV_JSON_NUL = 0x2400 };
+
+/* Parses text[bytes] as sv_json_parse_object does, and reads what other programs write and C has no
+ * room for: an escaped NUL character as SV_JSON_NUL, an integer outside of 64 bits as a real. */
+svit_status sv_json_parse_tolerant(sv_json **out, const sv_allocator *allocator, const char *text,
+                                   size_t bytes, const char *what, svit_error *err);
 
 /* Frees a parsed text and its values. NULL is allowed. */
 void sv_json_free(sv_json *json);
@@ -66,7 +75,7 @@ const sv_json_value *sv_json_get(const sv_json_value *object, const char *key);
 const char *sv_json_text(const sv_json_value *value);
 
 /* Read a number. They return false, with *out unchanged, if `value` is NULL or not a number; the
- * first two also if it is not an integer that fits. */
+ * first two also if it is not an integer that fits. -0 is 0. */
 bool sv_json_i64(const sv_json_value *value, int64_t *out);
 bool sv_json_u64(const sv_json_value *value, uint64_t *out);
 bool sv_json_number(const sv_json_value *value, double *out);

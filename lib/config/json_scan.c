@@ -109,7 +109,7 @@ static size_t read_unicode(sv_json_scan *in, size_t out)
     if (unit < 0)
         return sv_json_scan_fail(in, "\\u without four hexadecimal digits");
     uint32_t c = (uint32_t)unit;
-    if (c == 0)
+    if (c == 0 && !in->tolerant)
         return sv_json_scan_fail(in, "a NUL character in a string");
     if (c >= 0xDC00 && c <= 0xDFFF)
         return sv_json_scan_fail(in, "half of a surrogate pair");
@@ -124,6 +124,8 @@ static size_t read_unicode(sv_json_scan *in, size_t out)
         at += 6;
         in->at = at;
     }
+    if (c == 0)
+        c = SV_JSON_NUL;
     /*@ assert out + 4 <= at && at <= in->bytes && c <= 0x10FFFF; */
     return store_character(text, out, c);
 }
@@ -280,6 +282,7 @@ static size_t number_end(const sv_json_scan *in, bool *whole)
     return at;
 }
 
+/* Reads an integer of 64 bits. */
 /*@ requires scanning(in) && \valid(out) && \separated(out, in, in->text + (0 .. in->bytes));
     requires in->at < end <= in->bytes;
     assigns in->problem, *out; */
@@ -302,19 +305,39 @@ static bool read_integer(sv_json_scan *in, sv_json_numeral *out, size_t end)
     return true;
 }
 
+/*@ requires scanning(in) && \valid(out) && \separated(out, in, in->text + (0 .. in->bytes));
+    requires in->at < end <= in->bytes;
+    assigns in->problem, *out; */
+static bool read_real(sv_json_scan *in, sv_json_numeral *out, size_t end)
+{
+    out->kind = SV_JSON_REAL;
+    return sv_decimal_read(&out->real, in->text + in->at, end - in->at)
+               ? true
+               : sv_json_scan_fail(in, "a number that no double holds");
+}
+
+/* Reads the number, whose text is that of an integer if `whole`. */
+/*@ requires scanning(in) && \valid(out) && \separated(out, in, in->text + (0 .. in->bytes));
+    requires in->at < end <= in->bytes;
+    assigns in->problem, *out; */
+static bool read_numeral(sv_json_scan *in, sv_json_numeral *out, bool whole, size_t end)
+{
+    if (whole && read_integer(in, out, end))
+        return true;
+    if (whole && !in->tolerant)
+        return false;
+    return read_real(in, out, end);
+}
+
 bool sv_json_scan_number(sv_json_scan *in, sv_json_numeral *out)
 {
     bool whole;
     const size_t end = number_end(in, &whole);
     if (end == in->at)
         return sv_json_scan_fail(in, "a number that is not JSON's");
-    if (whole && !read_integer(in, out, end))
+    if (!read_numeral(in, out, whole, end))
         return false;
-    if (!whole) {
-        out->kind = SV_JSON_REAL;
-        if (!sv_decimal_read(&out->real, in->text + in->at, end - in->at))
-            return sv_json_scan_fail(in, "a number that no double holds");
-    }
+    /*@ assert scanning(in); */
     in->at = end;
     return true;
 }

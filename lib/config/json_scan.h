@@ -12,6 +12,7 @@ typedef struct sv_json_scan {
     char *text;
     size_t bytes, at;
     const char *problem; /* the first failure, found at `at` */
+    bool tolerant;       /* as sv_json_parse_tolerant reads */
 } sv_json_scan;
 
 /* A number: an integer if `kind` is SV_JSON_INTEGER, otherwise SV_JSON_REAL. */

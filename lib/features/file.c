@@ -167,7 +167,7 @@ static svit_status read_class_count(const reader *self, size_t *classes, bool *k
 /* The label at `index` of the stored bytes, little-endian. */
 static int64_t stored_label(const uint8_t *stored, sv_dtype dtype, size_t index)
 {
-    const size_t bytes = sv_dtype_bytes(dtype);
+    const size_t bytes = sv_dtype_bits(dtype) / 8;
     uint64_t value = 0;
     for (size_t i = 0; i < bytes; i++)
         value |= (uint64_t)stored[index * bytes + i] << 8 * i;

@@ -94,7 +94,7 @@ static svit_status read_header(sv_safetensors *file, uint64_t length, svit_error
     svit_status status = sv_byte_source_read(&file->source, 8, text, bytes, err);
     if (status == SVIT_OK)
         status =
-            sv_json_parse_object(&file->header, &file->allocator, text, bytes, file->path, err);
+            sv_json_parse_tolerant(&file->header, &file->allocator, text, bytes, file->path, err);
     sv_release(&file->allocator, text, bytes);
     return status;
 }
@@ -241,10 +241,17 @@ const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key)
 svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                      svit_error *err)
 {
-    if (sv_converts_to_f32(entry->desc.dtype))
+    char shape[SV_SHAPE_TEXT];
+    bool held = true;
+    for (size_t i = 0; i < entry->desc.rank; i++)
+        held = held && entry->desc.shape[i] != SV_LENGTH_NOT_HELD;
+    if (held && sv_converts_to_f32(entry->desc.dtype))
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s; F32, F16, BF16 and I8 are read",
-                   file->path, entry->name, sv_dtype_name(entry->desc.dtype));
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "%s: tensor '%.64s' is %s %s; F32, F16, BF16 and I8 of up to %d dimensions are "
+                   "read",
+                   file->path, entry->name, sv_dtype_name(entry->desc.dtype),
+                   sv_tensor_desc_text(shape, &entry->desc), SV_MAX_RANK);
 }
 
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,

@@ -12,15 +12,17 @@ typedef struct sv_safetensors sv_safetensors;
 
 /* A tensor of an open file. */
 typedef struct sv_safetensors_entry {
-    const char *name; /* borrowed until the file is closed */
+    const char *name; /* borrowed until the file is closed; SV_JSON_NUL for a NUL character */
     sv_tensor_desc desc;
     uint64_t offset; /* of the data, from the start of the file */
     uint64_t bytes;  /* of the data: sv_tensor_desc_bytes(&desc) */
 } sv_safetensors_entry;
 
-/* Opens a file and checks its whole header: offsets without holes or overlaps, shapes of at most
- * SV_MAX_RANK dimensions that match the bytes of data, unique names, and `__metadata__` of strings.
- * The message of SVIT_E_FORMAT names the file, the tensor and the defect. */
+/* Opens a file and checks its whole header: offsets without holes or overlaps, shapes that match the
+ * bytes of data, unique names, and `__metadata__` of strings. It reads the files that the format's
+ * reference implementation reads, except for keys that occur twice, which the format forbids, and
+ * for entries and types in forms that it does not have. The message of SVIT_E_FORMAT names the file,
+ * the tensor and the defect. */
 svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *allocator,
                                 const char *path, svit_error *err);
 
@@ -53,7 +55,8 @@ const char *sv_safetensors_prefix_hint(char text[SV_PREFIX_HINT], const sv_safet
 /* The value of a metadata key, borrowed until the file is closed. NULL if there is none. */
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key);
 
-/* SVIT_E_FORMAT unless the tensor is F32, F16, BF16 or I8, which are read as float32. */
+/* SVIT_E_FORMAT unless the tensor is F32, F16, BF16 or I8, which are read as float32, and its
+ * descriptor holds its whole shape. */
 svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                      svit_error *err);
 

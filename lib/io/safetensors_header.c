@@ -6,35 +6,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the shape: at most SV_MAX_RANK whole numbers from 0, whose product fits a size. */
+/* Reads a whole number from 0. The sign of -0 is none of the reference's integers. */
+/*@ requires value == \null || json_value((sv_json_value *)value);
+    requires \valid(out);
+    assigns *out; */
+static bool read_length(const sv_json_value *value, uint64_t *out)
+{
+    return value && !value->negative && sv_json_u64(value, out);
+}
+
+/* Reads the shape: whole numbers from 0, whose product fits a size. */
 /*@ requires \valid(entry) && \separated(entry, err) && (err == \null || \valid(err));
     requires array == \null || json_value((sv_json_value *)array);
     requires 0 <= dtype <= SV_DTYPE_BOOL;
-    assigns entry->desc, *err; */
+    assigns entry->desc, *err;
+    ensures \result == SVIT_OK ==> 0 <= entry->desc.dtype <= SV_DTYPE_BOOL; */
 static svit_status read_shape(sv_safetensors_entry *entry, sv_dtype dtype,
                               const sv_json_value *array, const char *path, svit_error *err)
 {
-    int64_t shape[SV_MAX_RANK];
+    uint64_t length = 0;
+    entry->desc = (sv_tensor_desc){.dtype = dtype, .elements = 1};
     if (!array || array->kind != SV_JSON_ARRAY)
         return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s': shape is not an array", path,
                        entry->name);
-    if (array->count > SV_MAX_RANK)
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tensor '%.64s' has %zu dimensions; at most %d are read", path,
-                       entry->name, array->count, SV_MAX_RANK);
     const sv_json_value *size = array + 1;
     /*@ loop invariant i <= array->count && json_chain((sv_json_value *)size, array->count - i);
-        loop invariant \forall integer k; 0 <= k < i ==> shape[k] >= 0;
-        loop assigns i, size, shape[0 .. SV_MAX_RANK - 1]; */
-    for (size_t i = 0; i < array->count; i++, size = size->after)
-        if (!sv_json_i64(size, &shape[i]) || shape[i] < 0)
+        loop invariant entry->desc.rank <= SV_MAX_RANK && entry->desc.dtype == dtype;
+        loop assigns i, size, length, entry->desc; */
+    for (size_t i = 0; i < array->count; i++, size = size->after) {
+        if (!read_length(size, &length))
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: tensor '%.64s': dimension %zu is not a whole number from 0", path,
                            entry->name, i);
-    if (!sv_tensor_desc_init(&entry->desc, dtype, shape, array->count))
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tensor '%.64s': the product of its shape does not fit memory", path,
-                       entry->name);
+        if (!sv_tensor_desc_append(&entry->desc, length))
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: tensor '%.64s': the product of its shape does not fit memory", path,
+                           entry->name);
+    }
     return SVIT_OK;
 }
 
@@ -50,24 +58,24 @@ static svit_status read_offsets(sv_safetensors_entry *entry, const sv_json_value
                                 uint64_t data_start, uint64_t file_bytes, const char *path,
                                 svit_error *err)
 {
-    int64_t from, to;
+    uint64_t from = 0, to = 0;
     if (!offsets || offsets->kind != SV_JSON_ARRAY || offsets->count != 2 ||
-        !sv_json_i64(offsets + 1, &from) || !sv_json_i64(offsets[1].after, &to))
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tensor '%.64s': data_offsets is not an array of two whole numbers",
-                       path, entry->name);
+        !read_length(offsets + 1, &from) || !read_length(offsets[1].after, &to))
+        return sv_fail(
+            err, SVIT_E_FORMAT,
+            "%s: tensor '%.64s': data_offsets is not an array of two whole numbers from 0", path,
+            entry->name);
     uint64_t data_bytes = file_bytes - data_start;
-    if (from < 0 || from > to)
+    if (from > to)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tensor '%.64s': data_offsets [%" PRId64 ", %" PRId64
-                       "] do not ascend from 0",
+                       "%s: tensor '%.64s': data_offsets [%" PRIu64 ", %" PRIu64 "] do not ascend",
                        path, entry->name, from, to);
-    if ((uint64_t)to > data_bytes)
+    if (to > data_bytes)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tensor '%.64s' ends at byte %" PRId64 " of the data, which has %llu",
+                       "%s: tensor '%.64s' ends at byte %" PRIu64 " of the data, which has %llu",
                        path, entry->name, to, (unsigned long long)data_bytes);
-    entry->offset = data_start + (uint64_t)from;
-    entry->bytes = (uint64_t)(to - from);
+    entry->offset = data_start + from;
+    entry->bytes = to - from;
     return SVIT_OK;
 }
 
@@ -79,7 +87,7 @@ static svit_status read_entry(sv_safetensors_entry *entry, const sv_json_value *
     entry->name = name;
     const char *dtype_name = sv_json_text(sv_json_get(value, "dtype"));
     sv_dtype dtype;
-    if (value->kind != SV_JSON_OBJECT || value->count != 3)
+    if (value->kind != SV_JSON_OBJECT)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: tensor '%.64s' is not an object of dtype, shape and data_offsets", path,
                        name);
@@ -89,10 +97,10 @@ static svit_status read_entry(sv_safetensors_entry *entry, const sv_json_value *
     SVIT_TRY(read_shape(entry, dtype, sv_json_get(value, "shape"), path, err));
     SVIT_TRY(
         read_offsets(entry, sv_json_get(value, "data_offsets"), data_start, file_bytes, path, err));
-    if (sv_tensor_desc_bytes(&entry->desc) != entry->bytes)
+    if (!sv_tensor_desc_holds(&entry->desc, entry->bytes))
         return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tensor '%.64s' has %zu elements of %zu bytes, but %llu bytes of data",
-                       path, name, entry->desc.elements, sv_dtype_bytes(dtype),
+                       "%s: tensor '%.64s' has %zu elements of %zu bits, but %llu bytes of data",
+                       path, name, entry->desc.elements, sv_dtype_bits(dtype),
                        (unsigned long long)entry->bytes);
     return SVIT_OK;
 }
@@ -101,6 +109,8 @@ static svit_status read_entry(sv_safetensors_entry *entry, const sv_json_value *
     assigns *err; */
 static svit_status check_metadata(const sv_json_value *metadata, const char *path, svit_error *err)
 {
+    if (metadata->kind == SV_JSON_NULL)
+        return SVIT_OK;
     if (metadata->kind != SV_JSON_OBJECT)
         return sv_fail(err, SVIT_E_FORMAT, "%s: __metadata__ is not an object", path);
     const sv_json_value *value = metadata + 1;

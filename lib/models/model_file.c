@@ -216,8 +216,14 @@ bool sv_model_file_is_buffer(const sv_safetensors_entry *entry)
     case SV_DTYPE_F32:
     case SV_DTYPE_F16:
     case SV_DTYPE_BF16:
+    case SV_DTYPE_F4:
+    case SV_DTYPE_F6_E2M3:
+    case SV_DTYPE_F6_E3M2:
     case SV_DTYPE_F8_E4M3:
+    case SV_DTYPE_F8_E4M3FNUZ:
     case SV_DTYPE_F8_E5M2:
+    case SV_DTYPE_F8_E5M2FNUZ:
+    case SV_DTYPE_F8_E8M0:
         return false;
     default:
         return true;

@@ -28,7 +28,7 @@ svit_status sv_model_file_check_version(const sv_safetensors *file, const char *
                                         svit_error *err);
 
 /* Whether a tensor of a file is none of the model's, but no mistake: of the optimiser in a
- * checkpoint, scales of I8 tensors, and buffers, which are integers or F64. */
+ * checkpoint, scales of I8 tensors, and buffers, which are integers, F64 or C64. */
 bool sv_model_file_skips(const sv_parameter_table *table, const sv_safetensors *file,
                          const sv_safetensors_entry *entry);
 

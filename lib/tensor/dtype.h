@@ -1,4 +1,5 @@
-/* The element types of stored tensors, with the names that safetensors gives them. */
+/* The element types of stored tensors, with the names that safetensors gives them: all that its
+ * reference implementation has. */
 #ifndef SV_DTYPE_H
 #define SV_DTYPE_H
 
@@ -10,8 +11,15 @@ typedef enum sv_dtype {
     SV_DTYPE_F16,  /* IEEE 754 binary16 */
     SV_DTYPE_BF16, /* the upper half of a float32 */
     SV_DTYPE_F64,
+    SV_DTYPE_C64, /* a pair of F32 */
+    SV_DTYPE_F4,  /* two elements in a byte */
+    SV_DTYPE_F6_E2M3,
+    SV_DTYPE_F6_E3M2,
     SV_DTYPE_F8_E4M3,
+    SV_DTYPE_F8_E4M3FNUZ,
     SV_DTYPE_F8_E5M2,
+    SV_DTYPE_F8_E5M2FNUZ,
+    SV_DTYPE_F8_E8M0,
     SV_DTYPE_I8,
     SV_DTYPE_I16,
     SV_DTYPE_I32,
@@ -23,11 +31,11 @@ typedef enum sv_dtype {
     SV_DTYPE_BOOL /* one byte */
 } sv_dtype;
 
-/* The bytes of one element. */
+/* The bits of one element: 4, 6 or whole bytes. */
 /*@ requires 0 <= dtype <= SV_DTYPE_BOOL;
     assigns \nothing;
-    ensures 1 <= \result <= 8; */
-size_t sv_dtype_bytes(sv_dtype dtype);
+    ensures 4 <= \result <= 64; */
+size_t sv_dtype_bits(sv_dtype dtype);
 
 /* The name in safetensors headers: "F32", "BF16", "U8", ... */
 const char *sv_dtype_name(sv_dtype dtype);

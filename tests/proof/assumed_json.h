@@ -26,6 +26,6 @@ const char *sv_json_text(const sv_json_value *value);
 /*@ requires value == \null || json_value((sv_json_value *)value);
     requires \valid(out);
     assigns *out; */
-bool sv_json_i64(const sv_json_value *value, int64_t *out);
+bool sv_json_u64(const sv_json_value *value, uint64_t *out);
 
 #endif

@@ -135,7 +135,7 @@ static inline size_t elements_of(const tensor *t)
 static inline size_t write_data(uint8_t *out, const tensor *t)
 {
     static float values[MOST_ELEMENTS];
-    const size_t elements = elements_of(t), bytes = elements * sv_dtype_bytes(t->dtype);
+    const size_t elements = elements_of(t), bytes = elements * sv_dtype_bits(t->dtype) / 8;
     ck_assert_uint_le(elements, MOST_ELEMENTS);
     for (size_t i = 0; i < elements; i++)
         values[i] = value_of(t->name, i);
