@@ -19,6 +19,8 @@ struct sv_safetensors {
     sv_safetensors_entry *entries;
     const sv_safetensors_entry **by_name;
     size_t count;
+    sv_safetensors **parts; /* [part_count], of a file that is several ones; else NULL */
+    size_t part_count;
 };
 
 /*@ requires \valid_read(b + (0 .. 7));
@@ -112,21 +114,31 @@ static int name_order(const void *key, const void *element)
     return strcmp(key, (*entry)->name);
 }
 
+static svit_status allocate_entries(sv_safetensors *file, size_t count, svit_error *err)
+{
+    SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->entries, count,
+                               sizeof *file->entries, "safetensors entries", err));
+    file->count = count;
+    return sv_allocate_array(&file->allocator, (void **)&file->by_name, count,
+                             sizeof *file->by_name, "safetensors names", err);
+}
+
+static void sort_names(sv_safetensors *file)
+{
+    for (size_t i = 0; i < file->count; i++)
+        file->by_name[i] = &file->entries[i];
+    if (file->count)
+        qsort(file->by_name, file->count, sizeof *file->by_name, by_name);
+}
+
 static svit_status read_entries(sv_safetensors *file, uint64_t data_start, svit_error *err)
 {
     const sv_json_value *header = sv_json_root(file->header);
     size_t count = sv_safetensors_entries(header);
-    SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->entries, count,
-                               sizeof *file->entries, "safetensors entries", err));
-    file->count = count;
-    SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->by_name, count,
-                               sizeof *file->by_name, "safetensors names", err));
+    SVIT_TRY(allocate_entries(file, count, err));
     SVIT_TRY(sv_safetensors_check(file->entries, count, header, data_start, file->source.bytes,
                                   file->path, err));
-    for (size_t i = 0; i < count; i++)
-        file->by_name[i] = &file->entries[i];
-    if (count)
-        qsort(file->by_name, count, sizeof *file->by_name, by_name);
+    sort_names(file);
     return SVIT_OK;
 }
 
@@ -182,6 +194,10 @@ void sv_safetensors_close(sv_safetensors *file)
         sv_release(&allocator, file->by_name, file->count * sizeof *file->by_name);
     if (file->entries)
         sv_release(&allocator, file->entries, file->count * sizeof *file->entries);
+    for (size_t i = 0; i < file->part_count; i++)
+        sv_safetensors_close(file->parts[i]);
+    if (file->parts)
+        sv_release(&allocator, file->parts, file->part_count * sizeof *file->parts);
     sv_json_free(file->header);
     sv_byte_source_close(&allocator, &file->source);
     if (file->path)
@@ -234,6 +250,8 @@ const char *sv_safetensors_prefix_hint(char text[SV_PREFIX_HINT], const sv_safet
 
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key)
 {
+    if (!file->header)
+        return NULL;
     const sv_json_value *header = sv_json_root(file->header);
     return sv_json_text(sv_json_get(sv_json_get(header, "__metadata__"), key));
 }
@@ -245,22 +263,46 @@ svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safete
     bool held = true;
     for (size_t i = 0; i < entry->desc.rank; i++)
         held = held && entry->desc.shape[i] != SV_LENGTH_NOT_HELD;
-    if (held && sv_converts_to_f32(entry->desc.dtype))
+    if (held && (sv_converts_to_f32(entry->desc.dtype) || entry->desc.dtype == SV_DTYPE_F64))
         return SVIT_OK;
     return sv_fail(err, SVIT_E_FORMAT,
-                   "%s: tensor '%.64s' is %s %s; F32, F16, BF16 and I8 of up to %d dimensions are "
-                   "read",
+                   "%s: tensor '%.64s' is %s %s; F32, F16, BF16, F64 and I8 of up to %d dimensions "
+                   "are read",
                    file->path, entry->name, sv_dtype_name(entry->desc.dtype),
                    sv_tensor_desc_text(shape, &entry->desc), SV_MAX_RANK);
+}
+
+/* The file that holds the data of a tensor. */
+static const sv_safetensors *part_of(const sv_safetensors *file, const sv_safetensors_entry *entry)
+{
+    return file->parts ? file->parts[entry->part] : file;
+}
+
+/* Doubles are larger than what they become, so they are read piece by piece. */
+static svit_status read_f64(const sv_safetensors *file, const sv_safetensors_entry *entry,
+                            float *out, svit_error *err)
+{
+    enum { PIECE = 512 };
+    uint8_t piece[PIECE * 8];
+    for (size_t done = 0; done < entry->desc.elements; done += PIECE) {
+        const size_t count = sv_size_min(entry->desc.elements - done, PIECE);
+        SVIT_TRY(
+            sv_byte_source_read(&file->source, entry->offset + done * 8, piece, count * 8, err));
+        sv_convert_f64_to_f32(out + done, piece, count);
+    }
+    return SVIT_OK;
 }
 
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                     float *out, svit_error *err)
 {
-    SVIT_TRY(sv_safetensors_check_f32(file, entry, err));
+    const sv_safetensors *part = part_of(file, entry);
+    SVIT_TRY(sv_safetensors_check_f32(part, entry, err));
+    if (entry->desc.dtype == SV_DTYPE_F64)
+        return read_f64(part, entry, out, err);
     size_t elements = entry->desc.elements;
     uint8_t *stored = (uint8_t *)out + (elements * sizeof *out - (size_t)entry->bytes);
-    SVIT_TRY(sv_byte_source_read(&file->source, entry->offset, stored, (size_t)entry->bytes, err));
+    SVIT_TRY(sv_byte_source_read(&part->source, entry->offset, stored, (size_t)entry->bytes, err));
     sv_convert_to_f32(out, stored, entry->desc.dtype, elements);
     return SVIT_OK;
 }
@@ -268,7 +310,8 @@ svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safeten
 svit_status sv_safetensors_read_bytes(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                       void *out, svit_error *err)
 {
-    return sv_byte_source_read(&file->source, entry->offset, out, (size_t)entry->bytes, err);
+    return sv_byte_source_read(&part_of(file, entry)->source, entry->offset, out,
+                               (size_t)entry->bytes, err);
 }
 
 svit_status sv_safetensors_map(const sv_safetensors *file, sv_mapping *out, svit_error *err)
@@ -276,4 +319,48 @@ svit_status sv_safetensors_map(const sv_safetensors *file, sv_mapping *out, svit
     if (!file->source.file)
         return sv_fail(err, SVIT_E_UNSUPPORTED, "%s cannot be mapped", file->path);
     return sv_mapping_create(out, file->source.file, err);
+}
+
+/* Opens the parts, and copies their entries behind each other. */
+static svit_status join(sv_safetensors *file, const char *const *paths, size_t count,
+                        svit_error *err)
+{
+    size_t entries = 0;
+    SVIT_TRY(sv_allocate_array(&file->allocator, (void **)&file->parts, count, sizeof *file->parts,
+                               "the parts of a file", err));
+    file->part_count = count;
+    for (size_t i = 0; i < count; i++) {
+        SVIT_TRY(sv_safetensors_open(&file->parts[i], &file->allocator, paths[i], err));
+        entries += file->parts[i]->count;
+    }
+    SVIT_TRY(allocate_entries(file, entries, err));
+    for (size_t i = 0, at = 0; i < count; i++)
+        for (size_t k = 0; k < file->parts[i]->count; k++, at++) {
+            file->entries[at] = file->parts[i]->entries[k];
+            file->entries[at].part = i;
+        }
+    sort_names(file);
+    for (size_t i = 1; i < entries; i++)
+        if (strcmp(file->by_name[i - 1]->name, file->by_name[i]->name) == 0)
+            return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.96s' is in two of its files",
+                           file->path, file->by_name[i]->name);
+    return SVIT_OK;
+}
+
+svit_status sv_safetensors_join(sv_safetensors **out, const sv_allocator *allocator,
+                                const char *name, const char *const *paths, size_t count,
+                                svit_error *err)
+{
+    sv_safetensors *file;
+    SVIT_TRY(
+        sv_allocate_array(allocator, (void **)&file, 1, sizeof *file, "a safetensors file", err));
+    file->allocator = *allocator;
+    file->path = sv_copy_text(allocator, name);
+    const svit_status status = file->path ? join(file, paths, count, err)
+                                          : sv_fail_memory(err, strlen(name) + 1, "a path");
+    if (status != SVIT_OK)
+        sv_safetensors_close(file);
+    else
+        *out = file;
+    return status;
 }

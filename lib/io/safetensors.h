@@ -16,6 +16,7 @@ typedef struct sv_safetensors_entry {
     sv_tensor_desc desc;
     uint64_t offset; /* of the data, from the start of the file */
     uint64_t bytes;  /* of the data: sv_tensor_desc_bytes(&desc) */
+    size_t part;     /* of a file that sv_safetensors_join makes: which of its files has the data */
 } sv_safetensors_entry;
 
 /* Opens a file and checks its whole header: offsets without holes or overlaps, shapes that match the
@@ -31,6 +32,12 @@ svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *alloca
 svit_status sv_safetensors_open_memory(sv_safetensors **out, const sv_allocator *allocator,
                                        const char *name, const void *data, size_t bytes,
                                        svit_error *err);
+
+/* Opens several files, whose tensors have different names, as one that messages call `name`. It has
+ * no metadata and cannot be mapped. */
+svit_status sv_safetensors_join(sv_safetensors **out, const sv_allocator *allocator,
+                                const char *name, const char *const *paths, size_t count,
+                                svit_error *err);
 
 /* Closes the file and frees its entries. NULL is allowed. */
 void sv_safetensors_close(sv_safetensors *file);
@@ -55,12 +62,12 @@ const char *sv_safetensors_prefix_hint(char text[SV_PREFIX_HINT], const sv_safet
 /* The value of a metadata key, borrowed until the file is closed. NULL if there is none. */
 const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key);
 
-/* SVIT_E_FORMAT unless the tensor is F32, F16, BF16 or I8, which are read as float32, and its
+/* SVIT_E_FORMAT unless the tensor is F32, F16, BF16, F64 or I8, which are read as float32, and its
  * descriptor holds its whole shape. */
 svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                      svit_error *err);
 
-/* Reads a tensor into out[entry->desc.elements], converting F16, BF16 and I8. SVIT_E_FORMAT for
+/* Reads a tensor into out[entry->desc.elements], converting F16, BF16, F64 (rounded) and I8. SVIT_E_FORMAT for
  * other types. */
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                     float *out, svit_error *err);

@@ -62,6 +62,18 @@ void sv_convert_to_f32(float *out, const void *stored, sv_dtype dtype, size_t el
             out[i] = (float)(int8_t)in[i];
 }
 
+void sv_convert_f64_to_f32(float *out, const void *stored, size_t elements)
+{
+    const uint8_t *in = stored;
+    for (size_t i = 0; i < elements; i++) {
+        const uint64_t bits =
+            (uint64_t)load_u32(in + 8 * i + 4) << 32 | (uint64_t)load_u32(in + 8 * i);
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        out[i] = (float)value;
+    }
+}
+
 static uint32_t bits_of(float value)
 {
     uint32_t bits;

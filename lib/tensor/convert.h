@@ -12,6 +12,9 @@ bool sv_converts_to_f32(sv_dtype dtype);
  * overwritten. */
 void sv_convert_to_f32(float *out, const void *stored, sv_dtype dtype, size_t elements);
 
+/* Converts stored[elements], F64 and little-endian, to out[elements], rounded to nearest. */
+void sv_convert_f64_to_f32(float *out, const void *stored, size_t elements);
+
 /* Converts values[elements] to stored[elements], little-endian, rounded to nearest, ties to even.
  * Values for I8 are whole numbers in -128..127, and those for I32, which this function alone
  * converts, in -2^24..2^24. `stored` may be the memory of `values`: each is read before it is

@@ -13,11 +13,16 @@ enum {
     ALL_FLAGS = SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_IGNORE_EXTRA | SVIT_LOAD_ALLOW_MISSING
 };
 
-static void mark_taken(const sv_load *load, const sv_name_match *match)
+/* Marks the tensors of a match as taken, and reports those that lose precision. */
+static void mark_taken(const sv_load *load, const sv_name_match *match, svit_load_report *report)
 {
     const sv_safetensors_entry *first = sv_safetensors_at(load->file, 0);
-    for (size_t i = 0; i < match->count; i++)
-        load->taken[sv_name_match_at(match, i) - first] = true;
+    for (size_t i = 0; i < match->count; i++) {
+        const sv_safetensors_entry *entry = sv_name_match_at(match, i);
+        load->taken[entry - first] = true;
+        if (entry->desc.dtype == SV_DTYPE_F64)
+            sv_report_add(report, "converted", entry->name);
+    }
 }
 
 /* Reads one parameter, or reports why it is not read. */
@@ -38,7 +43,7 @@ static svit_status load_one(const sv_load *load, real *flat, const sv_parameter 
                        load->path, match.wanted, parameter->name,
                        sv_safetensors_prefix_hint(hint, load->file, match.wanted));
     }
-    mark_taken(load, &match);
+    mark_taken(load, &match, report);
     svit_status status = sv_load_parameter(load, flat, parameter, &match,
                                            flags & SVIT_LOAD_SKIP_SHAPE_MISMATCH, &fits, err);
     if (report) {
@@ -90,6 +95,7 @@ svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safe
                     .file = file,
                     .path = path,
                     .map = *map,
+                    .adapts_channels = flags & SV_LOAD_ADAPT_CHANNELS,
                     .grid = model->stored_grid};
     const size_t count = sv_safetensors_count(file);
     SVIT_TRY(sv_allocate_array(load.allocator, (void **)&load.taken, count ? count : 1,

@@ -13,6 +13,10 @@
 void sv_position_resize(float *out, size_t out_height, size_t out_width, const float *in,
                         size_t height, size_t width, size_t c, float *temporary);
 
+/* Beside SVIT_LOAD_*: the patch embedding of a file may be for images of three channels where the
+ * model's have another number; it is summed or repeated as timm does. */
+enum { SV_LOAD_ADAPT_CHANNELS = 1 << 16 };
+
 /* One file that is read. */
 typedef struct sv_load {
     const sv_allocator *allocator;
@@ -20,7 +24,8 @@ typedef struct sv_load {
     const char *path;
     sv_name_map map;
     sv_stored_grid grid;
-    bool *taken; /* [tensors of the file] whether a parameter takes the tensor */
+    bool *taken;          /* [tensors of the file] whether a parameter takes the tensor */
+    bool adapts_channels; /* SV_LOAD_ADAPT_CHANNELS */
 } sv_load;
 
 /* load_tensor.c: reads the tensors of a parameter into the flat array. If their shape is not the

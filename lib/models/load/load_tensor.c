@@ -39,14 +39,17 @@ static bool same_core(const sv_tensor_desc *a, const sv_tensor_desc *b)
     return x.rank == y.rank && memcmp(x.shape, y.shape, x.rank * sizeof *x.shape) == 0;
 }
 
-/* Whether the tensor is the convolution of a patch embedding with the parameter's channels and
- * patch size. */
-static bool is_patch(const sv_tensor_desc *file, const sv_parameter *parameter)
+enum { COLOURS = 3 };
+
+/* Whether the tensor is the convolution of a patch embedding with the parameter's patch size, and
+ * with its channels or, if these are adapted, with three. */
+static bool is_patch(const sv_load *load, const sv_tensor_desc *file, const sv_parameter *parameter)
 {
     const int64_t size = (int64_t)parameter->patch_size;
     return size > 0 && file->rank == 4 && file->shape[0] == parameter->desc.shape[0] &&
-           file->shape[1] == (int64_t)parameter->patch_channels && file->shape[2] == size &&
-           file->shape[3] == size;
+           (file->shape[1] == (int64_t)parameter->patch_channels ||
+            (load->adapts_channels && file->shape[1] == COLOURS)) &&
+           file->shape[2] == size && file->shape[3] == size;
 }
 
 static bool is_transposed(const sv_tensor_desc *file, const sv_tensor_desc *parameter)
@@ -110,7 +113,7 @@ static bool find_change(change *out, sv_stored_grid *grid, const sv_load *load,
     if (same_core(file, desc))
         return true;
     *out = CHANGE_PATCH;
-    return is_patch(file, parameter);
+    return is_patch(load, file, parameter);
 }
 
 /* out[o, i] = in[i, o] */
@@ -122,15 +125,28 @@ static void transpose(float *out, const float *in, const sv_tensor_desc *to)
             out[o * columns + i] = in[i * rows + o];
 }
 
-/* out[o, a, i] = in[o, i, a], a being a pixel of the patch */
-static void permute_patch(float *out, const float *in, const sv_tensor_desc *from)
+/* The weight of a channel at one place of a filter in[channels, area]. As timm adapts filters of
+ * three colours, one channel has their sum, and `wanted` channels repeat them, 3 / wanted times as
+ * strong. */
+static float channel_weight(const float *in, size_t channels, size_t area, size_t wanted,
+                            size_t channel)
+{
+    if (channels == wanted)
+        return in[channel * area];
+    if (wanted == 1)
+        return in[0] + in[area] + in[2 * area];
+    return in[channel % channels * area] * ((float)channels / (float)wanted);
+}
+
+/* out[o, a, i] = in[o, i, a], a being a pixel of the patch and i one of `wanted` channels */
+static void permute_patch(float *out, const float *in, const sv_tensor_desc *from, size_t wanted)
 {
     const size_t rows = (size_t)from->shape[0], channels = (size_t)from->shape[1];
     const size_t area = (size_t)from->shape[2] * (size_t)from->shape[3];
     for (size_t o = 0; o < rows; o++)
         for (size_t a = 0; a < area; a++)
-            for (size_t i = 0; i < channels; i++)
-                *out++ = in[(o * channels + i) * area + a];
+            for (size_t i = 0; i < wanted; i++)
+                *out++ = channel_weight(in + o * channels * area + a, channels, area, wanted, i);
 }
 
 /* The rows of other tokens are kept, those of the patches interpolated. `out` has room for the
@@ -164,7 +180,7 @@ static void apply(float *out, const float *in, change how, const sv_parameter *p
     if (how == CHANGE_TRANSPOSE)
         transpose(out, in, &parameter->desc);
     else if (how == CHANGE_PATCH)
-        permute_patch(out, in, file);
+        permute_patch(out, in, file, parameter->patch_channels);
     else
         interpolate(out, in, parameter, grid);
 }

@@ -17,7 +17,8 @@ static const char *const SIDE_NAMES[SV_SIDE_FILES] = {[SV_SIDE_CONFIG] = "config
 
 /* The names under which libraries save weights, the first that is there counts. */
 static const char *const WEIGHTS[] = {"best.safetensors", "model.safetensors",
-                                      "open_clip_model.safetensors", "checkpoint.safetensors"};
+                                      "model.safetensors.index.json", "open_clip_model.safetensors",
+                                      "checkpoint.safetensors"};
 
 static bool is_folder(const char *path)
 {
@@ -76,13 +77,106 @@ static svit_status read_side(sv_open *open, size_t which, svit_error *err)
     return sv_json_parse_object(&side->json, open->allocator, side->text, side->bytes, path, err);
 }
 
+enum { MAX_PARTS = 1000 };
+
+/* Whether a tensor's file in an index is a plain name of a safetensors file. */
+static bool is_part_name(const char *name)
+{
+    const size_t bytes = name ? strlen(name) : 0;
+    return bytes > 12 && !strchr(name, '/') && strcmp(name + bytes - 12, ".safetensors") == 0;
+}
+
+/* Collects the names of the files in an index's weight_map, each once, in the order of their first
+ * tensors. */
+static svit_status list_parts(const char **names, size_t *count, const sv_json_value *map,
+                              const char *path, svit_error *err)
+{
+    const sv_json_value *member = map + 1;
+    *count = 0;
+    for (size_t i = 0; i < map->count; i++, member = member->after) {
+        const char *name = sv_json_text(member);
+        size_t k = 0;
+        if (!is_part_name(name))
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: the file of tensor '%.60s' is no name of a safetensors file", path,
+                           member->key);
+        while (k < *count && strcmp(names[k], name) != 0)
+            k++;
+        if (k == MAX_PARTS)
+            return sv_fail(err, SVIT_E_FORMAT, "%s: more than %d files", path, MAX_PARTS);
+        if (k == *count)
+            names[(*count)++] = name;
+    }
+    return SVIT_OK;
+}
+
+/* Opens the files of an index, whose names lie in `names`. */
+static svit_status open_parts(sv_open *open, const char *const *names, size_t count,
+                              svit_error *err)
+{
+    const size_t folder = (size_t)(strrchr(open->weights, '/') - open->weights);
+    char(*paths)[SV_OPEN_PATH];
+    const char **list;
+    SVIT_TRY(sv_allocate_array(open->allocator, (void **)&list, count + 1, sizeof *list,
+                               "the paths of weights", err));
+    svit_status status = sv_allocate_array(open->allocator, (void **)&paths, count + 1,
+                                           sizeof *paths, "the paths of weights", err);
+    if (status == SVIT_OK) {
+        for (size_t i = 0; i < count && status == SVIT_OK; i++) {
+            list[i] = paths[i];
+            status = join(paths[i], open->weights, folder, names[i], err);
+        }
+        if (status == SVIT_OK)
+            status =
+                sv_safetensors_join(&open->file, open->allocator, open->weights, list, count, err);
+        sv_release(open->allocator, paths, (count + 1) * sizeof *paths);
+    }
+    sv_release(open->allocator, list, (count + 1) * sizeof *list);
+    return status;
+}
+
+/* Opens the weights that model.safetensors.index.json lists. */
+static svit_status open_index(sv_open *open, svit_error *err)
+{
+    void *text = NULL;
+    size_t bytes, count = 0;
+    sv_json *json = NULL;
+    const char **names;
+    SVIT_TRY(sv_allocate_array(open->allocator, (void **)&names, MAX_PARTS, sizeof *names,
+                               "the names of weights", err));
+    svit_status status =
+        sv_file_read(&text, &bytes, open->allocator, open->weights, SIDE_LIMIT, err);
+    if (status == SVIT_OK)
+        status = sv_json_parse_object(&json, open->allocator, text, bytes, open->weights, err);
+    if (status == SVIT_OK) {
+        const sv_json_value *map = sv_json_get(sv_json_root(json), "weight_map");
+        status = map && map->kind == SV_JSON_OBJECT && map->count > 0
+                     ? list_parts(names, &count, map, open->weights, err)
+                     : sv_fail(err, SVIT_E_FORMAT, "%s has no weight_map", open->weights);
+        if (status == SVIT_OK)
+            status = open_parts(open, names, count, err);
+    }
+    sv_json_free(json);
+    if (text)
+        sv_release(open->allocator, text, bytes + 1);
+    sv_release(open->allocator, names, MAX_PARTS * sizeof *names);
+    return status;
+}
+
 svit_status sv_open_files(sv_open *open, svit_error *err)
 {
+    static const char ending[] = ".index.json";
     if (is_folder(open->path))
         SVIT_TRY(find_weights(open, err));
     else
-        SVIT_TRY(join(open->weights, "", 0, open->path, err));
-    SVIT_TRY(sv_safetensors_open(&open->file, open->allocator, open->weights, err));
+        SVIT_TRY(join(open->weights, strchr(open->path, '/') ? "" : ".",
+                      strchr(open->path, '/') ? 0 : 1, open->path, err));
+    const size_t bytes = strlen(open->weights), end = sizeof ending - 1;
+    if (bytes > end && strcmp(open->weights + bytes - end, ending) == 0 &&
+        strchr(open->weights, '/'))
+        SVIT_TRY(open_index(open, err));
+    else
+        SVIT_TRY(sv_safetensors_open(&open->file, open->allocator, open->weights, err));
     for (size_t i = 0; i < SV_SIDE_FILES; i++)
         SVIT_TRY(read_side(open, i, err));
     return SVIT_OK;

@@ -164,8 +164,8 @@ static svit_status create(svit_model **out, sv_open *open, svit_load_report *rep
     SVIT_TRY(sv_model_open(&model, open->context, &local, err));
     svit_status status = sv_model_allocate_weights(model, err);
     if (status == SVIT_OK)
-        status = sv_load_open_file(model, model->weights, open->file, open->weights, &open->map, 0,
-                                   report, err);
+        status = sv_load_open_file(model, model->weights, open->file, open->weights, &open->map,
+                                   SV_LOAD_ADAPT_CHANNELS, report, err);
     if (status == SVIT_OK && open->has_pipeline)
         status = svit_model_set_pipeline(model, &open->pipeline, err);
     if (status == SVIT_OK)
