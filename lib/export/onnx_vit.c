@@ -1,6 +1,6 @@
 /* The ONNX graph of a ViT or SL-ViT; models/vit/vit_layers.c has the same parts. */
 #include "export/onnx.h"
-#include "export/onnx_ops.h"
+#include "export/onnx_rotary.h"
 #include "kernels/kernels.h"
 #include "models/vit/vit.h"
 
@@ -14,6 +14,7 @@ typedef struct vit_graph {
     const svit_model_config *config;
     const sv_vit_names *names;
     sv_onnx_value diagonal; /* bool [tokens, tokens], with SVIT_ATTENTION_LSA */
+    sv_onnx_rotary rotary;  /* with fixed angles */
 } vit_graph;
 
 /* The whole name of a parameter of a block. */
@@ -195,20 +196,51 @@ static sv_onnx_value add_residual(const vit_graph *self, const sv_onnx_value *x,
     return sv_onnx_binary(self->graph, "Add", x, &y);
 }
 
+/* The cosines and sines of a block. */
+static sv_onnx_rotary rotary_of(const vit_graph *self, size_t index)
+{
+    if (self->config->rope != SVIT_ROPE_MIXED)
+        return self->rotary;
+    const block_name name = name_in(self, index, self->names->frequencies);
+    return sv_onnx_rotary_learnt(self->graph, self->config, name.text);
+}
+
+static const int64_t BY_HEAD[4] = {0, 2, 1, 3};
+
+/* Queries (0) [N, heads, tokens, head_dim] or keys (1) [N, heads, head_dim, tokens], normalised and
+ * rotated. */
+static sv_onnx_value prepared_heads(const vit_graph *self, const sv_onnx_value *qkv, size_t which,
+                                    size_t index, const sv_onnx_rotary *rotary)
+{
+    static const int64_t transposed[4] = {0, 2, 3, 1}, last[4] = {0, 1, 3, 2};
+    const svit_model_config *config = self->config;
+    if (!config->qk_norm && !config->rope)
+        return heads_of(self, qkv, which, which == 0 ? BY_HEAD : transposed);
+    sv_onnx_value x = heads_of(self, qkv, which, BY_HEAD);
+    if (config->qk_norm) {
+        const block_name name =
+            name_in(self, index, which == 0 ? self->names->query_norm : self->names->key_norm);
+        x = sv_onnx_layer_norm(self->graph, &x, name.text);
+    }
+    if (config->rope)
+        x = sv_onnx_rotate(self->graph, config, rotary, &x);
+    return which == 0 ? x : sv_onnx_transpose(self->graph, &x, last, 4);
+}
+
 /* softmax(q k^T / temperature) v, [N, tokens, heads * head_dim] */
 static sv_onnx_value attend(const vit_graph *self, const sv_onnx_value *qkv, size_t index)
 {
-    static const int64_t by_head[4] = {0, 2, 1, 3}, transposed[4] = {0, 2, 3, 1};
     const int64_t joined[3] = {0, 0, (int64_t)self->config->heads * self->config->head_dim};
-    const sv_onnx_value q = heads_of(self, qkv, 0, by_head);
-    const sv_onnx_value k = heads_of(self, qkv, 1, transposed);
-    const sv_onnx_value v = heads_of(self, qkv, 2, by_head);
+    const sv_onnx_rotary rotary = rotary_of(self, index);
+    const sv_onnx_value q = prepared_heads(self, qkv, 0, index, &rotary);
+    const sv_onnx_value k = prepared_heads(self, qkv, 1, index, &rotary);
+    const sv_onnx_value v = heads_of(self, qkv, 2, BY_HEAD);
     sv_onnx_value x = sv_onnx_binary(self->graph, "MatMul", &q, &k);
     x = scale_scores(self, &x, index);
     x = self->config->attention == SVIT_ATTENTION_LSA ? masked_softmax(self, &x)
                                                       : sv_onnx_softmax(self->graph, &x, NULL);
     x = sv_onnx_binary(self->graph, "MatMul", &x, &v);
-    x = sv_onnx_transpose(self->graph, &x, by_head, 4);
+    x = sv_onnx_transpose(self->graph, &x, BY_HEAD, 4);
     return sv_onnx_reshape(self->graph, &x, joined, 3);
 }
 
@@ -221,6 +253,10 @@ static sv_onnx_value add_attention(const vit_graph *self, const sv_onnx_value *x
     sv_onnx_value y = sv_onnx_layer_norm(self->graph, x, norm.text);
     y = sv_onnx_linear(self->graph, &y, qkv.text);
     y = attend(self, &y, index);
+    if (self->config->attention_norm) {
+        const block_name inner = name_in(self, index, self->names->attention_norm);
+        y = sv_onnx_layer_norm(self->graph, &y, inner.text);
+    }
     if (sv_vit_has_projection(self->config))
         y = sv_onnx_linear(self->graph, &y, projection.text);
     return add_residual(self, x, &y, index, self->names->scale1);
@@ -327,8 +363,13 @@ static sv_onnx_value add_head(const vit_graph *self, const sv_onnx_value *featur
 
 sv_onnx_value sv_vit_onnx(sv_onnx_graph *graph, const sv_onnx_value *images)
 {
-    const svit_model_config *config = &graph->model->config;
+    /* Without a position embedding the input may have another size than the configuration says. */
+    svit_model_config of_graph = graph->model->config, *config = &of_graph;
+    config->input_height = (uint32_t)graph->height;
+    config->input_width = (uint32_t)graph->width;
     vit_graph self = {.graph = graph, .config = config, .names = sv_vit_names_of(config)};
+    if (config->rope == SVIT_ROPE_AXIAL || config->rope == SVIT_ROPE_CENTRED)
+        self.rotary = sv_onnx_rotary_fixed(graph, config);
     if (config->attention == SVIT_ATTENTION_LSA)
         self.diagonal = make_diagonal(graph, (int64_t)sv_vit_sequence(config));
     sv_onnx_value x = add_tokens(&self, images);

@@ -151,6 +151,21 @@ typedef struct sv_head_sum {
     size_t heads, tokens, rows, c;
 } sv_head_sum;
 
+/* The rotation of queries and keys of the patches of an image, whose grid has `rows` x `columns`
+ * (rotary position embeddings, Su et al. 2021). The phases of a head are those of each row, then of
+ * each column: [rows + columns, 2, pairs], cosines before sines. The angle of a pair of channels is
+ * the sum of that of its row and that of its column. Pair j is the channels 2 j and 2 j + 1 of a
+ * head, with `halves` j and j + pairs. */
+typedef struct sv_rotary {
+    const real *phases;
+    size_t rows, columns;
+    size_t heads, pairs; /* pairs of channels of a head */
+    size_t stride, keys; /* elements from a token to the next one, from a query to its key */
+    bool per_head;       /* each head has its own phases, after those of the head before */
+    bool halves;
+    bool inverse; /* the angles have the opposite sign: the backward */
+} sv_rotary;
+
 /* One function pointer for each kernel of the list. */
 typedef struct sv_kernels {
     sv_isa isa;

@@ -97,12 +97,38 @@ sv_layer *sv_mlp_head_create(const sv_layer_source *source, const sv_mlp_options
                              size_t classes, const char *head);
 
 /* Names of an attention block's parameters: `norm`.weight, `norm`.bias, `qkv`.weight and so on; but
- * temperature and layer_scale, the factors of LayerScale, are whole names. qkv's bias, proj,
- * temperature, the factors and the adapters of LoRA of qkv and proj (.lora_a and .lora_b) are used
- * if the table has them. */
+ * temperature, layer_scale, the factors of LayerScale, and frequencies are whole names. qkv's bias,
+ * proj, temperature, the factors, the adapters of LoRA of qkv and proj (.lora_a and .lora_b) and
+ * what the last four name are used if the table has them; these may be NULL. */
 typedef struct sv_attention_names {
     const char *norm, *qkv, *proj, *temperature, *layer_scale;
+    const char *query_norm, *key_norm; /* layer norms of each head's queries and keys */
+    const char *attention_norm;        /* a layer norm of the heads' outputs before proj */
+    const char *frequencies;           /* [2, heads, head_dim / 2], with SV_ROTARY_MIXED */
 } sv_attention_names;
+
+/* Which rotary position embedding an attention block has: svit_model_config.rope says what each
+ * one computes. */
+typedef enum sv_rotary_kind {
+    SV_ROTARY_NONE,
+    SV_ROTARY_AXIAL,
+    SV_ROTARY_CENTRED,
+    SV_ROTARY_MIXED
+} sv_rotary_kind;
+
+/* The grid of rows x columns patches is the end of the tokens; those before are not rotated. */
+typedef struct sv_rotary_options {
+    sv_rotary_kind kind;
+    size_t rows, columns;
+    bool
+        columns_first; /* the first half of the angles is that of columns, with mixed the first half
+                           of the frequencies */
+    bool halves;       /* pairs are the channels j and j + head_dim / 2, otherwise neighbours */
+    double theta;
+    double offset;            /* of places, with SV_ROTARY_AXIAL */
+    size_t reference_rows;    /* of the grid to which places are scaled; 0: rows */
+    size_t reference_columns; /* likewise */
+} sv_rotary_options;
 
 /* y = x + drop_path(layer_scale * proj(attention(norm(x)))) (Vaswani et al. 2017), with dropout of
  * the attention weights. With `masked` and a temperature it is locality self-attention (Lee, Lee,
@@ -112,8 +138,10 @@ typedef struct sv_attention_options {
     size_t heads, head_dim;
     bool per_head; /* the temperature is one factor per head; otherwise one divisor of all scores */
     bool masked;   /* masks the diagonal of the attention scores */
+    bool no_key_bias; /* the keys' part of qkv's bias is 0 and has no gradient */
     double eps, dropout, drop_path;
     double lora_alpha; /* lora_alpha / rank is the factor of the adapters' product */
+    sv_rotary_options rotary;
     sv_attention_names names;
 } sv_attention_options;
 sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_options *options);

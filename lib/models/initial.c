@@ -126,6 +126,28 @@ static void fill_chunk(void *argument, size_t task, uint32_t worker)
     job->rule(job->weights + begin, elements, job->parameter, &random);
 }
 
+/* The frequencies [2, heads, head_dim / 2] of rotary position embeddings (Heo et al. 2024): those of
+ * pair j and of pair j + d / 4 have the magnitude theta^(-4 j / d) and directions at a right angle
+ * in the plane of the two axes, and each head turns both by an angle of its own. */
+static void fill_frequencies(const fill_job *job, const svit_model_config *config)
+{
+    const size_t heads = config->heads, pairs = config->head_dim / 2, half = pairs / 2;
+    const double right = acos(-1) / 2;
+    sv_random random;
+    sv_random_start(&random, job->seed, SV_STREAM_INIT, job->index, 0);
+    for (size_t head = 0; head < heads; head++) {
+        const double angle = 4 * right * sv_random_unit(&random);
+        real *first = job->weights + head * pairs, *second = first + heads * pairs;
+        for (size_t pair = 0; pair < pairs; pair++) {
+            const double exponent = (double)(pair % half) / (double)half;
+            const double magnitude = pow(config->rope_theta, -exponent);
+            const double direction = pair < half ? angle : angle + right;
+            first[pair] = (real)(magnitude * cos(direction));
+            second[pair] = (real)(magnitude * sin(direction));
+        }
+    }
+}
+
 static void fill_constant(real *w, size_t elements, real value)
 {
     for (size_t i = 0; i < elements; i++)
@@ -139,7 +161,9 @@ void sv_initial_weights(real *weights, const sv_parameter_table *table,
         const sv_parameter *parameter = &table->list[i];
         real *w = weights + parameter->offset;
         fill_job job = {w, parameter, i, rule_of(parameter, config), seed};
-        if (job.rule)
+        if (parameter->role == SV_ROLE_FREQUENCIES)
+            fill_frequencies(&job, config);
+        else if (job.rule)
             sv_pool_run(pool, fill_chunk, &job, (parameter->desc.elements + CHUNK - 1) / CHUNK);
         else
             fill_constant(w, parameter->desc.elements, constant_of(parameter, config));

@@ -118,12 +118,14 @@ static const recipe MIXER = {.epochs = 300,
     .source_filter = SVIT_SOURCE_BICUBIC, .evaluation = SVIT_EVALUATE_CROP, .scale = 1.0 / 255
 #define INPUT_224 .source = 248, .resize = 248, .output = 224
 #define INPUT_518 .source = 518, .resize = 518, .output = 518
+#define INPUT_256 .source = 256, .resize = 256, .output = 256
 #define IMAGENET_COLOURS .mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}
 
 static const recipe DEIT = {FINE_TUNE_COMMON, INPUT_224, IMAGENET_COLOURS};
 static const recipe AUGREG = {FINE_TUNE_COMMON, INPUT_224, .mean = {0.5, 0.5, 0.5},
                               .deviation = {0.5, 0.5, 0.5}};
 static const recipe DINOV2 = {FINE_TUNE_COMMON, INPUT_518, IMAGENET_COLOURS};
+static const recipe DINOV3 = {FINE_TUNE_COMMON, INPUT_256, IMAGENET_COLOURS};
 static const recipe CLIP = {FINE_TUNE_COMMON, INPUT_224,
                             .mean = {0.48145466, 0.4578275, 0.40821073},
                             .deviation = {0.26862954, 0.26130258, 0.27577711}};
@@ -186,6 +188,18 @@ static const struct {
     {"vit-base-patch14-reg4-dinov2", &DINOV2},
     {"vit-base-patch32-clip-224", &CLIP},
     {"vit-base-patch16-clip-224", &CLIP},
+    {"vit-small-patch16-rope-224", &DEIT},
+    {"vit-base-patch16-rope-224", &DEIT},
+    {"vit-small-patch16-rope-mixed-224", &DEIT},
+    {"vit-base-patch16-rope-mixed-224", &DEIT},
+    {"vit-small-patch16-dinov3", &DINOV3},
+    {"vit-small-plus-patch16-dinov3", &DINOV3},
+    {"vit-base-patch16-dinov3", &DINOV3},
+    {"vit-small-patch16-dinov3-qkvb", &DINOV3},
+    {"vit-small-plus-patch16-dinov3-qkvb", &DINOV3},
+    {"vit-base-patch16-dinov3-qkvb", &DINOV3},
+    {"eva02-tiny-patch14-224", &CLIP},
+    {"eva02-small-patch14-224", &CLIP},
     {"mixer-cifar10", &VIT_PAPER_CIFAR10},
     {"mixer-s32-224", &MIXER},
     {"mixer-b16-224", &MIXER},

@@ -42,6 +42,19 @@ static const subject SUBJECTS[] = {
      "\"num_classes\":10,\"attention\":\"lsa\",\"dropout\":0.1,"
      "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.1}",
      20, 20},
+    /* Rotary positions with learnt frequencies, and norms of queries, keys and heads' outputs. */
+    {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":16,\"patch_size\":4,\"dim\":24,"
+     "\"depth\":2,\"heads\":3,\"head_dim\":12,\"mlp_dim\":32,\"head_units\":[32],"
+     "\"num_classes\":10,\"mlp_last_gelu\":false,\"layer_scale\":true,\"qk_norm\":true,"
+     "\"attention_norm\":true,\"no_key_bias\":true,\"rope\":\"mixed\",\"rope_theta\":10,"
+     "\"dropout\":0.1,\"attention_dropout\":0.1,\"drop_path\":0.1}",
+     20, 16},
+    {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":16,\"patch_size\":4,\"dim\":24,"
+     "\"depth\":2,\"heads\":2,\"head_dim\":16,\"mlp_dim\":32,\"head_units\":[],"
+     "\"num_classes\":10,\"pool\":\"class_token\",\"position_tokens\":\"none\","
+     "\"rope\":\"centred\",\"rope_theta\":100,\"rope_pairs\":\"halves\",\"lora_rank\":2,"
+     "\"lora_alpha\":2}",
+     20, 16},
     /* Masks of an image end within a word: 35 tokens, 43 channels. */
     {"{\"architecture\":\"mixer\",\"input_height\":21,\"input_width\":15,\"patch_size\":3,"
      "\"dim\":43,\"depth\":2,\"token_mlp_dim\":19,\"mlp_dim\":40,\"num_classes\":10,"

@@ -46,6 +46,19 @@ static inline void config_of_vit(svit_model_config *config, fuzz_bytes *bytes)
     config->activation = (int32_t)fuzz_range(bytes, 0, 2);
     config->mlp = (int32_t)fuzz_range(bytes, 0, 1);
     config->head_norm = (int32_t)fuzz_range(bytes, 0, 1);
+    if (fuzz_range(bytes, 0, 1)) {
+        config->rope = (int32_t)fuzz_range(bytes, 0, 3);
+        config->rope_axes = (int32_t)fuzz_range(bytes, 0, 1);
+        config->rope_pairs = (int32_t)fuzz_range(bytes, 0, 1);
+        config->rope_theta = fuzz_range(bytes, 0, 7) ? (config->rope ? 10 : 0) : 1e-300;
+        config->rope_offset = fuzz_range(bytes, 0, 3) == 0 ? 1 : 0;
+        config->rope_height = fuzz_range(bytes, 0, 3) == 0 ? 5 : 0;
+        config->rope_width = config->rope_height;
+        config->head_dim = config->rope ? config->head_dim / 4 * 4 + 4 : config->head_dim;
+        config->no_key_bias = (int32_t)fuzz_range(bytes, 0, 1);
+        config->qk_norm = (int32_t)fuzz_range(bytes, 0, 1);
+        config->attention_norm = (int32_t)fuzz_range(bytes, 0, 1);
+    }
     config->attention_dropout = fuzz_range(bytes, 0, 3) == 0 ? 0.25 : 0;
     config->head_dropout = fuzz_range(bytes, 0, 3) == 0 ? 0.25 : 0;
 }

@@ -96,39 +96,93 @@ START_TEST(test_token_mlp_blocks)
 }
 END_TEST
 
-/* With heads of 4 channels the block is not folded, with heads of 40 it is. */
-static const struct {
+/* With heads of 4 channels the block is not folded, with heads of 40 it is, unless it has LayerScale,
+ * norms or rotary positions. The grid of 3 x 3 patches follows 3 other tokens. */
+typedef struct attention_case {
     size_t head_dim;
     bool temperature, per_head, masked;
     double dropout;
-    bool scaled; /* LayerScale, with which nothing is folded */
-} ATTENTIONS[] = {{4, false, false, false, 0, false},   {4, true, true, true, 0.25, false},
-                  {4, true, false, false, 0, false},    {40, false, false, false, 0.25, false},
-                  {40, true, true, true, 0, false},     {40, true, false, false, 0.25, false},
-                  {4, false, false, false, 0.25, true}, {40, false, false, false, 0, true}};
+    bool scaled; /* LayerScale */
+    bool qk_norm, output_norm;
+    sv_rotary_options rotary;
+} attention_case;
+
+#define PER_HEAD .temperature = true, .per_head = true, .masked = true
+#define GRID(word) .kind = SV_ROTARY_##word, .rows = 3, .columns = 3
+static const attention_case ATTENTIONS[] = {
+    {.head_dim = 4},
+    {.head_dim = 4, PER_HEAD, .dropout = 0.25},
+    {.head_dim = 4, .temperature = true},
+    {.head_dim = 40, .dropout = 0.25},
+    {.head_dim = 40, PER_HEAD},
+    {.head_dim = 40, .temperature = true, .dropout = 0.25},
+    {.head_dim = 4, .dropout = 0.25, .scaled = true},
+    {.head_dim = 40, .scaled = true},
+    {.head_dim = 8, .rotary = {GRID(AXIAL), .theta = 10, .offset = 1}},
+    {.head_dim = 40,
+     .rotary = {GRID(AXIAL), .theta = 10, .reference_rows = 7, .reference_columns = 5}},
+    {.head_dim = 12, .rotary = {GRID(CENTRED), .theta = 100, .halves = true}},
+    {.head_dim = 20,
+     .dropout = 0.25,
+     .rotary = {GRID(CENTRED), .theta = 100, .columns_first = true}},
+    {.head_dim = 4, PER_HEAD, .rotary = {GRID(MIXED)}},
+    {.head_dim = 36, .dropout = 0.25, .rotary = {GRID(MIXED), .columns_first = true}},
+    {.head_dim = 40, .qk_norm = true},
+    {.head_dim = 7, .output_norm = true, .dropout = 0.25},
+    {.head_dim = 8, .scaled = true, .qk_norm = true, .output_norm = true, .rotary = {GRID(MIXED)}},
+    {.head_dim = 16, .qk_norm = true, .rotary = {GRID(AXIAL), .theta = 3, .halves = true}},
+};
+
+static void add_pair(layer_check *check, const char *weight, const char *bias, int64_t c)
+{
+    layer_check_add(check, weight, (const int64_t[5]){c});
+    layer_check_add(check, bias, (const int64_t[5]){c});
+}
+
+static void add_attention(layer_check *check, const attention_case *of, int64_t heads)
+{
+    const int64_t c = (int64_t)SHAPE.channels, d = (int64_t)of->head_dim;
+    add_pair(check, "norm.weight", "norm.bias", c);
+    layer_check_add(check, "qkv.weight", (const int64_t[5]){3 * heads * d, c});
+    layer_check_add(check, "proj.weight", (const int64_t[5]){c, heads * d});
+    layer_check_add(check, "proj.bias", (const int64_t[5]){c});
+    if (of->temperature)
+        layer_check_add(check, "tau", (const int64_t[5]){of->per_head ? heads : 1});
+    if (of->scaled)
+        layer_check_add(check, "ls", (const int64_t[5]){c});
+    if (of->qk_norm) {
+        add_pair(check, "q_norm.weight", "q_norm.bias", d);
+        add_pair(check, "k_norm.weight", "k_norm.bias", d);
+    }
+    if (of->output_norm)
+        add_pair(check, "o_norm.weight", "o_norm.bias", heads * d);
+    if (of->rotary.kind == SV_ROTARY_MIXED)
+        layer_check_add(check, "frequencies", (const int64_t[5]){2, heads, d / 2});
+}
 
 START_TEST(test_attention_blocks)
 {
     enum { HEADS = 2 };
     layer_check check = layer_check_open();
-    const int64_t c = (int64_t)SHAPE.channels, d = (int64_t)ATTENTIONS[_i].head_dim;
+    const attention_case *of = &ATTENTIONS[_i];
     const sv_attention_options options = {.shape = SHAPE,
                                           .heads = HEADS,
-                                          .head_dim = ATTENTIONS[_i].head_dim,
-                                          .per_head = ATTENTIONS[_i].per_head,
-                                          .masked = ATTENTIONS[_i].masked,
+                                          .head_dim = of->head_dim,
+                                          .per_head = of->per_head,
+                                          .masked = of->masked,
                                           .eps = 1e-5,
-                                          .dropout = ATTENTIONS[_i].dropout,
-                                          .names = {"norm", "qkv", "proj", "tau", "ls"}};
-    layer_check_add(&check, "norm.weight", (const int64_t[5]){c});
-    layer_check_add(&check, "norm.bias", (const int64_t[5]){c});
-    layer_check_add(&check, "qkv.weight", (const int64_t[5]){3 * HEADS * d, c});
-    layer_check_add(&check, "proj.weight", (const int64_t[5]){c, HEADS * d});
-    layer_check_add(&check, "proj.bias", (const int64_t[5]){c});
-    if (ATTENTIONS[_i].temperature)
-        layer_check_add(&check, "tau", (const int64_t[5]){ATTENTIONS[_i].per_head ? HEADS : 1});
-    if (ATTENTIONS[_i].scaled)
-        layer_check_add(&check, "ls", (const int64_t[5]){c});
+                                          .dropout = of->dropout,
+                                          .rotary = of->rotary,
+                                          .names = {.norm = "norm",
+                                                    .qkv = "qkv",
+                                                    .proj = "proj",
+                                                    .temperature = "tau",
+                                                    .layer_scale = "ls",
+                                                    .query_norm = "q_norm",
+                                                    .key_norm = "k_norm",
+                                                    .attention_norm = "o_norm",
+                                                    .frequencies = "frequencies"}};
+    add_attention(&check, of, HEADS);
     check.layer = sv_attention_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     if (options.dropout > 0)

@@ -9,8 +9,8 @@ typedef struct numbers_rows {
     size_t count;
 } numbers_rows;
 
-extern const numbers_rows numbers_norm, numbers_activations, numbers_softmax, numbers_sums,
-    numbers_copies, numbers_matmuls, numbers_losses, numbers_updates;
+extern const numbers_rows numbers_norm, numbers_rotary, numbers_activations, numbers_softmax,
+    numbers_sums, numbers_copies, numbers_matmuls, numbers_losses, numbers_updates;
 
 /* Defines the rows of a file from its array. */
 #define NUMBERS_ROWS(name, array) const numbers_rows name = {array, sizeof array / sizeof *array}

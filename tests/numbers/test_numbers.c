@@ -17,8 +17,8 @@
 #include <string.h>
 
 static const numbers_rows *const FILES[] = {
-    &numbers_norm,   &numbers_activations, &numbers_softmax, &numbers_sums,
-    &numbers_copies, &numbers_matmuls,     &numbers_losses,  &numbers_updates,
+    &numbers_norm,   &numbers_rotary,  &numbers_activations, &numbers_softmax, &numbers_sums,
+    &numbers_copies, &numbers_matmuls, &numbers_losses,      &numbers_updates,
 };
 enum { FILE_COUNT = sizeof FILES / sizeof *FILES };
 

@@ -165,6 +165,8 @@ VIT = {"architecture": "vit", "input_height": 12, "input_width": 16, "patch_size
 PAPER = VIT | {"names": "paper", "spt_order": "paper", "temperature": "multiply", "pool": "class_token",
                "qkv_bias": False, "mlp_last_gelu": False, "tokenizer": "spt", "attention": "lsa"}
 TOKENS = VIT | {"pool": "class_token", "register_tokens": 3, "mlp_last_gelu": False}
+ROPE = TOKENS | {"head_dim": 8, "rope": "axial", "rope_theta": 10}
+MIXED = ROPE | {"rope": "mixed"}
 VITS = [
     VIT, VIT | {"head_units": [9, 8]}, VIT | {"qkv_bias": False, "patch_bias": False},
     VIT | {"mlp_last_gelu": True}, VIT | {"tokenizer": "spt"}, VIT | {"tokenizer": "spt", "spt_order": "paper"},
@@ -184,6 +186,11 @@ VITS = [
     VIT | {"classifier": False}, TOKENS | {"pre_norm": True}, TOKENS | {"layer_scale": True},
     TOKENS | {"activation": "gelu-tanh"}, TOKENS | {"activation": "quick-gelu"}, TOKENS | {"mlp": "swiglu"},
     TOKENS | {"mlp": "swiglu", "layer_scale": True, "norm_eps": 0.01},
+    ROPE, ROPE | {"rope_pairs": "halves", "rope_axes": "columns-first"}, ROPE | {"rope_offset": 1},
+    ROPE | {"rope_height": 7, "rope_width": 9, "position_tokens": "none"}, ROPE | {"rope": "centred"},
+    ROPE | {"rope": "centred", "rope_pairs": "halves", "position_tokens": "none"}, MIXED,
+    MIXED | {"rope_axes": "columns-first", "pool": "mean", "register_tokens": 0}, TOKENS | {"qk_norm": True},
+    TOKENS | {"attention_norm": True}, MIXED | {"qk_norm": True, "attention_norm": True, "no_key_bias": True},
     VIT | {"in_channels": 1}, VIT | {"in_channels": 5, "tokenizer": "spt"},
 ]
 for fields in VITS:
@@ -224,6 +231,9 @@ PIPELINES = [
                     "evaluation": "crop", "source_filter": "bicubic"}),
     (SHIFT | {"in_channels": 1}, KEEP | {"channels": 1, "mean": [0.5], "variance": [0.1]}),
     (SHIFT | {"in_channels": 4}, KEEP | {"channels": 4, "mean": [0.1, 0.2, 0.3, 0.4], "variance": [1, 2, 3, 4]}),
+    (ROPE | {"position_tokens": "none"},
+     {"source_height": 20, "source_width": 12, "resize_height": 20, "resize_width": 12, "output_height": 20,
+      "output_width": 12}),
     (VIT, {"source_height": 10, "source_width": 10, "resize_height": 12, "resize_width": 16, "output_height": 12,
            "output_width": 16}),
 ]

@@ -5,7 +5,7 @@
  * The order of reading: names of parameters; the parts of the model; the operations that no other
  * model has, each forward next to its backward; attention and MLP block; then the two functions
  * that name every step. plain_step hands a result to a hook of tests. */
-#include "plain_operations.h"
+#include "plain_attention_block.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,16 +45,13 @@ static const struct {
 
 /* A layer: the parameters of its attention and MLP block, and what their forward saves. */
 typedef struct layer {
-    plain_norm norm1, norm2;
-    plain_linear qkv, proj; /* proj.weight NULL: there is no projection */
-    plain_attention attention;
+    plain_attention_block attention;
+    plain_norm norm2;
     plain_linear fc1, fc2;
-    plain_tensor *scale1, *scale2;  /* LayerScale [dim]; NULL: none */
-    double *x, *normed1;            /* [rows, dim] */
-    double *qkv_y, *p, *heads;      /* [rows, 3 width], [images, heads, T, T], [rows, width] */
-    double *branch1, *y1, *normed2; /* [rows, dim]: before LayerScale, after the residual */
-    double *fc1_y, *hidden;         /* [rows, mlp_dim], fc1_y twice as wide with SwiGLU */
-    double *fc2_y, *branch2, *y;    /* [rows, dim]: before the last GELU and LayerScale */
+    plain_tensor *scale2;        /* LayerScale [dim]; NULL: none */
+    double *x, *y1, *normed2;    /* [rows, dim]: y1 after the attention block */
+    double *fc1_y, *hidden;      /* [rows, mlp_dim], fc1_y twice as wide with SwiGLU */
+    double *fc2_y, *branch2, *y; /* [rows, dim]: before the last GELU and LayerScale */
 } layer;
 
 typedef struct vit {
@@ -72,67 +69,37 @@ typedef struct vit {
     double *d, *d1, *d2, *d3, *d4; /* gradients, as large as the largest activation */
 } vit;
 
-/* A linear map of an attention block, with adapters if there are any. */
-static plain_linear add_map(plain_model *m, const char *prefix, const char *name, size_t out,
-                            size_t in, int has_bias)
-{
-    plain_linear map = plain_add_linear(m, prefix, name, out, in, has_bias);
-    if (m->config.lora_rank > 0)
-        plain_add_lora(m, &map, prefix, name);
-    return map;
-}
-
-/* One temperature for all heads, by which scores are divided, or one for each, which multiplies. */
-static void add_temperature(plain_model *m, layer *l, size_t tokens, const char *prefix)
-{
-    const svit_model_config *c = &m->config;
-    const size_t count = c->temperature == SVIT_TEMPERATURE_MULTIPLY ? c->heads : 1;
-    l->attention = (plain_attention){m->images,
-                                     tokens,
-                                     c->heads,
-                                     c->head_dim,
-                                     c->attention == SVIT_ATTENTION_LSA,
-                                     c->temperature == SVIT_TEMPERATURE_MULTIPLY,
-                                     NULL};
-    if (c->attention == SVIT_ATTENTION_LSA)
-        l->attention.temperature =
-            plain_add_tensor(m, prefix, NAMES[c->names].temperature, 0, count);
-}
-
 static void add_layer(plain_model *m, const vit *v, layer *l, size_t index)
 {
     const svit_model_config *c = &m->config;
-    const int paper = c->names == SVIT_NAMES_PAPER, swiglu = c->mlp == SVIT_MLP_SWIGLU;
+    const int swiglu = c->mlp == SVIT_MLP_SWIGLU;
     const size_t rows = v->rows, dim = c->dim;
     char prefix[48];
     snprintf(prefix, sizeof prefix, "%s%zu.", NAMES[c->names].layer, index);
-    l->norm1 = plain_add_norm(m, prefix, NAMES[c->names].norm1, dim);
-    if (paper)
-        add_temperature(m, l, v->tokens, prefix);
-    l->qkv = add_map(m, prefix, NAMES[c->names].qkv, 3 * v->width, dim, c->qkv_bias);
-    /* The paper's code has no projection if there is one head and head_dim is dim. */
-    if (!paper || c->heads > 1 || c->head_dim != dim)
-        l->proj = add_map(m, prefix, NAMES[c->names].proj, dim, v->width, 1);
-    if (!paper)
-        add_temperature(m, l, v->tokens, prefix);
-    if (c->layer_scale)
-        l->scale1 = plain_add_tensor(m, prefix, "ls1.gamma", 0, dim);
+    const plain_attention_names names = {NAMES[c->names].norm1, NAMES[c->names].qkv,
+                                         NAMES[c->names].proj, NAMES[c->names].temperature};
+    plain_attention_block_init(&l->attention, m, prefix, &names, v->prefix, v->tokens);
     l->norm2 = plain_add_norm(m, prefix, NAMES[c->names].norm2, dim);
     l->fc1 =
         plain_add_linear(m, prefix, NAMES[c->names].fc1, c->mlp_dim * (swiglu ? 2u : 1u), dim, 1);
     l->fc2 = plain_add_linear(m, prefix, NAMES[c->names].fc2, dim, c->mlp_dim, 1);
     if (c->layer_scale)
         l->scale2 = plain_add_tensor(m, prefix, "ls2.gamma", 0, dim);
-    double **of_dim[] = {&l->normed1, &l->branch1, &l->y1, &l->normed2,
-                         &l->fc2_y,   &l->branch2, &l->y};
+    double **of_dim[] = {&l->y1, &l->normed2, &l->fc2_y, &l->branch2, &l->y};
     for (size_t i = 0; i < sizeof of_dim / sizeof *of_dim; i++)
         *of_dim[i] = plain_array(m, rows * dim);
     l->x = index > 0 ? l[-1].y : plain_array(m, rows * dim);
-    l->qkv_y = plain_array(m, rows * 3 * v->width);
-    l->p = plain_array(m, rows * c->heads * v->tokens);
-    l->heads = plain_array(m, rows * v->width);
     l->fc1_y = plain_array(m, rows * l->fc1.out);
     l->hidden = plain_array(m, rows * c->mlp_dim);
+}
+
+/* Some poolings have a class token unless the configuration says otherwise. */
+static int has_class_token(const svit_model_config *c)
+{
+    if (c->class_token != SVIT_CLASS_TOKEN_BY_POOL)
+        return c->class_token == SVIT_CLASS_TOKEN_PRESENT;
+    return c->pool == SVIT_POOL_CLASS_TOKEN || c->pool == SVIT_POOL_MEAN_PATCHES ||
+           c->pool == SVIT_POOL_CLASS_MEAN;
 }
 
 /* Patches and the tokens before them, in the order of model files. */
@@ -140,9 +107,10 @@ static void add_tokens(plain_model *m, vit *v)
 {
     const svit_model_config *c = &m->config;
     const size_t dim = c->dim;
-    v->position =
-        plain_add_tensor(m, "", NAMES[c->names].position, 0, (v->positioned + v->patches) * dim);
-    if (c->pool != SVIT_POOL_FLATTEN && c->pool != SVIT_POOL_MEAN)
+    if (c->position_tokens != SVIT_POSITION_NONE)
+        v->position = plain_add_tensor(m, "", NAMES[c->names].position, 0,
+                                       (v->positioned + v->patches) * dim);
+    if (has_class_token(c))
         v->class_token = plain_add_tensor(m, "", "cls_token", 0, dim);
     if (c->distilled)
         v->distillation_token = plain_add_tensor(m, "", "dist_token", 0, dim);
@@ -190,7 +158,6 @@ void plain_vit_init(plain_model *m)
 {
     const svit_model_config *c = &m->config;
     vit *v = m->parts = plain_memory(m, sizeof *v);
-    const int has_class_token = c->pool != SVIT_POOL_FLATTEN && c->pool != SVIT_POOL_MEAN;
     v->cut = (plain_patches){m->images,
                              c->input_height,
                              c->input_width,
@@ -200,14 +167,15 @@ void plain_vit_init(plain_model *m)
                              c->spt_order == SVIT_SPT_PAPER};
     v->patches = (c->input_height / c->patch_size) * (c->input_width / c->patch_size);
     v->patch_elements = (size_t)c->patch_size * c->patch_size * v->cut.copies * c->in_channels;
-    v->prefix = (has_class_token ? 1u : 0u) + (c->distilled ? 1u : 0u) + c->register_tokens;
-    v->positioned = c->position_tokens == SVIT_POSITION_PATCHES ? 0
-                    : c->position_tokens == SVIT_POSITION_ALL   ? v->prefix
-                                                                : v->prefix - c->register_tokens;
+    v->prefix = (has_class_token(c) ? 1u : 0u) + (c->distilled ? 1u : 0u) + c->register_tokens;
+    v->positioned = c->position_tokens == SVIT_POSITION_ALL ? v->prefix
+                    : c->position_tokens == SVIT_POSITION_CLASS_PATCHES
+                        ? v->prefix - c->register_tokens
+                        : 0;
     v->tokens = v->prefix + v->patches;
     v->rows = m->images * v->tokens;
     v->width = (size_t)c->heads * c->head_dim;
-    v->features = c->pool == SVIT_POOL_FLATTEN      ? v->patches * c->dim
+    v->features = c->pool == SVIT_POOL_FLATTEN      ? v->tokens * c->dim
                   : c->pool == SVIT_POOL_CLASS_MEAN ? 2 * c->dim
                                                     : c->dim;
     v->pooled_rows = m->images * (c->distilled ? 2 : 1);
@@ -239,6 +207,8 @@ static double *prefix_token(const vit *v, size_t t, size_t dim, int gradient)
 /* The row of the position embedding that token t has; -1: none. */
 static ptrdiff_t position_row(const vit *v, size_t t)
 {
+    if (!v->position)
+        return -1;
     if (t < v->prefix)
         return t < v->positioned ? (ptrdiff_t)t : -1;
     return (ptrdiff_t)(v->positioned + t - v->prefix);
@@ -270,37 +240,6 @@ static void position_backward(double *dx, const double *dy, const vit *v, size_t
         else
             plain_copy(dx + (n * v->patches + t - v->prefix) * dim, dy, dim);
     }
-}
-
-/* y1 = x + scale1 * proj(attention(qkv(norm1(x)))) */
-static void attention_block_forward(const plain_model *m, const vit *v, const layer *l)
-{
-    const size_t rows = v->rows, dim = m->config.dim;
-    plain_norm_forward(l->normed1, l->x, &l->norm1, rows, dim);
-    plain_linear_forward(l->qkv_y, l->normed1, &l->qkv, rows);
-    plain_attention_forward(l->heads, l->p, l->qkv_y, &l->attention);
-    if (l->proj.weight)
-        plain_linear_forward(l->branch1, l->heads, &l->proj, rows);
-    else
-        plain_copy(l->branch1, l->heads, rows * dim);
-    plain_residual_forward(l->y1, l->x, l->branch1, l->scale1, rows, dim);
-    plain_step(m, l->y1, rows, dim);
-}
-
-/* v->d: dy1 -> dx */
-static void attention_block_backward(const plain_model *m, const vit *v, const layer *l)
-{
-    const size_t rows = v->rows, dim = m->config.dim;
-    plain_residual_backward(v->d1, v->d, l->branch1, l->scale1, rows, dim);
-    if (l->proj.weight)
-        plain_linear_backward(v->d2, v->d1, l->heads, &l->proj, rows);
-    else
-        plain_copy(v->d2, v->d1, rows * dim);
-    plain_attention_backward(v->d3, v->d4, v->d2, l->p, l->qkv_y, &l->attention);
-    plain_linear_backward(v->d1, v->d3, l->normed1, &l->qkv, rows);
-    plain_norm_backward(v->d2, v->d1, l->x, &l->norm1, rows, dim);
-    plain_add(v->d, v->d2, rows * dim);
-    plain_step(m, v->d, rows, dim);
 }
 
 /* y = y1 + scale2 * fc2(gelu(fc1(norm2(y1)))), with SwiGLU in place of the GELU, or one more GELU
@@ -462,7 +401,7 @@ void plain_vit_forward(plain_model *m)
     plain_step(m, v->positioned_tokens, v->rows, dim);
     plain_norm_step(m, v->layers[0].x, v->positioned_tokens, &v->pre_norm, v->rows, dim);
     for (size_t i = 0; i < c->depth; i++) {
-        attention_block_forward(m, v, &v->layers[i]);
+        plain_attention_block_forward(m, v->layers[i].y1, v->layers[i].x, &v->layers[i].attention);
         mlp_block_forward(m, v, &v->layers[i]);
     }
     plain_norm_step(m, v->normed, v->layers[c->depth - 1].y, &v->final_norm, v->rows, dim);
@@ -484,7 +423,8 @@ void plain_vit_backward(plain_model *m)
                              dim);
     for (size_t i = c->depth; i-- > 0;) {
         mlp_block_backward(m, v, &v->layers[i]);
-        attention_block_backward(m, v, &v->layers[i]);
+        plain_attention_block_backward(m, v->d, (double *[]){v->d1, v->d2, v->d3, v->d4},
+                                       v->layers[i].x, &v->layers[i].attention);
     }
     plain_norm_step_backward(m, v->d1, v->d, v->positioned_tokens, &v->pre_norm, v->rows, dim);
     position_backward(v->d2, v->d1, v, m->images, dim);

@@ -127,6 +127,34 @@ static void draw_paper_fields(random_state *state, svit_model_config *config)
     }
 }
 
+/* A rotary position embedding, whose heads have a multiple of 4 channels. */
+static void draw_rope(random_state *state, svit_model_config *config)
+{
+    config->rope = (int32_t)random_between(state, SVIT_ROPE_NONE, SVIT_ROPE_MIXED);
+    if (config->rope == SVIT_ROPE_NONE)
+        return;
+    config->head_dim = (config->head_dim + 3) / 4 * 4;
+    config->rope_theta = random_coin(state) ? 10 : 100;
+    config->rope_axes = random_coin(state);
+    config->rope_pairs = config->rope != SVIT_ROPE_MIXED && random_coin(state);
+    if (config->rope != SVIT_ROPE_AXIAL)
+        return;
+    config->rope_offset = random_coin(state) ? 1 : 0;
+    config->rope_height = random_coin(state) ? (uint32_t)random_between(state, 1, 9) : 0;
+    config->rope_width = config->rope_height ? (uint32_t)random_between(state, 1, 9) : 0;
+}
+
+/* What keeps the weights of attention from being folded. */
+static void draw_between(random_state *state, svit_model_config *config)
+{
+    if (random_coin(state))
+        return;
+    draw_rope(state, config);
+    config->no_key_bias = config->qkv_bias && random_coin(state);
+    config->qk_norm = random_between(state, 0, 2) == 0;
+    config->attention_norm = random_between(state, 0, 2) == 0;
+}
+
 /* What the paper's files have no names for, and what these fields exclude. */
 static void draw_pretrained_fields(random_state *state, svit_model_config *config)
 {
@@ -142,6 +170,7 @@ static void draw_pretrained_fields(random_state *state, svit_model_config *confi
     config->head_norm = random_coin(state);
     config->layer_scale = random_coin(state);
     config->mlp = random_coin(state);
+    draw_between(state, config);
 }
 
 static void draw_mlp(random_state *state, svit_model_config *config)
@@ -249,6 +278,8 @@ static void shrink_shiftvit(svit_model_config *config)
 static void shrink_vit(svit_model_config *config)
 {
     config->head_dim = config->head_dim >= config->dim ? 24 : 8;
+    if (config->rope_height > 0)
+        config->rope_height = config->rope_width = 5;
     config->dim = 24;
     config->heads = config->heads < 3 ? config->heads : 3;
     for (size_t i = 0; i < config->head_layers; i++)

@@ -130,6 +130,9 @@ static void draw_parameters(comparison *c)
         }
         for (size_t j = 0; j < tensor->elements; j++)
             tensor->value[j] = draw_value(&c->state, middle, range);
+        if (c->model->config.no_key_bias && ends_with(tensor->name, "qkv.bias"))
+            memset(tensor->value + tensor->elements / 3, 0,
+                   tensor->elements / 3 * sizeof *tensor->value);
     }
 }
 

@@ -117,6 +117,8 @@ void sv_attention_project(const attention_call *call, const attention_heads *hea
                                   .residual = call->in + first * c,
                                   .drop_path_scale = call->saved.drop_path_scale,
                                   .image_tokens = call->tokens};
+    if (sv_attention_norm_exists(&block->output_norm))
+        sv_attention_normalize_output(call, heads, row, rows);
     if (block->folded)
         sum_heads(call, heads, image, row, rows);
     else if (block->identity)
@@ -138,13 +140,15 @@ static void forward_task(void *argument, size_t image, uint32_t worker)
     attention_heads heads = sv_attention_heads(call, &work, image);
     sv_attention_normalize(call, &work, image);
     sv_linear_forward(&block->qkv, run, work.qkv, work.x_norm, tokens, NULL);
+    if (block->prepares)
+        sv_attention_prepare(call, &work, 0, block->heads);
     for (size_t head = 0; head < block->heads; head++)
         sv_attention_head(call, &work, &heads, image, head);
-    sv_attention_project(call, &heads, image, 0, tokens);
     /* saved.o is not in cache: one copy to it costs less than matmuls that write there. */
     if (call->saved.o)
         memcpy(call->saved.o + image * tokens * block->heads_width, heads.o,
                tokens * block->heads_width * sizeof(real));
+    sv_attention_project(call, &heads, image, 0, tokens);
 }
 
 void sv_attention_forward(const sv_layer *layer, const sv_run *run, void *saved, real *y,
@@ -283,9 +287,12 @@ static real head_backward(const attention_call *call, attention_work *work, size
     return dscale;
 }
 
-static real *partial_of(const attention_call *call, size_t which, size_t image)
+/* What proj was applied to: the outputs of the heads, or their norm. */
+static const real *projected_of(const attention_call *call, const attention_work *work,
+                                size_t image)
 {
-    return sv_partial_gradient_of(&call->partial[which], image / call->chunk_images);
+    return work->normed_o ? work->normed_o
+                          : call->saved.o + image * call->tokens * call->block->heads_width;
 }
 
 /* Adds one image to the partial gradients of qkv and proj, which are maps y = x W^T + b:
@@ -296,15 +303,20 @@ static void add_weights(const attention_call *call, const attention_work *work, 
     const svit_context *context = call->run->exec.context;
     const sv_gemm *gemm = call->run->exec.gemm;
     size_t tokens = call->tokens, c = block->base.in.channels, row = block->qkv_width;
-    sv_gemm_weight_gradient(gemm, context->kernels, partial_of(call, QKV_WEIGHT, image), c,
-                            work->dqkv, row, work->x_norm, c, row, c, tokens, work->gemm_scratch);
-    context->kernels->add_rows(partial_of(call, QKV_BIAS, image), work->dqkv, tokens, row);
+    sv_gemm_weight_gradient(gemm, context->kernels, sv_attention_partial(call, QKV_WEIGHT, image),
+                            c, work->dqkv, row, work->x_norm, c, row, c, tokens,
+                            work->gemm_scratch);
+    real *dbias = sv_attention_partial(call, QKV_BIAS, image);
+    context->kernels->add_rows(dbias, work->dqkv, tokens, row);
+    if (block->no_key_bias)
+        memset(dbias + block->heads_width, 0, block->heads_width * sizeof *dbias);
     if (call->saved.o && !block->identity)
         sv_gemm_weight_gradient(
-            gemm, context->kernels, partial_of(call, PROJ_WEIGHT, image), block->heads_width,
-            work->dbranch, c, call->saved.o + image * tokens * block->heads_width,
+            gemm, context->kernels, sv_attention_partial(call, PROJ_WEIGHT, image),
+            block->heads_width, work->dbranch, c, projected_of(call, work, image),
             block->heads_width, c, block->heads_width, tokens, work->gemm_scratch);
-    context->kernels->add_rows(partial_of(call, PROJ_BIAS, image), work->dbranch, tokens, c);
+    context->kernels->add_rows(sv_attention_partial(call, PROJ_BIAS, image), work->dbranch, tokens,
+                               c);
 }
 
 /* One image. Of  y = x + drop_path_scale * branch,  branch = Wproj o + bproj:
@@ -323,23 +335,30 @@ static void image_backward(const attention_call *call, attention_work *work, siz
     kernels->norm_apply(work->x_norm, x, mean, rstd, weight, run->weights + block->norm_bias,
                         tokens, c);
     sv_linear_forward(&block->qkv, run, work->qkv, work->x_norm, tokens, NULL);
+    if (block->prepares)
+        sv_attention_prepare_again(call, work);
     kernels->residual_backward(work->dbranch, dy, SV_NO_DROPOUT, saved->drop_path_scale, tokens,
                                (sv_rows){token, tokens, c, c});
     if (block->identity)
         memcpy(work->doutput, work->dbranch, tokens * c * sizeof(real));
     else if (!block->folded)
         sv_linear_backward(&block->proj, run, work->doutput, work->dbranch, tokens, NULL);
+    if (sv_attention_norm_exists(&block->output_norm))
+        sv_attention_normalize_output_backward(call, work, image);
     for (size_t head = 0; head < block->heads; head++)
-        partial_of(call, SCORE_SCALE, image)[head] += head_backward(call, work, image, head);
+        sv_attention_partial(call, SCORE_SCALE, image)[head] +=
+            head_backward(call, work, image, head);
+    if (block->prepares)
+        sv_attention_prepare_backward(call, work, image);
     if (block->base.trained)
         add_weights(call, work, image);
     sv_linear_backward(&block->qkv, run, work->dx_norm, work->dqkv, tokens, NULL);
     if (block->folded)
         kernels->add(work->dx_norm, work->dkeys, tokens * c);
     if (block->base.trained)
-        kernels->norm_backward_parameters(partial_of(call, NORM_WEIGHT, image),
-                                          partial_of(call, NORM_BIAS, image), work->dx_norm, x,
-                                          mean, rstd, tokens, c);
+        kernels->norm_backward_parameters(sv_attention_partial(call, NORM_WEIGHT, image),
+                                          sv_attention_partial(call, NORM_BIAS, image),
+                                          work->dx_norm, x, mean, rstd, tokens, c);
     if (!call->out)
         return;
     real *dx = call->out + token * c;

@@ -19,7 +19,7 @@ static size_t proj_elements(const attention_block *block)
 static size_t derived_elements(const sv_layer *layer)
 {
     const attention_block *block = (const attention_block *)layer;
-    return qkv_elements(block) + proj_elements(block);
+    return qkv_elements(block) + proj_elements(block) + sv_attention_derived_phases(block);
 }
 
 static void place_derived(sv_layer *layer, const real *memory)
@@ -29,6 +29,8 @@ static void place_derived(sv_layer *layer, const real *memory)
         sv_linear_place_derived(&block->qkv, memory);
     if (proj_elements(block) > 0)
         sv_linear_place_derived(&block->proj, memory + qkv_elements(block));
+    if (sv_attention_derived_phases(block) > 0)
+        block->rotary.phases = memory + qkv_elements(block) + proj_elements(block);
 }
 
 static void derive_weights(const sv_layer *layer, const sv_run *run, real *memory, char *scratch)
@@ -43,6 +45,8 @@ static void derive_weights(const sv_layer *layer, const sv_run *run, real *memor
         sv_lora_derive(&block->proj_lora, &block->scale, &block->proj, run, proj, scratch);
     else if (sv_layer_scale_exists(&block->scale))
         sv_layer_scale_derive(&block->scale, &block->proj, run, proj);
+    if (sv_attention_derived_phases(block) > 0)
+        sv_attention_derive_phases(block, run, proj + proj_elements(block));
 }
 
 static const sv_layer_ops ATTENTION_OPS = {.name = "attention block",
@@ -63,6 +67,13 @@ bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)
     return true;
 }
 
+static attention_norm find_norm(attention_block *block, const sv_layer_source *source,
+                                const char *name)
+{
+    return (attention_norm){sv_layer_parameter_if(&block->base, source, name, ".weight"),
+                            sv_layer_parameter_if(&block->base, source, name, ".bias")};
+}
+
 /* Finds the offsets of the parameters. Without a projection weight the projection is the identity.
  */
 static void find_parameters(attention_block *block, const sv_layer_source *source,
@@ -77,6 +88,9 @@ static void find_parameters(attention_block *block, const sv_layer_source *sourc
     block->identity = block->proj.weight == SV_NO_PARAMETER;
     block->temperature = sv_layer_parameter_if(&block->base, source, names->temperature, "");
     block->scale.gamma = sv_layer_parameter_if(&block->base, source, names->layer_scale, "");
+    block->query_norm = find_norm(block, source, names->query_norm);
+    block->key_norm = find_norm(block, source, names->key_norm);
+    block->output_norm = find_norm(block, source, names->attention_norm);
 }
 
 /* Initialises qkv and proj, the linear maps of a block that is not folded. A map with LoRA adapters
@@ -101,10 +115,13 @@ static void init_linears(attention_block *block, const sv_layer_source *source,
 {
     size_t c = block->base.in.channels;
     /* Folding multiplies the weights of queries and keys, and of values and projection. LoRA
-     * changes these weights by W + s B A one by one, so a block with adapters is never folded. */
+     * changes these weights by W + s B A one by one, norms and rotations come between them, and
+     * keys without a bias have no gradient of it, so such blocks are never folded. */
     const bool adapted =
         sv_layer_parameter_if(&block->base, source, names->qkv, ".lora_a") != SV_NO_PARAMETER;
-    block->folded = !adapted && sv_attention_is_folded(block);
+    const bool separate =
+        block->prepares || block->no_key_bias || sv_attention_norm_exists(&block->output_norm);
+    block->folded = !adapted && !separate && sv_attention_is_folded(block);
     block->head_width = block->folded ? c : block->head_dim;
     block->heads_width = block->heads * block->head_width;
     block->qkv_width = (block->folded ? 2 : 3) * block->heads_width;
@@ -119,7 +136,13 @@ static void init_linears(attention_block *block, const sv_layer_source *source,
 
 sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_options *options)
 {
-    attention_block *block = sv_layer_new(source, sizeof *block, &ATTENTION_OPS);
+    const size_t phases = sv_attention_fixed_phases(options);
+    if (phases > (SIZE_MAX - sizeof(attention_block)) / sizeof(real)) {
+        sv_fail_memory(source->err, SIZE_MAX, ATTENTION_OPS.name);
+        return NULL;
+    }
+    attention_block *block =
+        sv_layer_new(source, sizeof *block + phases * sizeof(real), &ATTENTION_OPS);
     if (!block)
         return NULL;
     const uint64_t tokens = sv_shape_tokens(options->shape);
@@ -129,10 +152,13 @@ sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_
     block->head_dim = options->head_dim;
     block->per_head = options->per_head;
     block->masked = options->masked;
+    block->no_key_bias = options->no_key_bias;
     block->eps = (real)options->eps;
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->dropout_threshold, &block->dropout_scale, options->dropout);
     find_parameters(block, source, &options->names);
+    sv_attention_rotary_init(block, source, options);
+    block->prepares = block->rotary.rows > 0 || sv_attention_norm_exists(&block->query_norm);
     init_linears(block, source, &options->names, options->lora_alpha);
     return &block->base;
 }

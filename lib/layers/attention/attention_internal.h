@@ -6,6 +6,21 @@
 #include "layers/linear/lora.h"
 #include "layers/linear/partial_gradients.h"
 
+/* A layer norm inside of the block. */
+typedef struct attention_norm {
+    size_t weight, bias; /* offsets; SV_NO_PARAMETER: there is no such norm */
+} attention_norm;
+
+/* The rotary position embedding. */
+typedef struct attention_rotary {
+    size_t rows, columns; /* of the grid; 0: there is no such embedding */
+    size_t prefix;        /* tokens before the grid */
+    bool halves;
+    bool columns_first;
+    size_t frequencies; /* offset; SV_NO_PARAMETER: the angles are fixed */
+    const real *phases; /* sv_rotary.phases: of the layer's own memory or derived */
+} attention_rotary;
+
 /* The layer. Offsets are into the flat arrays of the parameter table; T is the tokens of an image.
  *
  * In the folded form (attention_folded.c) every head works on head_width = c columns: the
@@ -30,19 +45,25 @@ typedef struct attention_block {
     size_t temperature; /* SV_NO_PARAMETER: scores are divided by sqrt(head_dim) */
     bool per_head;      /* the temperature is one factor per head; otherwise one divisor */
     bool masked;        /* masks the diagonal of the scores */
+    bool no_key_bias;
+    attention_norm query_norm, key_norm, output_norm;
+    attention_rotary rotary;
+    bool prepares; /* queries and keys are normalised or rotated */
     real eps;
     double drop_path;
     uint32_t dropout_threshold; /* of the attention weights: the rate is threshold / 65536 */
     real dropout_scale;         /* of the elements that dropout keeps */
+    real fixed_phases[];        /* of a rotary position embedding without learnt frequencies */
 } attention_block;
 
 /* What the backward needs of the forward; it recomputes queries, keys, values and scores. */
 typedef struct attention_saved {
-    real *mean, *rstd;           /* [tokens] */
-    real *o;                     /* [tokens, heads_width]: the heads' outputs; folded: NULL */
-    real *row_max, *inv_row_sum; /* [n, heads, T]: from which the softmax is recomputed */
-    uint32_t *mask;              /* [n, heads, ceil(T / 32), T]; NULL without dropout */
-    real *drop_path_scale;       /* [n]; NULL without DropPath */
+    real *mean, *rstd;               /* [tokens] */
+    real *o;                         /* [tokens, heads_width]: the heads' outputs; folded: NULL */
+    real *output_mean, *output_rstd; /* [tokens]: of output_norm; NULL without it */
+    real *row_max, *inv_row_sum;     /* [n, heads, T]: from which the softmax is recomputed */
+    uint32_t *mask;                  /* [n, heads, ceil(T / 32), T]; NULL without dropout */
+    real *drop_path_scale;           /* [n]; NULL without DropPath */
 } attention_saved;
 
 /* The gradients that are summed over images, in the order of the partial gradients. */
@@ -54,13 +75,21 @@ enum {
     NORM_WEIGHT,
     NORM_BIAS,
     SCORE_SCALE, /* [heads]: of the factor of each head's scores */
+    QUERY_NORM_WEIGHT,
+    QUERY_NORM_BIAS,
+    KEY_NORM_WEIGHT,
+    KEY_NORM_BIAS,
+    OUTPUT_NORM_WEIGHT,
+    OUTPUT_NORM_BIAS,
+    FREQUENCIES,
     ATTENTION_GRADIENTS
 };
 
 /* What the heads of one image write. */
 typedef struct attention_heads {
-    real *o;                     /* [T, heads_width] */
-    real *row_max, *inv_row_sum; /* [heads, T]; NULL: not wanted */
+    real *o;                         /* [T, heads_width] */
+    real *row_max, *inv_row_sum;     /* [heads, T]; NULL: not wanted */
+    real *output_mean, *output_rstd; /* [T]: what the projection writes; NULL without output_norm */
 } attention_heads;
 
 /* A worker's scratch for one image. Scores are computed for attention_call.queries queries at a time,
@@ -70,12 +99,15 @@ typedef struct attention_work {
     attention_heads heads;
     sv_gemm_b keys_t, values; /* packed: [head_width, T], [T, head_width] */
     real *scores;             /* [queries, T] */
+    real *qk_mean, *qk_rstd;  /* [T, 2, heads]: of the norms of queries and keys */
     void *packed_a;           /* packed x_norm; inference only */
     /* The backward alone: */
     real *dbranch, *dx_norm; /* [T, c] */
     real *dkeys;             /* [T, c]; folded: gradient of the tokens as keys */
     real *doutput, *dqkv;    /* [T, heads_width] (folded: dbranch), [T, qkv_width] */
     real *p, *dropped, *dp;  /* [queries, T]: p = softmax, dropped = dropout(p), gradient of p */
+    real *qk;                /* [T, 2 heads_width]: queries and keys before their norms */
+    real *normed_o;          /* [T, heads_width]: output_norm of the heads' outputs */
     sv_gemm_b values_t;      /* packed: [head_width, T] */
     sv_gemm_b keys;          /* packed: [T, head_width] */
     sv_gemm_b queries, doutputs; /* packed: [queries, head_width]; folded: doutputs of every block
@@ -138,6 +170,66 @@ void sv_attention_head(const attention_call *call, attention_work *work,
  * + bproj), for `rows` rows of an image from row `row`. */
 void sv_attention_project(const attention_call *call, const attention_heads *heads, size_t image,
                           size_t row, size_t rows);
+
+/* attention_norms.c: the norms of queries and keys, and of the heads' outputs. */
+
+/* With block->prepares: normalises, then rotates the queries and keys of `heads` heads from `first`
+ * on, in work->qkv. */
+void sv_attention_prepare(const attention_call *call, const attention_work *work, size_t first,
+                          size_t heads);
+
+/* The same for all heads, after it has copied queries and keys to work->qk if they have norms. */
+void sv_attention_prepare_again(const attention_call *call, const attention_work *work);
+
+/* The gradients of what sv_attention_prepare_again computed, in place in work->dqkv, and those of
+ * its parameters, which are added to the image's partial gradients. */
+void sv_attention_prepare_backward(const attention_call *call, const attention_work *work,
+                                   size_t image);
+
+/* With block->output_norm: heads->o = norm(heads->o), `rows` rows from row `row`. */
+void sv_attention_normalize_output(const attention_call *call, const attention_heads *heads,
+                                   size_t row, size_t rows);
+
+/* The gradient of that, in place in work->doutput, and those of its parameters. Sets
+ * work->normed_o. */
+void sv_attention_normalize_output_backward(const attention_call *call, const attention_work *work,
+                                            size_t image);
+
+static inline bool sv_attention_norm_exists(const attention_norm *norm)
+{
+    return norm->weight != SV_NO_PARAMETER;
+}
+
+/* The partial gradient of a parameter to which an image is added. */
+static inline real *sv_attention_partial(const attention_call *call, size_t which, size_t image)
+{
+    return sv_partial_gradient_of(&call->partial[which], image / call->chunk_images);
+}
+
+/* attention_rotary.c: the rotary position embedding. */
+
+/* Elements of fixed phases; SIZE_MAX if the number does not fit. */
+size_t sv_attention_fixed_phases(const sv_attention_options *options);
+
+/* Initialises block->rotary and writes phases that are fixed. */
+void sv_attention_rotary_init(attention_block *block, const sv_layer_source *source,
+                              const sv_attention_options *options);
+
+/* Elements of the phases that follow from learnt frequencies; 0: there are none. */
+size_t sv_attention_derived_phases(const attention_block *block);
+
+/* Derives them into `phases`. */
+void sv_attention_derive_phases(const attention_block *block, const sv_run *run, real *phases);
+
+/* Rotates the queries and keys of `heads` heads from `first` on, in qkv[T, qkv_width]; with
+ * `inverse` their gradients, back. */
+void sv_attention_rotate(const attention_call *call, real *qkv, size_t first, size_t heads,
+                         bool inverse);
+
+/* Adds the gradients of learnt frequencies of an image, of rotated queries and keys, to its partial
+ * gradients. */
+void sv_attention_add_frequencies(const attention_call *call, const attention_work *work,
+                                  size_t image);
 
 /* attention_small_m.c: inference on few images. */
 

@@ -24,6 +24,10 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
     saved.rstd = sv_arena_reals(arena, n, tokens);
     if (!block->folded)
         saved.o = sv_arena_reals(arena, n * tokens, block->heads_width);
+    if (sv_attention_norm_exists(&block->output_norm)) {
+        saved.output_mean = sv_arena_reals(arena, n, tokens);
+        saved.output_rstd = sv_arena_reals(arena, n, tokens);
+    }
     saved.row_max = sv_arena_reals(arena, n * block->heads, tokens);
     saved.inv_row_sum = sv_arena_reals(arena, n * block->heads, tokens);
     if (block->dropout_threshold)
@@ -40,6 +44,12 @@ static size_t weight_bytes(const attention_block *block)
     return rows * block->base.in.channels * sizeof(real);
 }
 
+/* The partial gradient of a parameter that the block may lack. */
+static sv_partial_gradient partial_if(size_t parameter, size_t elements)
+{
+    return (sv_partial_gradient){parameter, parameter == SV_NO_PARAMETER ? 0 : elements, NULL};
+}
+
 void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_GRADIENTS], sv_arena *arena,
                                     const attention_block *block, size_t chunks)
 {
@@ -52,6 +62,13 @@ void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_GRADIENTS
     list[NORM_WEIGHT] = (sv_partial_gradient){block->norm_weight, c, NULL};
     list[NORM_BIAS] = (sv_partial_gradient){block->norm_bias, c, NULL};
     list[SCORE_SCALE] = (sv_partial_gradient){SV_NO_PARAMETER, block->heads, NULL};
+    list[QUERY_NORM_WEIGHT] = partial_if(block->query_norm.weight, block->head_dim);
+    list[QUERY_NORM_BIAS] = partial_if(block->query_norm.bias, block->head_dim);
+    list[KEY_NORM_WEIGHT] = partial_if(block->key_norm.weight, block->head_dim);
+    list[KEY_NORM_BIAS] = partial_if(block->key_norm.bias, block->head_dim);
+    list[OUTPUT_NORM_WEIGHT] = partial_if(block->output_norm.weight, block->heads_width);
+    list[OUTPUT_NORM_BIAS] = partial_if(block->output_norm.bias, block->heads_width);
+    list[FREQUENCIES] = partial_if(block->rotary.frequencies, block->heads * block->head_dim);
     sv_partial_gradients_take(arena, list, ATTENTION_GRADIENTS, chunks);
 }
 
@@ -60,6 +77,25 @@ static sv_gemm_b take_packed_b(sv_arena *arena, const sv_run *run, size_t k, siz
 {
     size_t bytes = sv_packed_b_bytes(run->exec.gemm->activations, &run->exec, k, n);
     return (sv_gemm_b){.packed = sv_arena_take(arena, bytes, 1, 1)};
+}
+
+/* What norms of queries, keys and outputs need; the last two arrays in the backward alone. */
+static void take_norms(attention_work *work, sv_arena *arena, const attention_block *block,
+                       bool training)
+{
+    const size_t tokens = sv_shape_tokens(block->base.in);
+    if (sv_attention_norm_exists(&block->query_norm)) {
+        work->qk_mean = sv_arena_reals(arena, tokens, 2 * block->heads);
+        work->qk_rstd = sv_arena_reals(arena, tokens, 2 * block->heads);
+        if (training)
+            work->qk = sv_arena_reals(arena, tokens, 2 * block->heads_width);
+    }
+    if (sv_attention_norm_exists(&block->output_norm)) {
+        work->heads.output_mean = sv_arena_reals(arena, tokens, 1);
+        work->heads.output_rstd = sv_arena_reals(arena, tokens, 1);
+        if (training)
+            work->normed_o = sv_arena_reals(arena, tokens, block->heads_width);
+    }
 }
 
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run)
@@ -73,6 +109,7 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.keys_t = take_packed_b(arena, run, w, tokens);
     work.values = take_packed_b(arena, run, tokens, w);
     work.heads.o = sv_arena_reals(arena, tokens, block->heads_width);
+    take_norms(&work, arena, block, run->pass.training);
     if (!run->pass.training && block->folded) {
         work.heads.row_max = sv_arena_reals(arena, block->heads, tokens);
         work.heads.inv_row_sum = sv_arena_reals(arena, block->heads, tokens);
@@ -151,6 +188,10 @@ attention_heads sv_attention_heads(const attention_call *call, const attention_w
     if (call->saved.row_max) {
         heads.row_max = call->saved.row_max + scores;
         heads.inv_row_sum = call->saved.inv_row_sum + scores;
+    }
+    if (call->saved.output_mean) {
+        heads.output_mean = call->saved.output_mean + image * call->tokens;
+        heads.output_rstd = call->saved.output_rstd + image * call->tokens;
     }
     return heads;
 }

@@ -58,6 +58,8 @@ static void heads_task(void *argument, size_t partition, uint32_t worker)
                                       (sv_column_range){first, w}, NULL);
         if (head + 1 < end)
             prefetch_head(block, run, head + 1);
+        if (block->prepares)
+            sv_attention_prepare(call, &work, head, 1);
         sv_attention_head(call, &work, &small->heads, small->image, head);
     }
 }

@@ -19,6 +19,8 @@ static void mark_taken(const sv_load *load, const sv_name_match *match, svit_loa
     const sv_safetensors_entry *first = sv_safetensors_at(load->file, 0);
     for (size_t i = 0; i < match->count; i++) {
         const sv_safetensors_entry *entry = sv_name_match_at(match, i);
+        if (!entry)
+            continue;
         load->taken[entry - first] = true;
         if (entry->desc.dtype == SV_DTYPE_F64)
             sv_report_add(report, "converted", entry->name);

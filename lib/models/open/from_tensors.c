@@ -15,7 +15,8 @@ bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *sh
     sv_name_match match;
     sv_tensor_desc unused;
     return sv_name_map_find(&match, &open->map, open->file, &parameter) &&
-           sv_name_match_shape(shape ? shape : &unused, &match);
+           sv_name_match_shape(shape ? shape : &unused, &match) &&
+           sv_load_part_shape(shape ? shape : &unused, &match);
 }
 
 static bool has(const sv_open *open, const char *parameter)
@@ -69,7 +70,7 @@ static svit_status state_attention(sv_open *open, svit_error *err)
     const size_t width = (size_t)shape.shape[0] / 3;
     const bool biased = sv_name_map_find(&match, &open->map, open->file, &bias);
     SVIT_TRY(state(open, "qkv_bias", biased, err));
-    SVIT_TRY(state(open, "no_key_bias", false, err));
+    SVIT_TRY(state(open, "no_key_bias", biased && sv_name_match_has_zeros(&match), err));
     SVIT_TRY(state(open, "qk_norm", has(open, "blocks.0.attn.q_norm.weight"), err));
     SVIT_TRY(state(open, "attention_norm", has(open, "blocks.0.attn.norm.weight"), err));
     size_t head = 0;

@@ -171,7 +171,7 @@ static svit_status check_tokens(const svit_model_config *config, svit_error *err
     return SVIT_OK;
 }
 
-/* The fields of a rotary position embedding, and of the norms of queries and keys. */
+/* The fields of a rotary position embedding, and the bias of keys. */
 static svit_status check_rope(const svit_model_config *config, svit_error *err)
 {
     const bool rope = config->rope != SVIT_ROPE_NONE, axial = config->rope == SVIT_ROPE_AXIAL;
@@ -179,6 +179,9 @@ static svit_status check_rope(const svit_model_config *config, svit_error *err)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "rope_theta is %g; %s rotary position embeddings it is %s",
                        config->rope_theta, rope ? "with" : "without", rope ? "above 0" : "0");
+    if (rope && config->rope_theta < FLT_MIN)
+        return sv_fail(err, SVIT_E_ARGUMENT, "rope_theta is %g; it is at least %g",
+                       config->rope_theta, FLT_MIN);
     if (rope && config->head_dim % 4 != 0)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "head_dim is %u; with rotary position embeddings it is a multiple of 4",
@@ -196,6 +199,9 @@ static svit_status check_rope(const svit_model_config *config, svit_error *err)
     if (config->rope_pairs == SVIT_ROPE_PAIRS_HALVES && config->rope == SVIT_ROPE_MIXED)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "rope_pairs is 'halves'; with rope 'mixed' it is 'neighbours'");
+    if (config->no_key_bias && !config->qkv_bias)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "no_key_bias is true; then qkv_bias is true, since queries have a bias");
     return SVIT_OK;
 }
 

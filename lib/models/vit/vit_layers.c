@@ -3,9 +3,32 @@
 #include "models/architecture.h"
 #include "models/layer_list.h"
 #include "models/vit/vit.h"
+#include "models/vit/vit_rotary.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* The patches of an image. */
+typedef struct patch_grid {
+    size_t rows, columns;
+} patch_grid;
+
+/* What is made for one size of the input refuses others: position embeddings, and a head that reads
+ * all tokens. Otherwise an input of any size is whole patches. */
+static svit_status check_input(const sv_builder *build)
+{
+    const svit_model_config *config = build->config;
+    const size_t height = build->shape.height, width = build->shape.width;
+    if (sv_vit_has_positions(config))
+        return sv_builder_check_size(build, "position embedding is");
+    if (config->pool == SVIT_POOL_FLATTEN)
+        return sv_builder_check_size(build, "head is");
+    if (height % config->patch_size == 0 && width % config->patch_size == 0)
+        return SVIT_OK;
+    return sv_fail(build->source.err, SVIT_E_ARGUMENT,
+                   "input is %zu x %zu; both are multiples of patch_size, %u", height, width,
+                   config->patch_size);
+}
 
 static svit_status add_tokens(sv_builder *build)
 {
@@ -44,7 +67,7 @@ static svit_status add_position(sv_builder *build)
     return config->pre_norm ? sv_builder_norm(build, names->pre_norm, false) : SVIT_OK;
 }
 
-static svit_status add_attention(sv_builder *build, size_t index)
+static svit_status add_attention(sv_builder *build, size_t index, const patch_grid *grid)
 {
     const svit_model_config *config = build->config;
     const sv_vit_names *names = sv_vit_names_of(config);
@@ -56,9 +79,19 @@ static svit_status add_attention(sv_builder *build, size_t index)
         .masked = config->attention == SVIT_ATTENTION_LSA,
         .eps = config->norm_eps,
         .dropout = config->attention_dropout,
+        .no_key_bias = config->no_key_bias,
         .lora_alpha = config->lora_alpha,
         .drop_path = sv_drop_path_rate(config, index, 0, config->depth),
-        .names = {names->norm1, names->qkv, names->projection, names->temperature, names->scale1}};
+        .rotary = sv_vit_rotary(config, grid->rows, grid->columns),
+        .names = {.norm = names->norm1,
+                  .qkv = names->qkv,
+                  .proj = names->projection,
+                  .temperature = names->temperature,
+                  .layer_scale = names->scale1,
+                  .query_norm = names->query_norm,
+                  .key_norm = names->key_norm,
+                  .attention_norm = names->attention_norm,
+                  .frequencies = names->frequencies}};
     return sv_builder_append(build, sv_attention_create(&build->source, &options));
 }
 
@@ -158,14 +191,16 @@ static void name_features(sv_builder *build)
 svit_status sv_vit_layers(sv_builder *build)
 {
     const svit_model_config *config = build->config;
-    SVIT_TRY(sv_builder_check_size(build, "position embedding is"));
+    const patch_grid grid = {build->shape.height / config->patch_size,
+                             build->shape.width / config->patch_size};
+    SVIT_TRY(check_input(build));
     SVIT_TRY(add_tokens(build));
     sv_builder_name(build, "patch_embed");
     SVIT_TRY(add_position(build));
     sv_builder_name(build, "tokens");
     for (size_t i = 0; i < config->depth; i++) {
         sv_builder_prefix(build, "%s%zu.", sv_vit_names_of(config)->layer, i);
-        SVIT_TRY(add_attention(build, i));
+        SVIT_TRY(add_attention(build, i, &grid));
         SVIT_TRY(add_mlp(build, i));
         sv_builder_name(build, "blocks.%zu", i);
     }

@@ -2,9 +2,10 @@
 #include "models/architecture.h"
 
 /* Fields that are equal in all presets. */
-#define COMMON                                                                                     \
+#define COMMON COMMON_WITHOUT_NORM, .final_norm = 1
+#define COMMON_WITHOUT_NORM                                                                        \
     .struct_size = sizeof(svit_model_config), .architecture = SVIT_ARCHITECTURE_VIT,               \
-    .in_channels = 3, .final_norm = 1
+    .in_channels = 3
 #define INPUT(side, patch) .input_height = side, .input_width = side, .patch_size = patch
 #define CLASSES(count) .classifier = 1, .num_classes = count
 
@@ -54,6 +55,35 @@
     PRETRAINED(width), INPUT(224, patch), CLASSES(512), .norm_eps = 1e-5, .pre_norm = 1,           \
                                                         .activation = SVIT_ACTIVATION_QUICK_GELU
 
+/* ViTs with rotary positions in place of a position embedding (Heo et al. 2024). */
+#define ROPE(width)                                                                                \
+    PRETRAINED(width), INPUT(224, 16), CLASSES(1000),                                              \
+        .patch_bias = 1, .norm_eps = 1e-6, .layer_scale = 1,                                       \
+        .position_tokens = SVIT_POSITION_NONE, .rope_axes = SVIT_ROPE_AXES_COLUMNS_FIRST
+#define AXIAL .rope = SVIT_ROPE_AXIAL, .rope_theta = 100
+#define MIXED .rope = SVIT_ROPE_MIXED, .rope_theta = 10
+
+/* DINOv3 (Simeoni et al. 2025), in timm's form: the features are the mean of the patches. */
+#define DINOV3(width)                                                                              \
+    COMMON, INPUT(256, 16),                                                                        \
+        .dim = width, .depth = 12, .heads = (width) / 64, .head_dim = 64, .mlp_dim = 4 * (width),  \
+        .num_classes = width, .patch_bias = 1, .norm_eps = 1e-5, .layer_scale = 1,                 \
+        .pool = SVIT_POOL_MEAN_PATCHES, .register_tokens = 4,                                      \
+        .position_tokens = SVIT_POSITION_NONE, .rope = SVIT_ROPE_CENTRED, .rope_theta = 100,       \
+        .rope_pairs = SVIT_ROPE_PAIRS_HALVES, .drop_path_rule = SVIT_DROP_PATH_NETWORK,            \
+        .names = SVIT_NAMES_TIMM
+#define SWIGLU .mlp = SVIT_MLP_SWIGLU
+#define NO_KEY_BIAS .qkv_bias = 1, .no_key_bias = 1
+
+/* EVA-02 (Fang et al. 2023). */
+#define EVA02(width)                                                                               \
+    COMMON_WITHOUT_NORM, INPUT(224, 14),                                                           \
+        .dim = width, .depth = 12, .heads = (width) / 64, .head_dim = 64,                          \
+        .mlp_dim = (width)*8 / 3, .num_classes = width, .patch_bias = 1, .norm_eps = 1e-6,         \
+        .head_norm = 1, .pool = SVIT_POOL_MEAN_PATCHES, .rope = SVIT_ROPE_AXIAL,                   \
+        .rope_theta = 10000, .rope_height = 16, .rope_width = 16, SWIGLU, NO_KEY_BIAS,             \
+        .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
+
 /* Presets of pretrained families have the names of timm's models, with dashes. */
 const sv_preset sv_vit_presets[] = {
     {"vit-cifar100", {KERAS_3_15, PLAIN}},
@@ -82,5 +112,17 @@ const sv_preset sv_vit_presets[] = {
     {"vit-base-patch14-reg4-dinov2", {DINOV2(768), REGISTERS}},
     {"vit-base-patch32-clip-224", {CLIP(768, 32)}},
     {"vit-base-patch16-clip-224", {CLIP(768, 16)}},
+    {"vit-small-patch16-rope-224", {ROPE(384), AXIAL}},
+    {"vit-base-patch16-rope-224", {ROPE(768), AXIAL}},
+    {"vit-small-patch16-rope-mixed-224", {ROPE(384), MIXED}},
+    {"vit-base-patch16-rope-mixed-224", {ROPE(768), MIXED}},
+    {"vit-small-patch16-dinov3", {DINOV3(384)}},
+    {"vit-small-plus-patch16-dinov3", {DINOV3(384), SWIGLU}},
+    {"vit-base-patch16-dinov3", {DINOV3(768)}},
+    {"vit-small-patch16-dinov3-qkvb", {DINOV3(384), NO_KEY_BIAS}},
+    {"vit-small-plus-patch16-dinov3-qkvb", {DINOV3(384), SWIGLU, NO_KEY_BIAS}},
+    {"vit-base-patch16-dinov3-qkvb", {DINOV3(768), NO_KEY_BIAS}},
+    {"eva02-tiny-patch14-224", {EVA02(192)}},
+    {"eva02-small-patch14-224", {EVA02(384)}},
     {.name = NULL},
 };
