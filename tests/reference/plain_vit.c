@@ -49,11 +49,13 @@ typedef struct layer {
     plain_linear qkv, proj; /* proj.weight NULL: there is no projection */
     plain_attention attention;
     plain_linear fc1, fc2;
+    plain_norm mlp_norm;
     plain_tensor *scale1, *scale2;  /* LayerScale [dim]; NULL: none */
     double *x, *normed1;            /* [rows, dim] */
     double *qkv_y, *p, *heads;      /* [rows, 3 width], [images, heads, T, T], [rows, width] */
     double *branch1, *y1, *normed2; /* [rows, dim]: before LayerScale, after the residual */
-    double *fc1_y, *hidden;         /* [rows, mlp_dim], fc1_y twice as wide with SwiGLU */
+    double *fc1_y;                  /* [rows, mlp_dim], twice as wide with SwiGLU */
+    double *hidden, *hidden_normed; /* [rows, mlp_dim] */
     double *fc2_y, *branch2, *y;    /* [rows, dim]: before the last GELU and LayerScale */
 } layer;
 
@@ -66,6 +68,7 @@ typedef struct vit {
     plain_tensor *position, *class_token, *distillation_token, *register_tokens;
     plain_norm patch_norm, pre_norm, final_norm, head_norm;
     plain_linear embed, head[SVIT_MAX_HEAD_LAYERS + 1], distilled_head;
+    plain_pool pool; /* SVIT_POOL_ATTENTION */
     layer *layers;
     double *patch_rows, *patch_normed, *embedded, *positioned_tokens, *normed, *pooled, *features_y;
     double *head_pre_gelu[SVIT_MAX_HEAD_LAYERS], *head_y[SVIT_MAX_HEAD_LAYERS], *distilled_y;
@@ -120,6 +123,8 @@ static void add_layer(plain_model *m, const vit *v, layer *l, size_t index)
     l->norm2 = plain_add_norm(m, prefix, NAMES[c->names].norm2, dim);
     l->fc1 =
         plain_add_linear(m, prefix, NAMES[c->names].fc1, c->mlp_dim * (swiglu ? 2u : 1u), dim, 1);
+    if (c->mlp_norm)
+        l->mlp_norm = plain_add_norm(m, prefix, "mlp.norm", c->mlp_dim);
     l->fc2 = plain_add_linear(m, prefix, NAMES[c->names].fc2, dim, c->mlp_dim, 1);
     if (c->layer_scale)
         l->scale2 = plain_add_tensor(m, prefix, "ls2.gamma", 0, dim);
@@ -133,6 +138,16 @@ static void add_layer(plain_model *m, const vit *v, layer *l, size_t index)
     l->heads = plain_array(m, rows * v->width);
     l->fc1_y = plain_array(m, rows * l->fc1.out);
     l->hidden = plain_array(m, rows * c->mlp_dim);
+    l->hidden_normed = plain_array(m, rows * c->mlp_dim);
+}
+
+/* Some poolings have a class token unless the configuration says otherwise. */
+static int has_class_token(const svit_model_config *c)
+{
+    if (c->class_token != SVIT_CLASS_TOKEN_BY_POOL)
+        return c->class_token == SVIT_CLASS_TOKEN_PRESENT;
+    return c->pool == SVIT_POOL_CLASS_TOKEN || c->pool == SVIT_POOL_MEAN_PATCHES ||
+           c->pool == SVIT_POOL_CLASS_MEAN;
 }
 
 /* Patches and the tokens before them, in the order of model files. */
@@ -140,9 +155,10 @@ static void add_tokens(plain_model *m, vit *v)
 {
     const svit_model_config *c = &m->config;
     const size_t dim = c->dim;
-    v->position =
-        plain_add_tensor(m, "", NAMES[c->names].position, 0, (v->positioned + v->patches) * dim);
-    if (c->pool != SVIT_POOL_FLATTEN && c->pool != SVIT_POOL_MEAN)
+    if (c->position_tokens != SVIT_POSITION_NONE)
+        v->position = plain_add_tensor(m, "", NAMES[c->names].position, 0,
+                                       (v->positioned + v->patches) * dim);
+    if (has_class_token(c))
         v->class_token = plain_add_tensor(m, "", "cls_token", 0, dim);
     if (c->distilled)
         v->distillation_token = plain_add_tensor(m, "", "dist_token", 0, dim);
@@ -165,6 +181,8 @@ static void add_head(plain_model *m, vit *v)
     const svit_model_config *c = &m->config;
     if (c->final_norm)
         v->final_norm = plain_add_norm(m, "", NAMES[c->names].norm, c->dim);
+    if (c->pool == SVIT_POOL_ATTENTION)
+        v->pool = plain_add_pool(m, v->tokens);
     if (c->head_norm)
         v->head_norm = plain_add_norm(m, "", "fc_norm", v->features);
     v->normed = plain_array(m, v->rows * c->dim);
@@ -190,7 +208,6 @@ void plain_vit_init(plain_model *m)
 {
     const svit_model_config *c = &m->config;
     vit *v = m->parts = plain_memory(m, sizeof *v);
-    const int has_class_token = c->pool != SVIT_POOL_FLATTEN && c->pool != SVIT_POOL_MEAN;
     v->cut = (plain_patches){m->images,
                              c->input_height,
                              c->input_width,
@@ -200,14 +217,15 @@ void plain_vit_init(plain_model *m)
                              c->spt_order == SVIT_SPT_PAPER};
     v->patches = (c->input_height / c->patch_size) * (c->input_width / c->patch_size);
     v->patch_elements = (size_t)c->patch_size * c->patch_size * v->cut.copies * c->in_channels;
-    v->prefix = (has_class_token ? 1u : 0u) + (c->distilled ? 1u : 0u) + c->register_tokens;
-    v->positioned = c->position_tokens == SVIT_POSITION_PATCHES ? 0
-                    : c->position_tokens == SVIT_POSITION_ALL   ? v->prefix
-                                                                : v->prefix - c->register_tokens;
+    v->prefix = (has_class_token(c) ? 1u : 0u) + (c->distilled ? 1u : 0u) + c->register_tokens;
+    v->positioned = c->position_tokens == SVIT_POSITION_ALL ? v->prefix
+                    : c->position_tokens == SVIT_POSITION_CLASS_PATCHES
+                        ? v->prefix - c->register_tokens
+                        : 0;
     v->tokens = v->prefix + v->patches;
     v->rows = m->images * v->tokens;
     v->width = (size_t)c->heads * c->head_dim;
-    v->features = c->pool == SVIT_POOL_FLATTEN      ? v->patches * c->dim
+    v->features = c->pool == SVIT_POOL_FLATTEN      ? v->tokens * c->dim
                   : c->pool == SVIT_POOL_CLASS_MEAN ? 2 * c->dim
                                                     : c->dim;
     v->pooled_rows = m->images * (c->distilled ? 2 : 1);
@@ -217,7 +235,7 @@ void plain_vit_init(plain_model *m)
         add_layer(m, v, &v->layers[i], i);
     add_head(m, v);
     size_t most = m->images * (v->patches * v->patch_elements + m->classes);
-    const size_t of_row = 3 * v->width + 2 * c->mlp_dim + 2 * c->dim;
+    const size_t of_row = 3 * v->width + 2 * c->mlp_dim + 2 * c->dim + c->pool_mlp_dim;
     for (size_t i = 0; i < c->head_layers; i++)
         most += m->images * c->head_units[i];
     double **gradients[] = {&v->d, &v->d1, &v->d2, &v->d3, &v->d4};
@@ -231,7 +249,7 @@ static double *prefix_token(const vit *v, size_t t, size_t dim, int gradient)
 {
     const size_t before = v->prefix - (v->register_tokens ? v->register_tokens->elements / dim : 0);
     const plain_tensor *of = t >= before ? v->register_tokens
-                             : t == 0    ? v->class_token
+                             : t == 0    ? v->class_token /* distillation follows a class token */
                                          : v->distillation_token;
     return (gradient ? of->gradient : of->value) + (t >= before ? t - before : 0) * dim;
 }
@@ -239,6 +257,8 @@ static double *prefix_token(const vit *v, size_t t, size_t dim, int gradient)
 /* The row of the position embedding that token t has; -1: none. */
 static ptrdiff_t position_row(const vit *v, size_t t)
 {
+    if (!v->position)
+        return -1;
     if (t < v->prefix)
         return t < v->positioned ? (ptrdiff_t)t : -1;
     return (ptrdiff_t)(v->positioned + t - v->prefix);
@@ -303,8 +323,8 @@ static void attention_block_backward(const plain_model *m, const vit *v, const l
     plain_step(m, v->d, rows, dim);
 }
 
-/* y = y1 + scale2 * fc2(gelu(fc1(norm2(y1)))), with SwiGLU in place of the GELU, or one more GELU
- * after fc2. */
+/* y = y1 + scale2 * fc2(mlp_norm(gelu(fc1(norm2(y1))))), with SwiGLU in place of the GELU, or one
+ * more GELU after fc2. */
 static void mlp_block_forward(const plain_model *m, const vit *v, const layer *l)
 {
     const svit_model_config *c = &m->config;
@@ -315,7 +335,8 @@ static void mlp_block_forward(const plain_model *m, const vit *v, const layer *l
         plain_swiglu_forward(l->hidden, l->fc1_y, rows, c->mlp_dim);
     else
         plain_activation_forward(l->hidden, l->fc1_y, hidden, c->activation);
-    plain_linear_forward(l->fc2_y, l->hidden, &l->fc2, rows);
+    plain_norm_forward(l->hidden_normed, l->hidden, &l->mlp_norm, rows, c->mlp_dim);
+    plain_linear_forward(l->fc2_y, l->hidden_normed, &l->fc2, rows);
     if (c->mlp_last_gelu)
         plain_activation_forward(l->branch2, l->fc2_y, rows * dim, SVIT_ACTIVATION_GELU);
     else
@@ -332,7 +353,8 @@ static void mlp_block_backward(const plain_model *m, const vit *v, const layer *
     plain_residual_backward(v->d1, v->d, l->branch2, l->scale2, rows, dim);
     if (c->mlp_last_gelu)
         plain_activation_backward(v->d1, v->d1, l->fc2_y, rows * dim, SVIT_ACTIVATION_GELU);
-    plain_linear_backward(v->d2, v->d1, l->hidden, &l->fc2, rows);
+    plain_linear_backward(v->d3, v->d1, l->hidden_normed, &l->fc2, rows);
+    plain_norm_backward(v->d2, v->d3, l->hidden, &l->mlp_norm, rows, c->mlp_dim);
     if (c->mlp == SVIT_MLP_SWIGLU)
         plain_swiglu_backward(v->d3, v->d2, l->fc1_y, rows, c->mlp_dim);
     else
@@ -367,6 +389,10 @@ static ptrdiff_t pool_target(const plain_model *m, const vit *v, size_t n, size_
 /* y[target of n, t] += factor * x[n, t], from 0. */
 static void pool_forward(const plain_model *m, const vit *v, double *y, const double *x)
 {
+    if (m->config.pool == SVIT_POOL_ATTENTION) {
+        plain_pool_forward(m, y, x, &v->pool);
+        return;
+    }
     memset(y, 0, v->pooled_rows * v->features * sizeof *y);
     for (size_t i = 0; i < v->rows; i++, x += m->config.dim) {
         double factor;
@@ -381,6 +407,10 @@ static void pool_forward(const plain_model *m, const vit *v, double *y, const do
 /* dx[n, t] = factor * dy[target of n, t] */
 static void pool_backward(const plain_model *m, const vit *v, double *dx, const double *dy)
 {
+    if (m->config.pool == SVIT_POOL_ATTENTION) {
+        plain_pool_backward(m, dx, dy, v->normed, &v->pool);
+        return;
+    }
     const size_t dim = m->config.dim;
     for (size_t i = 0; i < v->rows * dim; i++) {
         double factor;

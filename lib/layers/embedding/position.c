@@ -14,7 +14,7 @@ typedef struct prefix_tokens {
 
 typedef struct token_layer {
     sv_layer base;
-    size_t position;                   /* offset */
+    size_t position;                   /* offset; SV_NO_PARAMETER: none */
     prefix_tokens kinds[PREFIX_KINDS]; /* in token order */
     size_t prefix;                     /* tokens before the patches */
     size_t positioned;                 /* how many of these, from the first on, have positions */
@@ -32,7 +32,12 @@ typedef struct position_range {
     size_t from, to, elements;
 } position_range;
 
-/* The rows of the positioned prefix tokens, then those of the patches. */
+/* The ranges: the rows of the positioned prefix tokens, then those of the patches. */
+static size_t range_count(const token_layer *layer)
+{
+    return layer->position == SV_NO_PARAMETER ? 0 : 2;
+}
+
 static position_range range_of(const token_layer *layer, size_t which)
 {
     size_t c = layer->base.in.channels;
@@ -41,7 +46,6 @@ static position_range range_of(const token_layer *layer, size_t which)
     return (position_range){layer->positioned * c, layer->prefix * c,
                             sv_shape_elements(layer->base.in)};
 }
-enum { POSITION_RANGES = 2 };
 
 /* y[n, prefix + T, c] = [prefix, x[n]], then y += position where tokens have one */
 static void position_task(void *argument, size_t image, uint32_t worker)
@@ -59,7 +63,7 @@ static void position_task(void *argument, size_t image, uint32_t worker)
         token += kind->count * c;
     }
     memcpy(token, call->in + image * elements, elements * sizeof(real));
-    for (size_t i = 0; i < POSITION_RANGES; i++) {
+    for (size_t i = 0; i < range_count(layer); i++) {
         const position_range range = range_of(layer, i);
         call->run->exec.context->kernels->add(y + range.to, weights + layer->position + range.from,
                                               range.elements);
@@ -117,7 +121,7 @@ static void position_backward(const sv_layer *layer, const sv_run *run, void *sa
     const token_layer *position = (const token_layer *)layer;
     const size_t in = sv_shape_elements(layer->in), out = sv_shape_elements(layer->out);
     token_call call = {position, run, NULL, dy};
-    for (size_t i = 0; layer->trained && i < POSITION_RANGES; i++) {
+    for (size_t i = 0; layer->trained && i < range_count(position); i++) {
         sum_call sum = {&call, range_of(position, i)};
         sv_run_tasks(&run->exec, position_sum_task, &sum,
                      sv_block_count(sum.range.elements, SUM_ELEMENTS));
@@ -145,7 +149,7 @@ sv_layer *sv_position_create(const sv_layer_source *source, const sv_position_op
     if (!layer)
         return NULL;
     const sv_shape in = options->in;
-    layer->position = sv_layer_parameter(&layer->base, source, options->position, "");
+    layer->position = sv_layer_parameter_if(&layer->base, source, options->position, "");
     add_prefix(layer, 0, source, options->class_token, 1);
     add_prefix(layer, 1, source, options->distillation_token, 1);
     add_prefix(layer, 2, source, options->register_tokens, options->register_count);
