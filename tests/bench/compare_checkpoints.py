@@ -59,7 +59,8 @@ add("Dinov2Model", "Dinov2Config", **WITHOUT_MLP, **GRID, use_swiglu_ffn=True)
 add("Dinov2WithRegistersModel Dinov2WithRegistersForImageClassification", "Dinov2WithRegistersConfig",
     **WITHOUT_MLP, **GRID)
 add("DINOv3ViTModel", "DINOv3ViTConfig", **SMALL, **GRID)
-add("DINOv3ViTModel", "DINOv3ViTConfig", **SMALL, **GRID, use_gated_mlp=True, num_register_tokens=4)
+add("DINOv3ViTModel", "DINOv3ViTConfig", **SMALL, **GRID, use_gated_mlp=True, hidden_act="silu",
+    num_register_tokens=4)
 add("DINOv3ViTModel", "DINOv3ViTConfig", **SMALL, **GRID, key_bias=True)
 add("CLIPVisionModel CLIPVisionModelWithProjection", "CLIPVisionConfig", **SMALL, **GRID)
 add("CLIPVisionModel", "CLIPVisionConfig", **SMALL, **GRID, hidden_act="gelu")

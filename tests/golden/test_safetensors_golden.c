@@ -84,10 +84,11 @@ static size_t check_reading(const sv_safetensors *file)
         snprintf(type, sizeof type, " %s ", sv_dtype_name(entry->desc.dtype));
         const bool held = !strstr(sv_tensor_desc_text(shape, &entry->desc), "...");
         float *out = calloc(entry->desc.elements + 1, sizeof *out);
-        if (held && strstr(" F32 F16 BF16 I8 ", type)) {
+        if (held && strstr(" F32 F16 BF16 F64 I8 ", type)) {
             WORKS(sv_safetensors_read_f32(file, entry, out, err));
         } else {
-            snprintf(said, sizeof said, "' is%s%s; F32, F16, BF16 and I8 of up to 8", type, shape);
+            snprintf(said, sizeof said, "' is%s%s; F32, F16, BF16, F64 and I8 of up to 8", type,
+                     shape);
             FAILS(sv_safetensors_read_f32(file, entry, out, err), SVIT_E_FORMAT, said);
             FAILS(sv_safetensors_check_f32(file, entry, err), SVIT_E_FORMAT, said);
             refused++;

@@ -40,6 +40,12 @@ static const sv_name_rule TIMM[] = {
     RULE_BLOCK("blocks.*.attn.rope", 1, "rope.freqs"),
     RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "blocks.*.mlp.fc1"),
     RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "blocks.*.mlp.fc1_g", "blocks.*.mlp.fc1_x"),
+    /* DINOv2's own code. */
+    RULE("reg_token", SV_RULE_PLAIN, "reg_token"),
+    RULE("reg_token", SV_RULE_PLAIN, "register_tokens"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "blocks.*.mlp.w12"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "blocks.*.mlp.fc2"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "blocks.*.mlp.w3"),
 };
 
 /* ViT, DeiT; DINOv2, with registers too; CLIP's image tower. */
@@ -48,8 +54,10 @@ static const char *const HUGGINGFACE_PREFIXES[] = {
 static const char *const HUGGINGFACE_IGNORED[] = {
     "*mask_token", "*position_ids",     "*pooler.*", "text_model.*",
     "logit_scale", "text_projection.*", NULL};
-#define LAYER "encoder.layer.*."
-#define CLIP_LAYER "encoder.layers.*."
+/* What the names of a block begin with: in BERT's manner, in CLIP's, in transformers since version 5,
+ * and in DINOv3. */
+static const char *const HUGGINGFACE_LAYERS[] = {
+    "encoder.layer.*.", "encoder.layers.*.", "layers.*.", "layer.*.", "model.layer.*.", NULL};
 static const sv_name_rule HUGGINGFACE[] = {
     RULE("pos_embed", SV_RULE_PLAIN, "embeddings.position_embeddings"),
     RULE("pos_embed", SV_RULE_PLAIN, "embeddings.position_embedding.weight"),
@@ -59,32 +67,40 @@ static const sv_name_rule HUGGINGFACE[] = {
     RULE("reg_token", SV_RULE_PLAIN, "embeddings.register_tokens"),
     RULE("reg_token", SV_RULE_PLAIN, "embeddings.distillation_token"),
     RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embeddings.projection"),
+    RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embeddings"),
     RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embedding"),
     RULE("norm_pre", SV_RULE_PLAIN, "pre_layrnorm"),
-    RULE("blocks.*.norm1", SV_RULE_PLAIN, LAYER "layernorm_before"),
-    RULE("blocks.*.norm1", SV_RULE_PLAIN, LAYER "norm1"),
-    RULE("blocks.*.norm1", SV_RULE_PLAIN, CLIP_LAYER "layer_norm1"),
-    RULE("blocks.*.attn.qkv", SV_RULE_PLAIN, LAYER "attention.attention.query",
-         LAYER "attention.attention.key", LAYER "attention.attention.value"),
-    RULE("blocks.*.attn.qkv", SV_RULE_PLAIN, CLIP_LAYER "self_attn.q_proj",
-         CLIP_LAYER "self_attn.k_proj", CLIP_LAYER "self_attn.v_proj"),
-    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, LAYER "attention.output.dense"),
-    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, CLIP_LAYER "self_attn.out_proj"),
-    RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, LAYER "layer_scale1.lambda1"),
-    RULE("blocks.*.norm2", SV_RULE_PLAIN, LAYER "layernorm_after"),
-    RULE("blocks.*.norm2", SV_RULE_PLAIN, LAYER "norm2"),
-    RULE("blocks.*.norm2", SV_RULE_PLAIN, CLIP_LAYER "layer_norm2"),
-    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, LAYER "intermediate.dense"),
-    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, LAYER "mlp.fc1"),
-    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, LAYER "mlp.weights_in"),
-    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, CLIP_LAYER "mlp.fc1"),
-    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, LAYER "output.dense"),
-    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, LAYER "mlp.fc2"),
-    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, LAYER "mlp.weights_out"),
-    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, CLIP_LAYER "mlp.fc2"),
-    RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, LAYER "layer_scale2.lambda1"),
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, "~layernorm_before"),
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, "~norm1"),
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, "~layer_norm1"),
+    RULE("blocks.*.attn.qkv", SV_RULE_PLAIN, "~attention.attention.query",
+         "~attention.attention.key", "~attention.attention.value"),
+    RULE("blocks.*.attn.qkv.weight", SV_RULE_PLAIN, "~attention.q_proj.weight",
+         "~attention.k_proj.weight", "~attention.v_proj.weight"),
+    RULE("blocks.*.attn.qkv.bias", SV_RULE_PLAIN, "~attention.q_proj.bias",
+         "?~attention.k_proj.bias", "~attention.v_proj.bias"),
+    RULE("blocks.*.attn.qkv", SV_RULE_PLAIN, "~self_attn.q_proj", "~self_attn.k_proj",
+         "~self_attn.v_proj"),
+    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, "~attention.output.dense"),
+    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, "~attention.o_proj"),
+    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, "~self_attn.out_proj"),
+    RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, "~layer_scale1.lambda1"),
+    RULE("blocks.*.norm2", SV_RULE_PLAIN, "~layernorm_after"),
+    RULE("blocks.*.norm2", SV_RULE_PLAIN, "~norm2"),
+    RULE("blocks.*.norm2", SV_RULE_PLAIN, "~layer_norm2"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "~intermediate.dense"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "~mlp.fc1"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "~mlp.weights_in"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "~mlp.gate_proj", "~mlp.up_proj"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "~mlp.up_proj"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "~output.dense"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "~mlp.fc2"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "~mlp.weights_out"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "~mlp.down_proj"),
+    RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, "~layer_scale2.lambda1"),
     RULE("norm", SV_RULE_PLAIN, "layernorm"),
     RULE("norm", SV_RULE_PLAIN, "post_layernorm"),
+    RULE("norm", SV_RULE_PLAIN, "norm"),
     RULE("head.fc1", SV_RULE_PLAIN, "classifier"),
     RULE("head.fc1", SV_RULE_PLAIN, "cls_classifier"),
     RULE("head.fc1.weight", SV_RULE_PLAIN, "visual_projection.weight"),
@@ -96,7 +112,6 @@ static const char *const OPENCLIP_PREFIXES[] = {"visual.", "", NULL};
 static const char *const OPENCLIP_IGNORED[] = {
     "transformer.*", "token_embedding.*", "positional_embedding", "ln_final.*", "text_projection",
     "text.*",        "logit_scale",       "logit_bias",           "attn_mask",  NULL};
-#undef LAYER
 #define LAYER "transformer.resblocks.*."
 static const sv_name_rule OPENCLIP[] = {
     RULE("pos_embed", SV_RULE_PLAIN, "positional_embedding"),
@@ -134,6 +149,7 @@ static const sv_name_map MAPS[] = {
     {.name = "huggingface",
      RULES(HUGGINGFACE),
      .prefixes = HUGGINGFACE_PREFIXES,
+     .layers = HUGGINGFACE_LAYERS,
      .ignored = HUGGINGFACE_IGNORED,
      .anchors = HUGGINGFACE_ANCHORS},
     {.name = "openclip",

@@ -64,7 +64,8 @@ static svit_status check_extra(const sv_load *load, const sv_parameter_table *ta
     for (size_t i = 0; i < sv_safetensors_count(load->file); i++) {
         const sv_safetensors_entry *entry = sv_safetensors_at(load->file, i);
         const bool buffer = sv_model_file_is_buffer(entry);
-        if (load->taken[i] || sv_name_map_ignores(&load->map, entry->name) ||
+        if (load->taken[i] || entry->desc.elements == 0 ||
+            sv_name_map_ignores(&load->map, entry->name) ||
             (!buffer && sv_model_file_skips(table, load->file, entry)))
             continue;
         if (report) {

@@ -197,11 +197,19 @@ static bool match_rule(sv_rule_place *match, const char *rule, const char *name)
     return *name == '\0' || *name == '.';
 }
 
+static bool begins_with_layer(const char *pattern)
+{
+    return pattern[*pattern == SV_OPTIONAL_TENSOR] == SV_ANY_LAYER;
+}
+
 /* Writes the whole name of a tensor. A name that is too long is cut and then not found. */
-static void tensor_name(char out[160], const char *prefix, const char *pattern,
+static void tensor_name(char out[160], const char *prefix, const char *layer, const char *name,
                         const sv_rule_place *match)
 {
-    pattern += *pattern == SV_OPTIONAL_TENSOR;
+    char pattern[160];
+    const bool in_layer = begins_with_layer(name);
+    name += (*name == SV_OPTIONAL_TENSOR) + in_layer;
+    snprintf(pattern, sizeof pattern, "%s%s", in_layer ? layer : "", name);
     const char *star = strchr(pattern, '*');
     int before = star ? (int)(star - pattern) : (int)strlen(pattern);
     snprintf(out, 160, "%s%.*s%.*s%s%s", prefix, before, pattern,
@@ -210,7 +218,7 @@ static void tensor_name(char out[160], const char *prefix, const char *pattern,
 
 static const sv_safetensors_entry *find_tensor(char name[160], const sv_name_match *match, size_t i)
 {
-    tensor_name(name, match->prefix, match->tensors[i], &match->place);
+    tensor_name(name, match->prefix, match->layer, match->tensors[i], &match->place);
     return sv_safetensors_find(match->file, name);
 }
 
@@ -261,10 +269,12 @@ static size_t number_of(const sv_rule_place *place)
 /* Looks for the tensors of `rule`; match->place says where the rule meets the parameter's name.
  * Returns whether the rule applies: it has no tensors, or the file has its first one. If a tensor is
  * missing, match->wanted is the name of the first that is. */
-static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const char *prefix)
+static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const char *prefix,
+                       const char *layer)
 {
     char name[160];
     const bool is_zero = rule->kind == SV_RULE_ZERO;
+    match->layer = layer;
     match->tensors = rule->tensors;
     match->kind = rule->kind;
     match->prefix = prefix;
@@ -284,28 +294,37 @@ static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const cha
     return true;
 }
 
+/* Tries a rule with every prefix and every name of a block. Returns whether it applies; `wanted`
+ * keeps the first name that was looked for in vain. */
+static bool try_rule(sv_name_match *match, const sv_name_map *map, const sv_name_rule *rule,
+                     char wanted[160])
+{
+    static const char *const NO_LAYER[] = {"", NULL};
+    const bool in_layer = rule->count > 0 && begins_with_layer(rule->tensors[0]) && map->layers;
+    for (const char *const *prefix = map->prefixes; *prefix; prefix++)
+        for (const char *const *layer = in_layer ? map->layers : NO_LAYER; *layer; layer++) {
+            if (apply_rule(match, rule, *prefix, *layer))
+                return true;
+            if (wanted[0] == '\0')
+                memcpy(wanted, match->wanted, sizeof match->wanted);
+        }
+    return false;
+}
+
 bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_safetensors *file,
                       const char *const *parameter)
 {
     char wanted[sizeof match->wanted] = "";
     *match = (sv_name_match){.file = file};
-    for (size_t r = 0; r < map->rule_count; r++) {
-        if (!match_rule(&match->place, map->rules[r].name, *parameter))
-            continue;
-        for (const char *const *prefix = map->prefixes; *prefix; prefix++) {
-            if (apply_rule(match, &map->rules[r], *prefix))
-                return match->wanted[0] == '\0';
-            if (wanted[0] == '\0')
-                memcpy(wanted, match->wanted, sizeof wanted);
-        }
-    }
+    for (size_t r = 0; r < map->rule_count; r++)
+        if (match_rule(&match->place, map->rules[r].name, *parameter) &&
+            try_rule(match, map, &map->rules[r], wanted))
+            return match->wanted[0] == '\0';
     const sv_name_rule same = {.tensors = parameter, .count = 1};
     match->place = (sv_rule_place){.digits = "", .rest = ""};
-    for (const char *const *prefix = map->prefixes; wanted[0] == '\0' && *prefix; prefix++)
-        if (apply_rule(match, &same, *prefix))
-            return true;
-    if (wanted[0] != '\0')
-        memcpy(match->wanted, wanted, sizeof wanted);
+    if (wanted[0] == '\0' && try_rule(match, map, &same, wanted))
+        return true;
+    memcpy(match->wanted, wanted, sizeof wanted);
     return false;
 }
 
@@ -316,7 +335,7 @@ void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *param
     for (size_t r = 0; r < map->rule_count; r++)
         if (map->rules[r].kind == SV_RULE_PLAIN && map->rules[r].count == 1 &&
             match_rule(&at, map->rules[r].name, parameter)) {
-            tensor_name(out, "", map->rules[r].tensors[0], &at);
+            tensor_name(out, "", map->layers ? map->layers[0] : "", map->rules[r].tensors[0], &at);
             return;
         }
 }

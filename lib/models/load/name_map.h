@@ -29,6 +29,8 @@ typedef struct sv_rule_part {
  * a tensor after the first may begin with SV_OPTIONAL_TENSOR: where the file lacks it, zeros with
  * the shape of the first take its place. */
 #define SV_OPTIONAL_TENSOR '?'
+/* After that a name may begin with this, which stands for one of the map's names of a block. */
+#define SV_ANY_LAYER '~'
 typedef struct sv_name_rule {
     const char *name;
     const char *const *tensors; /* [count] */
@@ -43,8 +45,9 @@ typedef struct sv_name_map {
     const char *name; /* of a built-in map; NULL: made of the caller's JSON */
     const sv_name_rule *rules;
     size_t rule_count;
-    const char *const *prefixes;     /* NULL-terminated */
-    const char *const *ignored;      /* NULL-terminated globs of tensors that no model uses */
+    const char *const *prefixes; /* NULL-terminated */
+    const char *const *layers;   /* NULL-terminated: what SV_ANY_LAYER stands for; NULL: nothing */
+    const char *const *ignored;  /* NULL-terminated globs of tensors that no model uses */
     const char *const *also_ignored; /* further ones; NULL: none */
     /* Names that a tensor of every file with these names has or ends with, NULL-terminated; NULL in
      * a map made of JSON. */
@@ -67,7 +70,7 @@ typedef struct sv_rule_place {
 typedef struct sv_name_match {
     const sv_safetensors *file;
     const char *const *tensors; /* the names in the rule */
-    const char *prefix;
+    const char *prefix, *layer;
     sv_rule_place place;
     size_t count; /* of the tensors; 0: the parameter is 0 */
     sv_rule_kind kind;

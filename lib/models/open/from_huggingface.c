@@ -157,12 +157,17 @@ static bool is_true(const sv_json_value *object, const char *key)
 static svit_status state_computation(sv_open *open, const sv_json_value *object,
                                      const model_type *type, svit_error *err)
 {
-    const bool gated = is_true(object, "use_gated_mlp") || is_true(object, "use_swiglu_ffn");
-    const char *activation = sv_json_text(sv_json_get(object, "hidden_act"));
-    if (!gated)
-        SVIT_TRY(sv_open_state_activation(open, activation ? activation : type->activation,
-                                          activation ? "config.json: hidden_act" : type->name,
-                                          err));
+    const char *stated = sv_json_text(sv_json_get(object, "hidden_act"));
+    const char *activation = stated ? stated : type->activation;
+    const bool gated = is_true(object, "use_gated_mlp");
+    /* DINOv2's gate is SwiGLU whatever hidden_act says, DINOv3's has the activation that it names. */
+    if (gated && strcmp(activation, "silu") != 0 && strcmp(activation, "swish") != 0)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: config.json: the gated MLP has hidden_act '%.40s'; 'silu' is accepted",
+                       open->weights, activation);
+    if (!gated && !is_true(object, "use_swiglu_ffn"))
+        SVIT_TRY(sv_open_state_activation(open, activation,
+                                          stated ? "config.json: hidden_act" : type->name, err));
     if (strcmp(type->name, "dinov3_vit") != 0)
         return SVIT_OK;
     SVIT_TRY(sv_facts_state(&open->facts, "rope", SVIT_ROPE_CENTRED, err, "DINOv3"));
