@@ -126,8 +126,10 @@ static sv_onnx_value add_position(const vit_graph *self, const sv_onnx_value *pa
     sv_onnx_scope(self->graph, "%s", "position");
     if (sv_vit_prefix(self->config) > 0)
         x = add_prefix(self, &x);
-    const sv_onnx_value table = positions(self);
-    x = sv_onnx_binary(self->graph, "Add", &x, &table);
+    if (sv_vit_has_positions(self->config)) {
+        const sv_onnx_value table = positions(self);
+        x = sv_onnx_binary(self->graph, "Add", &x, &table);
+    }
     return self->config->pre_norm ? sv_onnx_layer_norm(self->graph, &x, self->names->pre_norm) : x;
 }
 
