@@ -72,6 +72,7 @@ static const sv_field FIELDS[] = {SV_MODEL_FIELD_ARCHITECTURE};
 const sv_config_type sv_model_config_type = {
     SV_CONFIG(svit_model_config, FIELDS, "the model configuration"),
     .reserved = offsetof(svit_model_config, reserved),
+    .min_size = offsetof(svit_model_config, class_token), /* where the struct of library 0.1 ends */
     .set_defaults = set_defaults,
     .fields_of = fields_of,
     .read = read,

@@ -84,6 +84,8 @@ class Model:
             shape, rank = (ctypes.c_int64 * 8)(), ctypes.c_size_t()
             library.call("svit_model_parameter_shape", self.handle, name, shape, ctypes.byref(rank))
             values = self.random_values(name.decode(), list(shape)[:rank.value], random).astype(numpy.float32)
+            if self.config.get("no_key_bias") and name.endswith(b"qkv.bias"):
+                values[values.size // 3:2 * values.size // 3] = 0
             library.call("svit_model_set_parameter", self.handle, name,
                          values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.size))
 
