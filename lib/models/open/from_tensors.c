@@ -13,10 +13,18 @@ static const char TENSORS[] = "the tensors";
 bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *shape)
 {
     sv_name_match match;
-    sv_tensor_desc unused;
-    return sv_name_map_find(&match, &open->map, open->file, &parameter) &&
-           sv_name_match_shape(shape ? shape : &unused, &match) &&
-           sv_load_part_shape(shape ? shape : &unused, &match);
+    sv_tensor_desc found;
+    if (!sv_name_map_find(&match, &open->map, open->file, &parameter) ||
+        !sv_name_match_shape(&found, &match) || !sv_load_part_shape(&found, &match))
+        return false;
+    if (match.kind == SV_RULE_TRANSPOSED && found.rank == 2) {
+        const int64_t rows = found.shape[0];
+        found.shape[0] = found.shape[1];
+        found.shape[1] = rows;
+    }
+    if (shape)
+        *shape = found;
+    return true;
 }
 
 static bool has(const sv_open *open, const char *parameter)

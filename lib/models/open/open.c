@@ -94,9 +94,9 @@ static svit_status collect(sv_open *open, const svit_open_options *options, svit
         SVIT_TRY(sv_open_from_timm_name(open, options->name, err));
     if (open->side[SV_SIDE_OPENCLIP].json)
         SVIT_TRY(sv_open_from_openclip(open, err));
-    else if (sv_json_get(root, "architecture"))
+    else if (sv_json_text(sv_json_get(root, "architecture")))
         SVIT_TRY(sv_open_from_timm(open, err));
-    else if (sv_json_get(root, "model_type"))
+    else if (sv_json_text(sv_json_get(root, "model_type")))
         SVIT_TRY(sv_open_from_huggingface(open, err));
     SVIT_TRY(sv_open_from_tensors(open, err));
     complete(open);

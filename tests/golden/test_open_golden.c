@@ -1,0 +1,176 @@
+/* Opens the checkpoints of each family by what lies beside the weights, and compares the logits with
+ * those of their own code in float64. */
+#include "open_case.h"
+#include "suite.h"
+
+/* A golden file, the JSON beside its weights, and what the caller has to state. */
+static const struct family {
+    const char *golden, *file, *text, *fields;
+} FAMILIES[] = {
+    {"pretrained_hf_vit", "config.json",
+     "{\"architectures\":[\"ViTForImageClassification\"],\"model_type\":\"vit\",\"hidden_size\":32,"
+     "\"num_hidden_layers\":3,\"num_attention_heads\":2,\"intermediate_size\":96,\"image_size\":28,"
+     "\"patch_size\":7,\"layer_norm_eps\":1e-12,\"hidden_act\":\"gelu\",\"num_channels\":3}",
+     NULL},
+    /* What is the type's default may be absent. */
+    {"pretrained_hf_vit", "config.json",
+     "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7}", NULL},
+    {"pretrained_hf_dinov2", "config.json",
+     "{\"architectures\":[\"Dinov2ForImageClassification\"],\"model_type\":\"dinov2\","
+     "\"num_attention_heads\":4,\"image_size\":42,\"patch_size\":14}",
+     NULL},
+    {"pretrained_hf_dinov2_reg_swiglu", "config.json",
+     "{\"architectures\":[\"Dinov2WithRegistersForImageClassification\"],\"model_type\":"
+     "\"dinov2_with_registers\",\"num_attention_heads\":3,\"image_size\":28,\"patch_size\":14,"
+     "\"use_swiglu_ffn\":true,\"num_register_tokens\":3}",
+     NULL},
+    {"pretrained_hf_clip", "config.json",
+     "{\"architectures\":[\"CLIPVisionModel\"],\"model_type\":\"clip_vision_model\","
+     "\"num_attention_heads\":4,\"image_size\":32,\"patch_size\":8}",
+     NULL},
+    {"pretrained_hf_clip", "config.json",
+     "{\"architectures\":[\"CLIPModel\"],\"model_type\":\"clip\",\"vision_config\":"
+     "{\"num_attention_heads\":4,\"patch_size\":8}}",
+     NULL},
+    {"pretrained_openclip", "open_clip_config.json",
+     "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"image_size\":32,"
+     "\"layers\":2,\"width\":40,\"head_width\":10,\"patch_size\":8}}}",
+     NULL},
+    {"pretrained_timm_plain", "config.json",
+     "{\"architecture\":\"vit_tiny_patch16_224\",\"global_pool\":\"token\",\"model_args\":"
+     "{\"img_size\":[28,35],\"num_heads\":2,\"patch_size\":7}}",
+     NULL},
+    {"pretrained_timm_distilled", "config.json",
+     "{\"architecture\":\"deit_tiny_distilled_patch16_224\",\"model_args\":{\"num_heads\":3}}",
+     NULL},
+    {"pretrained_timm_dinov2", "config.json",
+     "{\"architecture\":\"vit_small_patch14_dinov2\",\"model_args\":{\"num_heads\":4},"
+     "\"pretrained_cfg\":{\"input_size\":[3,42,28]}}",
+     NULL},
+    {"pretrained_timm_dinov2_reg", "config.json",
+     "{\"architecture\":\"vit_small_patch14_reg4_dinov2\",\"model_args\":{\"num_heads\":3}}", NULL},
+    {"pretrained_timm_clip", "config.json",
+     "{\"architecture\":\"vit_base_patch32_clip_quickgelu_224\",\"model_args\":{\"num_heads\":4,"
+     "\"img_size\":[32,40]}}",
+     NULL},
+    {"pretrained_timm_mean", "config.json",
+     "{\"architecture\":\"vit_tiny_patch16_224\",\"global_pool\":\"avg\",\"model_args\":"
+     "{\"num_heads\":2,\"img_size\":[36,48]}}",
+     "{\"activation\":\"gelu-tanh\"}"},
+    {"pretrained_timm_swiglu", "config.json",
+     "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":{\"num_heads\":3,\"img_size\":"
+     "[28,42]}}",
+     NULL},
+    {"family_timm_rope_axial", "config.json",
+     "{\"architecture\":\"vit_small_patch16_rope_224\",\"global_pool\":\"token\",\"model_args\":"
+     "{\"img_size\":[32,48],\"num_heads\":3}}",
+     NULL},
+    {"family_timm_rope_mixed", "config.json",
+     "{\"architecture\":\"vit_small_patch16_rope_mixed_224\",\"model_args\":{\"img_size\":32}}",
+     NULL},
+    {"family_timm_dinov3", "config.json",
+     "{\"architecture\":\"vit_small_patch16_dinov3\",\"model_args\":{\"img_size\":[32,48],"
+     "\"num_heads\":3}}",
+     NULL},
+    {"family_timm_eva02", "config.json",
+     "{\"architecture\":\"eva02_tiny_patch14_224\",\"model_args\":{\"img_size\":[28,42],"
+     "\"num_heads\":3}}",
+     NULL},
+    {"family_timm_reg_gap", "config.json",
+     "{\"architecture\":\"vit_medium_patch16_reg4_gap_256\",\"model_args\":{\"img_size\":[32,48],"
+     "\"num_heads\":3}}",
+     NULL},
+    {"family_timm_siglip", "config.json",
+     "{\"architecture\":\"vit_base_patch16_siglip_224\",\"model_args\":{\"num_heads\":3}}", NULL},
+    {"family_hf_siglip", "config.json",
+     "{\"architectures\":[\"SiglipVisionModel\"],\"model_type\":\"siglip_vision_model\","
+     "\"num_attention_heads\":3,\"image_size\":32,\"patch_size\":8}",
+     NULL},
+};
+enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
+
+START_TEST(test_families_open_by_their_files)
+{
+    open_case all, *self = &all;
+    case_begin(self, FAMILIES[_i].golden);
+    case_weights(self, "");
+    case_text(self, FAMILIES[_i].file, FAMILIES[_i].text);
+    case_agrees(self, FAMILIES[_i].fields);
+    case_end(self);
+}
+END_TEST
+
+/* Without a configuration timm's name tells the same, and the caller's fields too. */
+START_TEST(test_a_name_or_fields_take_the_place_of_files)
+{
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_open_options options = {.struct_size = sizeof options,
+                                 .name = "vit_tiny_patch16_224",
+                                 .fields = "{\"heads\":3,\"patch_size\":8}"};
+    case_begin(self, "pretrained_timm_distilled");
+    case_weights(self, "");
+    WORKS(svit_model_open(&model, self->context, self->folder.path, &options, NULL, err));
+    ck_assert_double_le(case_difference(self, model), 1e-5);
+    svit_model_free(model);
+    case_agrees(self, "{\"heads\":3,\"norm_eps\":1e-6,\"activation\":\"gelu\",\"pool\":"
+                      "\"class_token\"}");
+    case_end(self);
+}
+END_TEST
+
+/* The report names every field that is known and what tells it. */
+START_TEST(test_the_report_explains)
+{
+    static const char *const lines[] = {
+        "field heads 2 config.json: num_attention_heads\n", "field dim 32 the tensors\n",
+        "field norm_eps 1e-12 what model_type 'vit' implies\n",
+        "field pool 'class_token' the class vit\n", "field activation 'gelu' vit\n"};
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    char text[8192];
+    svit_load_report report = {.struct_size = sizeof report, .text = text, .capacity = sizeof text};
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    case_text(self, "config.json", FAMILIES[1].text);
+    WORKS(svit_model_open(&model, self->context, self->folder.path, NULL, &report, err));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        ck_assert_msg(strstr(text, lines[i]) != NULL, "no '%s' in %s", lines[i], text);
+    ck_assert_uint_eq(report.loaded, svit_model_parameter_count(model));
+    svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
+/* A file of this library is opened by its own configuration, whatever lies beside it. */
+START_TEST(test_own_files_are_opened)
+{
+    open_case all, *self = &all;
+    svit_model *model = NULL, *again = NULL;
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    case_text(self, "config.json", FAMILIES[0].text);
+    WORKS(case_open(self, &model, NULL));
+    WORKS(svit_model_save(model, fit_path(&self->folder, "best.safetensors"), err));
+    WORKS(case_open(self, &again, NULL));
+    ck_assert_double_le(case_difference(self, again), 1e-5);
+    svit_model_free(model);
+    svit_model_free(again);
+    case_end(self);
+}
+END_TEST
+
+static Suite *open_golden_suite(void)
+{
+    Suite *suite = suite_create("open_golden");
+    TCase *tcase = tcase_create("open");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, test_families_open_by_their_files, 0, FAMILY_COUNT);
+    tcase_add_test(tcase, test_a_name_or_fields_take_the_place_of_files);
+    tcase_add_test(tcase, test_the_report_explains);
+    tcase_add_test(tcase, test_own_files_are_opened);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(open_golden_suite)

@@ -1,0 +1,188 @@
+/* What svit_model_open refuses or asks for: contradictions, what nothing tells, models that are not
+ * computed, and damaged files beside the weights. */
+#include "open_case.h"
+#include "suite.h"
+
+#define VIT "\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7"
+
+/* A golden file, the JSON files beside it, the caller's fields, and what comes of it. */
+static const struct refusal {
+    const char *golden, *file, *text, *fields;
+    svit_status status;
+    const char *part;
+} REFUSALS[] = {
+    /* Contradictions name both sides. */
+    {"pretrained_hf_vit", "config.json", "{" VIT ",\"hidden_size\":64}", NULL, SVIT_E_FORMAT,
+     "dim is 64 by config.json: hidden_size, but 32 by the tensors"},
+    {"pretrained_hf_vit", "config.json", "{" VIT ",\"num_hidden_layers\":12}", NULL, SVIT_E_FORMAT,
+     "depth is 12 by config.json: num_hidden_layers, but 3 by the tensors"},
+    {"pretrained_hf_vit", "config.json", "{" VIT ",\"intermediate_size\":128}", NULL, SVIT_E_FORMAT,
+     "mlp_dim is 128 by config.json: intermediate_size, but 96 by the tensors"},
+    {"pretrained_hf_vit", "config.json", "{" VIT ",\"image_size\":35}", NULL, SVIT_E_FORMAT,
+     "the position embedding has 17 rows"},
+    {"pretrained_hf_vit", "config.json",
+     "{\"model_type\":\"vit\",\"num_attention_heads\":5,\"patch_size\":7}", NULL, SVIT_E_FORMAT,
+     "heads is 5 by config.json: num_attention_heads; the width of queries is 32"},
+    {"pretrained_hf_vit", "config.json",
+     "{\"model_type\":\"dinov3_vit\",\"num_attention_heads\":2,\"patch_size\":7}", NULL,
+     SVIT_E_FORMAT, "the position embedding has 17 rows"},
+    /* What nothing tells. */
+    {"pretrained_timm_plain", NULL, NULL, "{\"input_height\":28,\"input_width\":35}",
+     SVIT_E_ARGUMENT, "state timm's name of the model, or heads (1"},
+    {"pretrained_timm_plain", NULL, NULL,
+     "{\"input_height\":28,\"input_width\":35,\"heads\":2,\"norm_eps\":1e-6,\"pool\":"
+     "\"class_token\"}",
+     SVIT_E_ARGUMENT, "or activation (gelu, gelu-tanh or quick-gelu)"},
+    {"pretrained_timm_plain", NULL, NULL, NULL, SVIT_E_FORMAT,
+     "the position embedding has 21 rows, which fill neither"},
+    {"family_timm_dinov3", NULL, NULL,
+     "{\"heads\":3,\"norm_eps\":1e-5,\"activation\":\"gelu\",\"pool\":\"mean-patches\"}",
+     SVIT_E_ARGUMENT, "input_height (pixels), rope (axial or centred)"},
+    /* Models that are not computed. */
+    {"pretrained_hf_vit", "config.json", "{\"model_type\":\"swin\"}", NULL, SVIT_E_UNSUPPORTED,
+     "model_type is 'swin', which is no plain ViT"},
+    {"pretrained_hf_vit", "config.json", "{" VIT ",\"hidden_act\":\"relu\"}", NULL,
+     SVIT_E_UNSUPPORTED, "the activation is 'relu'"},
+    {"pretrained_hf_vit", "config.json",
+     "{\"model_type\":\"dinov3_vit\",\"use_gated_mlp\":true,\"hidden_act\":\"gelu\","
+     "\"num_attention_heads\":2,\"patch_size\":7}",
+     NULL, SVIT_E_UNSUPPORTED, "the gated MLP has hidden_act 'gelu'"},
+    {"pretrained_timm_plain", "config.json", "{\"architecture\":\"vit_base_patch16_rpn_224\"}",
+     NULL, SVIT_E_UNSUPPORTED, "ViTs with norms after each branch (ResPostBlock)"},
+    {"pretrained_timm_plain", "config.json", "{\"architecture\":\"vit_relpos_base_patch16_224\"}",
+     NULL, SVIT_E_UNSUPPORTED, "ViTs with relative positions"},
+    {"pretrained_timm_plain", "config.json", "{\"architecture\":\"swin_tiny_patch4_window7_224\"}",
+     NULL, SVIT_E_UNSUPPORTED, "Swin (windows of attention)"},
+    {"pretrained_timm_plain", "config.json",
+     "{\"architecture\":\"vit_tiny_patch16_224\",\"global_pool\":\"max\"}", NULL,
+     SVIT_E_UNSUPPORTED, "global_pool is 'max'"},
+    {"pretrained_timm_plain", "config.json",
+     "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":{\"block_fn\":\"x\"}}", NULL,
+     SVIT_E_UNSUPPORTED, "model_args has 'block_fn'"},
+    {"pretrained_openclip", "open_clip_config.json",
+     "{\"model_cfg\":{\"vision_cfg\":{\"attentional_pool\":true,\"width\":40}}}", NULL,
+     SVIT_E_UNSUPPORTED, "CoCa"},
+    /* Damaged files. */
+    {"pretrained_hf_vit", "config.json", "{" VIT, NULL, SVIT_E_FORMAT, "config.json"},
+    {"pretrained_hf_vit", "config.json", "[]", NULL, SVIT_E_FORMAT, "config.json"},
+    {"pretrained_hf_vit", "config.json", "{\"model_type\":\"vit\",\"patch_size\":\"7\"}", NULL,
+     SVIT_E_FORMAT, "patch_size is not a number"},
+    {"pretrained_hf_vit", "config.json", "{\"model_type\":\"vit\",\"patch_size\":7.5}", NULL,
+     SVIT_E_FORMAT, "patch_size is 7.5 by config.json: patch_size; a whole number is accepted"},
+    {"pretrained_hf_vit", "config.json", "{\"model_type\":\"vit\",\"patch_size\":1e30}", NULL,
+     SVIT_E_FORMAT, "a whole number is accepted"},
+    {"pretrained_hf_vit", "config.json", "{\"model_type\":\"vit\",\"patch_size\":-7}", NULL,
+     SVIT_E_FORMAT, "a whole number is accepted"},
+    {"pretrained_hf_vit", "config.json", "{" VIT ",\"image_size\":\"28\"}", NULL, SVIT_E_FORMAT,
+     "image_size is neither a number nor two"},
+    {"pretrained_hf_vit", "config.json", "{\"model_type\":7}", NULL, SVIT_E_ARGUMENT, "heads"},
+    {"pretrained_hf_clip", "config.json", "{\"model_type\":\"clip\"}", NULL, SVIT_E_FORMAT,
+     "has no 'vision_config'"},
+    {"pretrained_openclip", "open_clip_config.json", "{}", NULL, SVIT_E_FORMAT,
+     "no model_cfg.vision_cfg"},
+    {"pretrained_hf_vit", "model.safetensors.index.json", "{}", NULL, SVIT_E_ARGUMENT, "heads"},
+    /* The caller's fields. */
+    {"pretrained_hf_vit", "config.json", "{" VIT "}", "{\"wings\":2}", SVIT_E_ARGUMENT, "'wings'"},
+    {"pretrained_hf_vit", "config.json", "{" VIT "}", "{\"heads\":0}", SVIT_E_ARGUMENT, "heads"},
+    {"pretrained_hf_vit", "config.json", "{" VIT "}", "{", SVIT_E_FORMAT, "fields"},
+    {"pretrained_hf_vit", "config.json", "{" VIT "}", "{\"dim\":64}", SVIT_E_FORMAT,
+     "'pos_embed' is [17, 64]"},
+};
+enum { REFUSAL_COUNT = sizeof REFUSALS / sizeof *REFUSALS };
+
+START_TEST(test_refusals_say_why)
+{
+    const struct refusal *wanted = &REFUSALS[_i];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, wanted->golden);
+    case_weights(self, "");
+    if (wanted->file)
+        case_text(self, wanted->file, wanted->text);
+    const svit_status status = case_open(self, &model, wanted->fields);
+    ck_assert_msg(status == wanted->status && strstr(self->err.message, wanted->part),
+                  "%d: %s (not %d: %s)", (int)status, self->err.message, (int)wanted->status,
+                  wanted->part);
+    ck_assert_ptr_null(model);
+    case_end(self);
+}
+END_TEST
+
+/* An index that names no files of the folder. */
+START_TEST(test_indices_are_checked)
+{
+    static const char *const texts[][2] = {
+        {"{\"weight_map\":{}}", "has no weight_map"},
+        {"{\"weight_map\":{\"a\":\"../../etc/passwd.safetensors\"}}", "no name of a safetensors"},
+        {"{\"weight_map\":{\"a\":7}}", "no name of a safetensors"},
+        {"{\"weight_map\":{\"a\":\"weights.bin\"}}", "no name of a safetensors"},
+        {"{\"weight_map\":[]}", "has no weight_map"},
+        {"{", "model.safetensors.index.json"}};
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_hf_vit");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        case_text(self, "model.safetensors.index.json", texts[i][0]);
+        FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
+              SVIT_E_FORMAT, texts[i][1]);
+    }
+    case_text(self, "model.safetensors.index.json", "{\"weight_map\":{\"a\":\"b.safetensors\"}}");
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err), SVIT_E_IO,
+          "b.safetensors");
+    case_end(self);
+}
+END_TEST
+
+START_TEST(test_folders_without_weights_say_what_is_missing)
+{
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_hf_vit");
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err), SVIT_E_IO,
+          "the folder holds no weights");
+    case_text(self, "pytorch_model.bin", "PK");
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
+          SVIT_E_UNSUPPORTED, "safetensors.torch.save_file(torch.load('pytorch_model.bin')");
+    FAILS(svit_model_open(&model, self->context, "/nowhere/at/all", NULL, NULL, err), SVIT_E_IO,
+          "/nowhere/at/all");
+    case_end(self);
+}
+END_TEST
+
+/* A file of another kind of network, and one that is no ViT at all. */
+START_TEST(test_other_networks_are_named)
+{
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "optim2");
+    sv_safetensors_tensor tensor = {"layer1.0.conv1.weight",
+                                    &sv_safetensors_at(self->golden, 0)->desc,
+                                    sv_safetensors_at(self->golden, 0)};
+    WORKS(sv_safetensors_write(&self->context->allocator,
+                               fit_path(&self->folder, "model.safetensors"), "{}", &tensor, 1,
+                               case_fill, self, err));
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err), SVIT_E_FORMAT,
+          "there is no transformer block");
+    tensor.name = "features.0.weight";
+    WORKS(sv_safetensors_write(&self->context->allocator,
+                               fit_path(&self->folder, "model.safetensors"), "{}", &tensor, 1,
+                               case_fill, self, err));
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
+          SVIT_E_UNSUPPORTED, "no tensor is the patch embedding of a ViT");
+    case_end(self);
+}
+END_TEST
+
+static Suite *open_refusals_suite(void)
+{
+    Suite *suite = suite_create("open_refusals");
+    TCase *tcase = tcase_create("open");
+    tcase_add_loop_test(tcase, test_refusals_say_why, 0, REFUSAL_COUNT);
+    tcase_add_test(tcase, test_indices_are_checked);
+    tcase_add_test(tcase, test_folders_without_weights_say_what_is_missing);
+    tcase_add_test(tcase, test_other_networks_are_named);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(open_refusals_suite)
