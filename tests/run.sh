@@ -285,6 +285,9 @@ kernels_in_use() {
 SHIFTVIT_TEST_SPIN=100
 export SHIFTVIT_TEST_SPIN
 
+# Reports of sanitizers need the lines of the debug information and no more, which takes less time and space.
+lines_alone='-Dbuildtype=debugoptimized -Ddebug=false -Dc_args=-g1'
+
 full() {
     # The second compiler, the second CBLAS and two sanitizers in one build. At -O1 clang compiles fast and inlines
     # what the kernels are made of.
@@ -293,20 +296,21 @@ full() {
     # Options, meant to be split.
     # shellcheck disable=SC2086
     if step 'clang builds without a warning, over BLIS, for AddressSanitizer and UndefinedBehaviorSanitizer' \
-        build_tests "(?!($formulas)\$).*" sanitize clang -Dblas=blis -Dbuildtype=debugoptimized \
-        -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dexamples=false -Dtests=true $no_mpi; then
+        build_tests "(?!($formulas)\$).*" sanitize clang $lines_alone -Doptimization=1 -Dblas=blis \
+        -Db_sanitize=address,undefined -Db_lundef=false -Dexamples=false -Dtests=true $no_mpi; then
         # A sanitizer enlarges the stack, and a child of fork may inherit its allocator locked by a thread that is gone.
-        # `blas` needs a process for each library that it makes up.
+        # `blas` needs a process for each library that it makes up. Of the tests that compare numbers, of which there
+        # are many for the same code, a part runs.
         # Names, meant to be split.
         # shellcheck disable=SC2046
-        CK_FORK=no tests 'clang, BLIS, AddressSanitizer, UndefinedBehaviorSanitizer' sanitize -t 10 \
+        CK_FORK=no SHIFTVIT_TEST_EVERY=4 tests 'clang, BLIS, AddressSanitizer, UndefinedBehaviorSanitizer' sanitize -t 10 \
             $(names sanitize . | grep -vxE "$formulas|determinism|small_stack|fork|many_threads|blas")
     fi
     step 'clang reads the programs without a warning' read_programs clang
     tests 'installed library' gcc --suite install
-    # The copies of the kernels other than the one that this CPU chooses, which all tests ran on; some
-    # tests go through all copies by themselves.
-    kernels=$(names gcc 'golden|gradients|compute' | grep -vE 'kernel_golden|images|orientations|resizes')
+    # The copies of the kernels other than the one that this CPU chooses, which all tests ran on; some tests go through
+    # all copies by themselves, such as those that compare with the plain models, gradients too.
+    kernels=$(names gcc 'golden|compute' | grep -vE 'kernel_golden|images|orientations|resizes')
     chosen=$(kernels_in_use '')
     for isa in avx512 avx2 baseline; do
         [ "$isa" = "$chosen" ] && continue
@@ -321,10 +325,11 @@ full() {
         SHIFTVIT_TEST_ISA=$isa tests "kernels for $isa" gcc $kernels
     done
 
+    # Threads meet outside the kernels, so those of one instruction set are enough.
     threaded='.*(pool|affinity|loader|shared_weights|shard_index).*'
     # shellcheck disable=SC2086
-    if step 'build for ThreadSanitizer' build_tests "$threaded" thread gcc \
-        -Dbuildtype=debugoptimized -Db_sanitize=thread -Dexamples=false -Dtests=true $no_mpi; then
+    if step 'build for ThreadSanitizer' build_tests "$threaded" thread gcc $lines_alone -Dinstruction_sets=avx2 \
+        -Db_sanitize=thread -Dexamples=false -Dtests=true $no_mpi; then
         threaded=$(names thread "$threaded")
         # Names are meant to be split. Fixed addresses: ThreadSanitizer dislikes some random ones.
         # shellcheck disable=SC2086
@@ -336,7 +341,7 @@ full() {
     fi
     # valgrind takes what libjpeg's SIMD code computes for uninitialised.
     # shellcheck disable=SC2046
-    CK_FORK=no JSIMD_FORCENONE=1 tests valgrind gcc -t 20 \
+    CK_FORK=no JSIMD_FORCENONE=1 SHIFTVIT_TEST_EVERY=4 tests valgrind gcc -t 20 \
         --wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
         $(names gcc . | grep -xE "$outside")
 }

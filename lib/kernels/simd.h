@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#if defined(__x86_64__)
+#if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__x86_64__)
+#include <emmintrin.h> /* a small part of immintrin.h, which takes the compiler longer than a kernel */
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
 #endif

@@ -3,7 +3,7 @@
 # or has other arguments, no field of a struct has moved, and structs have grown at their ends at
 # most. New functions are accepted.
 # types.sh LIBRARY TYPES_XML.  After a deliberate change: types.sh LIBRARY - > types.xml
-# LIBRARY has debug information; "none" says that the build has no such library.
+# LIBRARY has the functions of the headers and debug information; "none" says that the build has no such library.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -17,10 +17,10 @@ for tool in abidw abidiff; do
 done
 [ "$1" != none ] || skip 'no library with debug information: the build has no abidw, a sanitizer, or not gcc'
 
-# No path of this machine is written: sources are named by their place in the tree.
+# No path of this machine is written: sources are named without their folders.
 written() {
     abidw --suppressions "$here/public.abignore" --drop-private-types --no-corpus-path --no-comp-dir-path \
-        --no-show-locs --no-elf-needed --type-id-style hash "$1" | sed "s|path='[^']*/lib/|path='lib/|"
+        --no-show-locs --no-elf-needed --type-id-style hash "$1" | sed "s|path='[^']*/|path='|"
 }
 if [ "$2" = - ]; then
     written "$1"

@@ -480,13 +480,13 @@ static Suite *suite(void)
     TCase *c = tcase_create("reducer");
     tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, NULL);
-    tcase_add_loop_test(c, test_the_bits_are_those_of_one_rank, 0, SUBJECT_COUNT);
+    add_cases(c, test_the_bits_are_those_of_one_rank, SUBJECT_COUNT);
     tcase_add_test(c, test_large_gradients_go_in_several_buckets);
     tcase_add_test(c, test_frozen_parameters_keep_their_bits);
 #ifndef SV_F32_ONLY
-    tcase_add_loop_test(c, test_bf16_has_the_same_bits, 0, SUBJECT_COUNT);
+    add_cases(c, test_bf16_has_the_same_bits, SUBJECT_COUNT);
 #endif
-    tcase_add_loop_test(c, test_the_sum_is_the_binary_tree, 0, SUBJECT_COUNT);
+    add_cases(c, test_the_sum_is_the_binary_tree, SUBJECT_COUNT);
     tcase_add_test(c, test_the_plan_leaves_one_sum);
     tcase_add_test(c, test_misuse_is_refused);
     tcase_add_test(c, test_failures_of_a_reducer_are_returned);

@@ -90,6 +90,7 @@ static void fit_head(job *self, handles *all)
     svit_head_config head;
     TRY(svit_features_config_init(&features, sizeof features));
     features.compute = self->compute;
+    features.batch = IMAGES / 2;
     features.layer = "input of the head";
     if (svit_features_compute(&all->features, all->model, all->data, NULL, &features,
                               &self->error) != SVIT_E_ARGUMENT) {

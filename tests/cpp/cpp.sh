@@ -53,7 +53,8 @@ fi
 # The tests without exceptions, with them, and with a macro in place of the compiler's option.
 # AddressSanitizer fails on a handle that is freed twice or never; it needs to look at its own process.
 echo 'int main() { return 0; }' >"$folder/empty.cc"
-sanitizer=-fsanitize=address,undefined
+sanitizer='-fsanitize=address,undefined -O0'
+# shellcheck disable=SC2086
 { $cxx $sanitizer "$folder/empty.cc" -o "$folder/empty" && "$folder/empty"; } >/dev/null 2>&1 || {
     sanitizer=-O1
     echo 'skipped check: AddressSanitizer does not run here'

@@ -300,8 +300,8 @@ static Suite *model_golden_suite(void)
 {
     Suite *suite = suite_create("model goldens");
     TCase *small = tcase_create("small"), *full = tcase_create("full");
-    tcase_add_loop_test(small, test_small_models_equal_the_reference, 0, GEMM_COUNT * SMALL_COUNT);
-    tcase_add_loop_test(full, test_full_models_equal_the_reference, 0, 2 * FULL_COUNT);
+    add_cases(small, test_small_models_equal_the_reference, GEMM_COUNT * SMALL_COUNT);
+    add_cases(full, test_full_models_equal_the_reference, 2 * FULL_COUNT);
     tcase_add_loop_test(small, test_attention_equals_keras, 0, 2 * GEMM_COUNT);
     tcase_set_timeout(full, 120);
     tcase_set_timeout(small, 60);

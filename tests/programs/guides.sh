@@ -20,9 +20,11 @@ run 0 shiftvit-train --preset deit-tiny-patch16-224 --set num_classes=1000 --dat
     --limit-val 1 --limit-test 1 --epochs 1 --batch 2 --out initial
 run 0 shiftvit-convert --to pytorch initial deit_tiny.safetensors
 
-# limited COMMAND: the command. A ViT of 224 x 224 pixels trains on few images.
+# limited COMMAND: the command. A ViT of 224 x 224 pixels trains on few images, and own_loop for one epoch: own_loop.sh has
+# all of them.
 limited() {
     case $1 in
+    *own_loop*\ 4) echo "${1% 4} 1" ;;
     *shiftvit-train*deit*) echo "$1 --epochs 1 --batch 4 --limit-train 8 --limit-val 4 --limit-test 4" ;;
     *) echo "$1" ;;
     esac

@@ -35,7 +35,8 @@ limits='--limit-train 24 --limit-val 12 --limit-test 12'
 limited() {
     case $1 in
     *shiftvit-train*vit-cifar100*) echo "$1 $limits --set epochs=1 --set depth=1 --set head_units=[16] --overwrite" ;;
-    *shiftvit-train*photos* | *shiftvit-train*shards:*) echo "$1 --epochs 2" ;;
+    *shiftvit-train*photos*) echo "$1 $limits --epochs 2" ;;
+    *shiftvit-train*shards:*) echo "$1 --epochs 2" ;;
     *shiftvit-train*settings.json*) echo "$1 $limits --epochs 1 --set dim=24 --set blocks=[1,1] --overwrite" ;;
     *shiftvit-train*) echo "$1 $limits --epochs 1 --set dim=24 --set blocks=[1,1] --overwrite" ;;
     *shiftvit-bench*) echo "$1 --seconds 0 --repeat 1 --batch 2" ;;

@@ -14,6 +14,7 @@ cd "$work"
 # limited COMMAND: the command with options that limit its work to about a second.
 limited() {
     case $1 in
+    *train_minimal*) echo "$1 data/cifar-10-batches-bin" ;; # minimal.sh runs it as it is
     *shiftvit-train*--resume*) echo "$1" ;;
     *shiftvit-train*--init-from*) echo "$1 --epochs 1 --limit-train 24 --limit-val 12 --limit-test 12" ;;
     *shiftvit-train*slvit* | *shiftvit-train*vit-cifar100*)

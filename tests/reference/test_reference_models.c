@@ -440,13 +440,12 @@ static Suite *models_suite(void)
     Suite *suite = suite_create("reference models");
     TCase *all = tcase_create("shapes");
     tcase_set_timeout(all, 120);
-    tcase_add_loop_test(all, test_every_instruction_set_and_backend_equals_the_reference, 0,
-                        CONFIG_COUNT);
+    add_cases(all, test_every_instruction_set_and_backend_equals_the_reference, CONFIG_COUNT);
 #ifndef SV_DOUBLE
-    tcase_add_loop_test(all, test_bfloat16_and_int8_are_as_near_to_the_reference_as_their_rounding,
-                        0, CONFIG_COUNT);
+    add_cases(all, test_bfloat16_and_int8_are_as_near_to_the_reference_as_their_rounding,
+              CONFIG_COUNT);
 #endif
-    tcase_add_loop_test(all, test_every_preset_equals_the_reference, 0, families()->count);
+    add_cases(all, test_every_preset_equals_the_reference, families()->count);
     suite_add_tcase(suite, all);
     return suite;
 }

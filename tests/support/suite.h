@@ -4,6 +4,7 @@
 #define TEST_SUITE_H
 
 #include <check.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +13,26 @@
 static inline void skip_check(const char *reason)
 {
     printf("skipped check: %s\n", reason);
+}
+
+/* Whether case `i` of many of one kind runs: each does, but with SHIFTVIT_TEST_EVERY=N only the first
+ * and about one of N of the others, at random. tests/run.sh sets it for sanitizers and valgrind,
+ * which look for other faults than wrong numbers. */
+static inline int takes_case(int i)
+{
+    const char *text = getenv("SHIFTVIT_TEST_EVERY");
+    const unsigned every = text ? (unsigned)strtoul(text, NULL, 10) : 0;
+    uint32_t mixed = (uint32_t)i * 2654435761u;
+    mixed = (mixed ^ mixed >> 15) * 2246822519u;
+    return i == 0 || every < 2 || (mixed >> 16) % every == 0;
+}
+
+/* Adds a loop test of `count` cases, or of those that takes_case chooses. */
+static inline void add_cases(TCase *to, const TTest *test, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (takes_case(i))
+            tcase_add_loop_test(to, test, i, i + 1);
 }
 
 #define TEST_MAIN(suite_function)                                                                  \

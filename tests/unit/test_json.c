@@ -260,7 +260,7 @@ static void check_round_trips(size_t count)
         uint64_t bits = draw(&state);
         double value;
         memcpy(&value, &bits, sizeof value);
-        if (isfinite(value))
+        if (isfinite(value) && takes_case((int)i))
             check_round_trip(value);
     }
 }

@@ -216,7 +216,7 @@ START_TEST(test_every_name_of_a_model_with_many_parameters_is_found)
     WORKS(svit_model_create(&model, context, &config, 1, err));
     ck_assert_uint_eq(svit_model_parameter_count(model), 18010);
     for (int round = 0; round < 10; round++)
-        for (size_t i = 0; i < 18010; i++) {
+        for (size_t i = 0; i < 18010 && takes_case(round); i++) {
             int64_t shape[8];
             size_t rank;
             WORKS(svit_model_parameter_shape(model, svit_model_parameter_name(model, i), shape,

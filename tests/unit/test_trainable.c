@@ -392,11 +392,10 @@ static Suite *trainable_suite(void)
     Suite *suite = suite_create("trainable parameters");
     TCase *all = tcase_create("trainable");
     tcase_set_timeout(all, 60);
-    tcase_add_loop_test(all, test_gradients_do_not_depend_on_what_is_frozen, 0,
-                        MODEL_COUNT * KEPT_COUNT * 2);
+    add_cases(all, test_gradients_do_not_depend_on_what_is_frozen, MODEL_COUNT * KEPT_COUNT * 2);
     tcase_add_loop_test(all, test_steps_leave_frozen_parameters_alone, 0, MODEL_COUNT);
-    tcase_add_loop_test(all, test_slots_of_the_trained_range_change_no_bit, 0,
-                        MODEL_COUNT * KEPT_COUNT * OPTIMIZER_COUNT);
+    add_cases(all, test_slots_of_the_trained_range_change_no_bit,
+              MODEL_COUNT * KEPT_COUNT * OPTIMIZER_COUNT);
     tcase_add_test(all, test_an_optimiser_has_slots_for_the_trained_range_alone);
     tcase_add_test(all, test_stale_sessions_and_optimisers_are_refused);
     suite_add_tcase(suite, all);

@@ -60,13 +60,13 @@ class Estimator(unittest.TestCase):
         self.assertLess(len(skipped), 5)
 
     def test_images_of_bytes_and_floats_and_their_rows_are_the_same(self):
-        images, labels = synthetic(300)
+        images, labels = synthetic(100)
         scaled = images * np.float32(1 / 255)
         expected = None
-        for x in (images, scaled, scaled.astype(np.float64), scaled.reshape(300, -1), scaled[:, ::-1][:, ::-1]):
+        for x in (images, scaled, scaled.astype(np.float64), scaled.reshape(100, -1), scaled[:, ::-1][:, ::-1]):
             estimator = ViTClassifier(image_shape=(32, 32, 3), epochs=2, random_state=3).fit(x, labels)
             probabilities = estimator.predict_proba(x)
-            self.assertEqual((probabilities.shape, probabilities.dtype), ((300, 10), np.float32))
+            self.assertEqual((probabilities.shape, probabilities.dtype), ((100, 10), np.float32))
             np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
             expected = probabilities if expected is None else expected
             np.testing.assert_allclose(probabilities, expected, atol=2e-3)
