@@ -102,6 +102,7 @@ static const struct {
     {"svit_model_fit_head", "config"},
     {"svit_class_config_to_json", "buffer"},
     {"svit_model_fit_class", "name old config"},
+    {"svit_model_open", "options report"},
     {"svit_predictor_create", "config"},
     {"svit_predictor_create_from_memory", "config"},
     {"svit_predictor_create_from_model", "config"},

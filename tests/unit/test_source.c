@@ -333,9 +333,9 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
           "same array");
     FAILS(svit_pipeline_apply_source(context, &config, a, 2, 0, b, err), SVIT_E_ARGUMENT,
           "width is 0");
-    config.source_filter = 5;
+    config.source_filter = 7;
     FAILS(svit_pipeline_apply_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
-          "source_filter is 5");
+          "source_filter is 7");
     svit_dataset *dataset = NULL;
     FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, 3, -1, err), SVIT_E_ARGUMENT,
           "filter is -1");
