@@ -123,6 +123,32 @@ def texts():
         write("list", f"list-{i}", text)
 
 
+def checkpoints():
+    vit = {"model_type": "vit", "num_attention_heads": 2, "patch_size": 4, "image_size": 8, "hidden_size": 8}
+    timm = {"architecture": "vit_tiny_patch16_224", "model_args": {"num_heads": 2, "img_size": [8, 8]}}
+    configs = [
+        timm, timm | {"global_pool": "avg"}, timm | {"label_names": ["a", "b", "c"]},
+        timm | {"pretrained_cfg": {"input_size": [3, 8, 8], "crop_pct": 0.9, "interpolation": "bicubic",
+                                   "mean": [0.5, 0.4, 0.3], "std": [0.5, 0.5, 0.5], "crop_mode": "squash"}},
+        {"architecture": "vit_base_patch16_rpn_224"}, {"architecture": "vit_small_patch16_dinov3"}, vit,
+        vit | {"architectures": ["ViTForImageClassification"], "id2label": {"0": "a", "1": "b", "2": "LABEL_2"}},
+        vit | {"hidden_act": "gelu_new", "layer_norm_eps": 1e-6}, {"model_type": "clip", "vision_config": vit},
+        {"model_type": "dinov3_vit", "use_gated_mlp": True, "hidden_act": "silu"}, {"model_type": "swin"}]
+    sizes = [{"size": 8, "resample": 3}, {"size": {"height": 8, "width": 8}, "image_mean": [0.5], "image_std": [0.5]},
+             {"size": {"shortest_edge": 9}, "do_rescale": False, "do_normalize": False}, {"do_resize": False}]
+    towers = [{"model_cfg": {"vision_cfg": {"width": 8, "layers": 1, "patch_size": 4, "image_size": 8, "head_width": 4}},
+               "preprocess_cfg": {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "resize_mode": "squash"}},
+              {"model_cfg": {"vision_cfg": {"timm_model_name": "vit_tiny_patch16_224", "timm_pool": "token"}}}]
+    indices = [{"weight_map": {"pos_embed": "part.safetensors"}}, {"weight_map": {"a": "../x.safetensors"}}]
+    fields = [{"heads": 2, "norm_eps": 1e-6}, {"in_channels": 1}, {"pool": "mean"}, {"wings": 2}]
+    for kind, documents in enumerate((configs, sizes, towers, indices)):
+        for i, document in enumerate(documents + [{}]):
+            write("open", f"kind-{kind}-{i}", bytes([kind]) + json.dumps(document).encode())
+    for i, document in enumerate(fields):
+        write("open", f"fields-{i}", bytes([5 + 64 * (i % 2)]) + json.dumps(document).encode())
+    write("open", "named", bytes([2 + 66]) + b"{}")
+
+
 def archive(members, form=tarfile.USTAR_FORMAT):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=form) as tar:
@@ -163,6 +189,7 @@ def main():
     png = images()
     metadata()
     texts()
+    checkpoints()
     archives(png)
     for target, count, size in (("augment", 12, 200), ("resample", 8, 120), ("losses", 8, 120), ("metrics", 8, 120),
                                 ("onnx", 12, 80), ("session", 16, 120), ("matmul", 8, 60), ("calls", 16, 400), ("run", 8, 20)):
