@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { N = 2, CLASSES = 5, MAX_SETTINGS = 160, SETTING_TEXT = 96, BASE_COUNT = 5 };
+enum { N = 2, CLASSES = 5, MAX_SETTINGS = 160, SETTING_TEXT = 96, BASE_COUNT = 6 };
 
 /* Small models that differ in what a pair of settings meets. */
 static const struct {
@@ -21,6 +21,10 @@ static const struct {
              {SVIT_ARCHITECTURE_VIT,
               "{\"patch_size\":4,\"dim\":8,\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":12,"
               "\"head_units\":[6],\"pool\":\"mean\",\"tokenizer\":\"spt\",\"attention\":\"lsa\"}"},
+             {SVIT_ARCHITECTURE_VIT,
+              "{\"patch_size\":4,\"dim\":8,\"depth\":1,\"heads\":2,\"head_dim\":4,\"mlp_dim\":12,"
+              "\"head_units\":[],\"mlp_last_gelu\":false,\"pool\":\"attention\",\"pool_heads\":2,"
+              "\"pool_mlp_dim\":6}"},
              {SVIT_ARCHITECTURE_SHIFTVIT, "{\"dim\":12,\"blocks\":[1,2],\"num_div\":6}"},
              {SVIT_ARCHITECTURE_SHIFTVIT,
               "{\"dim\":12,\"blocks\":[1,1],\"num_div\":6,\"patch_size\":2,\"final_norm\":true}"},
@@ -55,6 +59,8 @@ static const char *const NUMBERS[] = {"\"in_channels\":1",
                                       "\"position_height\":2",
                                       "\"position_width\":3",
                                       "\"lora_rank\":2",
+                                      "\"pool_heads\":4",
+                                      "\"pool_mlp_dim\":1",
                                       "\"blocks\":[2]",
                                       "\"blocks\":[0,1,1]",
                                       "\"mlp_ratio\":0.5",

@@ -39,12 +39,13 @@ static svit_status check_timm(const svit_model *model, svit_error *err)
                        "names of its own code, which svit_model_save writes");
     const char *field = field_without_names(config);
     if (field)
-        return sv_fail(err, SVIT_E_UNSUPPORTED,
-                       "timm has no names for a ViT with this '%s'; it has for tokenizer 'patch', "
-                       "attention 'global', mlp_last_gelu false, pool 'class_token', 'mean' or "
-                       "'mean-patches', head_units [], head_dim dim / heads, and positions of "
-                       "all tokens or the patches",
-                       field);
+        return sv_fail(
+            err, SVIT_E_UNSUPPORTED,
+            "timm has no names for a ViT with this '%s'; it has for tokenizer 'patch', "
+            "attention 'global', mlp_last_gelu false, pool 'class_token', 'mean', "
+            "'mean-patches' or 'attention', head_units [], head_dim dim / heads, and positions of "
+            "all tokens or the patches",
+            field);
     return SVIT_OK;
 }
 
