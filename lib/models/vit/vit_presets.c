@@ -2,9 +2,10 @@
 #include "models/architecture.h"
 
 /* Fields that are equal in all presets. */
-#define COMMON                                                                                     \
+#define COMMON COMMON_WITHOUT_NORM, .final_norm = 1
+#define COMMON_WITHOUT_NORM                                                                        \
     .struct_size = sizeof(svit_model_config), .architecture = SVIT_ARCHITECTURE_VIT,               \
-    .in_channels = 3, .final_norm = 1
+    .in_channels = 3
 #define INPUT(side, patch) .input_height = side, .input_width = side, .patch_size = patch
 #define CLASSES(count) .classifier = 1, .num_classes = count
 
@@ -54,6 +55,30 @@
     PRETRAINED(width), INPUT(224, patch), CLASSES(512), .norm_eps = 1e-5, .pre_norm = 1,           \
                                                         .activation = SVIT_ACTIVATION_QUICK_GELU
 
+/* DeiT III (Touvron et al. 2022), and FlexiViT (Beyer et al. 2023), which lacks LayerScale: the class
+ * token has no position. */
+#define FLEXIVIT(width, side)                                                                      \
+    PRETRAINED(width), INPUT(side, 16), CLASSES(1000), .patch_bias = 1, .norm_eps = 1e-6,          \
+                                                       .position_tokens = SVIT_POSITION_PATCHES
+#define DEIT3(width, side) FLEXIVIT(width, side), .layer_scale = 1
+
+/* The image towers of SigLIP (Zhai et al. 2023); the features are those of attention pooling. */
+#define SIGLIP(side, patch)                                                                        \
+    COMMON, INPUT(side, patch),                                                                    \
+        .dim = 768, .depth = 12, .heads = 12, .head_dim = 64, .mlp_dim = 3072, .num_classes = 768, \
+        .patch_bias = 1, .qkv_bias = 1, .pool = SVIT_POOL_ATTENTION, .pool_heads = 12,             \
+        .pool_mlp_dim = 3072, .norm_eps = 1e-6, .drop_path_rule = SVIT_DROP_PATH_NETWORK,          \
+        .names = SVIT_NAMES_TIMM
+
+/* timm's ViTs with registers and no class token, whose features are the mean of the patches. */
+#define REGISTERS_MEAN(width, blocks, hidden, registers, side)                                     \
+    COMMON_WITHOUT_NORM, INPUT(side, 16), CLASSES(1000),                                           \
+        .dim = width, .depth = blocks, .heads = (width) / 64, .head_dim = 64, .mlp_dim = hidden,   \
+        .patch_bias = 1, .qkv_bias = 1, .pool = SVIT_POOL_MEAN_PATCHES,                            \
+        .class_token = SVIT_CLASS_TOKEN_NONE, .register_tokens = registers,                        \
+        .position_tokens = SVIT_POSITION_PATCHES, .head_norm = 1, .norm_eps = 1e-6,                \
+        .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
+
 /* Presets of pretrained families have the names of timm's models, with dashes. */
 const sv_preset sv_vit_presets[] = {
     {"vit-cifar100", {KERAS_3_15, PLAIN}},
@@ -82,5 +107,25 @@ const sv_preset sv_vit_presets[] = {
     {"vit-base-patch14-reg4-dinov2", {DINOV2(768), REGISTERS}},
     {"vit-base-patch32-clip-224", {CLIP(768, 32)}},
     {"vit-base-patch16-clip-224", {CLIP(768, 16)}},
+    {"deit3-small-patch16-224", {DEIT3(384, 224)}},
+    {"deit3-small-patch16-384", {DEIT3(384, 384)}},
+    {"deit3-medium-patch16-224", {DEIT3(512, 224)}},
+    {"deit3-base-patch16-224", {DEIT3(768, 224)}},
+    {"deit3-base-patch16-384", {DEIT3(768, 384)}},
+    {"flexivit-small", {FLEXIVIT(384, 240)}},
+    {"flexivit-base", {FLEXIVIT(768, 240)}},
+    {"vit-base-patch16-siglip-224", {SIGLIP(224, 16)}},
+    {"vit-base-patch16-siglip-256", {SIGLIP(256, 16)}},
+    {"vit-base-patch16-siglip-384", {SIGLIP(384, 16)}},
+    {"vit-base-patch32-siglip-256", {SIGLIP(256, 32), .activation = SVIT_ACTIVATION_GELU_TANH}},
+    {"vit-wee-patch16-reg1-gap-256", {REGISTERS_MEAN(256, 14, 1280, 1, 256), .layer_scale = 1}},
+    {"vit-little-patch16-reg1-gap-256", {REGISTERS_MEAN(320, 14, 1792, 1, 256), .layer_scale = 1}},
+    {"vit-little-patch16-reg4-gap-256", {REGISTERS_MEAN(320, 14, 1792, 4, 256), .layer_scale = 1}},
+    {"vit-medium-patch16-reg1-gap-256", {REGISTERS_MEAN(512, 12, 2048, 1, 256), .layer_scale = 1}},
+    {"vit-medium-patch16-reg4-gap-256", {REGISTERS_MEAN(512, 12, 2048, 4, 256), .layer_scale = 1}},
+    {"vit-mediumd-patch16-reg4-gap-256", {REGISTERS_MEAN(512, 20, 2048, 4, 256), .layer_scale = 1}},
+    {"vit-betwixt-patch16-reg1-gap-256", {REGISTERS_MEAN(640, 12, 2560, 1, 256), .layer_scale = 1}},
+    {"vit-betwixt-patch16-reg4-gap-256", {REGISTERS_MEAN(640, 12, 2560, 4, 256), .layer_scale = 1}},
+    {"vit-base-patch16-reg4-gap-256", {REGISTERS_MEAN(768, 12, 3072, 4, 256)}},
     {.name = NULL},
 };
