@@ -232,3 +232,11 @@ void sv_span_parts(sv_range parts[2], const sv_gradient_span *span, size_t begin
     parts[0] = range_of(first, has_hole ? sv_size_min(end, span->hole_first) : end);
     parts[1] = range_of(has_hole ? sv_size_max(first, span->hole_end) : end, end);
 }
+
+size_t sv_parameter_first_not_zero(const sv_parameter *parameter, const float *values)
+{
+    for (size_t i = parameter->zeros_first; i < parameter->zeros_end; i++)
+        if (values[i] != 0)
+            return i;
+    return parameter->desc.elements;
+}

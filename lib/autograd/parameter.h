@@ -38,7 +38,8 @@ typedef struct sv_parameter {
     size_t grid_prefix, grid_height, grid_width;
     /* Of a patch embedding [out, size * size * channels]. 0 in other parameters. */
     size_t patch_size, patch_channels;
-    double fan_in, fan_out; /* of SV_ROLE_WEIGHT, for Glorot's rule; the caller of
+    size_t zeros_first, zeros_end; /* indices of elements that are 0 in every model; equal: none */
+    double fan_in, fan_out;        /* of SV_ROLE_WEIGHT, for Glorot's rule; the caller of
                                sv_parameter_add may change them */
 } sv_parameter;
 
@@ -122,6 +123,10 @@ void sv_parameter_import(const sv_parameter *parameter, real *flat, const float 
 /* The same with the parameter's first element in place of the flat array. */
 void sv_parameter_export_from(const sv_parameter *parameter, float *out, const real *in);
 void sv_parameter_import_to(const sv_parameter *parameter, real *out, const float *in);
+
+/* The index of the first element of values[desc.elements] that is not 0 though the model wants it to
+ * be; desc.elements if there is none. */
+size_t sv_parameter_first_not_zero(const sv_parameter *parameter, const float *values);
 
 /* Elements of each of the matrices [in, kh * kw] that are transposed between the two layouts; 0 if
  * the parameter is the same in both. */

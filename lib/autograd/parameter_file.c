@@ -329,6 +329,19 @@ svit_status sv_parameter_read_tensor(float *out, const sv_safetensors_entry *ent
     return SVIT_OK;
 }
 
+svit_status sv_parameter_check_zeros(const sv_parameter *parameter, const float *values,
+                                     const char *path, svit_error *err)
+{
+    const size_t bad = sv_parameter_first_not_zero(parameter, values);
+    if (bad == parameter->desc.elements)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "%s: element %zu of '%s' is %g; in this model, which has no_key_bias, elements "
+                   "%zu to %zu are 0",
+                   path, bad, parameter->name, (double)values[bad], parameter->zeros_first,
+                   parameter->zeros_end - 1);
+}
+
 /* Reads the tensor of a parameter, whose first element is values[0]. */
 static svit_status read_parameter(real *values, float *buffer, const sv_parameter *parameter,
                                   const sv_safetensors *file, const char *path, const char *prefix,
@@ -337,6 +350,8 @@ static svit_status read_parameter(real *values, float *buffer, const sv_paramete
     const sv_safetensors_entry *entry = NULL;
     SVIT_TRY(find_tensor(&entry, parameter, file, path, prefix, err));
     SVIT_TRY(sv_parameter_read_tensor(buffer, entry, file, path, err));
+    if (*prefix == '\0')
+        SVIT_TRY(sv_parameter_check_zeros(parameter, buffer, path, err));
     sv_parameter_import_to(parameter, values, buffer);
     return SVIT_OK;
 }

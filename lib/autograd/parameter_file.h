@@ -40,6 +40,11 @@ svit_status sv_parameter_check_shape(const sv_parameter *parameter,
 svit_status sv_parameter_read_tensor(float *out, const sv_safetensors_entry *entry,
                                      const sv_safetensors *file, const char *path, svit_error *err);
 
+/* SVIT_E_FORMAT, naming `path`, if elements of values[desc.elements] are not 0 though the model wants
+ * them to be. */
+svit_status sv_parameter_check_zeros(const sv_parameter *parameter, const float *values,
+                                     const char *path, svit_error *err);
+
 /* Checks, before memory is allocated for the values, that the file has a tensor prefix + name for
  * every parameter of the span, of its shape and of a type that converts to float32. SVIT_E_FORMAT
  * names `path` and the tensor. */

@@ -252,6 +252,11 @@ SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *nam
         return sv_fail(err, SVIT_E_NUMERIC,
                        "element %zu for parameter '%s' is %g; weights are finite", bad, name,
                        (double)in[bad]);
+    bad = sv_parameter_first_not_zero(parameter, in);
+    if (bad < elements)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "element %zu for parameter '%s' is %g; with no_key_bias it is 0", bad, name,
+                       (double)in[bad]);
     sv_parameter_import(parameter, model->weights, in);
     sv_model_touch(model);
     return SVIT_OK;

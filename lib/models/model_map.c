@@ -65,6 +65,18 @@ static bool all_finite(const svit_model *model)
     return !atomic_load(&job.not_finite);
 }
 
+static bool has_zeros(const svit_model *model)
+{
+    const sv_parameter *list = model->parameters.list;
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        const real *values = model->weights + list[i].offset;
+        if (sv_parameter_first_not_zero(&list[i], (const float *)(const void *)values) <
+            list[i].desc.elements)
+            return false;
+    }
+    return true;
+}
+
 /* Whether a parameter is used only to make its packed copies and is stored as in the file, so that
  * its pages can be discarded and read again. */
 static bool is_discardable(const sv_parameter *parameter)
@@ -126,7 +138,7 @@ svit_status sv_model_map_weights(svit_model *model, const sv_safetensors *file, 
         sv_safetensors_map(file, &model->mapping, NULL) != SVIT_OK)
         return SVIT_OK;
     model->weights = (real *)(void *)(model->mapping.base + start);
-    if (!all_finite(model)) {
+    if (!all_finite(model) || !has_zeros(model)) {
         unmap(model);
         return SVIT_OK;
     }

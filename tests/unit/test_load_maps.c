@@ -162,6 +162,27 @@ static const struct {
     {"{\"norm\": {\"tensor\": \"a\", \"transpose\": 1}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
     {"{\"norm\": {\"tensor\": \"a\", \"transposed\": true}}", SVIT_E_ARGUMENT,
      "the rule of 'norm'"},
+    {"{\"norm\": [\"?a\", \"b\"]}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, 1]}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [1, 1, 3]}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, 4, 3]}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, 0.5, 3]}}", SVIT_E_ARGUMENT,
+     "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, 1e30, 1e30]}}", SVIT_E_ARGUMENT,
+     "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, -1, 3]}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": 3}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, 1, 3], \"transpose\": true}}", SVIT_E_ARGUMENT,
+     "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"block_axis\": 0}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
+    {"{\"blocks.*.norm1\": {\"tensor\": \"a\", \"block_axis\": \"0\"}}", SVIT_E_ARGUMENT,
+     "the rule of 'blocks.*.norm1'"},
+    {"{\"blocks.*.norm1\": {\"tensor\": \"norm\", \"block_axis\": 1}}", SVIT_E_FORMAT,
+     "'norm.weight' is [6]; 'blocks.0.norm1.weight' is [6]"},
+    {"{\"norm.weight\": {\"tensor\": \"head.bias\", \"part\": [0, 1, 2]}}", SVIT_E_FORMAT,
+     "'head.bias' is [3]; 'norm.weight' is [6]"},
+    {"{\"norm.weight\": {\"tensor\": \"head.weight\", \"part\": [0, 2, 3]}}", SVIT_E_FORMAT,
+     "'head.weight' is [3, 6]; 'norm.weight' is [6]"},
     {"{\"blocks.*.*\": \"a.*\"}", SVIT_E_ARGUMENT, "too many '*'"},
     {"{\"blocks.*\": \"a.*.*\"}", SVIT_E_ARGUMENT, "too many '*'"},
     {"{\"norm\": \"a.*\"}", SVIT_E_ARGUMENT, "too many '*'"},
@@ -234,6 +255,46 @@ START_TEST(test_transposed_and_absent_parameters)
 }
 END_TEST
 
+/* A part of the rows, an element of an axis by the number of the block, and zeros where the file
+ * lacks a tensor of a list. */
+START_TEST(test_parts_of_tensors)
+{
+    static const char map[] =
+        "{\"head.fc1\": \"head\","
+        " \"norm.bias\": {\"tensor\": \"thirds\", \"part\": [1, 2, 3]},"
+        " \"blocks.*.attn.proj.weight\": {\"tensor\": \"halves\", \"part\": [2, 4, 4]},"
+        " \"blocks.*.norm1.weight\": {\"tensor\": \"all\", \"block_axis\": 1},"
+        " \"blocks.*.attn.qkv.bias\": [\"q.*\", \"?k.*\", \"?v.*\"]}";
+    static const char *const replaced[] = {"norm.bias", "blocks.0.attn.proj.weight",
+                                           "blocks.0.norm1.weight", "blocks.0.attn.qkv.bias"};
+    tensor_file file = timm_file();
+    float bias[6], weight[36], norm[6], qkv[18];
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
+        remove_tensor(&file, replaced[i]);
+    add_tensor(&file, "thirds", 1, 18, 0, SV_DTYPE_F32);
+    add_tensor(&file, "halves", 2, 12, 6, SV_DTYPE_F32);
+    add_tensor(&file, "all", 2, 6, 4, SV_DTYPE_F32);
+    add_tensor(&file, "q.0", 1, 6, 0, SV_DTYPE_F32);
+    add_tensor(&file, "v.0", 1, 6, 0, SV_DTYPE_F32);
+    write_tensors(&file);
+    svit_model *model = load(map);
+    WORKS(svit_model_get_parameter(model, "norm.bias", bias, 6, err));
+    WORKS(svit_model_get_parameter(model, "blocks.0.attn.proj.weight", weight, 36, err));
+    WORKS(svit_model_get_parameter(model, "blocks.0.norm1.weight", norm, 6, err));
+    WORKS(svit_model_get_parameter(model, "blocks.0.attn.qkv.bias", qkv, 18, err));
+    for (size_t i = 0; i < 36; i++)
+        ck_assert_float_eq(weight[i], value_of("halves", 36 + i));
+    for (size_t i = 0; i < 6; i++) {
+        ck_assert_float_eq(bias[i], value_of("thirds", 6 + i));
+        ck_assert_float_eq(norm[i], value_of("all", 4 * i));
+        ck_assert_float_eq(qkv[i], value_of("q.0", i));
+        ck_assert_float_eq(qkv[6 + i], 0);
+        ck_assert_float_eq(qkv[12 + i], value_of("v.0", i));
+    }
+    svit_model_free(model);
+}
+END_TEST
+
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
 static Suite *maps_suite(void)
@@ -247,6 +308,7 @@ static Suite *maps_suite(void)
     tcase_add_loop_test(all, test_hostile_maps_are_refused, 0, COUNT(HOSTILE));
     tcase_add_loop_test(all, test_a_star_needs_digits, 0, 4);
     tcase_add_test(all, test_transposed_and_absent_parameters);
+    tcase_add_test(all, test_parts_of_tensors);
     suite_add_tcase(suite, all);
     return suite;
 }

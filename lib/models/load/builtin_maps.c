@@ -10,9 +10,37 @@ static const char *const NO_PREFIX[] = {"", NULL};
         .count = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)                 \
     }
 
+/* A rule for a parameter that is element i of `axis` of a tensor, i being the number of its block. */
+#define RULE_BLOCK(parameter, which, tensor)                                                       \
+    {                                                                                              \
+        .name = parameter, .kind = SV_RULE_BLOCK, .tensors = (const char *const[]){tensor},        \
+        .count = 1, .part = {                                                                      \
+            .axis = which                                                                          \
+        }                                                                                          \
+    }
+
 /* Only the classifier has another name: a ViT of this library may have hidden layers before it. */
 static const char *const TIMM_IGNORED[] = {"mask_token", NULL};
-static const sv_name_rule TIMM[] = {RULE("head.fc1", SV_RULE_PLAIN, "head")};
+/* timm's VisionTransformer, then what its Eva names otherwise, which has EVA-02, DINOv3 and ViTs with
+ * rotary positions: factors of LayerScale, biases without that of keys, three maps in place of qkv,
+ * the gate of SwiGLU apart, and the frequencies of all blocks in one tensor. */
+static const sv_name_rule TIMM[] = {
+    RULE("head.fc1", SV_RULE_PLAIN, "head"),
+    RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, "blocks.*.ls1.gamma"),
+    RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, "blocks.*.gamma_1"),
+    RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, "blocks.*.ls2.gamma"),
+    RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, "blocks.*.gamma_2"),
+    RULE("blocks.*.attn.qkv", SV_RULE_PLAIN, "blocks.*.attn.qkv"),
+    RULE("blocks.*.attn.qkv.bias", SV_RULE_PLAIN, "blocks.*.attn.q_bias", "?blocks.*.attn.k_bias",
+         "blocks.*.attn.v_bias"),
+    RULE("blocks.*.attn.qkv.weight", SV_RULE_PLAIN, "blocks.*.attn.q_proj.weight",
+         "blocks.*.attn.k_proj.weight", "blocks.*.attn.v_proj.weight"),
+    RULE("blocks.*.attn.qkv.bias", SV_RULE_PLAIN, "blocks.*.attn.q_proj.bias",
+         "?blocks.*.attn.k_proj.bias", "blocks.*.attn.v_proj.bias"),
+    RULE_BLOCK("blocks.*.attn.rope", 1, "rope.freqs"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "blocks.*.mlp.fc1"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "blocks.*.mlp.fc1_g", "blocks.*.mlp.fc1_x"),
+};
 
 /* ViT, DeiT; DINOv2, with registers too; CLIP's image tower. */
 static const char *const HUGGINGFACE_PREFIXES[] = {

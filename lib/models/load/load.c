@@ -16,8 +16,11 @@ enum {
 static void mark_taken(const sv_load *load, const sv_name_match *match)
 {
     const sv_safetensors_entry *first = sv_safetensors_at(load->file, 0);
-    for (size_t i = 0; i < match->count; i++)
-        load->taken[sv_name_match_at(match, i) - first] = true;
+    for (size_t i = 0; i < match->count; i++) {
+        const sv_safetensors_entry *entry = sv_name_match_at(match, i);
+        if (entry)
+            load->taken[entry - first] = true;
+    }
 }
 
 /* Reads one parameter, or reports why it is not read. */

@@ -30,6 +30,13 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
                               const sv_name_match *match, bool may_differ, bool *fits,
                               svit_error *err);
 
+/* load_part.c: changes the shape of a whole tensor to that of the part that the match takes, which
+ * may be all of it. Returns false if the tensor has no such part. */
+bool sv_load_part_shape(sv_tensor_desc *desc, const sv_name_match *match);
+
+/* Moves the elements of that part to the begin of values[whole->elements]. */
+void sv_load_part(float *values, const sv_tensor_desc *whole, const sv_name_match *match);
+
 /* report.c: clears the counts of a report, which may be NULL, and its text. SVIT_E_VERSION: its
  * struct_size is not this library's. */
 svit_status sv_report_begin(svit_load_report *report, svit_error *err);

@@ -15,13 +15,21 @@ typedef enum change {
     CHANGE_INTERPOLATE /* a position embedding of another grid */
 } change;
 
+/* The tensor whose shape tensor `i` of the match has: itself, or the first if zeros take its place.
+ */
+static const sv_safetensors_entry *shape_source(const sv_name_match *match, size_t i)
+{
+    const sv_safetensors_entry *entry = sv_name_match_at(match, i);
+    return entry ? entry : sv_name_match_at(match, 0);
+}
+
 /* The shape of the tensors, joined on the first axis. False: their other axes differ, or the shape
  * overflows, as that of empty tensors with 2^62 rows does. */
 static bool joined_shape(sv_tensor_desc *out, const sv_name_match *match)
 {
     *out = sv_name_match_at(match, 0)->desc;
     for (size_t i = 1; i < match->count; i++) {
-        const sv_tensor_desc *next = &sv_name_match_at(match, i)->desc;
+        const sv_tensor_desc *next = &shape_source(match, i)->desc;
         if (next->rank != out->rank || out->rank == 0 ||
             memcmp(next->shape + 1, out->shape + 1, (out->rank - 1) * sizeof *out->shape) != 0 ||
             next->shape[0] > INT64_MAX - out->shape[0])
@@ -192,17 +200,32 @@ static svit_status read_all(const sv_load *load, float *out, const sv_name_match
 {
     for (size_t i = 0; i < match->count; i++) {
         const sv_safetensors_entry *entry = sv_name_match_at(match, i);
-        SVIT_TRY(sv_parameter_read_tensor(out, entry, load->file, load->path, err));
-        out += entry->desc.elements;
+        const size_t elements = shape_source(match, i)->desc.elements;
+        if (entry)
+            SVIT_TRY(sv_parameter_read_tensor(out, entry, load->file, load->path, err));
+        else
+            memset(out, 0, elements * sizeof *out);
+        out += elements;
     }
     return SVIT_OK;
 }
 
-static svit_status read_changed(const sv_load *load, real *flat, const sv_parameter *parameter,
-                                const sv_name_match *match, const sv_tensor_desc *file, change how,
-                                sv_stored_grid grid, svit_error *err)
+/* Keeps the values of the file unless the model cannot have them. */
+static svit_status keep(const sv_load *load, real *flat, const sv_parameter *parameter,
+                        const float *values, svit_error *err)
 {
-    size_t changed = 0, elements = file->elements;
+    SVIT_TRY(sv_parameter_check_zeros(parameter, values, load->path, err));
+    sv_parameter_import(parameter, flat, values);
+    return SVIT_OK;
+}
+
+/* `whole` is the shape of the joined tensors, `file` that of the part of them that is taken. */
+static svit_status read_changed(const sv_load *load, real *flat, const sv_parameter *parameter,
+                                const sv_name_match *match, const sv_tensor_desc *whole,
+                                const sv_tensor_desc *file, change how, sv_stored_grid grid,
+                                svit_error *err)
+{
+    size_t changed = 0, elements = whole->elements;
     if (!changed_elements(&changed, how, parameter, grid))
         return sv_fail(err, SVIT_E_FORMAT, "%s: '%s' does not fit memory", load->path,
                        parameter->name);
@@ -210,14 +233,16 @@ static svit_status read_changed(const sv_load *load, real *flat, const sv_parame
     SVIT_TRY(sv_allocate_array(load->allocator, (void **)&stored, elements, sizeof *stored,
                                "a tensor of a file", err));
     svit_status status = read_all(load, stored, match, err);
+    if (status == SVIT_OK)
+        sv_load_part(stored, whole, match);
     if (status == SVIT_OK && how == CHANGE_NONE) {
-        sv_parameter_import(parameter, flat, stored);
+        status = keep(load, flat, parameter, stored, err);
     } else if (status == SVIT_OK) {
         status = sv_allocate_array(load->allocator, (void **)&own, changed, sizeof *own,
                                    "a changed tensor of a file", err);
         if (status == SVIT_OK) {
             apply(own, stored, how, parameter, file, grid);
-            sv_parameter_import(parameter, flat, own);
+            status = keep(load, flat, parameter, own, err);
             sv_release(load->allocator, own, changed * sizeof *own);
         }
     }
@@ -241,7 +266,7 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
                               const sv_name_match *match, bool may_differ, bool *fits,
                               svit_error *err)
 {
-    sv_tensor_desc file;
+    sv_tensor_desc whole, file;
     sv_stored_grid grid = {0, 0};
     change how;
     *fits = true;
@@ -249,10 +274,13 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
         memset(flat + parameter->offset, 0, parameter->desc.elements * sizeof *flat);
         return SVIT_OK;
     }
-    *fits = joined_shape(&file, match) && find_change(&how, &grid, load, parameter, match, &file);
+    *fits = joined_shape(&whole, match);
+    file = whole;
+    *fits = *fits && sv_load_part_shape(&file, match) &&
+            find_change(&how, &grid, load, parameter, match, &file);
     if (!*fits)
-        return may_differ ? SVIT_OK : fail_shape(load, parameter, match, &file, err);
+        return may_differ ? SVIT_OK : fail_shape(load, parameter, match, &whole, err);
     for (size_t i = 0; i < match->count; i++)
-        SVIT_TRY(sv_safetensors_check_f32(load->file, sv_name_match_at(match, i), err));
-    return read_changed(load, flat, parameter, match, &file, how, grid, err);
+        SVIT_TRY(sv_safetensors_check_f32(load->file, shape_source(match, i), err));
+    return read_changed(load, flat, parameter, match, &whole, &file, how, grid, err);
 }

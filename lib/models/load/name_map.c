@@ -10,17 +10,49 @@
 static const char *const NO_PREFIX[] = {"", NULL};
 static const char *const NONE[] = {NULL};
 
-/* {"tensor": NAME, "transpose": true or false}, the second may be absent. */
+/* The most that a number of a rule may be. */
+enum { RULE_NUMBER_MAX = 1 << 20 };
+
+static bool read_number(size_t *out, const sv_json_value *value)
+{
+    double number;
+    if (!value || !sv_json_number(value, &number) || !(number >= 0 && number <= RULE_NUMBER_MAX) ||
+        number != (double)(size_t)number)
+        return false;
+    *out = (size_t)number;
+    return true;
+}
+
+/* [first, end, of] with first < end <= of. */
+static bool read_part(sv_rule_part *part, const sv_json_value *value)
+{
+    if (value->kind != SV_JSON_ARRAY || value->count != 3)
+        return false;
+    const sv_json_value *first = value + 1, *end = first->after;
+    return read_number(&part->first, first) && read_number(&part->end, end) &&
+           read_number(&part->of, end->after) && part->first < part->end && part->end <= part->of;
+}
+
+/* {"tensor": NAME} and at most one of "transpose", true or false, "part" and "block_axis". */
 static bool read_object(sv_name_rule *rule, const char **names, const sv_json_value *value)
 {
     const sv_json_value *transpose = sv_json_get(value, "transpose");
+    const sv_json_value *part = sv_json_get(value, "part");
+    const sv_json_value *block_axis = sv_json_get(value, "block_axis");
     names[0] = sv_json_text(sv_json_get(value, "tensor"));
     rule->count = 1;
-    if (transpose && transpose->kind == SV_JSON_TRUE)
+    if (part)
+        rule->kind = SV_RULE_PART;
+    else if (block_axis)
+        rule->kind = SV_RULE_BLOCK;
+    else if (transpose && transpose->kind == SV_JSON_TRUE)
         rule->kind = SV_RULE_TRANSPOSED;
     else if (transpose && transpose->kind != SV_JSON_FALSE)
         return false;
-    return names[0] && value->count == (transpose ? 2 : 1);
+    if ((part && !read_part(&rule->part, part)) ||
+        (block_axis && (!read_number(&rule->part.axis, block_axis) || !strchr(rule->name, '*'))))
+        return false;
+    return names[0] && value->count == (transpose || part || block_axis ? 2 : 1);
 }
 
 static bool read_list(sv_name_rule *rule, const char **names, const sv_json_value *value)
@@ -30,7 +62,7 @@ static bool read_list(sv_name_rule *rule, const char **names, const sv_json_valu
         if (!(names[i] = sv_json_text(name)))
             return false;
     rule->count = value->count;
-    return value->count > 0;
+    return value->count > 0 && names[0][0] != SV_OPTIONAL_TENSOR;
 }
 
 static size_t count_stars(const char *text)
@@ -76,8 +108,10 @@ static svit_status read_rule(sv_name_rule *rule, const char **names, const sv_js
     if (fits)
         return check_stars(rule, err);
     return sv_fail(err, SVIT_E_ARGUMENT,
-                   "map: the rule of '%.80s' is none of a tensor's name, a list of such names, "
-                   "{\"tensor\": name, \"transpose\": true} and null",
+                   "map: the rule of '%.80s' is none of a tensor's name, a list of such names, of "
+                   "which others than the first may begin with '?', null, and {\"tensor\": name} "
+                   "with \"transpose\": true, \"part\": [first, end, of] or, with a '*', "
+                   "\"block_axis\": axis",
                    value->key);
 }
 
@@ -167,6 +201,7 @@ static bool match_rule(sv_rule_place *match, const char *rule, const char *name)
 static void tensor_name(char out[160], const char *prefix, const char *pattern,
                         const sv_rule_place *match)
 {
+    pattern += *pattern == SV_OPTIONAL_TENSOR;
     const char *star = strchr(pattern, '*');
     int before = star ? (int)(star - pattern) : (int)strlen(pattern);
     snprintf(out, 160, "%s%.*s%.*s%s%s", prefix, before, pattern,
@@ -185,6 +220,18 @@ const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t 
     return find_tensor(name, match, i);
 }
 
+/* The number of the '*'; SIZE_MAX if it is larger. */
+static size_t number_of(const sv_rule_place *place)
+{
+    size_t number = 0;
+    for (size_t i = 0; i < place->digit_count; i++) {
+        if (number > (SIZE_MAX - 9) / 10)
+            return SIZE_MAX;
+        number = 10 * number + (size_t)(place->digits[i] - '0');
+    }
+    return number;
+}
+
 /* Looks for the tensors of `rule`; match->place says where the rule meets the parameter's name.
  * Returns whether the rule applies: it has no tensors, or the file has its first one. If a tensor is
  * missing, match->wanted is the name of the first that is. */
@@ -200,8 +247,11 @@ static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const cha
     /* The tensor of a zero rule is a condition: the rest of the parameter's name is not added. */
     if (is_zero)
         match->place.rest = "";
+    match->part = rule->part;
+    if (rule->kind == SV_RULE_BLOCK)
+        match->part.first = number_of(&match->place);
     for (size_t i = 0; i < rule->count; i++)
-        if (!find_tensor(name, match, i)) {
+        if (!find_tensor(name, match, i) && rule->tensors[i][0] != SV_OPTIONAL_TENSOR) {
             memcpy(match->wanted, name, sizeof name);
             return i > 0;
         }

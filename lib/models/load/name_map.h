@@ -10,18 +10,31 @@
 typedef enum sv_rule_kind {
     SV_RULE_PLAIN,      /* the tensors one after the other on the first axis */
     SV_RULE_TRANSPOSED, /* one tensor [in, out] of a weight [out, in] */
-    SV_RULE_ZERO        /* the parameter is 0; if `tensors` has a name, only if the file has that
+    SV_RULE_PART,       /* a part of one tensor */
+    SV_RULE_BLOCK, /* of one tensor the element of an axis that the number of '*' says, which is
+                           that of the block */
+    SV_RULE_ZERO   /* the parameter is 0; if `tensors` has a name, only if the file has that
                            tensor */
 } sv_rule_kind;
 
+/* Which part of a tensor a rule takes: elements `first` to `end` - 1 of the axis, if that is divided
+ * into `of` equal ones. A rule SV_RULE_BLOCK has the axis alone; the part then lacks that axis. */
+typedef struct sv_rule_part {
+    size_t axis, first, end, of;
+} sv_rule_part;
+
 /* A rule for the parameter `name`, or for all parameters whose names begin with `name` and a dot:
  * the rest of such a name is appended to the names of the tensors. One '*' in `name` stands for a
- * number, which takes the place of the '*' in the names of the tensors. */
+ * number, which takes the place of the '*' in the names of the tensors. With SV_RULE_PLAIN the name of
+ * a tensor after the first may begin with SV_OPTIONAL_TENSOR: where the file lacks it, zeros with
+ * the shape of the first take its place. */
+#define SV_OPTIONAL_TENSOR '?'
 typedef struct sv_name_rule {
     const char *name;
     const char *const *tensors; /* [count] */
     size_t count;               /* 0: SV_RULE_ZERO for every file */
     sv_rule_kind kind;
+    sv_rule_part part; /* of SV_RULE_PART and SV_RULE_BLOCK */
 } sv_name_rule;
 
 /* The rules are tried in their order, each with every prefix before the tensors' names; the first
@@ -54,7 +67,8 @@ typedef struct sv_name_match {
     sv_rule_place place;
     size_t count; /* of the tensors; 0: the parameter is 0 */
     sv_rule_kind kind;
-    char wanted[160]; /* the name of the first tensor that is looked for and missing */
+    sv_rule_part part; /* of 0: `first` is the element of the axis that is taken */
+    char wanted[160];  /* the name of the first tensor that is looked for and missing */
 } sv_name_match;
 
 /* Finds the built-in map "timm", "huggingface" or "openclip", or parses `text` as a JSON object of
@@ -69,7 +83,7 @@ void sv_name_map_free(const sv_allocator *allocator, sv_name_map *map);
 bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_safetensors *file,
                       const char *const *parameter);
 
-/* Tensor `i` of a match, below its count. */
+/* Tensor `i` of a match, below its count. NULL, which the first is never: zeros take its place. */
 const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t i);
 
 /* Writes the name that the first rule of one tensor gives a parameter, or its own name. */

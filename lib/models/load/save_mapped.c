@@ -14,8 +14,9 @@ typedef struct item {
     sv_tensor_desc desc; /* in the file */
 } item;
 
-/* Returns the first field of a ViT with which timm has no names for the parameters, or other shapes
- * of them; NULL: there is none. */
+/* Returns the first field of a ViT with which timm's VisionTransformer has no names for the
+ * parameters, or other shapes of them; NULL: there is none. Its Eva, which has rotary positions, has
+ * other names. */
 static const char *field_without_names(const svit_model_config *config)
 {
     return config->tokenizer != SVIT_TOKENIZER_PATCH         ? "tokenizer"
@@ -24,6 +25,8 @@ static const char *field_without_names(const svit_model_config *config)
            : config->pool == SVIT_POOL_FLATTEN               ? "pool"
            : config->pool == SVIT_POOL_CLASS_MEAN            ? "pool"
            : config->head_layers > 0                         ? "head_units"
+           : config->rope                                    ? "rope"
+           : config->no_key_bias                             ? "no_key_bias"
            : config->heads * config->head_dim != config->dim ? "head_dim"
            : config->register_tokens > 0 && config->position_tokens == SVIT_POSITION_CLASS_PATCHES
                ? "position_tokens"
@@ -39,13 +42,12 @@ static svit_status check_timm(const svit_model *model, svit_error *err)
                        "names of its own code, which svit_model_save writes");
     const char *field = field_without_names(config);
     if (field)
-        return sv_fail(
-            err, SVIT_E_UNSUPPORTED,
-            "timm has no names for a ViT with this '%s'; it has for tokenizer 'patch', "
-            "attention 'global', mlp_last_gelu false, pool 'class_token', 'mean', "
-            "'mean-patches' or 'attention', head_units [], head_dim dim / heads, and positions of "
-            "all tokens or the patches",
-            field);
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "timm has no names for a ViT with this '%s'; it has for tokenizer 'patch', "
+                       "attention 'global', mlp_last_gelu false, pool 'class_token', 'mean', "
+                       "'mean-patches' or 'attention', head_units [], rope 'none', no_key_bias "
+                       "false, head_dim dim / heads, and positions of all tokens or the patches",
+                       field);
     return SVIT_OK;
 }
 

@@ -89,6 +89,10 @@ static svit_status add_qkv(const sv_scope *in, const svit_model_config *config)
     SVIT_TRY(sv_scope_linear(in, sv_vit_names_of(config)->qkv, 3 * width, config->dim,
                              config->qkv_bias));
     sv_parameter *qkv = &in->table->list[index];
+    if (config->no_key_bias) {
+        qkv[1].zeros_first = width;
+        qkv[1].zeros_end = 2 * width;
+    }
     if (config->init == SVIT_INIT_KERAS)
         qkv->fan_out = (double)width;
     if (config->init == SVIT_INIT_KERAS_3_14)
