@@ -1,28 +1,18 @@
 /* The ONNX graph of a ViT or SL-ViT; models/vit/vit_layers.c has the same parts. */
+#include "export/onnx_vit.h"
 #include "export/onnx.h"
-#include "export/onnx_rotary.h"
 #include "kernels/kernels.h"
-#include "models/vit/vit.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-
-/* What all blocks read. */
-typedef struct vit_graph {
-    sv_onnx_graph *graph;
-    const svit_model_config *config;
-    const sv_vit_names *names;
-    sv_onnx_value diagonal; /* bool [tokens, tokens], with SVIT_ATTENTION_LSA */
-    sv_onnx_rotary rotary;  /* with fixed angles */
-} vit_graph;
 
 /* The whole name of a parameter of a block. */
 typedef struct block_name {
     char text[64];
 } block_name;
 
-static block_name name_in(const vit_graph *self, size_t index, const char *name)
+static block_name name_in(const sv_onnx_vit *self, size_t index, const char *name)
 {
     block_name whole;
     snprintf(whole.text, sizeof whole.text, "%s%zu.%s", self->names->layer, index, name);
@@ -31,7 +21,7 @@ static block_name name_in(const vit_graph *self, size_t index, const char *name)
 
 /* The image and its four diagonally shifted copies as channels: copy k is
  * y[h, w] = x[h + down half, w + right half], zero outside of x. */
-static sv_onnx_value shifted_copies(const vit_graph *self, const sv_onnx_value *images)
+static sv_onnx_value shifted_copies(const sv_onnx_vit *self, const sv_onnx_value *images)
 {
     const svit_model_config *config = self->config;
     const int(*shifts)[2] = SV_COPY_SHIFTS[config->spt_order];
@@ -48,7 +38,7 @@ static sv_onnx_value shifted_copies(const vit_graph *self, const sv_onnx_value *
 }
 
 /* images[N, height, width, c] -> [N, patches, patch_size * patch_size * c] */
-static sv_onnx_value patch_rows(const vit_graph *self, const sv_onnx_value *images)
+static sv_onnx_value patch_rows(const sv_onnx_vit *self, const sv_onnx_value *images)
 {
     static const int64_t order[6] = {0, 1, 3, 2, 4, 5};
     const int64_t size = self->config->patch_size;
@@ -61,7 +51,7 @@ static sv_onnx_value patch_rows(const vit_graph *self, const sv_onnx_value *imag
     return sv_onnx_reshape(self->graph, &x, row, 3);
 }
 
-static sv_onnx_value add_tokens(const vit_graph *self, const sv_onnx_value *images)
+static sv_onnx_value add_tokens(const sv_onnx_vit *self, const sv_onnx_value *images)
 {
     sv_onnx_value x = *images;
     sv_onnx_scope(self->graph, "%s", "patch_embed");
@@ -76,7 +66,7 @@ static sv_onnx_value add_tokens(const vit_graph *self, const sv_onnx_value *imag
 }
 
 /* The prefix tokens [1, prefix, dim] for each image, and the patches after them. */
-static sv_onnx_value add_prefix(const vit_graph *self, const sv_onnx_value *patches)
+static sv_onnx_value add_prefix(const sv_onnx_vit *self, const sv_onnx_value *patches)
 {
     const svit_model_config *config = self->config;
     const struct {
@@ -99,7 +89,7 @@ static sv_onnx_value add_prefix(const vit_graph *self, const sv_onnx_value *patc
 }
 
 /* The position embedding of all tokens, [tokens, dim]: tokens without one have zeros. */
-static sv_onnx_value positions(const vit_graph *self)
+static sv_onnx_value positions(const sv_onnx_vit *self)
 {
     const size_t prefix = sv_vit_prefix(self->config);
     const size_t positioned = sv_vit_positioned_prefix(self->config);
@@ -120,7 +110,7 @@ static sv_onnx_value positions(const vit_graph *self)
     return sv_onnx_concat(self->graph, parts, count, 0);
 }
 
-static sv_onnx_value add_position(const vit_graph *self, const sv_onnx_value *patches)
+static sv_onnx_value add_position(const sv_onnx_vit *self, const sv_onnx_value *patches)
 {
     sv_onnx_value x = *patches;
     sv_onnx_scope(self->graph, "%s", "position");
@@ -145,7 +135,7 @@ static sv_onnx_value make_diagonal(sv_onnx_graph *graph, int64_t tokens)
 
 /* Queries, keys or values by heads: part `which` of qkv[N, tokens, 3 heads head_dim] with the
  * dimensions [N, tokens, heads, head_dim] in another order. */
-static sv_onnx_value heads_of(const vit_graph *self, const sv_onnx_value *qkv, size_t which,
+static sv_onnx_value heads_of(const sv_onnx_vit *self, const sv_onnx_value *qkv, size_t which,
                               const int64_t order[4])
 {
     const int64_t shape[4] = {0, 0, self->config->heads, self->config->head_dim};
@@ -156,7 +146,8 @@ static sv_onnx_value heads_of(const vit_graph *self, const sv_onnx_value *qkv, s
 }
 
 /* The scores times the inverse temperature. */
-static sv_onnx_value scale_scores(const vit_graph *self, const sv_onnx_value *scores, size_t index)
+static sv_onnx_value scale_scores(const sv_onnx_vit *self, const sv_onnx_value *scores,
+                                  size_t index)
 {
     const svit_model_config *config = self->config;
     if (config->attention != SVIT_ATTENTION_LSA)
@@ -171,7 +162,7 @@ static sv_onnx_value scale_scores(const vit_graph *self, const sv_onnx_value *sc
 
 /* The weights of locality self-attention: the diagonal is 0. A token that is alone has no others,
  * so all its weights are 0. */
-static sv_onnx_value masked_softmax(const vit_graph *self, const sv_onnx_value *scores)
+static sv_onnx_value masked_softmax(const sv_onnx_vit *self, const sv_onnx_value *scores)
 {
     const sv_onnx_value least = sv_onnx_scalar(self->graph, -FLT_MAX);
     sv_onnx_begin(self->graph, "Where");
@@ -186,7 +177,7 @@ static sv_onnx_value masked_softmax(const vit_graph *self, const sv_onnx_value *
 }
 
 /* y = x + layer_scale * branch */
-static sv_onnx_value add_residual(const vit_graph *self, const sv_onnx_value *x,
+static sv_onnx_value add_residual(const sv_onnx_vit *self, const sv_onnx_value *x,
                                   const sv_onnx_value *branch, size_t index, const char *scale)
 {
     sv_onnx_value y = *branch;
@@ -199,7 +190,7 @@ static sv_onnx_value add_residual(const vit_graph *self, const sv_onnx_value *x,
 }
 
 /* The cosines and sines of a block. */
-static sv_onnx_rotary rotary_of(const vit_graph *self, size_t index)
+static sv_onnx_rotary rotary_of(const sv_onnx_vit *self, size_t index)
 {
     if (self->config->rope != SVIT_ROPE_MIXED)
         return self->rotary;
@@ -211,7 +202,7 @@ static const int64_t BY_HEAD[4] = {0, 2, 1, 3};
 
 /* Queries (0) [N, heads, tokens, head_dim] or keys (1) [N, heads, head_dim, tokens], normalised and
  * rotated. */
-static sv_onnx_value prepared_heads(const vit_graph *self, const sv_onnx_value *qkv, size_t which,
+static sv_onnx_value prepared_heads(const sv_onnx_vit *self, const sv_onnx_value *qkv, size_t which,
                                     size_t index, const sv_onnx_rotary *rotary)
 {
     static const int64_t transposed[4] = {0, 2, 3, 1}, last[4] = {0, 1, 3, 2};
@@ -230,7 +221,7 @@ static sv_onnx_value prepared_heads(const vit_graph *self, const sv_onnx_value *
 }
 
 /* softmax(q k^T / temperature) v, [N, tokens, heads * head_dim] */
-static sv_onnx_value attend(const vit_graph *self, const sv_onnx_value *qkv, size_t index)
+static sv_onnx_value attend(const sv_onnx_vit *self, const sv_onnx_value *qkv, size_t index)
 {
     const int64_t joined[3] = {0, 0, (int64_t)self->config->heads * self->config->head_dim};
     const sv_onnx_rotary rotary = rotary_of(self, index);
@@ -246,7 +237,7 @@ static sv_onnx_value attend(const vit_graph *self, const sv_onnx_value *qkv, siz
     return sv_onnx_reshape(self->graph, &x, joined, 3);
 }
 
-static sv_onnx_value add_attention(const vit_graph *self, const sv_onnx_value *x, size_t index)
+static sv_onnx_value add_attention(const sv_onnx_vit *self, const sv_onnx_value *x, size_t index)
 {
     const block_name norm = name_in(self, index, self->names->norm1);
     const block_name qkv = name_in(self, index, self->names->qkv);
@@ -264,17 +255,9 @@ static sv_onnx_value add_attention(const vit_graph *self, const sv_onnx_value *x
     return add_residual(self, x, &y, index, self->names->scale1);
 }
 
-/* The activation of u, or with SwiGLU silu(u) * v of the halves u and v. */
-static sv_onnx_value activate(const vit_graph *self, const sv_onnx_value *x)
+sv_onnx_value sv_onnx_activation(const sv_onnx_vit *self, const sv_onnx_value *x)
 {
     const double root = 2 * sqrt(2 / acos(-1));
-    const size_t hidden = self->config->mlp_dim;
-    if (self->config->mlp == SVIT_MLP_SWIGLU) {
-        const sv_onnx_value u = sv_onnx_slice(self->graph, x, 2, 0, hidden);
-        const sv_onnx_value v = sv_onnx_slice(self->graph, x, 2, hidden, 2 * hidden);
-        const sv_onnx_value silu = sv_onnx_sigmoid_gate(self->graph, &u, 1, 0);
-        return sv_onnx_binary(self->graph, "Mul", &silu, &v);
-    }
     switch (self->config->activation) {
     case SVIT_ACTIVATION_GELU_TANH: /* (1 + tanh(u)) / 2 is sigmoid(2 u) */
         return sv_onnx_sigmoid_gate(self->graph, x, root, 0.044715 * root);
@@ -285,15 +268,30 @@ static sv_onnx_value activate(const vit_graph *self, const sv_onnx_value *x)
     }
 }
 
-static sv_onnx_value add_mlp(const vit_graph *self, const sv_onnx_value *x, size_t index)
+/* The activation of u, or with SwiGLU silu(u) * v of the halves u and v. */
+static sv_onnx_value activate(const sv_onnx_vit *self, const sv_onnx_value *x)
+{
+    const size_t hidden = self->config->mlp_dim;
+    if (self->config->mlp != SVIT_MLP_SWIGLU)
+        return sv_onnx_activation(self, x);
+    const sv_onnx_value u = sv_onnx_slice(self->graph, x, 2, 0, hidden);
+    const sv_onnx_value v = sv_onnx_slice(self->graph, x, 2, hidden, 2 * hidden);
+    const sv_onnx_value silu = sv_onnx_sigmoid_gate(self->graph, &u, 1, 0);
+    return sv_onnx_binary(self->graph, "Mul", &silu, &v);
+}
+
+static sv_onnx_value add_mlp(const sv_onnx_vit *self, const sv_onnx_value *x, size_t index)
 {
     const block_name norm = name_in(self, index, self->names->norm2);
     const block_name fc1 = name_in(self, index, self->names->fc1);
+    const block_name hidden_norm = name_in(self, index, self->names->mlp_norm);
     const block_name fc2 = name_in(self, index, self->names->fc2);
     sv_onnx_scope(self->graph, "blocks.%zu.mlp", index);
     sv_onnx_value y = sv_onnx_layer_norm(self->graph, x, norm.text);
     y = sv_onnx_linear(self->graph, &y, fc1.text);
     y = activate(self, &y);
+    if (self->config->mlp_norm)
+        y = sv_onnx_layer_norm(self->graph, &y, hidden_norm.text);
     y = sv_onnx_linear(self->graph, &y, fc2.text);
     if (self->config->mlp_last_gelu)
         y = sv_onnx_gelu(self->graph, &y);
@@ -301,7 +299,7 @@ static sv_onnx_value add_mlp(const vit_graph *self, const sv_onnx_value *x, size
 }
 
 /* x[N, tokens, dim] -> [N, features]; in a distilled model [N, 2, dim]. */
-static sv_onnx_value add_pooling(const vit_graph *self, const sv_onnx_value *tokens)
+static sv_onnx_value add_pooling(const sv_onnx_vit *self, const sv_onnx_value *tokens)
 {
     const svit_model_config *config = self->config;
     const int64_t row[2] = {0, (int64_t)sv_vit_features(config)};
@@ -318,6 +316,8 @@ static sv_onnx_value add_pooling(const vit_graph *self, const sv_onnx_value *tok
     case SVIT_POOL_MEAN_PATCHES:
         x = sv_onnx_slice(self->graph, &x, 1, prefix, all);
         return sv_onnx_mean_tokens(self->graph, &x);
+    case SVIT_POOL_ATTENTION:
+        return sv_onnx_attention_pool(self, &x);
     case SVIT_POOL_CLASS_MEAN:
         parts[0] = sv_onnx_slice(self->graph, &x, 1, 0, 1);
         parts[0] = sv_onnx_mean_tokens(self->graph, &parts[0]);
@@ -330,7 +330,8 @@ static sv_onnx_value add_pooling(const vit_graph *self, const sv_onnx_value *tok
 }
 
 /* The mean of the logits of two heads, of the class token and of the distillation token. */
-static sv_onnx_value distilled_head(const vit_graph *self, const sv_onnx_value *x, const char *head)
+static sv_onnx_value distilled_head(const sv_onnx_vit *self, const sv_onnx_value *x,
+                                    const char *head)
 {
     sv_onnx_value logits[2];
     for (size_t i = 0; i < 2; i++) {
@@ -343,7 +344,7 @@ static sv_onnx_value distilled_head(const vit_graph *self, const sv_onnx_value *
     return sv_onnx_binary_scalar(self->graph, "Mul", &sum, 0.5);
 }
 
-static sv_onnx_value add_head(const vit_graph *self, const sv_onnx_value *features)
+static sv_onnx_value add_head(const sv_onnx_vit *self, const sv_onnx_value *features)
 {
     const svit_model_config *config = self->config;
     sv_onnx_value x = *features;
@@ -369,7 +370,7 @@ sv_onnx_value sv_vit_onnx(sv_onnx_graph *graph, const sv_onnx_value *images)
     svit_model_config of_graph = graph->model->config, *config = &of_graph;
     config->input_height = (uint32_t)graph->height;
     config->input_width = (uint32_t)graph->width;
-    vit_graph self = {.graph = graph, .config = config, .names = sv_vit_names_of(config)};
+    sv_onnx_vit self = {.graph = graph, .config = config, .names = sv_vit_names_of(config)};
     if (config->rope == SVIT_ROPE_AXIAL || config->rope == SVIT_ROPE_CENTRED)
         self.rotary = sv_onnx_rotary_fixed(graph, config);
     if (config->attention == SVIT_ATTENTION_LSA)

@@ -1,6 +1,6 @@
 /* GELU in its exact form, x Phi(x), and dropout in the same pass. Hendrycks, Gimpel 2016. */
 #include "kernels/local.h"
-#include "kernels/normal.h"
+#include "kernels/normal/normal.h"
 
 /* y[t,c] = dropout(gelu(x[t,c])),  gelu(x) = x Phi(x). y may be x. x is also copied to saved_x
  * unless that is NULL; the copy costs little, since its stores overlap with the arithmetic of GELU.

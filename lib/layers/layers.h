@@ -29,10 +29,10 @@ typedef struct sv_norm_options {
 sv_layer *sv_norm_create(const sv_layer_source *source, const sv_norm_options *options);
 
 /* Names of an MLP block's parameters: `norm`.weight, `norm`.bias, `fc1`.weight and so on; and the
- * whole name of the factors of LayerScale, which are used if it is not NULL and the table has them.
- */
+ * whole name of the factors of LayerScale. These and the norm of the hidden channels are used if
+ * their name is not NULL and the table has them. */
 typedef struct sv_mlp_names {
-    const char *norm, *fc1, *fc2, *layer_scale;
+    const char *norm, *fc1, *fc2, *layer_scale, *hidden_norm;
 } sv_mlp_names;
 
 /* The shift of four channel groups of group_channels channels by `pixels`, in the directions left,
@@ -47,7 +47,8 @@ typedef struct sv_shift_options {
  * MLP of a transformer:
  *   x = shift(x);  y = x + drop_path(layer_scale * mlp(norm(x))),  mlp(x) = fc2(gelu(fc1(x)))
  * with dropout after the GELU and after fc2. With `gated` it is SwiGLU (Shazeer 2020): fc1 has
- * 2 hidden_channels outputs u and v, and silu(u) * v takes the place of the GELU. */
+ * 2 hidden_channels outputs u and v, and silu(u) * v takes the place of the GELU. A norm of the
+ * hidden channels comes after the first dropout (Fang et al. 2023). */
 typedef struct sv_mlp_options {
     sv_shape shape;
     size_t hidden_channels;
@@ -163,7 +164,7 @@ sv_layer *sv_shifted_tokens_create(const sv_layer_source *source,
                                    const sv_shifted_options *options);
 
 /* y[n, P + T, c]: P prefix tokens, then the patches x[n, T, c], all plus their positions. Names are
- * those of whole parameters. The first positioned_prefix of the prefix tokens have positions, which
+ * those of whole parameters; `position` NULL: no token has a position. The first positioned_prefix of the prefix tokens have positions, which
  * are the first rows of `position`; the patches have the T rows after them. */
 typedef struct sv_position_options {
     sv_shape in;
@@ -186,6 +187,19 @@ sv_layer *sv_first_tokens_create(const sv_layer_source *source, sv_shape in, siz
  * and that mean. */
 sv_layer *sv_patch_mean_create(const sv_layer_source *source, sv_shape in, size_t prefix,
                                bool class_token);
+
+/* Attention pooling of x[n, T, c] to y[n, c] (Lee et al. 2019; Zhai et al. 2023): the query of each
+ * head is a linear map of the parameter `latent` [c], keys and values are linear maps of the tokens:
+ *   y = proj(softmax(q k^T / sqrt(c / heads)) v)
+ * `query`, `key_value` and `proj` are prefixes of .weight and .bias; the rows of the keys are the
+ * first half of `key_value`. */
+typedef struct sv_attention_pool_options {
+    sv_shape in;
+    size_t heads; /* divides the channels */
+    const char *latent, *query, *key_value, *proj;
+} sv_attention_pool_options;
+sv_layer *sv_attention_pool_create(const sv_layer_source *source,
+                                   const sv_attention_pool_options *options);
 
 /* y[n, classes] = the mean of two linear maps, `head` of x[n, 0, c] and `distilled` of x[n, 1, c].
  * Parameters are the names with .weight and .bias. */

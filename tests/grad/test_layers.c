@@ -5,7 +5,7 @@
 
 static const sv_shape SHAPE = {3, 4, 12}; /* 12 tokens */
 
-static const sv_mlp_names MLP_NAMES = {"norm", "fc1", "fc2", "ls"};
+static const sv_mlp_names MLP_NAMES = {"norm", "fc1", "fc2", "ls", "hidden"};
 
 static void add_norm_and_mlp(layer_check *check, int64_t c, int64_t hidden, bool gated)
 {
@@ -41,13 +41,14 @@ static const sv_mlp_options MLPS[] = {
 };
 enum { MLP_COUNT = sizeof MLPS / sizeof *MLPS };
 
-/* Every block, then every block without a shift and a last GELU with LayerScale. */
+/* Every block; then every block without a shift and a last GELU with LayerScale; then every block
+ * with a norm of the hidden channels. */
 
 START_TEST(test_mlp_blocks)
 {
     layer_check check = layer_check_open();
     sv_mlp_options options = MLPS[_i % MLP_COUNT];
-    const bool scaled = _i >= MLP_COUNT;
+    const bool scaled = _i / MLP_COUNT == 1, normed = _i / MLP_COUNT == 2;
     options.last_gelu = options.last_gelu && !scaled;
     if (scaled)
         options.shift = (sv_shift_options){0};
@@ -58,6 +59,12 @@ START_TEST(test_mlp_blocks)
                      options.gated);
     if (scaled)
         layer_check_add(&check, "ls", (const int64_t[5]){(int64_t)SHAPE.channels});
+    if (normed) {
+        layer_check_add(&check, "hidden.weight",
+                        (const int64_t[5]){(int64_t)options.hidden_channels});
+        layer_check_add(&check, "hidden.bias",
+                        (const int64_t[5]){(int64_t)options.hidden_channels});
+    }
     check.layer = sv_mlp_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     if (options.dropout > 0)
@@ -231,38 +238,64 @@ START_TEST(test_shifted_patch_tokens)
 }
 END_TEST
 
+static const struct {
+    sv_shape in;
+    size_t heads;
+} POOLS[] = {{{3, 4, 12}, 2}, {{1, 2, 6}, 3},  {{1, 7, 5}, 5},
+             {{5, 7, 33}, 1}, {{2, 3, 48}, 3}, {{1, 2, 64}, 1}};
+
+START_TEST(test_attention_pools)
+{
+    layer_check check = layer_check_open();
+    const sv_attention_pool_options options = {POOLS[_i].in, POOLS[_i].heads, "latent", "q",
+                                               "kv",         "proj"};
+    const int64_t c = (int64_t)options.in.channels;
+    layer_check_add(&check, "latent", (const int64_t[5]){1, 1, c});
+    layer_check_add(&check, "q.weight", (const int64_t[5]){c, c});
+    layer_check_add(&check, "q.bias", (const int64_t[5]){c});
+    layer_check_add(&check, "kv.weight", (const int64_t[5]){2 * c, c});
+    layer_check_add(&check, "kv.bias", (const int64_t[5]){2 * c});
+    layer_check_add(&check, "proj.weight", (const int64_t[5]){c, c});
+    layer_check_add(&check, "proj.bias", (const int64_t[5]){c});
+    check.layer = sv_attention_pool_create(LAYER_SOURCE(check), &options);
+    layer_check_run(&check, true);
+    layer_check_close(&check);
+}
+END_TEST
+
 /* Position embeddings: of patches alone; of a class token too; of all of a class token, a
- * distillation token and 3 registers; of all but the registers; of the patches behind them. */
+ * distillation token and 3 registers; of all but the registers; of the patches behind them; of the
+ * patches behind registers alone; and none. */
 static const struct {
     int64_t positioned;
     bool class_token, distillation;
     int64_t registers;
-} POSITIONS[] = {{0, false, false, 0},
-                 {1, true, false, 0},
-                 {5, true, true, 3},
-                 {2, true, true, 3},
-                 {0, true, false, 3}};
+} POSITIONS[] = {{0, false, false, 0}, {1, true, false, 0},  {5, true, true, 3},
+                 {2, true, true, 3},   {0, true, false, 3},  {0, false, false, 2},
+                 {-1, true, false, 3}, {-1, false, false, 1}};
 enum { POSITION_COUNT = sizeof POSITIONS / sizeof *POSITIONS };
 
 START_TEST(test_positions)
 {
     layer_check check = layer_check_open();
     const int64_t c = (int64_t)SHAPE.channels, registers = POSITIONS[_i].registers;
-    layer_check_add(&check, "position", (const int64_t[5]){POSITIONS[_i].positioned + 12, c});
+    const bool none = POSITIONS[_i].positioned < 0;
+    if (!none)
+        layer_check_add(&check, "position", (const int64_t[5]){POSITIONS[_i].positioned + 12, c});
     if (POSITIONS[_i].class_token)
         layer_check_add(&check, "class", (const int64_t[5]){1, 1, c});
     if (POSITIONS[_i].distillation)
         layer_check_add(&check, "distillation", (const int64_t[5]){1, 1, c});
     if (registers > 0)
         layer_check_add(&check, "registers", (const int64_t[5]){1, registers, c});
-    const sv_position_options options = {.in = SHAPE,
-                                         .position = "position",
-                                         .class_token = POSITIONS[_i].class_token ? "class" : NULL,
-                                         .distillation_token =
-                                             POSITIONS[_i].distillation ? "distillation" : NULL,
-                                         .register_tokens = "registers",
-                                         .register_count = (size_t)registers,
-                                         .positioned_prefix = (size_t)POSITIONS[_i].positioned};
+    const sv_position_options options = {
+        .in = SHAPE,
+        .position = none ? NULL : "position",
+        .class_token = POSITIONS[_i].class_token ? "class" : NULL,
+        .distillation_token = POSITIONS[_i].distillation ? "distillation" : NULL,
+        .register_tokens = "registers",
+        .register_count = (size_t)registers,
+        .positioned_prefix = none ? 0 : (size_t)POSITIONS[_i].positioned};
     check.layer = sv_position_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     layer_check_close(&check);
@@ -318,7 +351,8 @@ static Suite *layers_suite(void)
     Suite *suite = suite_create("gradients of single layers");
     TCase *all = tcase_create("layers");
     tcase_set_timeout(all, 100);
-    tcase_add_loop_test(all, test_mlp_blocks, 0, 2 * MLP_COUNT);
+    tcase_add_loop_test(all, test_mlp_blocks, 0, 3 * MLP_COUNT);
+    tcase_add_loop_test(all, test_attention_pools, 0, sizeof POOLS / sizeof *POOLS);
     tcase_add_loop_test(all, test_token_mlp_blocks, 0, sizeof TOKEN_MLPS / sizeof *TOKEN_MLPS);
     tcase_add_loop_test(all, test_attention_blocks, 0, sizeof ATTENTIONS / sizeof *ATTENTIONS);
     tcase_add_loop_test(all, test_norms, 0, 2);

@@ -169,6 +169,7 @@ PAPER = VIT | {"names": "paper", "spt_order": "paper", "temperature": "multiply"
 TOKENS = VIT | {"pool": "class_token", "register_tokens": 3, "mlp_last_gelu": False}
 ROPE = TOKENS | {"head_dim": 8, "rope": "axial", "rope_theta": 10}
 MIXED = ROPE | {"rope": "mixed"}
+MAP = VIT | {"pool": "attention", "pool_heads": 4, "pool_mlp_dim": 20, "mlp_last_gelu": False}
 VITS = [
     VIT, VIT | {"head_units": [9, 8]}, VIT | {"qkv_bias": False, "patch_bias": False},
     VIT | {"mlp_last_gelu": True}, VIT | {"tokenizer": "spt"}, VIT | {"tokenizer": "spt", "spt_order": "paper"},
@@ -194,6 +195,15 @@ VITS = [
     MIXED | {"rope_axes": "columns-first", "pool": "mean", "register_tokens": 0}, TOKENS | {"qk_norm": True},
     TOKENS | {"attention_norm": True}, MIXED | {"qk_norm": True, "attention_norm": True, "no_key_bias": True},
     VIT | {"in_channels": 1}, VIT | {"in_channels": 5, "tokenizer": "spt"},
+    MAP, MAP | {"pool_heads": 1, "activation": "gelu-tanh"}, MAP | {"pool_heads": 16, "head_norm": True},
+    MAP | {"register_tokens": 2, "classifier": False, "class_token": "present", "final_norm": False},
+    MAP | {"position_tokens": "none"}, MAP | {"position_tokens": "none", "register_tokens": 1},
+    MAP | {"activation": "quick-gelu", "mlp": "swiglu", "head_units": [5]},
+    TOKENS | {"class_token": "none", "pool": "mean-patches", "position_tokens": "patches"},
+    TOKENS | {"class_token": "none", "pool": "mean"}, TOKENS | {"class_token": "present", "pool": "flatten"},
+    TOKENS | {"class_token": "none", "pool": "flatten", "position_tokens": "none"},
+    TOKENS | {"mlp_norm": True, "layer_scale": True}, TOKENS | {"mlp_norm": True, "mlp": "swiglu"},
+    VIT | {"mlp_norm": True, "mlp_last_gelu": True, "norm_eps": 0.01},
 ]
 for fields in VITS:
     if fields.get("classifier") is False:

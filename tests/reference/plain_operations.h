@@ -90,6 +90,24 @@ void plain_attention_forward(double *heads, double *p, const double *qkv,
 void plain_attention_backward(double *dqkv, double *dp, const double *dheads, const double *p,
                               const double *qkv, const plain_attention *of);
 
+/* Attention pooling of x[images, tokens, dim] to y[images, dim] and the MLP after it: its
+ * parameters, what its forward saves, and scratch of its backward. */
+typedef struct plain_pool {
+    size_t tokens, dim, heads, head_dim;
+    plain_tensor *latent; /* [dim] */
+    plain_linear query, key_value, proj, fc1, fc2;
+    plain_norm norm;
+    double *q, *kv, *p;                        /* [dim], [rows, 2 dim], [images, heads, tokens] */
+    double *o, *a, *normed, *branch, *d1, *d2; /* [images, dim] */
+    double *fc1_y, *hidden, *dhidden;          /* [images, pool_mlp_dim] */
+    double *dq, *dlatent, *dkv;                /* as q, latent and kv */
+} plain_pool;
+
+plain_pool plain_add_pool(plain_model *model, size_t tokens);
+void plain_pool_forward(const plain_model *model, double *y, const double *x, const plain_pool *of);
+void plain_pool_backward(const plain_model *model, double *dx, const double *dy, const double *x,
+                         const plain_pool *of);
+
 /* A convolution of x[images, height, width, channels] with size x size taps. Its output has rows x
  * columns pixels, `stride` pixels apart; `top` lines of zeros are above x and `left` columns before
  * it, and as many below and behind as the last tap needs. */

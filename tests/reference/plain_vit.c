@@ -48,10 +48,12 @@ typedef struct layer {
     plain_attention_block attention;
     plain_norm norm2;
     plain_linear fc1, fc2;
-    plain_tensor *scale2;        /* LayerScale [dim]; NULL: none */
-    double *x, *y1, *normed2;    /* [rows, dim]: y1 after the attention block */
-    double *fc1_y, *hidden;      /* [rows, mlp_dim], fc1_y twice as wide with SwiGLU */
-    double *fc2_y, *branch2, *y; /* [rows, dim]: before the last GELU and LayerScale */
+    plain_norm mlp_norm;
+    plain_tensor *scale2;           /* LayerScale [dim]; NULL: none */
+    double *x, *y1, *normed2;       /* [rows, dim]: y1 after the attention block */
+    double *fc1_y;                  /* [rows, mlp_dim], twice as wide with SwiGLU */
+    double *hidden, *hidden_normed; /* [rows, mlp_dim] */
+    double *fc2_y, *branch2, *y;    /* [rows, dim]: before the last GELU and LayerScale */
 } layer;
 
 typedef struct vit {
@@ -63,6 +65,7 @@ typedef struct vit {
     plain_tensor *position, *class_token, *distillation_token, *register_tokens;
     plain_norm patch_norm, pre_norm, final_norm, head_norm;
     plain_linear embed, head[SVIT_MAX_HEAD_LAYERS + 1], distilled_head;
+    plain_pool pool; /* SVIT_POOL_ATTENTION */
     layer *layers;
     double *patch_rows, *patch_normed, *embedded, *positioned_tokens, *normed, *pooled, *features_y;
     double *head_pre_gelu[SVIT_MAX_HEAD_LAYERS], *head_y[SVIT_MAX_HEAD_LAYERS], *distilled_y;
@@ -82,6 +85,8 @@ static void add_layer(plain_model *m, const vit *v, layer *l, size_t index)
     l->norm2 = plain_add_norm(m, prefix, NAMES[c->names].norm2, dim);
     l->fc1 =
         plain_add_linear(m, prefix, NAMES[c->names].fc1, c->mlp_dim * (swiglu ? 2u : 1u), dim, 1);
+    if (c->mlp_norm)
+        l->mlp_norm = plain_add_norm(m, prefix, "mlp.norm", c->mlp_dim);
     l->fc2 = plain_add_linear(m, prefix, NAMES[c->names].fc2, dim, c->mlp_dim, 1);
     if (c->layer_scale)
         l->scale2 = plain_add_tensor(m, prefix, "ls2.gamma", 0, dim);
@@ -91,6 +96,7 @@ static void add_layer(plain_model *m, const vit *v, layer *l, size_t index)
     l->x = index > 0 ? l[-1].y : plain_array(m, rows * dim);
     l->fc1_y = plain_array(m, rows * l->fc1.out);
     l->hidden = plain_array(m, rows * c->mlp_dim);
+    l->hidden_normed = plain_array(m, rows * c->mlp_dim);
 }
 
 /* Some poolings have a class token unless the configuration says otherwise. */
@@ -133,6 +139,8 @@ static void add_head(plain_model *m, vit *v)
     const svit_model_config *c = &m->config;
     if (c->final_norm)
         v->final_norm = plain_add_norm(m, "", NAMES[c->names].norm, c->dim);
+    if (c->pool == SVIT_POOL_ATTENTION)
+        v->pool = plain_add_pool(m, v->tokens);
     if (c->head_norm)
         v->head_norm = plain_add_norm(m, "", "fc_norm", v->features);
     v->normed = plain_array(m, v->rows * c->dim);
@@ -185,7 +193,7 @@ void plain_vit_init(plain_model *m)
         add_layer(m, v, &v->layers[i], i);
     add_head(m, v);
     size_t most = m->images * (v->patches * v->patch_elements + m->classes);
-    const size_t of_row = 3 * v->width + 2 * c->mlp_dim + 2 * c->dim;
+    const size_t of_row = 3 * v->width + 2 * c->mlp_dim + 2 * c->dim + c->pool_mlp_dim;
     for (size_t i = 0; i < c->head_layers; i++)
         most += m->images * c->head_units[i];
     double **gradients[] = {&v->d, &v->d1, &v->d2, &v->d3, &v->d4};
@@ -199,7 +207,7 @@ static double *prefix_token(const vit *v, size_t t, size_t dim, int gradient)
 {
     const size_t before = v->prefix - (v->register_tokens ? v->register_tokens->elements / dim : 0);
     const plain_tensor *of = t >= before ? v->register_tokens
-                             : t == 0    ? v->class_token
+                             : t == 0    ? v->class_token /* distillation follows a class token */
                                          : v->distillation_token;
     return (gradient ? of->gradient : of->value) + (t >= before ? t - before : 0) * dim;
 }
@@ -242,8 +250,8 @@ static void position_backward(double *dx, const double *dy, const vit *v, size_t
     }
 }
 
-/* y = y1 + scale2 * fc2(gelu(fc1(norm2(y1)))), with SwiGLU in place of the GELU, or one more GELU
- * after fc2. */
+/* y = y1 + scale2 * fc2(mlp_norm(gelu(fc1(norm2(y1))))), with SwiGLU in place of the GELU, or one
+ * more GELU after fc2. */
 static void mlp_block_forward(const plain_model *m, const vit *v, const layer *l)
 {
     const svit_model_config *c = &m->config;
@@ -254,7 +262,8 @@ static void mlp_block_forward(const plain_model *m, const vit *v, const layer *l
         plain_swiglu_forward(l->hidden, l->fc1_y, rows, c->mlp_dim);
     else
         plain_activation_forward(l->hidden, l->fc1_y, hidden, c->activation);
-    plain_linear_forward(l->fc2_y, l->hidden, &l->fc2, rows);
+    plain_norm_forward(l->hidden_normed, l->hidden, &l->mlp_norm, rows, c->mlp_dim);
+    plain_linear_forward(l->fc2_y, l->hidden_normed, &l->fc2, rows);
     if (c->mlp_last_gelu)
         plain_activation_forward(l->branch2, l->fc2_y, rows * dim, SVIT_ACTIVATION_GELU);
     else
@@ -271,7 +280,8 @@ static void mlp_block_backward(const plain_model *m, const vit *v, const layer *
     plain_residual_backward(v->d1, v->d, l->branch2, l->scale2, rows, dim);
     if (c->mlp_last_gelu)
         plain_activation_backward(v->d1, v->d1, l->fc2_y, rows * dim, SVIT_ACTIVATION_GELU);
-    plain_linear_backward(v->d2, v->d1, l->hidden, &l->fc2, rows);
+    plain_linear_backward(v->d3, v->d1, l->hidden_normed, &l->fc2, rows);
+    plain_norm_backward(v->d2, v->d3, l->hidden, &l->mlp_norm, rows, c->mlp_dim);
     if (c->mlp == SVIT_MLP_SWIGLU)
         plain_swiglu_backward(v->d3, v->d2, l->fc1_y, rows, c->mlp_dim);
     else
@@ -306,6 +316,10 @@ static ptrdiff_t pool_target(const plain_model *m, const vit *v, size_t n, size_
 /* y[target of n, t] += factor * x[n, t], from 0. */
 static void pool_forward(const plain_model *m, const vit *v, double *y, const double *x)
 {
+    if (m->config.pool == SVIT_POOL_ATTENTION) {
+        plain_pool_forward(m, y, x, &v->pool);
+        return;
+    }
     memset(y, 0, v->pooled_rows * v->features * sizeof *y);
     for (size_t i = 0; i < v->rows; i++, x += m->config.dim) {
         double factor;
@@ -320,6 +334,10 @@ static void pool_forward(const plain_model *m, const vit *v, double *y, const do
 /* dx[n, t] = factor * dy[target of n, t] */
 static void pool_backward(const plain_model *m, const vit *v, double *dx, const double *dy)
 {
+    if (m->config.pool == SVIT_POOL_ATTENTION) {
+        plain_pool_backward(m, dx, dy, v->normed, &v->pool);
+        return;
+    }
     const size_t dim = m->config.dim;
     for (size_t i = 0; i < v->rows * dim; i++) {
         double factor;

@@ -155,21 +155,37 @@ static void draw_between(random_state *state, svit_model_config *config)
     config->attention_norm = random_between(state, 0, 2) == 0;
 }
 
+/* Attention pooling: heads that divide dim. */
+static void draw_attention_pool(random_state *state, svit_model_config *config)
+{
+    config->pool = SVIT_POOL_ATTENTION;
+    do
+        config->pool_heads = (uint32_t)random_between(state, 1, 8);
+    while (config->dim % config->pool_heads != 0);
+    config->pool_mlp_dim = draw_width(state, 65);
+}
+
 /* What the paper's files have no names for, and what these fields exclude. */
 static void draw_pretrained_fields(random_state *state, svit_model_config *config)
 {
     if (random_coin(state))
         config->pool = (int32_t)random_between(state, SVIT_POOL_MEAN_PATCHES, SVIT_POOL_CLASS_MEAN);
+    if (random_between(state, 0, 3) == 0)
+        draw_attention_pool(state, config);
+    if (random_between(state, 0, 2) == 0)
+        config->class_token = (int32_t)random_between(state, 0, SVIT_CLASS_TOKEN_PRESENT);
+    if (config->pool == SVIT_POOL_CLASS_TOKEN || config->pool == SVIT_POOL_CLASS_MEAN)
+        config->class_token &= SVIT_CLASS_TOKEN_PRESENT;
     config->distilled = config->pool == SVIT_POOL_CLASS_TOKEN && random_between(state, 0, 2) > 0;
-    if (config->pool != SVIT_POOL_FLATTEN && config->pool != SVIT_POOL_MEAN)
-        config->register_tokens = (uint32_t)random_between(state, 0, 3);
-    config->position_tokens = (int32_t)random_between(state, 0, 2);
+    config->register_tokens = (uint32_t)random_between(state, 0, 3);
+    config->position_tokens = (int32_t)random_between(state, 0, SVIT_POSITION_NONE);
     config->patch_bias = random_coin(state);
     config->pre_norm = random_coin(state);
     config->final_norm = random_coin(state);
     config->head_norm = random_coin(state);
     config->layer_scale = random_coin(state);
     config->mlp = random_coin(state);
+    config->mlp_norm = random_coin(state);
     draw_between(state, config);
 }
 
@@ -192,7 +208,9 @@ static uint32_t vit_features(const svit_model_config *config)
 {
     const uint32_t patches =
         (config->input_height / config->patch_size) * (config->input_width / config->patch_size);
-    return config->dim * (config->pool == SVIT_POOL_FLATTEN      ? patches
+    const uint32_t class_token = config->class_token == SVIT_CLASS_TOKEN_PRESENT;
+    return config->dim * (config->pool == SVIT_POOL_FLATTEN
+                              ? patches + class_token + config->register_tokens
                           : config->pool == SVIT_POOL_CLASS_MEAN ? 2
                                                                  : 1);
 }
@@ -282,6 +300,10 @@ static void shrink_vit(svit_model_config *config)
         config->rope_height = config->rope_width = 5;
     config->dim = 24;
     config->heads = config->heads < 3 ? config->heads : 3;
+    if (config->pool == SVIT_POOL_ATTENTION) {
+        config->pool_heads = 3;
+        config->pool_mlp_dim = 40;
+    }
     for (size_t i = 0; i < config->head_layers; i++)
         config->head_units[i] = 20 - 8 * (uint32_t)i;
     if (!config->classifier)

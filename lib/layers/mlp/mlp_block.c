@@ -5,6 +5,7 @@
  *   hidden    = dropout(gelu(pre_gelu))
  *   branch    = dropout(W2 hidden + b2)                       or dropout(gelu(W2 hidden + b2))
  * Gated:  hidden = dropout(silu(u) * v),  [u v] = pre_gelu.  With LayerScale W2 and b2 are derived.
+ * A norm of the hidden channels may follow: mlp_norm.c.
  *   y         = x_shifted + drop_path_scale * branch
  * The forward takes one token block after another through the whole block, while it is in cache.
  * The backward recomputes norm and GELU instead of saving their outputs.
@@ -24,6 +25,10 @@ static mlp_rows locate_rows(const mlp_call *call, size_t first, uint32_t worker)
     mlp_rows rows = sv_mlp_worker_rows(&arena, block, call->run, call->token_block);
     if (call->run->pass.training)
         rows.pre_gelu = call->saved.pre_gelu + first * block->fc1.out;
+    if (call->saved.hidden_mean) {
+        rows.hidden_mean = call->saved.hidden_mean + first;
+        rows.hidden_rstd = call->saved.hidden_rstd + first;
+    }
     if (call->saved.x_shifted) {
         rows.shift_into = call->saved.x_shifted + first * c;
         rows.mean = call->saved.mean + first;
@@ -125,6 +130,7 @@ mlp_rows sv_mlp_hidden(const mlp_call *call, size_t first, size_t tokens, uint32
     mlp_rows rows = locate_rows(call, first, worker);
     shift_and_normalize(call, &rows, first, tokens);
     fc1_forward(call, &rows, first, tokens);
+    sv_mlp_hidden_norm(call, &rows, tokens);
     return rows;
 }
 
@@ -190,9 +196,10 @@ static size_t locate_token_block(const mlp_call *call, size_t task, size_t *toke
  * dhidden = (dbranch W2) * keep * gelu'(pre_gelu),  hidden = keep * gelu(pre_gelu)
  *           gated: d[u v] of silu(u) * v
  * of  y = x_shifted + drop_path_scale * branch,  keep being a dropout mask times its scale. */
-void sv_mlp_branch_backward(const mlp_call *call, real *dbranch, real *dhidden, real *hidden,
-                            size_t first, size_t tokens)
+void sv_mlp_branch_backward(const mlp_call *call, const mlp_branch_gradients *out, size_t first,
+                            size_t tokens)
 {
+    real *dbranch = out->dbranch, *dhidden = out->dhidden, *hidden = out->hidden;
     const mlp_block *block = call->block;
     const mlp_saved *saved = &call->saved;
     const sv_kernels *kernels = call->run->exec.context->kernels;
@@ -204,6 +211,10 @@ void sv_mlp_branch_backward(const mlp_call *call, real *dbranch, real *dhidden, 
                                call->image_tokens, rows);
     if (block->last_gelu)
         kernels->gelu_backward(NULL, dbranch, saved->pre_last_gelu + first * c, dropped, rows);
+    if (sv_mlp_has_hidden_norm(block)) {
+        sv_mlp_hidden_norm_backward(call, out, first, tokens);
+        return;
+    }
     const sv_dropout hidden_dropout = {saved->hidden_mask, block->dropout_scale};
     const real *pre_gelu = saved->pre_gelu + first * block->fc1.out;
     if (block->gated) {
@@ -244,6 +255,24 @@ static void sum_over_tokens(const mlp_call *call, size_t task, size_t first, siz
                                       call->saved.rstd + token, tokens, c);
 }
 
+/* Where token block `task` writes its part of the branch's backward; `first` counts within the image
+ * block. Clears its partial sums of the norm of hidden channels. */
+static mlp_branch_gradients branch_gradients(const mlp_call *call, size_t task, size_t first)
+{
+    const mlp_image_block *work = &call->work;
+    const size_t hidden = call->block->hidden_channels, c = call->block->base.in.channels;
+    mlp_branch_gradients out = {.dbranch = work->dbranch + first * c,
+                                .dhidden = work->dhidden + first * call->block->fc1.out,
+                                .hidden = work->hidden + first * hidden};
+    if (sv_mlp_has_hidden_norm(call->block) && call->block->base.trained) {
+        out.dhidden_norm_weight = work->dhidden_norm_weight + task * hidden;
+        out.dhidden_norm_bias = work->dhidden_norm_bias + task * hidden;
+        memset(out.dhidden_norm_weight, 0, hidden * sizeof(real));
+        memset(out.dhidden_norm_bias, 0, hidden * sizeof(real));
+    }
+    return out;
+}
+
 /* From dy of a token block to dx_norm = dhidden W1, and with layer norm on to
  * dx_shifted = dy + norm'(dx_norm). Group norm needs dx_norm of the whole image: norm_task. */
 static void backward_task(void *argument, size_t task, uint32_t worker)
@@ -254,17 +283,16 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     const mlp_saved *saved = &call->saved;
     const sv_run *run = call->run;
     const sv_kernels *kernels = run->exec.context->kernels;
-    size_t c = block->base.in.channels, hidden_channels = block->hidden_channels, tokens;
+    size_t c = block->base.in.channels, tokens;
     size_t first = locate_token_block(call, task, &tokens), token = call->first + first;
+    const mlp_branch_gradients branch = branch_gradients(call, task, first);
     const real *x_shifted = saved->x_shifted + token * c;
     const real *weight = run->weights + block->norm_weight;
-    real *dhidden = work->dhidden + first * block->fc1.out;
     real *dx_shifted = work->dx_shifted + first * c;
     real *dx_norm =
         block->norm_per_image ? dx_shifted : (real *)(void *)sv_worker_scratch(&run->exec, worker);
-    sv_mlp_branch_backward(call, work->dbranch + first * c, dhidden,
-                           work->hidden + first * hidden_channels, token, tokens);
-    sv_linear_backward(&block->fc1, run, dx_norm, dhidden, tokens, NULL);
+    sv_mlp_branch_backward(call, &branch, token, tokens);
+    sv_linear_backward(&block->fc1, run, dx_norm, branch.dhidden, tokens, NULL);
     if (block->base.trained) {
         kernels->norm_apply(work->x_norm + first * c, x_shifted, saved->mean + token,
                             saved->rstd + token, weight, run->weights + block->norm_bias, tokens,
@@ -344,6 +372,12 @@ static void reduce_sums(const mlp_call *call, size_t token_blocks)
     kernels->add_rows(sv_gradient(call->run, block->norm_weight), work->dnorm_weight, token_blocks,
                       c);
     kernels->add_rows(sv_gradient(call->run, block->norm_bias), work->dnorm_bias, token_blocks, c);
+    if (!sv_mlp_has_hidden_norm(block))
+        return;
+    kernels->add_rows(sv_gradient(call->run, block->hidden_norm_weight), work->dhidden_norm_weight,
+                      token_blocks, block->hidden_channels);
+    kernels->add_rows(sv_gradient(call->run, block->hidden_norm_bias), work->dhidden_norm_bias,
+                      token_blocks, block->hidden_channels);
 }
 
 static void image_block_backward(mlp_call *call)

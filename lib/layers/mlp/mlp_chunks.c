@@ -20,18 +20,31 @@ bool sv_mlp_is_chunked(const mlp_block *block)
 }
 
 /* The parameters, in the order of the partial gradients. */
-enum { FC1_WEIGHT, FC2_WEIGHT, FC1_BIAS, FC2_BIAS, NORM_WEIGHT, NORM_BIAS, PARAMETERS };
+enum {
+    FC1_WEIGHT,
+    FC2_WEIGHT,
+    FC1_BIAS,
+    FC2_BIAS,
+    NORM_WEIGHT,
+    NORM_BIAS,
+    HIDDEN_NORM_WEIGHT, /* no elements without that norm */
+    HIDDEN_NORM_BIAS,
+    PARAMETERS
+};
 
 static void take_partial_gradients(sv_partial_gradient list[PARAMETERS], sv_arena *arena,
                                    const mlp_block *block, size_t chunks)
 {
     size_t c = block->base.in.channels;
+    const size_t hidden_norm = sv_mlp_has_hidden_norm(block) ? block->hidden_channels : 0;
     list[FC1_WEIGHT] = (sv_partial_gradient){block->fc1.weight, block->fc1.out * c, NULL};
     list[FC2_WEIGHT] = (sv_partial_gradient){block->fc2.weight, c * block->hidden_channels, NULL};
     list[FC1_BIAS] = (sv_partial_gradient){block->fc1.bias, block->fc1.out, NULL};
     list[FC2_BIAS] = (sv_partial_gradient){block->fc2.bias, c, NULL};
     list[NORM_WEIGHT] = (sv_partial_gradient){block->norm_weight, c, NULL};
     list[NORM_BIAS] = (sv_partial_gradient){block->norm_bias, c, NULL};
+    list[HIDDEN_NORM_WEIGHT] = (sv_partial_gradient){block->hidden_norm_weight, hidden_norm, NULL};
+    list[HIDDEN_NORM_BIAS] = (sv_partial_gradient){block->hidden_norm_bias, hidden_norm, NULL};
     sv_partial_gradients_take(arena, list, PARAMETERS, chunks);
 }
 
@@ -132,8 +145,13 @@ static void images_backward(const chunks_call *all, size_t chunk, const chunk_sc
     const sv_run *run = call->run;
     const sv_kernels *kernels = run->exec.context->kernels;
     size_t c = block->base.in.channels;
-    sv_mlp_branch_backward(call, scratch->dbranch, scratch->dhidden, scratch->hidden, first,
-                           tokens);
+    mlp_branch_gradients branch = {scratch->dbranch, scratch->dhidden, scratch->hidden, NULL, NULL};
+    if (block->base.trained) {
+        branch.dhidden_norm_weight =
+            sv_partial_gradient_of(&all->partial[HIDDEN_NORM_WEIGHT], chunk);
+        branch.dhidden_norm_bias = sv_partial_gradient_of(&all->partial[HIDDEN_NORM_BIAS], chunk);
+    }
+    sv_mlp_branch_backward(call, &branch, first, tokens);
     sv_linear_backward(&block->fc1, run, scratch->dx_norm, scratch->dhidden, tokens, NULL);
     if (block->base.trained) {
         kernels->norm_apply(scratch->x_norm, saved->x_shifted + first * c, saved->mean + first,

@@ -57,6 +57,10 @@ void sv_mlp_init(mlp_block *block, const sv_layer_source *source, const sv_mlp_o
                         names->layer_scale, shape.channels, block->hidden_channels);
     block->norm_weight = sv_layer_parameter(&block->base, source, names->norm, ".weight");
     block->norm_bias = sv_layer_parameter(&block->base, source, names->norm, ".bias");
+    block->hidden_norm_weight =
+        sv_layer_parameter_if(&block->base, source, names->hidden_norm, ".weight");
+    block->hidden_norm_bias =
+        sv_layer_parameter_if(&block->base, source, names->hidden_norm, ".bias");
     block->chunked = sv_mlp_is_chunked(block);
     block->zeros = sv_shift_zero_groups(&block->shift);
 }

@@ -12,6 +12,7 @@ typedef struct mlp_block {
     sv_linear fc1, fc2;   /* [hidden_channels, c] (gated: twice the rows), [c, hidden_channels] */
     sv_layer_scale scale; /* of fc2 */
     size_t norm_weight, norm_bias;
+    size_t hidden_norm_weight, hidden_norm_bias; /* SV_NO_PARAMETER: there is no such norm */
     size_t hidden_channels;
     bool norm_per_image; /* group norm with one group; otherwise layer norm of each token */
     bool last_gelu;      /* GELU follows fc2 too */
@@ -32,13 +33,14 @@ typedef struct mlp_block {
 
 /* What the backward needs of the forward: two activations and one bit per dropout mask element. */
 typedef struct mlp_saved {
-    real *x_shifted;       /* [tokens, c] */
-    real *pre_gelu;        /* [tokens, fc1.out]: input of the GELU, or of SwiGLU */
-    real *pre_last_gelu;   /* [tokens, c]: input of the last GELU; NULL without one */
-    real *mean, *rstd;     /* [tokens]; equal within an image if norm_per_image */
-    uint32_t *hidden_mask; /* [tokens / 32, hidden_channels]; NULL without dropout */
-    uint32_t *branch_mask; /* [tokens / 32, c]; NULL without dropout */
-    real *drop_path_scale; /* [n]: 0 or 1 / (1 - rate); NULL without DropPath */
+    real *x_shifted;                 /* [tokens, c] */
+    real *pre_gelu;                  /* [tokens, fc1.out]: input of the GELU, or of SwiGLU */
+    real *pre_last_gelu;             /* [tokens, c]: input of the last GELU; NULL without one */
+    real *mean, *rstd;               /* [tokens]; equal within an image if norm_per_image */
+    real *hidden_mean, *hidden_rstd; /* [tokens]; NULL without the norm of hidden channels */
+    uint32_t *hidden_mask;           /* [tokens / 32, hidden_channels]; NULL without dropout */
+    uint32_t *branch_mask;           /* [tokens / 32, c]; NULL without dropout */
+    real *drop_path_scale;           /* [n]: 0 or 1 / (1 - rate); NULL without DropPath */
 } mlp_saved;
 
 /* The workspace of the general backward, for one image block. */
@@ -48,6 +50,8 @@ typedef struct mlp_image_block {
     real *dbranch, *x_norm, *dx_shifted;         /* [tokens of the image block, c] */
     real *dfc1_bias;                             /* partial sums [token blocks, fc1.out] */
     real *dfc2_bias, *dnorm_weight, *dnorm_bias; /* partial sums [token blocks, c] */
+    /* partial sums [token blocks, hidden_channels]; NULL without the norm of hidden channels */
+    real *dhidden_norm_weight, *dhidden_norm_bias;
     real *derived; /* gradients of fc2's derived weight and bias; with LayerScale alone */
 } mlp_image_block;
 
@@ -58,10 +62,11 @@ typedef struct mlp_rows {
     const real *x_shifted; /* [tokens, c]; the layer's input if the block has no shift */
     real *shift_into;      /* where x_shifted is written; NULL: it is the layer's input itself */
     real *mean, *rstd;     /* [tokens] */
-    real *pre_gelu;        /* [tokens, fc1.out]; NULL: neither saved nor gated */
-    real *hidden;          /* [tokens, hidden_channels]: input of fc2 */
-    real *x_norm;          /* [tokens, c] */
-    char *packed_a;        /* packed x_norm, of a small M; inference only */
+    real *hidden_mean, *hidden_rstd; /* [tokens], likewise */
+    real *pre_gelu;                  /* [tokens, fc1.out]; NULL: neither saved nor gated */
+    real *hidden;                    /* [tokens, hidden_channels]: input of fc2 */
+    real *x_norm;                    /* [tokens, c] */
+    char *packed_a;                  /* packed x_norm, of a small M; inference only */
 } mlp_rows;
 
 /* One pass. In the backward `in` is dy and `out` is dx, which is NULL if nobody needs it. */
@@ -122,10 +127,31 @@ void sv_mlp_prepare(mlp_call *call);
 /* Computes x_shifted and, from it, hidden for `tokens` tokens of the batch from token `first`. */
 mlp_rows sv_mlp_hidden(const mlp_call *call, size_t first, size_t tokens, uint32_t worker);
 
-/* The backward from dy to dhidden, for `tokens` tokens of the batch from token `first`. Writes
- * dbranch, dhidden and, recomputed, hidden. */
-void sv_mlp_branch_backward(const mlp_call *call, real *dbranch, real *dhidden, real *hidden,
-                            size_t first, size_t tokens);
+/* What the backward from dy to dhidden writes for some tokens: gradients, and hidden recomputed.
+ * The gradients of the norm of hidden channels, [hidden_channels], are added to; NULL: they are not
+ * wanted. */
+typedef struct mlp_branch_gradients {
+    real *dbranch, *dhidden, *hidden;
+    real *dhidden_norm_weight, *dhidden_norm_bias;
+} mlp_branch_gradients;
+
+/* Computes them for `tokens` tokens of the batch from token `first`. */
+void sv_mlp_branch_backward(const mlp_call *call, const mlp_branch_gradients *out, size_t first,
+                            size_t tokens);
+
+/* mlp_norm.c: the norm of the hidden channels. */
+
+static inline bool sv_mlp_has_hidden_norm(const mlp_block *block)
+{
+    return block->hidden_norm_weight != SV_NO_PARAMETER;
+}
+
+/* hidden = norm(hidden), if the block has that norm. */
+void sv_mlp_hidden_norm(const mlp_call *call, const mlp_rows *rows, size_t tokens);
+
+/* The backward from dbranch to dhidden of a block with that norm. */
+void sv_mlp_hidden_norm_backward(const mlp_call *call, const mlp_branch_gradients *out,
+                                 size_t first, size_t tokens);
 
 /* mlp_small_m.c: inference over few tokens. */
 

@@ -35,6 +35,10 @@ mlp_saved sv_mlp_saved(sv_arena *arena, const mlp_block *block, size_t n, bool t
     if (!training)
         return saved;
     saved.pre_gelu = sv_arena_reals(arena, tokens, block->fc1.out);
+    if (sv_mlp_has_hidden_norm(block)) {
+        saved.hidden_mean = sv_arena_reals(arena, tokens, 1);
+        saved.hidden_rstd = sv_arena_reals(arena, tokens, 1);
+    }
     if (block->last_gelu)
         saved.pre_last_gelu = sv_arena_reals(arena, tokens, c);
     if (block->dropout_threshold) {
@@ -48,7 +52,7 @@ mlp_saved sv_mlp_saved(sv_arena *arena, const mlp_block *block, size_t n, bool t
 
 mlp_image_block sv_mlp_image_block(sv_arena *arena, const mlp_block *block, const sv_run *run)
 {
-    mlp_image_block work;
+    mlp_image_block work = {0};
     size_t tokens = sv_mlp_image_block_tokens(block, run->pass.n), c = block->base.in.channels;
     size_t blocks = sv_token_block_count_max(tokens, token_block_size(block, run));
     work.hidden = sv_arena_reals(arena, tokens, block->hidden_channels);
@@ -60,6 +64,10 @@ mlp_image_block sv_mlp_image_block(sv_arena *arena, const mlp_block *block, cons
     work.dfc2_bias = sv_arena_reals(arena, blocks, c);
     work.dnorm_weight = sv_arena_reals(arena, blocks, c);
     work.dnorm_bias = sv_arena_reals(arena, blocks, c);
+    if (sv_mlp_has_hidden_norm(block)) {
+        work.dhidden_norm_weight = sv_arena_reals(arena, blocks, block->hidden_channels);
+        work.dhidden_norm_bias = sv_arena_reals(arena, blocks, block->hidden_channels);
+    }
     work.derived = sv_arena_reals(arena, sv_layer_scale_elements(&block->scale, &block->fc2), 1);
     return work;
 }
@@ -77,6 +85,10 @@ mlp_rows sv_mlp_worker_rows(sv_arena *arena, const mlp_block *block, const sv_ru
     rows.shift_into = sv_arena_reals(arena, tokens, c);
     rows.mean = sv_arena_reals(arena, tokens, 1);
     rows.rstd = sv_arena_reals(arena, tokens, 1);
+    if (sv_mlp_has_hidden_norm(block)) {
+        rows.hidden_mean = sv_arena_reals(arena, tokens, 1);
+        rows.hidden_rstd = sv_arena_reals(arena, tokens, 1);
+    }
     rows.packed_a = sv_arena_take(arena, sv_packed_a_bytes(&run->exec, SV_SMALL_M_TOKENS, c), 1, 1);
     return rows;
 }

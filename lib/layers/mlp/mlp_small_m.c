@@ -68,6 +68,7 @@ static small_call compute_hidden(const mlp_call *call)
     small.zeros = sv_mlp_zero_skipping(call, rows->x_norm, rows->mean, rows->rstd, 0, call->tokens);
     small.a = sv_pack_a(&run->exec, rows->x_norm, call->tokens, c, rows->packed_a);
     sv_run_tasks(&run->exec, fc1_task, &small, small.fc1_partitions);
+    sv_mlp_hidden_norm(call, rows, call->tokens);
     return small;
 }
 

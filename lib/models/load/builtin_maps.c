@@ -42,7 +42,7 @@ static const sv_name_rule TIMM[] = {
     RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "blocks.*.mlp.fc1_g", "blocks.*.mlp.fc1_x"),
 };
 
-/* ViT, DeiT; DINOv2, with registers too; CLIP's image tower. */
+/* ViT, DeiT; DINOv2, with registers too; DINOv3; CLIP's image tower. */
 static const char *const HUGGINGFACE_PREFIXES[] = {
     "", "vit.", "deit.", "dinov2.", "dinov2_with_registers.", "vision_model.", NULL};
 static const char *const HUGGINGFACE_IGNORED[] = {
@@ -50,6 +50,7 @@ static const char *const HUGGINGFACE_IGNORED[] = {
     "logit_scale", "text_projection.*", NULL};
 #define LAYER "encoder.layer.*."
 #define CLIP_LAYER "encoder.layers.*."
+#define DINOV3_LAYER "layer.*."
 static const sv_name_rule HUGGINGFACE[] = {
     RULE("pos_embed", SV_RULE_PLAIN, "embeddings.position_embeddings"),
     RULE("pos_embed", SV_RULE_PLAIN, "embeddings.position_embedding.weight"),
@@ -59,6 +60,7 @@ static const sv_name_rule HUGGINGFACE[] = {
     RULE("reg_token", SV_RULE_PLAIN, "embeddings.register_tokens"),
     RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embeddings.projection"),
     RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embedding"),
+    RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embeddings"),
     RULE("norm_pre", SV_RULE_PLAIN, "pre_layrnorm"),
     RULE("blocks.*.norm1", SV_RULE_PLAIN, LAYER "layernorm_before"),
     RULE("blocks.*.norm1", SV_RULE_PLAIN, LAYER "norm1"),
@@ -82,6 +84,20 @@ static const sv_name_rule HUGGINGFACE[] = {
     RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, LAYER "mlp.weights_out"),
     RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, CLIP_LAYER "mlp.fc2"),
     RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, LAYER "layer_scale2.lambda1"),
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, DINOV3_LAYER "norm1"),
+    RULE("blocks.*.attn.qkv.weight", SV_RULE_PLAIN, DINOV3_LAYER "attention.q_proj.weight",
+         DINOV3_LAYER "attention.k_proj.weight", DINOV3_LAYER "attention.v_proj.weight"),
+    RULE("blocks.*.attn.qkv.bias", SV_RULE_PLAIN, DINOV3_LAYER "attention.q_proj.bias",
+         "?" DINOV3_LAYER "attention.k_proj.bias", DINOV3_LAYER "attention.v_proj.bias"),
+    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, DINOV3_LAYER "attention.o_proj"),
+    RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, DINOV3_LAYER "layer_scale1.lambda1"),
+    RULE("blocks.*.norm2", SV_RULE_PLAIN, DINOV3_LAYER "norm2"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, DINOV3_LAYER "mlp.gate_proj",
+         DINOV3_LAYER "mlp.up_proj"),
+    RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, DINOV3_LAYER "mlp.up_proj"),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, DINOV3_LAYER "mlp.down_proj"),
+    RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, DINOV3_LAYER "layer_scale2.lambda1"),
+    RULE("norm", SV_RULE_PLAIN, "norm"),
     RULE("norm", SV_RULE_PLAIN, "layernorm"),
     RULE("norm", SV_RULE_PLAIN, "post_layernorm"),
     RULE("head.fc1", SV_RULE_PLAIN, "classifier"),

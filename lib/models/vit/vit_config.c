@@ -112,7 +112,7 @@ bool sv_vit_has_projection(const svit_model_config *config)
 size_t sv_vit_features(const svit_model_config *config)
 {
     if (config->pool == SVIT_POOL_FLATTEN)
-        return sv_model_patches(config) * config->dim;
+        return sv_vit_sequence(config) * config->dim;
     return (size_t)config->dim * (config->pool == SVIT_POOL_CLASS_MEAN ? 2 : 1);
 }
 
@@ -133,11 +133,11 @@ static svit_status check_head(const svit_model_config *config, svit_error *err)
 {
     size_t features;
     if (config->pool == SVIT_POOL_FLATTEN &&
-        !sv_size_multiply(&features, sv_model_patches(config), config->dim))
+        !sv_size_multiply(&features, sv_vit_sequence(config), config->dim))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "pool is 'flatten'; %zu patches of %u channels do not fit memory; use "
+                       "pool is 'flatten'; %zu tokens of %u channels do not fit memory; use "
                        "'mean'",
-                       sv_model_patches(config), config->dim);
+                       sv_vit_sequence(config), config->dim);
     if (config->head_layers == 0)
         return SVIT_OK;
     if (!config->classifier)

@@ -57,7 +57,7 @@ static svit_status add_position(sv_builder *build)
     const sv_vit_names *names = sv_vit_names_of(config);
     const sv_position_options options = {
         .in = build->shape,
-        .position = names->position,
+        .position = sv_vit_has_positions(config) ? names->position : NULL,
         .class_token = sv_vit_has_class_token(config) ? names->class_token : NULL,
         .distillation_token = config->distilled ? names->distillation_token : NULL,
         .register_tokens = names->register_tokens,
@@ -103,16 +103,35 @@ static svit_status add_mlp(sv_builder *build, size_t index)
 {
     const svit_model_config *config = build->config;
     const sv_vit_names *names = sv_vit_names_of(config);
-    const sv_mlp_options options = {.shape = build->shape,
-                                    .hidden_channels = config->mlp_dim,
-                                    .last_gelu = config->mlp_last_gelu,
-                                    .activation = ACTIVATIONS[config->activation],
-                                    .gated = config->mlp == SVIT_MLP_SWIGLU,
-                                    .eps = config->norm_eps,
-                                    .dropout = config->dropout,
-                                    .drop_path = sv_drop_path_rate(config, index, 0, config->depth),
-                                    .names = {names->norm2, names->fc1, names->fc2, names->scale2}};
+    const sv_mlp_options options = {
+        .shape = build->shape,
+        .hidden_channels = config->mlp_dim,
+        .last_gelu = config->mlp_last_gelu,
+        .activation = ACTIVATIONS[config->activation],
+        .gated = config->mlp == SVIT_MLP_SWIGLU,
+        .eps = config->norm_eps,
+        .dropout = config->dropout,
+        .drop_path = sv_drop_path_rate(config, index, 0, config->depth),
+        .names = {names->norm2, names->fc1, names->fc2, names->scale2, names->mlp_norm}};
     return sv_builder_append(build, sv_mlp_create(&build->source, &options));
+}
+
+/* Attention pooling and the MLP block of the one token that it leaves. */
+static svit_status add_attention_pool(sv_builder *build)
+{
+    const svit_model_config *config = build->config;
+    const sv_vit_names *names = sv_vit_names_of(config);
+    const sv_attention_pool_options options = {build->shape,       config->pool_heads,
+                                               names->pool_latent, names->pool_q,
+                                               names->pool_kv,     names->pool_proj};
+    SVIT_TRY(sv_builder_append(build, sv_attention_pool_create(&build->source, &options)));
+    const sv_mlp_options mlp = {
+        .shape = build->shape,
+        .hidden_channels = config->pool_mlp_dim,
+        .activation = ACTIVATIONS[config->activation],
+        .eps = config->norm_eps,
+        .names = {.norm = names->pool_norm, .fc1 = names->pool_fc1, .fc2 = names->pool_fc2}};
+    return sv_builder_append(build, sv_mlp_create(&build->source, &mlp));
 }
 
 static svit_status add_final_norm(sv_builder *build)
@@ -141,6 +160,8 @@ static svit_status add_pooling(sv_builder *build)
         return sv_builder_append(build, sv_patch_mean_create(&build->source, build->shape,
                                                              sv_vit_prefix(config),
                                                              config->pool == SVIT_POOL_CLASS_MEAN));
+    case SVIT_POOL_ATTENTION:
+        return add_attention_pool(build);
     default: /* The next layer reads all tokens as one vector; no layer is needed for that. */
         build->shape = (sv_shape){1, 1, sv_shape_elements(build->shape)};
         return SVIT_OK;

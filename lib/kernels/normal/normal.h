@@ -11,11 +11,11 @@
 #include "kernels/simd.h"
 
 #ifdef SV_DOUBLE
-#include "kernels/normal_exact.h"
+#include "kernels/normal/normal_exact.h"
 #elif defined(__AVX512F__)
-#include "kernels/normal_pieces.h"
+#include "kernels/normal/normal_pieces.h"
 #else
-#include "kernels/normal_mills.h"
+#include "kernels/normal/normal_mills.h"
 #endif
 
 /* min(|x|, TAIL_END); NaN where x is NaN. */
