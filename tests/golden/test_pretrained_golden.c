@@ -201,7 +201,8 @@ static const char *const FAMILIES[] = {"pretrained_timm_plain",
                                        "pretrained_hf_clip",
                                        "pretrained_openclip",
                                        "family_timm_reg_gap",
-                                       "family_timm_siglip"};
+                                       "family_timm_siglip",
+                                       "family_hf_siglip"};
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
 
 START_TEST(test_families_equal_their_own_code)
