@@ -27,7 +27,7 @@ static void add(matmul_list *list, const char *name, const char *part, svit_matm
         return;
     assert(list->count < MATMULS_MAX);
     listed_matmul *listed = &list->matmuls[list->count++];
-    snprintf(listed->name, sizeof listed->name, "%s%s", name, part);
+    snprintf(listed->name, sizeof listed->name, "%.40s%s", name, part);
     matmul.struct_size = sizeof matmul;
     listed->matmul = matmul;
     listed->count = count;
@@ -158,8 +158,34 @@ static void add_vit_layers(matmul_list *list, const svit_model_config *config, s
 /* Tokens before those of the patches. */
 static uint32_t vit_prefix(const svit_model_config *config)
 {
-    uint32_t class_token = config->pool != SVIT_POOL_FLATTEN && config->pool != SVIT_POOL_MEAN;
-    return class_token + (config->distilled != 0) + config->register_tokens;
+    const int by_pool = config->pool == SVIT_POOL_CLASS_TOKEN ||
+                        config->pool == SVIT_POOL_MEAN_PATCHES ||
+                        config->pool == SVIT_POOL_CLASS_MEAN;
+    const int class_token = config->class_token == SVIT_CLASS_TOKEN_BY_POOL
+                                ? by_pool
+                                : config->class_token == SVIT_CLASS_TOKEN_PRESENT;
+    return (uint32_t)class_token + (config->distilled != 0) + config->register_tokens;
+}
+
+/* Attention pooling with its query folded into the keys: scores of the tokens, their sum weighted by
+ * head, the values and the projection of that sum, and an MLP. */
+static void add_pool(matmul_list *list, const svit_model_config *config, size_t batch,
+                     uint32_t tokens)
+{
+    const uint32_t c = config->dim, heads = config->pool_heads, images = fit(batch);
+    const svit_matmul sum = {
+        .form = SVIT_MATMUL_INPUT_GRADIENT, .m = heads, .n = c, .k = tokens, .heads = images};
+    const svit_matmul weights = {
+        .form = SVIT_MATMUL_FORWARD, .m = tokens, .n = heads, .k = c, .heads = images};
+    const svit_matmul sources = {
+        .form = SVIT_MATMUL_WEIGHT_GRADIENT, .m = tokens, .n = c, .k = heads, .heads = images};
+    add_linear(list, (linear_layer){"pool scores", (uint64_t)batch * tokens, c, heads, 1}, 1);
+    add(list, "pool sum", ", forward", sum, images);
+    add(list, "pool sum", ", gradient of p", weights, images);
+    add(list, "pool sum", ", gradient of x", sources, images);
+    add_linear(list, (linear_layer){"pool values", batch, c, c / heads, heads}, 1);
+    add_linear(list, (linear_layer){"pool projection", batch, c, c, 1}, 1);
+    add_mlp(list, "pool mlp", batch, c, config->pool_mlp_dim, 1);
 }
 
 static void add_vit_head(matmul_list *list, const svit_model_config *config, size_t batch,
@@ -187,10 +213,13 @@ static void list_vit(matmul_list *list, const svit_model_config *config, size_t 
     add_linear(list,
                (linear_layer){"patch embedding", (uint64_t)batch * patches, image, config->dim, 1},
                shifted);
-    uint32_t parts = config->pool == SVIT_POOL_FLATTEN      ? patches
+    const uint32_t tokens = patches + vit_prefix(config);
+    uint32_t parts = config->pool == SVIT_POOL_FLATTEN      ? tokens
                      : config->pool == SVIT_POOL_CLASS_MEAN ? 2
                                                             : 1;
-    add_vit_layers(list, config, batch, patches + vit_prefix(config));
+    add_vit_layers(list, config, batch, tokens);
+    if (config->pool == SVIT_POOL_ATTENTION)
+        add_pool(list, config, batch, tokens);
     add_vit_head(list, config, batch, fit((uint64_t)config->dim * parts));
 }
 

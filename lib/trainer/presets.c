@@ -124,6 +124,19 @@ static const recipe MIXER = {.epochs = 300,
 static const recipe DEIT = {FINE_TUNE_COMMON, INPUT_224, IMAGENET_COLOURS};
 static const recipe AUGREG = {FINE_TUNE_COMMON, INPUT_224, .mean = {0.5, 0.5, 0.5},
                               .deviation = {0.5, 0.5, 0.5}};
+static const recipe DEIT3_384 = {FINE_TUNE_COMMON, .source = 384, .resize = 384, .output = 384,
+                                 IMAGENET_COLOURS};
+/* Inputs that are the centre of an image of floor(side / 0.9), or with FlexiViT and registers of
+ * floor(side / 0.95). */
+#define HALF_COLOURS .mean = {0.5, 0.5, 0.5}, .deviation = {0.5, 0.5, 0.5}
+static const recipe SIGLIP_256 = {FINE_TUNE_COMMON, .source = 284, .resize = 284, .output = 256,
+                                  HALF_COLOURS};
+static const recipe SIGLIP_384 = {FINE_TUNE_COMMON, .source = 426, .resize = 426, .output = 384,
+                                  HALF_COLOURS};
+static const recipe FLEXIVIT = {FINE_TUNE_COMMON, .source = 252, .resize = 252, .output = 240,
+                                HALF_COLOURS};
+static const recipe REGISTERS_MEAN = {FINE_TUNE_COMMON, .source = 269, .resize = 269, .output = 256,
+                                      HALF_COLOURS};
 static const recipe DINOV2 = {FINE_TUNE_COMMON, INPUT_518, IMAGENET_COLOURS};
 static const recipe DINOV3 = {FINE_TUNE_COMMON, INPUT_256, IMAGENET_COLOURS};
 static const recipe CLIP = {FINE_TUNE_COMMON, INPUT_224,
@@ -200,6 +213,27 @@ static const struct {
     {"vit-base-patch16-dinov3-qkvb", &DINOV3},
     {"eva02-tiny-patch14-224", &CLIP},
     {"eva02-small-patch14-224", &CLIP},
+    {"eva02-base-patch14-224", &CLIP},
+    {"deit3-small-patch16-224", &DEIT},
+    {"deit3-small-patch16-384", &DEIT3_384},
+    {"deit3-medium-patch16-224", &DEIT},
+    {"deit3-base-patch16-224", &DEIT},
+    {"deit3-base-patch16-384", &DEIT3_384},
+    {"flexivit-small", &FLEXIVIT},
+    {"flexivit-base", &FLEXIVIT},
+    {"vit-base-patch16-siglip-224", &AUGREG},
+    {"vit-base-patch16-siglip-256", &SIGLIP_256},
+    {"vit-base-patch16-siglip-384", &SIGLIP_384},
+    {"vit-base-patch32-siglip-256", &SIGLIP_256},
+    {"vit-wee-patch16-reg1-gap-256", &REGISTERS_MEAN},
+    {"vit-little-patch16-reg1-gap-256", &REGISTERS_MEAN},
+    {"vit-little-patch16-reg4-gap-256", &REGISTERS_MEAN},
+    {"vit-medium-patch16-reg1-gap-256", &REGISTERS_MEAN},
+    {"vit-medium-patch16-reg4-gap-256", &REGISTERS_MEAN},
+    {"vit-mediumd-patch16-reg4-gap-256", &REGISTERS_MEAN},
+    {"vit-betwixt-patch16-reg1-gap-256", &REGISTERS_MEAN},
+    {"vit-betwixt-patch16-reg4-gap-256", &REGISTERS_MEAN},
+    {"vit-base-patch16-reg4-gap-256", &REGISTERS_MEAN},
     {"mixer-cifar10", &VIT_PAPER_CIFAR10},
     {"mixer-s32-224", &MIXER},
     {"mixer-b16-224", &MIXER},

@@ -48,7 +48,13 @@ PRESETS = ["deit-tiny-patch16-224", "deit-small-patch16-224", "deit-base-patch16
            "deit-base-distilled-patch16-224", "vit-tiny-patch16-224", "vit-small-patch16-224",
            "vit-base-patch16-224", "vit-small-patch32-224", "vit-base-patch32-224",
            "vit-small-patch14-dinov2", "vit-base-patch14-dinov2", "vit-small-patch14-reg4-dinov2",
-           "vit-base-patch14-reg4-dinov2", "vit-base-patch32-clip-224", "vit-base-patch16-clip-224"]
+           "vit-base-patch14-reg4-dinov2", "vit-base-patch32-clip-224", "vit-base-patch16-clip-224",
+           "deit3-small-patch16-224", "deit3-small-patch16-384", "deit3-medium-patch16-224", "deit3-base-patch16-224",
+           "deit3-base-patch16-384", "flexivit-small", "flexivit-base", "vit-base-patch16-siglip-224",
+           "vit-base-patch16-siglip-256", "vit-base-patch16-siglip-384", "vit-base-patch32-siglip-256",
+           "vit-wee-patch16-reg1-gap-256", "vit-little-patch16-reg1-gap-256", "vit-little-patch16-reg4-gap-256",
+           "vit-medium-patch16-reg1-gap-256", "vit-medium-patch16-reg4-gap-256", "vit-mediumd-patch16-reg4-gap-256",
+           "vit-betwixt-patch16-reg1-gap-256", "vit-betwixt-patch16-reg4-gap-256", "vit-base-patch16-reg4-gap-256"]
 
 
 @dataclass
@@ -101,7 +107,7 @@ def features_of(net: torch.nn.Module, tokens: torch.Tensor) -> torch.Tensor:
 
 def huggingface_peer(preset: str, config: dict[str, Any]) -> Peer | None:
     """The same architecture in transformers, where the class token has a position beside registers too."""
-    if transformers is None:
+    if transformers is None or any(word in preset for word in ("deit3", "flexivit", "-gap-")):
         return None
     common = dict(hidden_size=config["dim"], num_hidden_layers=config["depth"], image_size=config["input_height"],
                   num_attention_heads=config["heads"], patch_size=config["patch_size"], attn_implementation="sdpa")
@@ -109,6 +115,11 @@ def huggingface_peer(preset: str, config: dict[str, Any]) -> Peer | None:
         model = transformers.CLIPVisionModelWithProjection(transformers.CLIPVisionConfig(
             intermediate_size=config["mlp_dim"], projection_dim=config["num_classes"], **common))
         return Peer("transformers", model.eval(), run_clip)
+    if "siglip" in preset:
+        act = {"gelu": "gelu", "gelu-tanh": "gelu_pytorch_tanh"}[config["activation"]]
+        model = transformers.SiglipVisionModel(transformers.SiglipVisionConfig(
+            intermediate_size=config["mlp_dim"], hidden_act=act, **common))
+        return Peer("transformers", model.eval(), run_siglip)
     if config["register_tokens"]:
         model = transformers.Dinov2WithRegistersModel(transformers.Dinov2WithRegistersConfig(
             num_register_tokens=config["register_tokens"], **common))
@@ -145,6 +156,11 @@ def run_openclip(net: torch.nn.Module, image: torch.Tensor) -> tuple[torch.Tenso
 def run_clip(net: torch.nn.Module, image: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     pooled = net.vision_model(pixel_values=image).pooler_output
     return net.visual_projection(pooled), pooled
+
+
+def run_siglip(net: torch.nn.Module, image: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    pooled = net(pixel_values=image).pooler_output
+    return pooled, pooled
 
 
 def run_dinov2(net: torch.nn.Module, image: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -253,11 +269,11 @@ def gradient_differences(ours: Ours, peer: Peer, preset: str, results: Path, set
 
 
 def one_gradient(name: str, got: np.ndarray, wanted: np.ndarray, largest: float) -> float:
-    if not name.endswith("qkv.bias"):
-        return relative(got, wanted)
+    """The biases of keys are the second third of "qkv.bias" and the first half of "kv.bias"."""
+    parts, keys = (3, 1) if name.endswith("qkv.bias") else (2, 0) if name.endswith("kv.bias") else (1, None)
     worst = 0.0
-    for index, (a, b) in enumerate(zip(np.split(got, 3), np.split(wanted, 3))):
-        worst = max(worst, float(np.abs(a - b).max() / largest) if index == 1 else relative(a, b))
+    for index, (a, b) in enumerate(zip(np.split(got, parts), np.split(wanted, parts))):
+        worst = max(worst, float(np.abs(a - b).max() / largest) if index == keys else relative(a, b))
     return worst
 
 

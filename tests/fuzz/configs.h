@@ -32,14 +32,14 @@ static inline void config_of_vit(svit_model_config *config, fuzz_bytes *bytes)
     config->temperature = (int32_t)fuzz_range(bytes, 0, 1);
     config->qkv_bias = (int32_t)fuzz_range(bytes, 0, 1);
     config->mlp_last_gelu = (int32_t)fuzz_range(bytes, 0, 1);
-    config->pool = (int32_t)fuzz_range(bytes, 0, 4);
+    config->pool = (int32_t)fuzz_range(bytes, 0, SVIT_POOL_ATTENTION);
     config->head_layers = fuzz_range(bytes, 0, 2);
     for (int i = 0; i < 8; i++)
         config->head_units[i] = (uint32_t)i < config->head_layers ? fuzz_range(bytes, 1, 17) : 0;
     config->names = fuzz_range(bytes, 0, 7) == 0;
     config->register_tokens = fuzz_range(bytes, 0, 7) == 0 ? fuzz_range(bytes, 1, 3) : 0;
     config->distilled = fuzz_range(bytes, 0, 7) == 0;
-    config->position_tokens = (int32_t)fuzz_range(bytes, 0, 2);
+    config->position_tokens = (int32_t)fuzz_range(bytes, 0, SVIT_POSITION_NONE);
     config->patch_bias = (int32_t)fuzz_range(bytes, 0, 1);
     config->pre_norm = (int32_t)fuzz_range(bytes, 0, 1);
     config->layer_scale = (int32_t)fuzz_range(bytes, 0, 1);
@@ -61,6 +61,15 @@ static inline void config_of_vit(svit_model_config *config, fuzz_bytes *bytes)
     }
     config->attention_dropout = fuzz_range(bytes, 0, 3) == 0 ? 0.25 : 0;
     config->head_dropout = fuzz_range(bytes, 0, 3) == 0 ? 0.25 : 0;
+    config->class_token =
+        fuzz_range(bytes, 0, 1) ? (int32_t)fuzz_range(bytes, 0, SVIT_CLASS_TOKEN_PRESENT) : 0;
+    config->mlp_norm = (int32_t)fuzz_range(bytes, 0, 1);
+    if (config->pool == SVIT_POOL_ATTENTION) {
+        config->pool_heads = fuzz_range(bytes, 1, 4);
+        config->pool_mlp_dim = fuzz_range(bytes, 1, 24);
+        config->dim = config->dim / config->pool_heads * config->pool_heads;
+        config->dim = config->dim ? config->dim : config->pool_heads;
+    }
 }
 
 /* A configuration of at most 24 x 24 pixels and some thousand parameters. It may be refused. */

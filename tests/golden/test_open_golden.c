@@ -76,6 +76,27 @@ static const struct family {
      "{\"architecture\":\"eva02_tiny_patch14_224\",\"model_args\":{\"img_size\":[28,42],"
      "\"num_heads\":3}}",
      NULL},
+    {"family_timm_rope_reg_gap", "config.json",
+     "{\"architecture\":\"vit_medium_patch16_rope_reg1_gap_256\",\"model_args\":{\"img_size\":32,"
+     "\"num_heads\":3}}",
+     NULL},
+    {"family_timm_dinov3_plus", "config.json",
+     "{\"architecture\":\"vit_small_plus_patch16_dinov3\",\"model_args\":{\"img_size\":32,"
+     "\"num_heads\":3}}",
+     NULL},
+    {"family_timm_eva02_base", "config.json",
+     "{\"architecture\":\"eva02_base_patch14_448\",\"model_args\":{\"img_size\":28,\"num_heads\":3}"
+     "}",
+     NULL},
+    {"family_timm_pe_core", "config.json",
+     "{\"architecture\":\"vit_pe_core_tiny_patch16_384\",\"model_args\":{\"img_size\":32,"
+     "\"num_heads\":3}}",
+     NULL},
+    {"family_hf_dinov3", "config.json",
+     "{\"architectures\":[\"DINOv3ViTModel\"],\"model_type\":\"dinov3_vit\",\"num_attention_"
+     "heads\":"
+     "3,\"image_size\":32,\"patch_size\":8}",
+     NULL},
     {"family_timm_reg_gap", "config.json",
      "{\"architecture\":\"vit_medium_patch16_reg4_gap_256\",\"model_args\":{\"img_size\":[32,48],"
      "\"num_heads\":3}}",

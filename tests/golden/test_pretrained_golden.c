@@ -204,8 +204,14 @@ static const char *const FAMILIES[] = {"pretrained_timm_plain",
                                        "family_timm_rope_mixed",
                                        "family_timm_dinov3",
                                        "family_timm_eva02",
+                                       "family_timm_rope_reg_gap",
+                                       "family_timm_dinov3_plus",
+                                       "family_timm_eva02_base",
+                                       "family_timm_pe_core",
+                                       "family_hf_dinov3",
                                        "family_timm_reg_gap",
-                                       "family_timm_siglip"};
+                                       "family_timm_siglip",
+                                       "family_hf_siglip"};
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
 
 START_TEST(test_families_equal_their_own_code)

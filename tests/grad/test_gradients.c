@@ -56,6 +56,14 @@ static const char *const CONFIGS[] = {
                   "\"head_dropout\":0}",
     VIT ",\"heads\":1,\"head_dim\":12,\"head_units\":[],\"names\":\"paper\",\"qkv_bias\":false,"
         "\"pool\":\"class_token\",\"attention\":\"lsa\"}",
+    VIT TWO_HEADS
+    ",\"head_units\":[],\"mlp_last_gelu\":false,\"pool\":\"attention\",\"pool_heads\":3,"
+    "\"pool_mlp_dim\":10,\"mlp_norm\":true,\"position_tokens\":\"none\","
+    "\"register_tokens\":2,\"class_token\":\"present\"}",
+    VIT TWO_HEADS
+    ",\"head_units\":[],\"mlp_last_gelu\":false,\"pool\":\"mean-patches\","
+    "\"class_token\":\"none\",\"register_tokens\":2,\"mlp\":\"swiglu\",\"mlp_norm\":true,"
+    "\"layer_scale\":true}",
     VIT WIDE_HEADS ",\"head_units\":[10,7]}",
     VIT WIDE_HEADS ",\"head_units\":[10,7],\"tokenizer\":\"spt\",\"attention\":\"lsa\","
                    "\"drop_path\":0.2}",

@@ -185,8 +185,8 @@ static void draw_pretrained_fields(random_state *state, svit_model_config *confi
     config->head_norm = random_coin(state);
     config->layer_scale = random_coin(state);
     config->mlp = random_coin(state);
-    draw_between(state, config);
     config->mlp_norm = random_coin(state);
+    draw_between(state, config);
 }
 
 static void draw_mlp(random_state *state, svit_model_config *config)

@@ -30,7 +30,7 @@ enum {
  * the error that a few runs allow is compared with the error of many. */
 enum { FEW_RUNS = 3, MANY_RUNS = 60 };
 
-enum { MAX_PRESETS = 64 };
+enum { MAX_PRESETS = 100 };
 
 /* How many times as far from the reference as a disturbed one the library may be: twice the largest
  * ratios seen, which are 6.8 in float32, whose sums within a layer are rounded, too, 1.9 in

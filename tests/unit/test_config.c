@@ -1,67 +1,9 @@
 /* Checks model configurations: presets, JSON, and what is refused. */
 #include "fit.h"
+#include "preset_sizes.h"
 
 #include "models/architecture.h"
 #include "models/config.h"
-
-static const struct {
-    const char *name;
-    uint64_t parameters, forward, training; /* multiply-adds of an image */
-} presets[] = {
-    {"shiftvit-cifar10", 11690602, 103890432, 311007744},
-    {"shiftvit-cifar10-keras", 11690602, 103890432, 311007744},
-    {"shiftvit-cifar10-seed001", 11682912, 103882752, 310984704},
-    {"shiftvit-cifar10-seed004", 11690602, 103890432, 311007744},
-    {"shiftvit-t-light", 19608328, 2963159040, 8875026432},
-    {"shiftvit-t", 28566664, 4581636096, 13730457600},
-    {"shiftvit-s-light", 33796360, 5737691136, 17198622720},
-    {"shiftvit-s", 50304136, 8743434240, 26215852032},
-    {"shiftvit-b-light", 59708776, 10193575936, 30561460224},
-    {"shiftvit-b", 89026408, 15537119232, 46592090112},
-    {"shiftvit-cifar10-fast", 3152074, 122982144, 368651520},
-    {"vit-cifar100", 21759012, 201375744, 603131904},
-    {"slvit-cifar100", 21787748, 205357056, 616071168},
-    {"vit-cifar100-seed002", 21759012, 201375744, 603131904},
-    {"slvit-cifar100-seed002", 21787748, 205357056, 616071168},
-    {"vit-cifar100-seed003", 21759012, 201375744, 603131904},
-    {"slvit-cifar100-seed003", 21787748, 205357056, 616071168},
-    {"slvit-paper-cifar10", 2729878, 190076160, 570228480},
-    {"slvit-paper-cifar100", 2747248, 190093440, 570280320},
-    {"vit-paper-cifar100", 2709796, 187734144, 562612608},
-    {"deit-tiny-patch16-224", 5717416, 1253683200, 3732148224},
-    {"deit-small-patch16-224", 22050664, 4598882304, 13738844160},
-    {"deit-base-patch16-224", 86567656, 17563828224, 52575879168},
-    {"deit-tiny-distilled-patch16-224", 5910800, 1261003776, 3754109952},
-    {"deit-small-distilled-patch16-224", 22436432, 4624140288, 13814618112},
-    {"deit-base-distilled-patch16-224", 87338192, 17656811520, 52854829056},
-    {"vit-tiny-patch16-224", 5717416, 1253683200, 3732148224},
-    {"vit-small-patch16-224", 22050664, 4598882304, 13738844160},
-    {"vit-base-patch16-224", 86567656, 17563828224, 52575879168},
-    {"vit-small-patch32-224", 22878952, 1142909952, 3370927104},
-    {"vit-base-patch32-224", 88224232, 4409186304, 13111953408},
-    {"vit-small-patch14-dinov2", 22056192, 46696739328, 139781108736},
-    {"vit-base-patch14-dinov2", 86579712, 151573718016, 454102935552},
-    {"vit-small-patch14-reg4-dinov2", 22057344, 46882828800, 140339377152},
-    {"vit-base-patch14-reg4-dinov2", 86582016, 152115766272, 455729080320},
-    {"vit-base-patch32-clip-224", 87849728, 4408811520, 13110829056},
-    {"vit-base-patch16-clip-224", 86193152, 17563453440, 52574754816},
-    {"vit-small-patch16-rope-224", 21984232, 4598882304, 13738844160},
-    {"vit-base-patch16-rope-224", 86434792, 17563828224, 52575879168},
-    {"vit-small-patch16-rope-mixed-224", 21988840, 4598882304, 13738844160},
-    {"vit-base-patch16-rope-mixed-224", 86444008, 17563828224, 52575879168},
-    {"vit-small-patch16-dinov3", 21586944, 6245286912, 18660363264},
-    {"vit-small-plus-patch16-dinov3", 28683264, 8092615680, 24202349568},
-    {"vit-base-patch16-dinov3", 85641216, 23574546432, 70572644352},
-    {"vit-small-patch16-dinov3-qkvb", 21600768, 6245286912, 18660363264},
-    {"vit-small-plus-patch16-dinov3-qkvb", 28697088, 8092615680, 24202349568},
-    {"vit-base-patch16-dinov3-qkvb", 85668864, 23574546432, 70572644352},
-    {"eva02-tiny-patch14-224", 5504448, 1697518080, 5063652864},
-    {"eva02-small-patch14-224", 21625728, 6123561984, 18312883200},
-    {"mixer-cifar10", 2193674, 151783936, 454565376},
-    {"mixer-s32-224", 19104624, 1002426368, 2930208768},
-    {"mixer-b16-224", 59880472, 12601767936, 37689698304},
-};
-enum { PRESETS = sizeof presets / sizeof *presets };
 
 START_TEST(test_presets_have_the_papers_numbers_of_parameters_and_multiply_adds)
 {

@@ -20,8 +20,9 @@ static void teardown(void)
 }
 
 #define COMMON                                                                                     \
-    "{\"architecture\":\"vit\",\"input_height\":16,\"input_width\":16,\"patch_size\":4,\"dim\":16," \
-    "\"depth\":2,\"heads\":2,\"head_dim\":8,\"mlp_dim\":20,\"head_units\":[],\"num_classes\":5,"    \
+    "{\"architecture\":\"vit\",\"input_height\":16,\"input_width\":16,\"patch_size\":4,\"dim\":"   \
+    "16,"                                                                                          \
+    "\"depth\":2,\"heads\":2,\"head_dim\":8,\"mlp_dim\":20,\"head_units\":[],\"num_classes\":5,"   \
     "\"mlp_last_gelu\":false,\"dropout\":0,\"attention_dropout\":0,\"head_dropout\":0,"
 #define ANY_SIZE COMMON "\"position_tokens\":\"none\","
 
@@ -112,7 +113,8 @@ static const struct {
     {COMMON "\"pool\":\"mean\",\"rope\":\"axial\",\"rope_theta\":100}", 24, 12,
      "position embedding is for 16 x 16 only"},
     {ANY_SIZE "\"pool\":\"flatten\"}", 24, 12, "head is for 16 x 16 only"},
-    {ANY_SIZE "\"pool\":\"mean\"}", 24, 13, "input is 24 x 13; both are multiples of patch_size, 4"},
+    {ANY_SIZE "\"pool\":\"mean\"}", 24, 13,
+     "input is 24 x 13; both are multiples of patch_size, 4"},
     {ANY_SIZE "\"pool\":\"mean\"}", 2, 4, "input is 2 x 4; both are multiples of patch_size, 4"},
 };
 
@@ -136,8 +138,7 @@ END_TEST
 START_TEST(test_initial_frequencies)
 {
     enum { HEADS = 2, PAIRS = 4 };
-    const svit_model_config config =
-        config_of(COMMON "\"rope\":\"mixed\",\"rope_theta\":10}");
+    const svit_model_config config = config_of(COMMON "\"rope\":\"mixed\",\"rope_theta\":10}");
     svit_model *model = model_of(&config, 7);
     float f[2][HEADS][PAIRS], other[2][HEADS][PAIRS];
     WORKS(svit_model_get_parameter(model, "blocks.0.attn.rope", f[0][0], 16, err));
@@ -147,8 +148,8 @@ START_TEST(test_initial_frequencies)
             const double magnitude = pow(10, -0.5 * (double)(j % 2));
             ck_assert_double_eq_tol(hypot(f[0][h][j], f[1][h][j]), magnitude, 1e-6);
             if (j < 2)
-                ck_assert_double_eq_tol(
-                    f[0][h][j] * f[0][h][j + 2] + f[1][h][j] * f[1][h][j + 2], 0, 1e-6);
+                ck_assert_double_eq_tol(f[0][h][j] * f[0][h][j + 2] + f[1][h][j] * f[1][h][j + 2],
+                                        0, 1e-6);
         }
     ck_assert_float_ne(f[0][0][0], f[0][1][0]);
     ck_assert_float_ne(f[0][0][0], other[0][0][0]);
@@ -288,8 +289,7 @@ static Suite *rotary_suite(void)
     Suite *suite = suite_create("rotary positions");
     TCase *all = tcase_create("rotary");
     tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_loop_test(all, test_models_without_positions_accept_other_sizes, 0,
-                        COUNT(ANY_SIZES));
+    tcase_add_loop_test(all, test_models_without_positions_accept_other_sizes, 0, COUNT(ANY_SIZES));
     tcase_add_loop_test(all, test_other_sizes_are_refused, 0, COUNT(SIZES_REFUSED));
     tcase_add_test(all, test_initial_frequencies);
     tcase_add_loop_test(all, test_configurations_are_refused, 0, COUNT(REFUSED));

@@ -110,10 +110,10 @@ def load_pretrained(
 
 
 def _huggingface_fields(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What transformers computes otherwise than timm: the epsilon of ViT's and DeiT's norms, and a position of the
+    """What transformers computes otherwise than timm: the epsilon of ViT's and DeiT's norms (not SigLIP's), and a position of the
     class token beside registers."""
     fields: dict[str, Any] = {}
-    if not config["layer_scale"] and not config["pre_norm"]:
+    if not config["layer_scale"] and not config["pre_norm"] and config["pool"] != "attention":
         fields["norm_eps"] = 1e-12
     if config["register_tokens"] > 0:
         fields["position_tokens"] = "class-patches"

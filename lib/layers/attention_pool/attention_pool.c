@@ -11,29 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The activations that the backward reads. */
-typedef struct pool_saved {
-    real *p; /* [n, heads, T] */
-    real *z; /* [n, heads, c] */
-    real *o; /* [n, c] */
-} pool_saved;
-
-/* The workspace of the backward. */
-typedef struct pool_gradients {
-    real *d_o; /* [n, c] */
-    real *dz;  /* [n, heads, c] */
-    real *ds;  /* of the scores before the softmax, [n, T, heads] */
-    real *du;  /* of the folded query, [heads, c] */
-    real *dq;  /* [c] */
-} pool_gradients;
-
-/* A worker's scratch. */
-typedef struct pool_work {
-    real *by_token; /* [T, heads] */
-    real *by_head;  /* [heads, T] */
-    void *packed;   /* packed B of any matmul of the layer that is not with a packed weight */
-} pool_work;
-
 /* One pass. In the backward `in` is dy and `out` is dx, which is NULL if nobody needs it. */
 typedef struct pool_call {
     const attention_pool *layer;
@@ -45,81 +22,13 @@ typedef struct pool_call {
     size_t tokens, c, heads, head_dim;
 } pool_call;
 
-/* Memory: each layout is used once to measure and once to use the memory. */
-
-static pool_saved take_saved(sv_arena *arena, const attention_pool *layer, size_t n)
-{
-    pool_saved saved;
-    const size_t c = layer->base.in.channels;
-    saved.p = sv_arena_reals(arena, n * layer->heads, sv_shape_tokens(layer->base.in));
-    saved.z = sv_arena_reals(arena, n * layer->heads, c);
-    saved.o = sv_arena_reals(arena, n, c);
-    return saved;
-}
-
-static pool_gradients take_gradients(sv_arena *arena, const attention_pool *layer, size_t n)
-{
-    pool_gradients gradients;
-    const size_t c = layer->base.in.channels;
-    gradients.d_o = sv_arena_reals(arena, n, c);
-    gradients.dz = sv_arena_reals(arena, n * layer->heads, c);
-    gradients.ds = sv_arena_reals(arena, n * sv_shape_tokens(layer->base.in), layer->heads);
-    gradients.du = sv_arena_reals(arena, layer->heads, c);
-    gradients.dq = sv_arena_reals(arena, c, 1);
-    return gradients;
-}
-
-/* Packed A of the projection and of its backward. */
-static void *take_packed_a(sv_arena *arena, const attention_pool *layer, const sv_exec *exec)
-{
-    return sv_arena_take(arena, sv_packed_a_bytes(exec, SV_SMALL_M_TOKENS, layer->base.in.channels),
-                         1, 1);
-}
-
-static size_t packed_bytes(const attention_pool *layer, const sv_exec *exec)
-{
-    const size_t tokens = sv_shape_tokens(layer->base.in), c = layer->base.in.channels;
-    const size_t heads = layer->heads, d = layer->head_dim;
-    const size_t shapes[][2] = {{tokens, c}, {c, d}, {d, c}, {c, heads}, {heads, c}};
-    size_t bytes = 0;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        bytes = sv_size_max(
-            bytes, sv_packed_b_bytes(exec->gemm->activations, exec, shapes[i][0], shapes[i][1]));
-    return bytes;
-}
-
-static pool_work take_work(sv_arena *arena, const attention_pool *layer, const sv_exec *exec)
-{
-    pool_work work;
-    const size_t tokens = sv_shape_tokens(layer->base.in);
-    work.by_token = sv_arena_reals(arena, tokens, layer->heads);
-    work.by_head = sv_arena_reals(arena, layer->heads, tokens);
-    work.packed = sv_arena_take(arena, packed_bytes(layer, exec), 1, 1);
-    return work;
-}
-
-static void plan_workspace(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory)
-{
-    const attention_pool *pool = (const attention_pool *)layer;
-    const bool training = run->pass.training;
-    sv_arena saved = {0}, workspace = {0}, worker = {0};
-    take_packed_a(&workspace, pool, &run->exec);
-    take_saved(training ? &saved : &workspace, pool, run->pass.n);
-    if (training)
-        take_gradients(&workspace, pool, run->pass.n);
-    take_work(&worker, pool, &run->exec);
-    if (training)
-        worker.bytes = sv_size_max(worker.bytes, SV_GEMM_SCRATCH);
-    sv_layer_memory_set(memory, &saved, &workspace, &worker);
-}
-
 static pool_call make_call(const sv_layer *layer, const sv_run *run, void *saved, sv_arena *rest)
 {
     const attention_pool *pool = (const attention_pool *)layer;
     sv_arena arena = {.base = saved};
     return (pool_call){.layer = pool,
                        .run = run,
-                       .saved = take_saved(saved ? &arena : rest, pool, run->pass.n),
+                       .saved = sv_attention_pool_saved(saved ? &arena : rest, pool, run->pass.n),
                        .tokens = sv_shape_tokens(layer->in),
                        .c = layer->in.channels,
                        .heads = pool->heads,
@@ -129,7 +38,7 @@ static pool_call make_call(const sv_layer *layer, const sv_run *run, void *saved
 static pool_work worker_work(const pool_call *call, uint32_t worker)
 {
     sv_arena arena = {.base = sv_worker_scratch(&call->run->exec, worker)};
-    return take_work(&arena, call->layer, &call->run->exec);
+    return sv_attention_pool_work(&arena, call->layer, &call->run->exec);
 }
 
 /* The softmax of the scores of one image, a row for each head. */
@@ -197,7 +106,7 @@ static void forward(const sv_layer *layer, const sv_run *run, void *saved, real 
 {
     sv_arena workspace = {.base = run->exec.workspace};
     const attention_pool *pool = (const attention_pool *)layer;
-    void *packed_a = take_packed_a(&workspace, pool, &run->exec);
+    void *packed_a = sv_attention_pool_packed_a(&workspace, pool, &run->exec);
     pool_call call = make_call(layer, run, saved, &workspace);
     call.x = x;
     sv_run_tasks(&run->exec, pool_task, &call, run->pass.n);
@@ -278,9 +187,9 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
 {
     sv_arena workspace = {.base = run->exec.workspace};
     const attention_pool *pool = (const attention_pool *)layer;
-    void *packed_a = take_packed_a(&workspace, pool, &run->exec);
+    void *packed_a = sv_attention_pool_packed_a(&workspace, pool, &run->exec);
     pool_call call = make_call(layer, run, saved, &workspace);
-    call.gradients = take_gradients(&workspace, pool, run->pass.n);
+    call.gradients = sv_attention_pool_gradients(&workspace, pool, run->pass.n);
     call.out = dx;
     call.in = dy;
     call.x = x;
@@ -297,7 +206,7 @@ static const sv_layer_ops ATTENTION_POOL_OPS = {.name = "attention pooling",
                                                     sv_attention_pool_derived_elements,
                                                 .place_derived = sv_attention_pool_place,
                                                 .derive_weights = sv_attention_pool_derive,
-                                                .plan_workspace = plan_workspace,
+                                                .plan_workspace = sv_attention_pool_plan,
                                                 .forward = forward,
                                                 .backward = backward};
 
@@ -321,7 +230,8 @@ sv_layer *sv_attention_pool_create(const sv_layer_source *source,
     layer->key_weight = sv_layer_parameter(base, source, options->key_value, ".weight");
     layer->value_weight = layer->key_weight + c * c;
     layer->value_bias = sv_layer_parameter(base, source, options->key_value, ".bias") + c;
-    base->activation_multiply_adds =
-        (uint64_t)2 * tokens * layer->heads * c; /* u[h] . x[t] and z */
+    /* u[h] . x[t] and z, less the weights of query and keys, which are multiplied once for all
+     * images. The sum with all weights is positive. */
+    base->activation_multiply_adds = 2 * (uint64_t)c * tokens * layer->heads - 2 * (uint64_t)c * c;
     return base;
 }

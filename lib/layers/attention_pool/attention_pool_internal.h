@@ -17,6 +17,40 @@ typedef struct attention_pool {
     const real *query;                       /* derived: q [c] */
 } attention_pool;
 
+/* The activations that the backward reads. */
+typedef struct pool_saved {
+    real *p; /* [n, heads, T] */
+    real *z; /* [n, heads, c] */
+    real *o; /* [n, c] */
+} pool_saved;
+
+/* The workspace of the backward. */
+typedef struct pool_gradients {
+    real *d_o; /* [n, c] */
+    real *dz;  /* [n, heads, c] */
+    real *ds;  /* of the scores before the softmax, [n, T, heads] */
+    real *du;  /* of the folded query, [heads, c] */
+    real *dq;  /* [c] */
+} pool_gradients;
+
+/* A worker's scratch. */
+typedef struct pool_work {
+    real *by_token; /* [T, heads] */
+    real *by_head;  /* [heads, T] */
+    void *packed;   /* packed B of any matmul of the layer that is not with a packed weight */
+} pool_work;
+
+/* attention_pool_memory.c: the layouts of memory, for n images. */
+pool_saved sv_attention_pool_saved(sv_arena *arena, const attention_pool *layer, size_t n);
+pool_gradients sv_attention_pool_gradients(sv_arena *arena, const attention_pool *layer, size_t n);
+pool_work sv_attention_pool_work(sv_arena *arena, const attention_pool *layer, const sv_exec *exec);
+
+/* Packed A of the projection and of its backward. */
+void *sv_attention_pool_packed_a(sv_arena *arena, const attention_pool *layer, const sv_exec *exec);
+
+/* Sets *memory to what a pass over up to run->pass.n images needs. */
+void sv_attention_pool_plan(const sv_layer *layer, const sv_run *run, sv_layer_memory *memory);
+
 /* attention_pool_query.c: of the latent and the weights of query and keys */
 
 /* Elements of u, its bias and q in one array. */

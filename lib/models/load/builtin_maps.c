@@ -19,6 +19,18 @@ static const char *const NO_PREFIX[] = {"", NULL};
         }                                                                                          \
     }
 
+/* A rule for a parameter that is the parts first to end - 1 of `of` equal ones on the first axis. */
+#define RULE_PART(parameter, tensor, first, end, of)                                               \
+    {                                                                                              \
+        .name = parameter, .kind = SV_RULE_PART, .tensors = (const char *const[]){tensor},         \
+        .count = 1, .part = {                                                                      \
+            0,                                                                                     \
+            first,                                                                                 \
+            end,                                                                                   \
+            of                                                                                     \
+        }                                                                                          \
+    }
+
 /* Only the classifier has another name: a ViT of this library may have hidden layers before it. */
 static const char *const TIMM_IGNORED[] = {"mask_token", NULL};
 /* timm's VisionTransformer, then what its Eva names otherwise, which has EVA-02, DINOv3 and ViTs with
@@ -48,12 +60,13 @@ static const sv_name_rule TIMM[] = {
     RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "blocks.*.mlp.w3"),
 };
 
-/* ViT, DeiT; DINOv2, with registers too; CLIP's image tower. */
+/* ViT, DeiT; DINOv2, with registers too; DINOv3; the image towers of CLIP and SigLIP, of which the
+ * latter has queries, keys and values of its pooling in one tensor. */
 static const char *const HUGGINGFACE_PREFIXES[] = {
     "", "vit.", "deit.", "dinov2.", "dinov2_with_registers.", "vision_model.", NULL};
 static const char *const HUGGINGFACE_IGNORED[] = {
-    "*mask_token", "*position_ids",     "*pooler.*", "text_model.*",
-    "logit_scale", "text_projection.*", NULL};
+    "*mask_token", "*position_ids", "*pooler.*",         "text_model.*",
+    "logit_scale", "logit_bias",    "text_projection.*", NULL};
 /* What the names of a block begin with: in BERT's manner, in CLIP's, in transformers since version 5,
  * and in DINOv3. */
 static const char *const HUGGINGFACE_LAYERS[] = {
@@ -67,8 +80,8 @@ static const sv_name_rule HUGGINGFACE[] = {
     RULE("reg_token", SV_RULE_PLAIN, "embeddings.register_tokens"),
     RULE("reg_token", SV_RULE_PLAIN, "embeddings.distillation_token"),
     RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embeddings.projection"),
-    RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embeddings"),
     RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embedding"),
+    RULE("patch_embed.proj", SV_RULE_PLAIN, "embeddings.patch_embeddings"),
     RULE("norm_pre", SV_RULE_PLAIN, "pre_layrnorm"),
     RULE("blocks.*.norm1", SV_RULE_PLAIN, "~layernorm_before"),
     RULE("blocks.*.norm1", SV_RULE_PLAIN, "~norm1"),
@@ -106,6 +119,14 @@ static const sv_name_rule HUGGINGFACE[] = {
     RULE("head.fc1.weight", SV_RULE_PLAIN, "visual_projection.weight"),
     RULE("head.fc1.bias", SV_RULE_ZERO, "visual_projection.weight"),
     RULE("head_dist", SV_RULE_PLAIN, "distillation_classifier"),
+    RULE("attn_pool.latent", SV_RULE_PLAIN, "head.probe"),
+    RULE_PART("attn_pool.q.weight", "head.attention.in_proj_weight", 0, 1, 3),
+    RULE_PART("attn_pool.q.bias", "head.attention.in_proj_bias", 0, 1, 3),
+    RULE_PART("attn_pool.kv.weight", "head.attention.in_proj_weight", 1, 3, 3),
+    RULE_PART("attn_pool.kv.bias", "head.attention.in_proj_bias", 1, 3, 3),
+    RULE("attn_pool.proj", SV_RULE_PLAIN, "head.attention.out_proj"),
+    RULE("attn_pool.norm", SV_RULE_PLAIN, "head.layernorm"),
+    RULE("attn_pool.mlp", SV_RULE_PLAIN, "head.mlp"),
 };
 
 static const char *const OPENCLIP_PREFIXES[] = {"visual.", "", NULL};

@@ -44,9 +44,9 @@ static svit_status check_timm(const svit_model *model, svit_error *err)
     if (field)
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "timm has no names for a ViT with this '%s'; it has for tokenizer 'patch', "
-                       "attention 'global', mlp_last_gelu false, pool 'class_token', 'mean' or "
-                       "'mean-patches', head_units [], rope 'none', no_key_bias false, "
-                       "head_dim dim / heads, and positions of all tokens or the patches",
+                       "attention 'global', mlp_last_gelu false, pool 'class_token', 'mean', "
+                       "'mean-patches' or 'attention', head_units [], rope 'none', no_key_bias "
+                       "false, head_dim dim / heads, and positions of all tokens or the patches",
                        field);
     return SVIT_OK;
 }

@@ -84,6 +84,30 @@
         .rope_theta = 10000, .rope_height = 16, .rope_width = 16, SWIGLU, NO_KEY_BIAS,             \
         .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
 
+/* DeiT III (Touvron et al. 2022), and FlexiViT (Beyer et al. 2023), which lacks LayerScale: the class
+ * token has no position. */
+#define FLEXIVIT(width, side)                                                                      \
+    PRETRAINED(width), INPUT(side, 16), CLASSES(1000), .patch_bias = 1, .norm_eps = 1e-6,          \
+                                                       .position_tokens = SVIT_POSITION_PATCHES
+#define DEIT3(width, side) FLEXIVIT(width, side), .layer_scale = 1
+
+/* The image towers of SigLIP (Zhai et al. 2023); the features are those of attention pooling. */
+#define SIGLIP(side, patch)                                                                        \
+    COMMON, INPUT(side, patch),                                                                    \
+        .dim = 768, .depth = 12, .heads = 12, .head_dim = 64, .mlp_dim = 3072, .num_classes = 768, \
+        .patch_bias = 1, .qkv_bias = 1, .pool = SVIT_POOL_ATTENTION, .pool_heads = 12,             \
+        .pool_mlp_dim = 3072, .norm_eps = 1e-6, .drop_path_rule = SVIT_DROP_PATH_NETWORK,          \
+        .names = SVIT_NAMES_TIMM
+
+/* timm's ViTs with registers and no class token, whose features are the mean of the patches. */
+#define REGISTERS_MEAN(width, blocks, hidden, registers, side)                                     \
+    COMMON_WITHOUT_NORM, INPUT(side, 16), CLASSES(1000),                                           \
+        .dim = width, .depth = blocks, .heads = (width) / 64, .head_dim = 64, .mlp_dim = hidden,   \
+        .patch_bias = 1, .qkv_bias = 1, .pool = SVIT_POOL_MEAN_PATCHES,                            \
+        .class_token = SVIT_CLASS_TOKEN_NONE, .register_tokens = registers,                        \
+        .position_tokens = SVIT_POSITION_PATCHES, .head_norm = 1, .norm_eps = 1e-6,                \
+        .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
+
 /* Presets of pretrained families have the names of timm's models, with dashes. */
 const sv_preset sv_vit_presets[] = {
     {"vit-cifar100", {KERAS_3_15, PLAIN}},
@@ -124,5 +148,26 @@ const sv_preset sv_vit_presets[] = {
     {"vit-base-patch16-dinov3-qkvb", {DINOV3(768), NO_KEY_BIAS}},
     {"eva02-tiny-patch14-224", {EVA02(192)}},
     {"eva02-small-patch14-224", {EVA02(384)}},
+    {"eva02-base-patch14-224", {EVA02(768), .mlp_norm = 1}},
+    {"deit3-small-patch16-224", {DEIT3(384, 224)}},
+    {"deit3-small-patch16-384", {DEIT3(384, 384)}},
+    {"deit3-medium-patch16-224", {DEIT3(512, 224)}},
+    {"deit3-base-patch16-224", {DEIT3(768, 224)}},
+    {"deit3-base-patch16-384", {DEIT3(768, 384)}},
+    {"flexivit-small", {FLEXIVIT(384, 240)}},
+    {"flexivit-base", {FLEXIVIT(768, 240)}},
+    {"vit-base-patch16-siglip-224", {SIGLIP(224, 16)}},
+    {"vit-base-patch16-siglip-256", {SIGLIP(256, 16)}},
+    {"vit-base-patch16-siglip-384", {SIGLIP(384, 16)}},
+    {"vit-base-patch32-siglip-256", {SIGLIP(256, 32), .activation = SVIT_ACTIVATION_GELU_TANH}},
+    {"vit-wee-patch16-reg1-gap-256", {REGISTERS_MEAN(256, 14, 1280, 1, 256), .layer_scale = 1}},
+    {"vit-little-patch16-reg1-gap-256", {REGISTERS_MEAN(320, 14, 1792, 1, 256), .layer_scale = 1}},
+    {"vit-little-patch16-reg4-gap-256", {REGISTERS_MEAN(320, 14, 1792, 4, 256), .layer_scale = 1}},
+    {"vit-medium-patch16-reg1-gap-256", {REGISTERS_MEAN(512, 12, 2048, 1, 256), .layer_scale = 1}},
+    {"vit-medium-patch16-reg4-gap-256", {REGISTERS_MEAN(512, 12, 2048, 4, 256), .layer_scale = 1}},
+    {"vit-mediumd-patch16-reg4-gap-256", {REGISTERS_MEAN(512, 20, 2048, 4, 256), .layer_scale = 1}},
+    {"vit-betwixt-patch16-reg1-gap-256", {REGISTERS_MEAN(640, 12, 2560, 1, 256), .layer_scale = 1}},
+    {"vit-betwixt-patch16-reg4-gap-256", {REGISTERS_MEAN(640, 12, 2560, 4, 256), .layer_scale = 1}},
+    {"vit-base-patch16-reg4-gap-256", {REGISTERS_MEAN(768, 12, 3072, 4, 256)}},
     {.name = NULL},
 };
