@@ -19,6 +19,13 @@ cp "$(ls photos/disc/*.png | head -n 1)" photo.jpg
 run 0 shiftvit-train --preset deit-tiny-patch16-224 --set num_classes=1000 --data folder:photos --limit-train 2 \
     --limit-val 1 --limit-test 1 --epochs 1 --batch 2 --out initial
 run 0 shiftvit-convert --to pytorch initial deit_tiny.safetensors
+mkdir deit-tiny
+cp deit_tiny.safetensors deit-tiny/model.safetensors
+cat >deit-tiny/config.json <<'END'
+{"architecture": "deit_tiny_patch16_224", "num_classes": 1000, "global_pool": "token", "pretrained_cfg": {
+ "input_size": [3, 224, 224], "interpolation": "bicubic", "crop_pct": 0.9, "crop_mode": "center",
+ "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}}
+END
 
 # limited COMMAND: the command. A ViT of 224 x 224 pixels trains on few images, and own_loop for one epoch: own_loop.sh has
 # all of them.
@@ -43,7 +50,7 @@ check() {
         there "$(option out "$1")/model.safetensors" "$(option out "$1")/best.safetensors"
         case $1 in *cifar10.safetensors*) top1_at_least 60 ;; esac
         ;;
-    *shiftvit-predict*--model*deit.safetensors*) prints "^ +$percent  class [0-9]+\$" ;;
+    *shiftvit-predict*--model\ deit*) prints "^ +$percent  class [0-9]+\$" ;;
     *shiftvit-predict*) prints "^ +$percent  [a-z ]+\$" ;;
     *shiftvit-features*) prints "^[1-9][0-9]* images x 384 channels of layer features: $(option out "$1")\$" ;;
     *shiftvit-head*--fit*)
@@ -81,7 +88,7 @@ run_page() {
 for page in pretrained fine-tuning own-loop; do
     ! grep -n '^    shiftvit-' "$root/docs/$page.md" || fail "$page.md has a command without build/examples/"
 done
-run_page pretrained 7
+run_page pretrained 9
 run_page fine-tuning 13
 run_page own-loop 1
 
