@@ -138,7 +138,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-    {&config_argp, 0, "A file without configuration, or of another library:", 1},
+    {&checkpoint_argp, 0, "A file without configuration, or of another library:", 1},
     {&program_argp, 0, "Common options:", 2},
     {NULL, 0, NULL, 0}};
 static const struct argp parser = {

@@ -109,7 +109,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 static const struct argp_child children[] = {
     {&data_argp, 0, "The data:", 1},
     {&bad_argp, 0, NULL, 1},
-    {&config_argp, 0, "For weights in a file without a configuration:", 2},
+    {&checkpoint_argp, 0,
+     "For weights without a configuration, and checkpoints of other libraries:", 2},
     {&program_argp, 0, "Common options:", 3},
     {NULL, 0, NULL, 0}};
 static const struct argp parser = {

@@ -36,14 +36,6 @@ static const struct argp_option options[] = {
      "Set one field of the model or of the training, for example dim=48, blocks=[1,2] or "
      "label_smoothing=0.1; may be repeated. The fields are listed below",
      0},
-    {"name", KEY_NAME, "NAME", 0,
-     "Which of timm's models a checkpoint is, such as vit_tiny_patch16_224, where no configuration "
-     "lies beside it",
-     0},
-    {"prefix", KEY_PREFIX, "TEXT", 0,
-     "What the names of the encoder begin with in a checkpoint that has several", 0},
-    {"explain", KEY_EXPLAIN, NULL, 0,
-     "Print what a checkpoint was found to be, and which file or tensors tell", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -127,15 +119,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_SET:
         add_set(self, text, state);
         return 0;
-    case KEY_NAME:
-        self->name = text;
-        return 0;
-    case KEY_PREFIX:
-        self->prefix = text;
-        return 0;
-    case KEY_EXPLAIN:
-        self->explain = 1;
-        return 0;
     case KEY_LIST_PRESETS:
         list_presets();
         return 0;
@@ -145,6 +128,44 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 }
 
 const struct argp config_argp = {options, parse_option, NULL, NULL, NULL, help_filter, NULL};
+
+static const struct argp_option checkpoint_options[] = {
+    {"name", KEY_NAME, "NAME", 0,
+     "Which of timm's models a checkpoint is, such as vit_tiny_patch16_224, where no configuration "
+     "lies beside it",
+     0},
+    {"prefix", KEY_PREFIX, "TEXT", 0,
+     "What the names of the encoder begin with in a checkpoint that has several", 0},
+    {"explain", KEY_EXPLAIN, NULL, 0,
+     "Print what a checkpoint was found to be, and which file or tensors tell", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_checkpoint(int key, char *text, struct argp_state *state)
+{
+    config_option *self = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = self;
+        return 0;
+    case KEY_NAME:
+        self->name = text;
+        return 0;
+    case KEY_PREFIX:
+        self->prefix = text;
+        return 0;
+    case KEY_EXPLAIN:
+        self->explain = 1;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child checkpoint_children[] = {{&config_argp, 0, NULL, 0},
+                                                        {NULL, 0, NULL, 0}};
+const struct argp checkpoint_argp = {
+    checkpoint_options, parse_checkpoint, NULL, NULL, checkpoint_children, NULL, NULL};
 
 svit_status config_text(char **text, struct program *self, const svit_model_config *config)
 {

@@ -26,6 +26,9 @@ typedef struct config_option {
 /* A child parser for these options and --list-presets; its input is a `config_option *`. */
 extern const struct argp config_argp;
 
+/* The same with the options of checkpoints. */
+extern const struct argp checkpoint_argp;
+
 /* Builds the configuration from the options. Unless the file or --set gives num_classes, it becomes
  * `classes`, the number of the data set; 0 means that it is unknown. */
 svit_status config_resolve(svit_model_config *out, struct program *self,

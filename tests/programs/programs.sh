@@ -105,7 +105,7 @@ cmp -s out first || fail 'the folder of a run of one epoch gives another result 
 run 2 shiftvit-eval --model trained
 says '--data SPEC is needed'
 run 1 shiftvit-eval --model data --data procedural
-says "the folder 'data' holds no best.safetensors"
+says 'data: the folder holds no weights; model.safetensors'
 run 0 shiftvit-eval --model trained/model.safetensors --data procedural --split val --limit-val 10 --json
 prints '"data": "procedural", "split": "val", "images": 10'
 
