@@ -87,7 +87,13 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
         config->explain ? open_explained(out, self, &options, given)
                         : svit_model_open(out, self->context, given, &options, NULL, &self->err);
     free(fields);
-    return status;
+    /* The options are legal, so SVIT_E_ARGUMENT means that something is not known. */
+    if (status != SVIT_E_ARGUMENT || config->set_count > 0)
+        return status;
+    return program_fail(self, status,
+                        "%s; --name NAME, --set FIELD=VALUE, --preset NAME or --config FILE says "
+                        "of which model they are",
+                        self->err.message);
 }
 
 svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,

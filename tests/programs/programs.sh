@@ -194,7 +194,7 @@ run 1 shiftvit-info trained/curves.png
 says 'PNG'
 "$python" "$root/tests/programs/edit_header.py" trained/model.safetensors bare.safetensors config -
 run 2 shiftvit-info bare.safetensors
-says 'holds weights without a configuration; --preset NAME or --config FILE'
+says 'holds weights without a configuration'
 run 0 shiftvit-info bare.safetensors --config trained/run.json
 prints '^parameters: [1-9][0-9]*$'
 run 0 shiftvit-eval --model bare.safetensors --config trained/run.json --data procedural --limit-test 20 --seed 3

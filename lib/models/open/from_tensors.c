@@ -201,7 +201,10 @@ svit_status sv_open_from_tensors(sv_open *open, svit_error *err)
 {
     const size_t depth = count_blocks(open);
     if (depth == 0)
-        return sv_fail(err, SVIT_E_FORMAT, "%s: there is no transformer block", open->weights);
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s holds weights without a configuration, which are no ViT's: there is no "
+                       "transformer block",
+                       open->weights);
     SVIT_TRY(state_patches(open, err));
     SVIT_TRY(state(open, "depth", depth, err));
     SVIT_TRY(state_attention(open, err));
