@@ -54,7 +54,12 @@ PRESETS = ["deit-tiny-patch16-224", "deit-small-patch16-224", "deit-base-patch16
            "vit-base-patch16-siglip-256", "vit-base-patch16-siglip-384", "vit-base-patch32-siglip-256",
            "vit-wee-patch16-reg1-gap-256", "vit-little-patch16-reg1-gap-256", "vit-little-patch16-reg4-gap-256",
            "vit-medium-patch16-reg1-gap-256", "vit-medium-patch16-reg4-gap-256", "vit-mediumd-patch16-reg4-gap-256",
-           "vit-betwixt-patch16-reg1-gap-256", "vit-betwixt-patch16-reg4-gap-256", "vit-base-patch16-reg4-gap-256"]
+           "vit-betwixt-patch16-reg1-gap-256", "vit-betwixt-patch16-reg4-gap-256", "vit-base-patch16-reg4-gap-256",
+           "vit-small-patch16-rope-224", "vit-base-patch16-rope-224", "vit-small-patch16-rope-mixed-224",
+           "vit-base-patch16-rope-mixed-224", "vit-small-patch16-dinov3", "vit-small-plus-patch16-dinov3",
+           "vit-base-patch16-dinov3", "vit-small-patch16-dinov3-qkvb", "vit-small-plus-patch16-dinov3-qkvb",
+           "vit-base-patch16-dinov3-qkvb", "eva02-tiny-patch14-224", "eva02-small-patch14-224",
+           "eva02-base-patch14-224"]
 
 
 @dataclass
@@ -74,6 +79,8 @@ def fill(model: torch.nn.Module, seed: int) -> None:
             if value.ndim == 0:
                 continue
             noise = torch.randn(value.shape, generator=generator)
+            if name.endswith("rope.freqs"):
+                continue
             if any(word in name for word in ("gamma", "lambda")):
                 new = 0.5 + 0.1 * noise
             elif "norm" in name.lower() and name.endswith("weight"):
@@ -107,7 +114,8 @@ def features_of(net: torch.nn.Module, tokens: torch.Tensor) -> torch.Tensor:
 
 def huggingface_peer(preset: str, config: dict[str, Any]) -> Peer | None:
     """The same architecture in transformers, where the class token has a position beside registers too."""
-    if transformers is None or any(word in preset for word in ("deit3", "flexivit", "-gap-")):
+    absent = ("deit3", "flexivit", "-gap-", "-rope-", "dinov3", "eva02")
+    if transformers is None or any(word in preset for word in absent):
         return None
     common = dict(hidden_size=config["dim"], num_hidden_layers=config["depth"], image_size=config["input_height"],
                   num_attention_heads=config["heads"], patch_size=config["patch_size"], attn_implementation="sdpa")

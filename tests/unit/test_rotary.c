@@ -282,6 +282,53 @@ START_TEST(test_training_leaves_the_key_bias_0)
 }
 END_TEST
 
+/* The gradient of one parameter after a pass in which `pattern` alone is trainable. */
+static void gradient_of(const char *pattern, const char *name, float *gradient, size_t elements)
+{
+    static float images[N * 16 * 16 * 3], logits[N * CLASSES];
+    const svit_model_config config =
+        config_of(ANY_SIZE "\"pool\":\"mean\",\"rope\":\"mixed\",\"rope_theta\":10,"
+                           "\"qk_norm\":true,\"attention_norm\":true}");
+    svit_model *model = model_of(&config, 3);
+    svit_session *session = NULL;
+    svit_session_config options;
+    WORKS(svit_model_set_trainable(model, "*", 0, err));
+    WORKS(svit_model_set_trainable(model, pattern, 1, err));
+    WORKS(svit_session_config_init(&options, sizeof options));
+    options.max_batch = N;
+    options.mode = SVIT_MODE_TRAIN;
+    WORKS(svit_session_create(&session, model, &options, err));
+    for (size_t i = 0; i < N * 16 * 16 * 3; i++)
+        images[i] = (float)((i * 7919) % 1000) / 500 - 1;
+    WORKS(svit_forward(session, images, N, logits, err));
+    WORKS(svit_backward(session, logits, N, err));
+    WORKS(svit_session_get_gradient(session, name, gradient, elements, err));
+    svit_session_free(session);
+    svit_model_free(model);
+}
+
+static const struct {
+    const char *name;
+    size_t elements;
+} BETWEEN[] = {{"blocks.0.attn.rope", 16},         {"blocks.1.attn.rope", 16},
+               {"blocks.0.attn.q_norm.weight", 8}, {"blocks.0.attn.k_norm.bias", 8},
+               {"blocks.1.attn.norm.weight", 16},  {"blocks.0.attn.qkv.weight", 48 * 16}};
+
+/* Whether the others are frozen does not matter to a gradient. */
+START_TEST(test_frozen_neighbours_change_no_gradient)
+{
+    static float all[48 * 16], alone[48 * 16];
+    const char *name = BETWEEN[_i].name;
+    double largest = 0;
+    gradient_of("*", name, all, BETWEEN[_i].elements);
+    gradient_of(name, name, alone, BETWEEN[_i].elements);
+    for (size_t i = 0; i < BETWEEN[_i].elements; i++)
+        largest = fmax(largest, fabs(all[i]));
+    ck_assert_double_gt(largest, 0);
+    ck_assert_mem_eq(all, alone, BETWEEN[_i].elements * sizeof *all);
+}
+END_TEST
+
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
 static Suite *rotary_suite(void)
@@ -294,6 +341,7 @@ static Suite *rotary_suite(void)
     tcase_add_test(all, test_initial_frequencies);
     tcase_add_loop_test(all, test_configurations_are_refused, 0, COUNT(REFUSED));
     tcase_add_test(all, test_keys_with_a_bias_are_refused);
+    tcase_add_loop_test(all, test_frozen_neighbours_change_no_gradient, 0, COUNT(BETWEEN));
     tcase_add_loop_test(all, test_training_leaves_the_key_bias_0, 0, 4);
     suite_add_tcase(suite, all);
     return suite;
