@@ -22,14 +22,17 @@ static int sets_field(const config_option *option, const char *field)
 }
 
 /* Adapts a preset to what transformers computes, except for fields that are given: another epsilon
- * in ViT and DeiT, not in SigLIP, which has attention pooling, and a position of the class token beside registers. */
+ * in ViT and DeiT, a position of the class token beside registers, and in SigLIP, which has attention
+ * pooling, GELU's tanh form. */
 static void adapt_to_huggingface(svit_model_config *config, const config_option *option,
                                  const name_source *from)
 {
     if (!from->family || strcmp(from->family, "huggingface") != 0 || option->file)
         return;
-    if (!config->layer_scale && !config->pre_norm && config->pool != SVIT_POOL_ATTENTION &&
-        !sets_field(option, "norm_eps"))
+    const int siglip = config->pool == SVIT_POOL_ATTENTION;
+    if (siglip && !sets_field(option, "activation"))
+        config->activation = SVIT_ACTIVATION_GELU_TANH;
+    if (!siglip && !config->layer_scale && !config->pre_norm && !sets_field(option, "norm_eps"))
         config->norm_eps = HUGGINGFACE_EPS;
     if (config->register_tokens > 0 && !sets_field(option, "position_tokens"))
         config->position_tokens = SVIT_POSITION_CLASS_PATCHES;

@@ -55,6 +55,11 @@ static const subject SUBJECTS[] = {
      "\"rope\":\"centred\",\"rope_theta\":100,\"rope_pairs\":\"halves\",\"lora_rank\":2,"
      "\"lora_alpha\":2}",
      20, 16},
+    {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":24,"
+     "\"depth\":1,\"heads\":2,\"head_dim\":12,\"mlp_dim\":32,\"head_units\":[],\"num_classes\":10,"
+     "\"pool\":\"attention\",\"pool_heads\":3,\"pool_mlp_dim\":40,\"mlp_norm\":true,\"mlp_last_"
+     "gelu\":false}",
+     20, 20},
     /* Masks of an image end within a word: 35 tokens, 43 channels. */
     {"{\"architecture\":\"mixer\",\"input_height\":21,\"input_width\":15,\"patch_size\":3,"
      "\"dim\":43,\"depth\":2,\"token_mlp_dim\":19,\"mlp_dim\":40,\"num_classes\":10,"
@@ -223,6 +228,12 @@ static const char *const WIDE[] = {
     "\"num_classes\":10}",
     ("{\"architecture\":\"mixer\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,"
      "\"dim\":440,\"depth\":2,\"token_mlp_dim\":72,\"mlp_dim\":400,\"num_classes\":10}"),
+    /* One token for each image, after attention pooling. */
+    ("{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":5,\"dim\":"
+     "192,"
+     "\"depth\":1,\"heads\":3,\"head_dim\":16,\"mlp_dim\":400,\"head_units\":[],\"num_classes\":10,"
+     "\"pool\":\"attention\",\"pool_heads\":3,\"pool_mlp_dim\":400,\"mlp_norm\":true,\"mlp_last_"
+     "gelu\":false}"),
 };
 enum { WIDE_COUNT = sizeof WIDE / sizeof *WIDE };
 

@@ -19,6 +19,10 @@ static const char *const SUBJECTS[] = {
     "\"depth\":4,\"heads\":2,\"head_dim\":12,\"mlp_dim\":48,\"head_units\":[],\"num_classes\":10,"
     "\"tokenizer\":\"spt\",\"attention\":\"lsa\",\"pool\":\"class_token\",\"dropout\":0.1,"
     "\"attention_dropout\":0.1,\"head_dropout\":0.1,\"drop_path\":0.2}",
+    "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":24,"
+    "\"depth\":3,\"heads\":2,\"head_dim\":12,\"mlp_dim\":48,\"head_units\":[],\"num_classes\":10,"
+    "\"dropout\":0.1,\"drop_path\":0.2,\"pool\":\"attention\",\"pool_heads\":3,\"pool_mlp_dim\":40,"
+    "\"mlp_norm\":true,\"mlp_last_gelu\":false}",
     "{\"architecture\":\"mixer\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,"
     "\"dim\":24,\"depth\":5,\"token_mlp_dim\":20,\"mlp_dim\":48,\"num_classes\":10,"
     "\"dropout\":0.1,\"drop_path\":0.2}",

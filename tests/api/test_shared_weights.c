@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 /* Between them the models have every kind of derived weight: the fused head of a ShiftViT, folded
- * attention, LayerScale, two heads. */
+ * attention, LayerScale, two heads, the folded query of attention pooling. */
 static const char *const SUBJECTS[] = {
     "{\"input_height\":16,\"input_width\":16,\"dim\":24,\"blocks\":[1,1],\"num_div\":6}",
     "{\"architecture\":\"vit\",\"input_height\":16,\"input_width\":16,\"patch_size\":4,\"dim\":16,"
@@ -18,6 +18,10 @@ static const char *const SUBJECTS[] = {
     "\"depth\":2,\"heads\":2,\"head_dim\":12,\"mlp_dim\":32,\"head_units\":[],"
     "\"num_classes\":10,\"pool\":\"class_token\",\"distilled\":true,\"layer_scale\":true,"
     "\"mlp_last_gelu\":false}",
+    ("{\"architecture\":\"vit\",\"input_height\":16,\"input_width\":16,\"patch_size\":4,\"dim\":24,"
+     "\"depth\":1,\"heads\":2,\"head_dim\":12,\"mlp_dim\":32,\"head_units\":[],\"num_classes\":10,"
+     "\"pool\":\"attention\",\"pool_heads\":3,\"pool_mlp_dim\":40,\"mlp_norm\":true,\"mlp_last_"
+     "gelu\":false}"),
     ("{\"architecture\":\"mixer\",\"input_height\":16,\"input_width\":16,\"patch_size\":4,"
      "\"dim\":24,\"depth\":2,\"token_mlp_dim\":20,\"mlp_dim\":48,\"num_classes\":10}"),
 };

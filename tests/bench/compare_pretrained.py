@@ -124,9 +124,8 @@ def huggingface_peer(preset: str, config: dict[str, Any]) -> Peer | None:
             intermediate_size=config["mlp_dim"], projection_dim=config["num_classes"], **common))
         return Peer("transformers", model.eval(), run_clip)
     if "siglip" in preset:
-        act = {"gelu": "gelu", "gelu-tanh": "gelu_pytorch_tanh"}[config["activation"]]
         model = transformers.SiglipVisionModel(transformers.SiglipVisionConfig(
-            intermediate_size=config["mlp_dim"], hidden_act=act, **common))
+            intermediate_size=config["mlp_dim"], **common))
         return Peer("transformers", model.eval(), run_siglip)
     if config["register_tokens"]:
         model = transformers.Dinov2WithRegistersModel(transformers.Dinov2WithRegistersConfig(

@@ -26,7 +26,10 @@ static const char *const MODELS[] = {
     ("\"architecture\":\"shiftvit\"," SIZE "\"dim\":24,\"blocks\":[1,1],\"num_div\":6,"
      "\"patch_size\":2,\"stem\":\"whitened\""),
     ("\"architecture\":\"mixer\",\"input_height\":24,\"input_width\":24,\"num_classes\":5,"
-     "\"patch_size\":6,\"dim\":20,\"depth\":2,\"token_mlp_dim\":10,\"mlp_dim\":30")};
+     "\"patch_size\":6,\"dim\":20,\"depth\":2,\"token_mlp_dim\":10,\"mlp_dim\":30"),
+    VIT ",\"head_units\":[],\"pool\":\"attention\",\"pool_heads\":3,\"pool_mlp_dim\":40,\"mlp_"
+        "norm\":true,\"mlp_last_gelu\":false,"
+        "\"position_tokens\":\"none\",\"head_dropout\":0"};
 enum { MODEL_COUNT = sizeof MODELS / sizeof *MODELS, N = 3, CLASSES = 5 };
 enum { PIXELS = 26 * 24, MOST = N * PIXELS * 6, MEMORY_MODES = 3, MAX_CHANNELS = 4 };
 

@@ -110,10 +110,12 @@ def load_pretrained(
 
 
 def _huggingface_fields(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What transformers computes otherwise than timm: the epsilon of ViT's and DeiT's norms (not SigLIP's), and a position of the
-    class token beside registers."""
+    """What transformers computes otherwise than timm: the epsilon of ViT's and DeiT's norms, a position of the class
+    token beside registers, and the activation of SigLIP, which has attention pooling."""
     fields: dict[str, Any] = {}
-    if not config["layer_scale"] and not config["pre_norm"] and config["pool"] != "attention":
+    if config["pool"] == "attention":
+        fields["activation"] = "gelu-tanh"
+    elif not config["layer_scale"] and not config["pre_norm"]:
         fields["norm_eps"] = 1e-12
     if config["register_tokens"] > 0:
         fields["position_tokens"] = "class-patches"
