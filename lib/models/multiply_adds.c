@@ -48,7 +48,7 @@ SVIT_API svit_status svit_model_multiply_adds(const svit_model_config *config, u
     svit_model_config local;
     svit_context *context;
     svit_model *model;
-    uint64_t counts[2];
+    uint64_t counts[2] = {0, 0};
     const svit_context_config serial = {.struct_size = sizeof serial, .threads = 1};
     SVIT_TRY(sv_config_read(&sv_model_config_type, &local, config, err));
     SVIT_TRY(svit_context_create(&context, &serial, err));

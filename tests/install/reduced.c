@@ -107,6 +107,14 @@ static void export_onnx(const char *path)
     svit_model_free(model);
 }
 
+static void save_for_timm(const char *path)
+{
+    svit_model *model = small_model();
+    check(svit_model_save_mapped(model, path, "timm", &err));
+    puts("saved");
+    svit_model_free(model);
+}
+
 static void create_cblas(void)
 {
     svit_context *with_cblas;
@@ -143,6 +151,8 @@ int main(int argc, char **argv)
         create_cblas();
     else if (strcmp(what, "onnx") == 0)
         export_onnx(file);
+    else if (strcmp(what, "timm") == 0)
+        save_for_timm(file);
     else if (strcmp(what, "describe") == 0)
         describe();
     else

@@ -119,6 +119,7 @@ const sv_preset sv_vit_presets[] = {
     {"slvit-paper-cifar10", {PAPER, CLASSES(10), SL}},
     {"slvit-paper-cifar100", {PAPER, CLASSES(100), SL}},
     {"vit-paper-cifar100", {PAPER, CLASSES(100), PLAIN}},
+#ifdef SV_HAVE_CHECKPOINTS
     {"deit-tiny-patch16-224", {IMAGENET(192, 16)}},
     {"deit-small-patch16-224", {IMAGENET(384, 16)}},
     {"deit-base-patch16-224", {IMAGENET(768, 16)}},
@@ -169,5 +170,6 @@ const sv_preset sv_vit_presets[] = {
     {"vit-betwixt-patch16-reg1-gap-256", {REGISTERS_MEAN(640, 12, 2560, 1, 256), .layer_scale = 1}},
     {"vit-betwixt-patch16-reg4-gap-256", {REGISTERS_MEAN(640, 12, 2560, 4, 256), .layer_scale = 1}},
     {"vit-base-patch16-reg4-gap-256", {REGISTERS_MEAN(768, 12, 3072, 4, 256)}},
+#endif
     {.name = NULL},
 };
