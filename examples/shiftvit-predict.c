@@ -275,9 +275,9 @@ static svit_status draw_cells(predict_options *options, const grid_cell *cells, 
 {
     struct program *program = &options->program;
     if (options->grid && count > 0)
-        TRY(picture_grid_draw(program, cells, count, NULL, options->grid));
+        TRY(picture_grid_draw(program, cells, count, GRID_COLUMNS, NULL, options->grid));
     if (options->attention && count > 0)
-        TRY(picture_grid_draw(program, cells, count, map, options->attention));
+        TRY(picture_grid_draw(program, cells, count, GRID_COLUMNS, map, options->attention));
     return SVIT_OK;
 }
 
