@@ -51,6 +51,10 @@ class predictor : public handle<svit_predictor, svit_predictor_free>
     {
         return svit_predictor_output(get());
     }
+    result labels(const float *probabilities, std::size_t n, std::int32_t *labels) const
+    {
+        return detail::call(svit_predictor_labels, get(), probabilities, n, labels);
+    }
     result predict(const std::uint8_t *pixels, std::size_t n, std::size_t height, std::size_t width,
                    float *probabilities)
     {

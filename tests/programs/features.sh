@@ -76,6 +76,22 @@ says 'new/ring/bad.png'
 run 0 shiftvit-head $common --add-class fox --images new/ring --on-bad skip --model nine.safetensors --out fox.safetensors
 prints '^class fox added from 20 images'
 
+# A threshold that so many images reach is kept with the model; without one nothing is said.
+run 0 shiftvit-eval $common --model fitted.safetensors --data procedural:400 --accept 0.5 --out half.safetensors
+prints "^none of these below $percent, which 50 % of the images reach: half.safetensors\$"
+run 0 shiftvit-eval $common --model half.safetensors --data procedural:400 --accept 1 --out all.safetensors --json
+prints '^\{"out": "all.safetensors", "accept": 1.0, "threshold": 0.[0-9]+\}$'
+run 0 shiftvit-predict $common --model fitted.safetensors known/disc
+! grep -q 'none' "$work/out" || fail 'a model without a threshold says none'
+run 0 shiftvit-predict $common --model all.safetensors known/disc
+run 0 shiftvit-predict $common --top 1 --model half.safetensors known/*
+none=$(grep -c '^  none of these$' "$work/out")
+[ "$none" -ge 60 ] && [ "$none" -le 120 ] || fail "$none of 180 images are none of these"
+run 0 shiftvit-predict $common --json --model half.safetensors known/disc
+[ "$(grep -c '"none_of_these": true' "$work/out")" -ge 1 ] || fail 'JSON does not say none'
+run 2 shiftvit-eval $common --model fitted.safetensors --data procedural --accept 0.5
+says 'need each other'
+
 # The images of a folder that are most alike, one image beside its neighbours.
 mkdir alike
 cp known/disc/*.png alike

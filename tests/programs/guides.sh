@@ -47,6 +47,9 @@ check() {
         prints '^ +0\.[0-9]{4}  .*/photos-of-foxes/[0-9]+\.png$'
         there "$(option grid "$1")"
         ;;
+    *shiftvit-eval*--accept*)
+        prints "^none of these below $percent, which 95 % of the images reach: $(option out "$1")\$"
+        ;;
     *shiftvit-anomaly*--fit*) there "$(option out "$1")" ;;
     *shiftvit-anomaly*)
         prints '^ +[0-9.]+  .*/photos-of-foxes/[0-9]+\.png$'
@@ -90,7 +93,7 @@ for page in pretrained fine-tuning beyond own-loop; do
 done
 run_page pretrained 7
 run_page fine-tuning 13
-run_page beyond 3
+run_page beyond 5
 run_page own-loop 1
 
 # A file for others has the adapters in the weights: as many parameters as the merged model, and its bytes.

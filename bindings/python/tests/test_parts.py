@@ -367,6 +367,25 @@ class Features(FolderTest):
 
 
 class Predictors(unittest.TestCase):
+    def test_labels_are_none_below_the_threshold(self):
+        model = shiftvit.load(CIFAR)
+        images, _ = synthetic(60)
+        logits = shiftvit.Predictor(model, output="logits").predict(images)
+        threshold = shiftvit.metrics.choose_threshold(logits, accepted=0.8)
+        largest = shiftvit.softmax(logits).max(1)
+        self.assertEqual((largest >= threshold).sum(), 48)
+        self.assertEqual(model.threshold, 0)
+        model.threshold = threshold
+        predictor = shiftvit.Predictor(shiftvit.Model.from_bytes(model.to_bytes()))
+        rows = predictor.predict(images)
+        labels = predictor.labels(rows)
+        np.testing.assert_array_equal(labels, np.where(rows.max(1) < threshold, -1, rows.argmax(1)))
+        self.assertGreater((labels < 0).sum(), 0)
+        with self.assertRaises(errors.ArgumentError):
+            model.threshold = 1.5
+        with self.assertRaises(errors.StateError):
+            shiftvit.Predictor(model, output="logits").labels(logits)
+
     def test_arrays_of_bytes_and_floats(self):
         images, _ = synthetic(5)
         with shiftvit.Predictor(CIFAR, max_batch=2) as predictor:
