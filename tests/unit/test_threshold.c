@@ -69,7 +69,7 @@ END_TEST
 
 START_TEST(test_labels_are_none_below_the_threshold)
 {
-    static const double thresholds[] = {0, 0.5, 0.8, 1};
+    const double thresholds[] = {0, 0.5, 0.8, 1, (double)largest(5)};
     for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++) {
         svit_predictor *predictor = NULL;
         int32_t labels[ROWS];
