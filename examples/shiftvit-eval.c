@@ -17,6 +17,8 @@ typedef struct eval_options {
     evaluation_how how;                  /* loss -1: that of the model */
     int per_class;                       /* 1: a line for each class */
     const char *confusion, *predictions; /* files to write, or NULL */
+    double accept;                       /* of the images that stay known; 0: not asked for */
+    const char *out;                     /* the model with a threshold, or NULL */
     int32_t on_bad;                      /* ON_BAD_* */
 } eval_options;
 
@@ -29,6 +31,8 @@ enum {
     KEY_PER_CLASS,
     KEY_CONFUSION,
     KEY_PREDICTIONS,
+    KEY_ACCEPT,
+    KEY_OUT = 'o',
     KEY_BATCH = 'b'
 };
 
@@ -55,6 +59,11 @@ static const struct argp_option option_list[] = {
      "Write path, label, prediction and probability of each image, or targets and outputs; its "
      "number in place of the path if the images are no files",
      0},
+    {"accept", KEY_ACCEPT, "FRACTION", 0,
+     "Choose the threshold below which an image is none of the classes, so that this fraction of "
+     "the split's images stays above it (0.95 is usual), and write the model with it to --out",
+     0},
+    {"out", KEY_OUT, "FILE.safetensors", 0, "With --accept: the model to write", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -92,6 +101,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_PREDICTIONS:
         self->predictions = option_ending(state, "--predictions", text, ".csv", NULL);
         return 0;
+    case KEY_ACCEPT:
+        self->accept = option_real(state, "--accept", text, 1e-6, 1);
+        return 0;
+    case KEY_OUT:
+        self->out = option_ending(state, "--out", text, ".safetensors", NULL);
+        return 0;
     case KEY_TTA:
         self->how.tta = option_choice(state, "--tta", text, tta_names);
         return 0;
@@ -100,6 +115,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
             argp_error(state, "--model FILE is needed");
         if (!self->data.spec)
             argp_error(state, "--data SPEC is needed: the data set to evaluate on");
+        if (!self->out != !self->accept)
+            argp_error(state, "--accept FRACTION and --out FILE.safetensors need each other");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -147,9 +164,32 @@ static int32_t loss_of(const svit_model *model)
     }
 }
 
+/* Chooses the threshold of known images and writes the model with it. */
+static svit_status write_threshold(eval_options *options, const evaluation *of, svit_model *model)
+{
+    struct program *program = &options->program;
+    char shown[SHOWN_CAPACITY];
+    double threshold;
+    if (svit_model_output(model) != SVIT_OUTPUT_SOFTMAX)
+        return program_fail(program, SVIT_E_ARGUMENT,
+                            "--accept: the model predicts no probabilities of classes");
+    TRY(svit_choose_threshold(program->context, of->logits, of->n, of->classes, options->accept,
+                              &threshold, &program->err));
+    TRY(svit_model_set_threshold(model, threshold, &program->err));
+    TRY(svit_model_save(model, options->out, &program->err));
+    if (program->json)
+        results_json(json_pack("{s:o, s:f, s:f}", "out", results_text(options->out), "accept",
+                               options->accept, "threshold", threshold),
+                     RESULTS_DIGITS);
+    else
+        printf("none of these below %.2f %%, which %g %% of the images reach: %s\n",
+               100 * threshold, 100 * options->accept, shown_text(shown, options->out));
+    return SVIT_OK;
+}
+
 /* Prints and writes what the options ask for. */
-static svit_status report_evaluation(eval_options *options, const evaluation *of,
-                                     const svit_model *model, const svit_dataset *data)
+static svit_status report_evaluation(eval_options *options, const evaluation *of, svit_model *model,
+                                     const svit_dataset *data)
 {
     struct program *program = &options->program;
     TRY(results_print(program, of, options->data.spec, data_split_names[options->split]));
@@ -159,7 +199,7 @@ static svit_status report_evaluation(eval_options *options, const evaluation *of
         TRY(class_report_confusion(program, of, model, options->confusion));
     if (options->predictions)
         TRY(class_report_predictions(program, of, model, data, options->predictions));
-    return SVIT_OK;
+    return options->out ? write_threshold(options, of, model) : SVIT_OK;
 }
 
 static svit_status report(eval_options *options, svit_model *model, svit_dataset *data)

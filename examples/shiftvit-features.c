@@ -1,7 +1,9 @@
-/* Writes what a layer of a model computes for the images of a data set. */
+/* Writes what a layer of a model computes for the images of a data set, or finds the images of a
+ * folder that are most alike. */
 #include "common/bad_option.h"
 #include "common/data_option.h"
 #include "common/model_path.h"
+#include "common/neighbours.h"
 #include "common/results.h"
 #include "common/shown.h"
 
@@ -16,6 +18,7 @@ typedef struct features_options {
     int32_t split; /* SVIT_SPLIT_* */
     int32_t on_bad;
     int list; /* 1: print the names of the layers */
+    neighbours_option neighbours;
 } features_options;
 
 enum {
@@ -26,25 +29,38 @@ enum {
     KEY_SPLIT = 0x300,
     KEY_POOL,
     KEY_COMPUTE,
-    KEY_LIST
+    KEY_LIST,
+    KEY_NEIGHBOURS,
+    KEY_COUNT,
+    KEY_GRID
 };
 
 /* The names of SVIT_TOKENS_*. */
-static const char *const pool_names[] = {"mean", "class", NULL};
+static const char *const pool_names[] = {"mean", "class", "patches", "patches-3x3", NULL};
 
 static const struct argp_option option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
-    {"out", KEY_OUT, "FILE.safetensors", 0, "The file to write (needed)", 0},
+    {"out", KEY_OUT, "FILE.safetensors", 0, "The file of features to write", 0},
     {"layer", KEY_LAYER, "NAME", 0,
      "The layer whose output is written (default: features, the input of the classifier)", 0},
     {"list-layers", KEY_LIST, NULL, 0, "Print the layers with their tokens and channels", 0},
     {"pool", KEY_POOL, "HOW", 0,
-     "Of a layer with several tokens, take their mean over the patches (mean, default) or the "
-     "class token (class)",
+     "Of a layer with several tokens, take their mean over the patches (mean, default), the class "
+     "token (class), or each patch as a sample (patches; patches-3x3: the mean of it and of those "
+     "around it)",
      0},
     {"split", KEY_SPLIT, "NAME", 0, "train (default), val or test", 0},
     {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)", 0},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
+    {"neighbours", KEY_NEIGHBOURS, "FOLDER", 0,
+     "Write no file: print for each image in the folder QUERIES the images in FOLDER whose "
+     "features "
+     "are most alike, with their cosine similarities",
+     0},
+    {"count", KEY_COUNT, "N", 0, "With --neighbours: print N images for each, 1..20 (default 5)",
+     0},
+    {"grid", KEY_GRID, "OUT.png", 0,
+     "With --neighbours: draw the first eight images of QUERIES, each beside its neighbours", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -53,6 +69,16 @@ static void check_needed(const features_options *self, struct argp_state *state)
     if (!self->model)
         argp_error(state, "--model FILE is needed");
     if (self->list)
+        return;
+    if (self->neighbours.folder && !self->neighbours.queries)
+        argp_error(state, "QUERIES: a folder of images is needed");
+    if (!self->neighbours.folder && (self->neighbours.queries || self->neighbours.grid))
+        argp_error(state, "QUERIES and --grid belong to --neighbours");
+    if (self->neighbours.folder && (self->data.spec || self->out))
+        argp_error(state, "--data and --out do not belong to --neighbours");
+    if (self->neighbours.folder && self->features.tokens > SVIT_TOKENS_CLASS)
+        argp_error(state, "--pool: --neighbours compares images; mean and class are accepted");
+    if (self->neighbours.folder)
         return;
     if (!self->data.spec)
         argp_error(state, "--data SPEC is needed: the data set whose features are computed");
@@ -94,6 +120,20 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_COMPUTE:
         self->features.compute = option_choice(state, "--compute", text, compute_names);
         return 0;
+    case KEY_NEIGHBOURS:
+        self->neighbours.folder = text;
+        return 0;
+    case KEY_COUNT:
+        self->neighbours.count = option_unsigned(state, "--count", text, 1, NEIGHBOURS_MOST);
+        return 0;
+    case KEY_GRID:
+        self->neighbours.grid = option_png(state, "--grid", text);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (self->neighbours.queries)
+            argp_error(state, "QUERIES: one folder is accepted");
+        self->neighbours.queries = text;
+        return 0;
     case ARGP_KEY_END:
         check_needed(self, state);
         return 0;
@@ -112,8 +152,9 @@ static const struct argp_child children[] = {
 static const struct argp parser = {
     option_list,
     parse_option,
-    NULL,
-    "Writes what a layer of a model computes for the images of a data set."
+    "[QUERIES]",
+    "Writes what a layer of a model computes for the images of a data set, or finds the images "
+    "of a folder that are most alike."
     "\vThe file has the tensors features [images, channels] and labels [images]. shiftvit-head "
     "trains a classifier on it in seconds.",
     children,
@@ -149,7 +190,8 @@ static void report(const features_options *self, const svit_features *features)
     shown_text(shown, self->out);
     shown_text(layer, svit_features_layer(features));
     if (!self->program.json) {
-        printf("%zu images x %zu channels of layer %s: %s\n", svit_features_count(features),
+        printf("%zu %s x %zu channels of layer %s: %s\n", svit_features_count(features),
+               self->features.tokens > SVIT_TOKENS_CLASS ? "samples" : "images",
                svit_features_channels(features), layer, shown);
         return;
     }
@@ -182,6 +224,8 @@ static svit_status run(features_options *self, svit_model **model, data_splits *
     if (self->list)
         return list_layers(program, *model);
     TRY(model_pipeline(*model, program, &self->config, &pipeline));
+    if (self->neighbours.folder)
+        return neighbours_print(program, *model, &pipeline, &self->features, &self->neighbours);
     TRY(data_open(data, program, &self->data, &pipeline, 1u << self->split));
     if (!data->split[self->split])
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
@@ -192,8 +236,10 @@ static svit_status run(features_options *self, svit_model **model, data_splits *
 
 int main(int argc, char **argv)
 {
-    features_options options = {
-        .program = PROGRAM_INIT, .data = DATA_OPTION_INIT, .split = SVIT_SPLIT_TRAIN};
+    features_options options = {.program = PROGRAM_INIT,
+                                .data = DATA_OPTION_INIT,
+                                .split = SVIT_SPLIT_TRAIN,
+                                .neighbours.count = 5};
     svit_model *model = NULL;
     data_splits data = {{NULL, NULL, NULL}, NULL};
     options.data.spec = NULL; /* --data has no default here */

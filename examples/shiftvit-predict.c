@@ -198,6 +198,7 @@ struct ranking {
     size_t *labels;       /* by rank */
     size_t classes;
     int is_numbers; /* the model predicts numbers */
+    int is_none;    /* the image is none of the classes, by the model's threshold */
 };
 
 static void rank(struct ranking *self)
@@ -227,6 +228,8 @@ static void print_text(const svit_predictor *predictor, const struct ranking *ra
     char number[32];
     char shown[SHOWN_CAPACITY];
     printf("%s\n", shown_text(shown, path));
+    if (ranking->is_none)
+        printf("  none of these\n");
     for (size_t i = 0; i < top; i++) {
         double value = (double)ranking->probabilities[ranking->labels[i]];
         const char *name = shown_text(shown, class_name(predictor, ranking->labels[i], number));
@@ -252,6 +255,8 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
                       (numbers ? 1 : 100) * (double)ranking->probabilities[ranking->labels[i]]));
     json_t *object = json_pack("{s:o, s:o}", "image", results_text(path),
                                numbers ? "outputs" : "classes", classes);
+    if (ranking->is_none)
+        json_object_set_new(object, "none_of_these", json_true());
     results_json(object, numbers ? RESULTS_DIGITS : 6);
 }
 
@@ -264,7 +269,9 @@ static void fill_cell(grid_cell *cell, const svit_predictor *predictor,
     double value = (double)ranking->probabilities[label];
     const char *name = shown_text(shown, class_name(predictor, label, number));
     snprintf(cell->path, sizeof cell->path, "%s", path);
-    if (ranking->is_numbers)
+    if (ranking->is_none)
+        snprintf(cell->title, sizeof cell->title, "none of these");
+    else if (ranking->is_numbers)
         snprintf(cell->title, sizeof cell->title, "%.100s %.4g", name, value);
     else
         snprintf(cell->title, sizeof cell->title, "%.100s %.1f %%", name, 100 * value);
@@ -275,9 +282,9 @@ static svit_status draw_cells(predict_options *options, const grid_cell *cells, 
 {
     struct program *program = &options->program;
     if (options->grid && count > 0)
-        TRY(picture_grid_draw(program, cells, count, NULL, options->grid));
+        TRY(picture_grid_draw(program, cells, count, GRID_COLUMNS, NULL, options->grid));
     if (options->attention && count > 0)
-        TRY(picture_grid_draw(program, cells, count, map, options->attention));
+        TRY(picture_grid_draw(program, cells, count, GRID_COLUMNS, map, options->attention));
     return SVIT_OK;
 }
 
@@ -302,6 +309,11 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
             continue;
         }
         rank(ranking);
+        int32_t label = 0;
+        if (svit_predictor_output(predictor) == SVIT_OUTPUT_SOFTMAX)
+            TRY(svit_predictor_labels(predictor, ranking->probabilities, 1, &label,
+                                      &options->program.err));
+        ranking->is_none = label < 0;
         (options->program.json ? print_json : print_text)(predictor, ranking, top, list->paths[i]);
         if (cell_count < GRID_PICTURES)
             fill_cell(&cells[cell_count++], predictor, ranking, list->paths[i]);

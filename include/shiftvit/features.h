@@ -20,9 +20,19 @@ typedef struct svit_features svit_features;
 
 /* What becomes of a layer with several tokens for each image. */
 enum {
-    SVIT_TOKENS_MEAN = 0, /* the mean over the patches, without class, distillation and register
+    SVIT_TOKENS_MEAN = 0,    /* the mean over the patches, without class, distillation and register
                              tokens */
-    SVIT_TOKENS_CLASS = 1 /* the class token */
+    SVIT_TOKENS_CLASS = 1,   /* the class token */
+    SVIT_TOKENS_PATCHES = 2, /* each patch is a sample with the label of its image: those of an
+                                   image follow each other, row by row */
+    SVIT_TOKENS_PATCHES_3X3 = 3 /* the same, each patch the mean of itself and those of the eight
+                                   around it that lie within the image */
+};
+
+/* How samples are compared. */
+enum {
+    SVIT_METRIC_COSINE = 0,   /* the cosine similarity; 0 for a feature of zeros */
+    SVIT_METRIC_EUCLIDEAN = 1 /* the Euclidean distance */
 };
 
 /* How features are computed. */
@@ -43,7 +53,7 @@ typedef struct svit_features_config {
 SVIT_API svit_status svit_features_config_init(svit_features_config *config, size_t size);
 
 /* Computes the features of all images of `dataset` in its order, with its labels and class names; a
- * dataset of targets gives the label -1. Images go through the evaluation of `pipeline`; NULL: that
+ * dataset of targets gives the label -1. A sample is an image, or a patch of one by `tokens`. Images go through the evaluation of `pipeline`; NULL: that
  * of the model. Besides the result, the memory is that of a session and a loader of one batch. The
  * features of an image do not depend on the number of threads.
  *
@@ -75,8 +85,8 @@ SVIT_API svit_status svit_features_load(svit_features **out, svit_context *conte
 
 /* Writes the set as a safetensors file with the tensors `features` [count, channels] (F32) and
  * `labels` [count] (I32) and the metadata "format" ("shiftvit-features"), "format_version" ("1"),
- * "class_count", "classes" (a JSON array of names, if there are any), "layer" and "model". An
- * existing file is replaced atomically, as svit_file_replace. SVIT_E_IO names the path. */
+ * "class_count", "classes" (a JSON array of names, if there are any), "layer", "model", and for
+ * samples that are patches "tokens" and "grid" (as "14x14"). An existing file is replaced atomically, as svit_file_replace. SVIT_E_IO names the path. */
 SVIT_API svit_status svit_features_save(const svit_features *features, const char *path,
                                         svit_error *err);
 
@@ -112,9 +122,14 @@ SVIT_API const char *svit_features_layer(const svit_features *features);
  * models apart and stays the same if only the classifier changes. */
 SVIT_API const char *svit_features_model(const svit_features *features);
 
+/* Writes what the samples of a set are: SVIT_TOKENS_* to *tokens, and the grid of an image's patches
+ * to *height and *width, 1 x 1 if a sample is an image. svit_features_save keeps them. */
+SVIT_API svit_status svit_features_grid(const svit_features *features, int32_t *tokens,
+                                        size_t *height, size_t *width, svit_error *err);
+
 /* Appends the samples of `other` to those of `features`, which are two sets. Classes are matched by
  * their names, and those that `features` does not have are added behind its own. If neither set has
- * names, labels stay as they are. SVIT_E_ARGUMENT: channels or layers differ, or only one of the
+ * names, labels stay as they are. SVIT_E_ARGUMENT: channels, layers or grids differ, or only one of the
  * two has names though both have classes. A failed call changes nothing. A difference of the
  * models is a warning in the context's log. */
 SVIT_API svit_status svit_features_append(svit_features *features, const svit_features *other,
@@ -131,6 +146,30 @@ SVIT_API svit_status svit_features_append(svit_features *features, const svit_fe
 SVIT_API svit_status svit_features_knn(const svit_features *reference, const float *queries,
                                        size_t n, size_t k, double temperature, float *probabilities,
                                        svit_error *err);
+
+/* Finds the k samples of `reference` that are nearest to each of queries[n, channels], the nearest
+ * first, of equally near ones the first. Writes their numbers to indices[n, k], and to
+ * distances[n, k] what `metric`, one of SVIT_METRIC_*, says of them. `k` is 1 to the number of
+ * samples. The result does not depend on the number of threads. SVIT_E_ARGUMENT names what is not
+ * accepted: also a query that is not finite. SVIT_E_NUMERIC: a distance is not finite; the
+ * outputs are then written all the same. */
+SVIT_API svit_status svit_features_nearest(const svit_features *reference, const float *queries,
+                                           size_t n, size_t k, int32_t metric, size_t *indices,
+                                           float *distances, svit_error *err);
+
+/* Creates a set of `count` samples that cover all samples of `features` (the greedy solution of the
+ * k-centre problem): the first sample, then again and again the one whose Euclidean distance from
+ * the nearest of those chosen so far is largest, of equal ones the first. Their order is that in
+ * which they are chosen; labels, names and texts come along. `count` is 1 to the number of samples.
+ * The time is that of count times the samples of distances. The result does not depend on the number
+ * of threads. The caller owns *out and frees it with svit_features_free. SVIT_E_ARGUMENT: `count`.
+ *
+ * With svit_features_nearest this finds anomalies without training, as PatchCore does (Roth et al.
+ * 2022): the memory is a coreset of the patches of good images (SVIT_TOKENS_PATCHES_3X3), the
+ * anomaly of a patch is its Euclidean distance from the nearest sample of the memory, and that of
+ * an image the largest of its patches. */
+SVIT_API svit_status svit_features_coreset(svit_features **out, const svit_features *features,
+                                           size_t count, svit_error *err);
 
 /* How svit_model_fit_head trains: AdamW, whose learning rate falls to 0 as half a cosine. */
 typedef struct svit_head_config {

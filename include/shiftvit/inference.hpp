@@ -51,6 +51,10 @@ class predictor : public handle<svit_predictor, svit_predictor_free>
     {
         return svit_predictor_output(get());
     }
+    result labels(const float *probabilities, std::size_t n, std::int32_t *labels) const
+    {
+        return detail::call(svit_predictor_labels, get(), probabilities, n, labels);
+    }
     result predict(const std::uint8_t *pixels, std::size_t n, std::size_t height, std::size_t width,
                    float *probabilities)
     {
@@ -129,6 +133,21 @@ class features : public handle<svit_features, svit_features_free>
                float *probabilities) const
     {
         return detail::call(svit_features_knn, get(), queries, n, k, temperature, probabilities);
+    }
+    result grid(std::int32_t &tokens, std::size_t &height, std::size_t &width) const
+    {
+        return detail::call(svit_features_grid, get(), &tokens, &height, &width);
+    }
+    result nearest(const float *queries, std::size_t n, std::size_t k, std::int32_t metric,
+                   std::size_t *indices, float *distances) const
+    {
+        return detail::call(svit_features_nearest, get(), queries, n, k, metric, indices,
+                            distances);
+    }
+    /* Becomes `count` samples of another set that cover it. */
+    result coreset(const features &of, std::size_t count)
+    {
+        return take(svit_features_coreset, of.get(), count);
     }
     /* Trains the classifier of a model on this set. */
     result fit_head(model &m, const svit_head_config &config = head_config()) const

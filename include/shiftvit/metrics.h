@@ -34,6 +34,15 @@ SVIT_API svit_status svit_average_precision(svit_context *context, const float *
                                             const float *targets, size_t n, size_t classes,
                                             double *average_precision, svit_error *err);
 
+/* Finds the threshold for svit_model_set_threshold: the largest probability that at least the
+ * fraction `accepted`, in (0, 1], of n rows of logits[n, classes] reach with their largest softmax
+ * probability. The rows are those of images of known classes that were not trained on, as
+ * svit_evaluate_logits computes them. SVIT_E_NUMERIC names a logit that is not finite. Any thread
+ * may call it. */
+SVIT_API svit_status svit_choose_threshold(svit_context *context, const float *logits, size_t n,
+                                           size_t classes, double accepted, double *threshold,
+                                           svit_error *err);
+
 /* Writes the mean of |prediction - target| over all elements of predictions[n, outputs] and
  * targets[n, outputs] to *mean_absolute, and the root of the mean of (prediction - target)^2 to
  * *root_mean_square; either may be NULL. Any thread may call it. */

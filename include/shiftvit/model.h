@@ -501,6 +501,16 @@ SVIT_API svit_status svit_model_set_output(svit_model *model, int32_t output, sv
  * never SVIT_OUTPUT_AUTO. 0 for NULL. */
 SVIT_API int32_t svit_model_output(const svit_model *model);
 
+/* Sets the probability below which svit_predictor_labels takes an image for none of the classes: 0
+ * for never, at most 1. It is saved with the model (the metadata key "known_threshold"), and
+ * predictors read it when they are created; what they predict stays the same. A head for other
+ * classes removes it, and one that is trained further needs a new one. svit_choose_threshold finds
+ * it. SVIT_E_ARGUMENT: it is none of these numbers. */
+SVIT_API svit_status svit_model_set_threshold(svit_model *model, double threshold, svit_error *err);
+
+/* Returns that threshold; 0 if there is none, and for NULL. */
+SVIT_API double svit_model_threshold(const svit_model *model);
+
 /* Sets the pipeline that turns an image into the model's input. It is copied and saved with the
  * model, and predictors use it. NULL removes it. SVIT_E_ARGUMENT names the field that is not
  * accepted. */

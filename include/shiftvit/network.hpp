@@ -94,6 +94,14 @@ class model : public handle<svit_model, svit_model_free>
     {
         return svit_model_class_name(get(), label);
     }
+    result set_threshold(double threshold)
+    {
+        return detail::call(svit_model_set_threshold, get(), threshold);
+    }
+    double threshold() const noexcept
+    {
+        return svit_model_threshold(get());
+    }
     result set_output(std::int32_t output)
     {
         return detail::call(svit_model_set_output, get(), output);

@@ -66,6 +66,14 @@ SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, 
  * NULL. */
 SVIT_API int32_t svit_predictor_output(const svit_predictor *predictor);
 
+/* Writes to labels[n] the class of the largest of each row of probabilities[n, classes], as the
+ * predictor has computed them, of equal ones the first; or -1, none of these, if it is below the
+ * model's threshold (svit_model_set_threshold). SVIT_E_STATE: the predictor makes no probabilities
+ * of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it. */
+SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
+                                           const float *probabilities, size_t n, int32_t *labels,
+                                           svit_error *err);
+
 /* Computes probabilities[n, classes] of n images pixels[n, height, width, channels], n at least 1,
  * of any one size, with the channels of the model's pipeline: the evaluation pipeline with its
  * source step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and

@@ -57,6 +57,13 @@ static svit_status check(const svit_features *features, const svit_features *oth
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the sets are of the layers '%.40s' and '%.40s'; both are of the same one",
                        features->layer, other->layer);
+    if (features->tokens != other->tokens || features->grid_height != other->grid_height ||
+        features->grid_width != other->grid_width)
+        return sv_fail(
+            err, SVIT_E_ARGUMENT,
+            "the sets have %s of %zu x %zu and %s of %zu x %zu tokens; both have the same",
+            sv_tokens_words[features->tokens], features->grid_height, features->grid_width,
+            sv_tokens_words[other->tokens], other->grid_height, other->grid_width);
     if (features->classes > 0 && other->classes > 0 && !features->names != !other->names)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "only one of the sets has class names; both have them, or neither");

@@ -16,7 +16,7 @@
 static const sv_field FIELDS[] = {
     {FIELD(batch, U32), .min = 1, .max = 65536},
     {FIELD(compute, WORD), .words = {SV_COMPUTE_WORDS, [SVIT_COMPUTE_INT8] = "int8"}},
-    {FIELD(tokens, WORD), .words = {[SVIT_TOKENS_MEAN] = "mean", [SVIT_TOKENS_CLASS] = "class"}},
+    {FIELD(tokens, WORD), .words = {SV_TOKENS_WORDS}},
 };
 static const svit_features_config DEFAULTS = {.batch = 256};
 
@@ -37,6 +37,7 @@ typedef struct computation {
     const char *layer;
     size_t tokens, channels, prefix; /* of the layer; tokens before the patches */
     size_t out_channels;             /* of the features */
+    sv_shape grid;                   /* height and width of the samples of one image */
     float *images, *outputs;         /* a batch: inputs; outputs of a layer with several tokens */
     size_t image_elements, output_elements;
     float *targets; /* of a batch, if the dataset has no labels; else NULL */
@@ -100,6 +101,22 @@ static svit_status find_prefix(computation *self, svit_error *err)
     return SVIT_OK;
 }
 
+/* Finds the samples of an image: one, or those of its patches, which have the grid of the patch
+ * embedding unless the layer has merged patches. */
+static void find_grid(computation *self)
+{
+    const size_t patches = self->tokens - self->prefix;
+    const sv_layer *layer = sv_session_named_layer(self->session, self->layer),
+                   *embedding = sv_session_named_layer(self->session, "patch_embed");
+    self->grid = (sv_shape){1, 1, self->channels};
+    if (self->tokens == 1 || self->config.tokens < SVIT_TOKENS_PATCHES)
+        return;
+    if (embedding && sv_shape_tokens(embedding->out) == patches)
+        layer = embedding;
+    self->grid.height = layer->out.height;
+    self->grid.width = layer->out.width;
+}
+
 /* The input of the classifier is one vector, whatever its tokens are. */
 static svit_status find_layer(computation *self, svit_error *err)
 {
@@ -111,10 +128,11 @@ static svit_status find_layer(computation *self, svit_error *err)
     }
     self->out_channels = self->channels;
     SVIT_TRY(find_prefix(self, err));
+    find_grid(self);
     if (self->tokens > 1 && self->config.tokens == SVIT_TOKENS_CLASS && self->prefix == 0)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "tokens is SVIT_TOKENS_CLASS; layer '%.40s' has no class token, and "
-                       "SVIT_TOKENS_MEAN is accepted",
+                       "SVIT_TOKENS_MEAN and SVIT_TOKENS_PATCHES are accepted",
                        self->layer);
     return SVIT_OK;
 }
@@ -154,21 +172,57 @@ static void release(computation *self)
     svit_loader_free(self->loader);
 }
 
-/* out[n, c] = the class token, or the mean over the patches, of outputs[n, tokens, c]. */
-static void pool_tokens(float *out, const computation *self, size_t n)
+/* out[c] = the mean over the patches of x[patches, c]. */
+static void mean_patch(float *out, const float *x, size_t patches, size_t c)
 {
-    const size_t c = self->channels, first = self->prefix;
-    const float *x = self->outputs;
-    for (size_t i = 0; i < n; i++, x += self->tokens * c, out += c) {
-        if (self->config.tokens == SVIT_TOKENS_CLASS) {
-            memcpy(out, x, c * sizeof *out);
-            continue;
-        }
+    for (size_t k = 0; k < c; k++) {
+        double sum = 0;
+        for (size_t t = 0; t < patches; t++)
+            sum += (double)x[t * c + k];
+        out[k] = (float)(sum / (double)patches);
+    }
+}
+
+/* out[height, width, c] = the mean of each patch of x[height, width, c] and those of the eight
+ * around it that lie within the grid. */
+static void average_patches(float *out, const float *x, const sv_shape *grid)
+{
+    const size_t c = grid->channels, width = grid->width;
+    for (size_t i = 0; i < sv_shape_tokens(*grid); i++, out += c) {
+        const size_t row = i / width, column = i % width;
+        const size_t top = row > 0 ? row - 1 : 0, left = column > 0 ? column - 1 : 0;
+        const size_t bottom = sv_size_min(row + 2, grid->height),
+                     right = sv_size_min(column + 2, width);
         for (size_t k = 0; k < c; k++) {
             double sum = 0;
-            for (size_t t = first; t < self->tokens; t++)
-                sum += (double)x[t * c + k];
-            out[k] = (float)(sum / (double)(self->tokens - first));
+            for (size_t y = top; y < bottom; y++)
+                for (size_t z = left; z < right; z++)
+                    sum += (double)x[(y * width + z) * c + k];
+            out[k] = (float)(sum / (double)((bottom - top) * (right - left)));
+        }
+    }
+}
+
+/* Turns outputs[n, tokens, c] into the samples of n images. */
+static void pool_tokens(float *out, const computation *self, size_t n)
+{
+    const size_t c = self->channels, patches = self->tokens - self->prefix;
+    const size_t sample = sv_shape_elements(self->grid);
+    const float *x = self->outputs;
+    for (size_t i = 0; i < n; i++, x += self->tokens * c, out += sample) {
+        const float *first = x + self->prefix * c;
+        switch (self->config.tokens) {
+        case SVIT_TOKENS_CLASS:
+            memcpy(out, x, c * sizeof *out);
+            break;
+        case SVIT_TOKENS_PATCHES:
+            memcpy(out, first, sample * sizeof *out);
+            break;
+        case SVIT_TOKENS_PATCHES_3X3:
+            average_patches(out, first, &self->grid);
+            break;
+        default:
+            mean_patch(out, first, patches, c);
         }
     }
 }
@@ -180,21 +234,24 @@ static svit_status next_batch(computation *self, int32_t *labels, size_t *n, svi
     return svit_loader_next(self->loader, self->images, labels, n, err);
 }
 
-/* Fills rows `done` and following. *n becomes their number, 0 at the end. */
+/* Fills the samples of image `done` and following images. *n becomes their number, 0 at the
+ * end. */
 static svit_status compute_batch(computation *self, svit_features *out, int32_t *labels,
                                  size_t done, size_t *n, svit_error *err)
 {
     SVIT_TRY(next_batch(self, labels, n, err));
     if (*n == 0)
         return SVIT_OK;
-    float *rows = out->values + done * out->channels;
+    const size_t samples = sv_shape_tokens(self->grid);
+    float *rows = out->values + done * samples * out->channels;
     float *target = self->tokens > 1 ? self->outputs : rows;
     SVIT_TRY(svit_forward_features(self->session, self->images, *n, self->layer, target,
                                    *n * self->tokens * self->channels, err));
     if (self->tokens > 1)
         pool_tokens(rows, self, *n);
     if (!self->targets)
-        memcpy(out->labels + done, labels, *n * sizeof *labels);
+        for (size_t i = 0; i < *n * samples; i++)
+            out->labels[done * samples + i] = labels[i / samples];
     return SVIT_OK;
 }
 
@@ -206,7 +263,8 @@ static svit_status compute_all(computation *self, svit_features *out, svit_error
     size_t n = 1;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&labels, bytes, 1, "labels of a batch", err));
     svit_status status = SVIT_OK;
-    for (size_t done = 0; status == SVIT_OK && n > 0 && done < out->count; done += n)
+    const size_t images = out->count / sv_shape_tokens(self->grid);
+    for (size_t done = 0; status == SVIT_OK && n > 0 && done < images; done += n)
         status = compute_batch(self, out, labels, done, &n, err);
     sv_release(allocator, labels, bytes);
     return status;
@@ -242,6 +300,7 @@ static svit_status compute(computation *self, svit_features **out, svit_dataset 
                            svit_error *err)
 {
     svit_features *made;
+    size_t count;
     const size_t classes = svit_dataset_has_targets(dataset) ? 0 : svit_dataset_classes(dataset);
     if (svit_dataset_count(dataset) == 0)
         return sv_fail(err, SVIT_E_ARGUMENT, "the dataset has no images; at least 1 is needed");
@@ -254,8 +313,13 @@ static svit_status compute(computation *self, svit_features **out, svit_dataset 
     SVIT_TRY(create_session(self, err));
     SVIT_TRY(find_layer(self, err));
     SVIT_TRY(allocate(self, dataset, err));
-    SVIT_TRY(sv_features_open(&made, self->context, svit_dataset_count(dataset), self->out_channels,
-                              classes, err));
+    if (!sv_size_multiply(&count, svit_dataset_count(dataset), sv_shape_tokens(self->grid)))
+        return sv_fail(err, SVIT_E_MEMORY, "the patches of %zu images do not fit memory",
+                       svit_dataset_count(dataset));
+    SVIT_TRY(sv_features_open(&made, self->context, count, self->out_channels, classes, err));
+    made->tokens = self->tokens > 1 ? self->config.tokens : SVIT_TOKENS_MEAN;
+    made->grid_height = self->grid.height;
+    made->grid_width = self->grid.width;
     svit_status status = fill(self, made, dataset, err);
     if (status == SVIT_OK)
         *out = made;

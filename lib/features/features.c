@@ -85,6 +85,8 @@ static svit_status allocate(svit_features *features, svit_error *err)
     return sv_features_set_text(features, &features->model, "", err);
 }
 
+const char *const sv_tokens_words[] = {SV_TOKENS_WORDS};
+
 svit_status sv_features_open(svit_features **out, svit_context *context, size_t count,
                              size_t channels, size_t classes, svit_error *err)
 {
@@ -95,6 +97,7 @@ svit_status sv_features_open(svit_features **out, svit_context *context, size_t 
     features->count = count;
     features->channels = channels;
     features->classes = classes;
+    features->grid_height = features->grid_width = 1;
     svit_status status = allocate(features, err);
     if (status == SVIT_OK)
         *out = features;
@@ -218,4 +221,17 @@ SVIT_API const char *svit_features_layer(const svit_features *features)
 SVIT_API const char *svit_features_model(const svit_features *features)
 {
     return features ? features->model : NULL;
+}
+
+SVIT_API svit_status svit_features_grid(const svit_features *features, int32_t *tokens,
+                                        size_t *height, size_t *width, svit_error *err)
+{
+    SV_REQUIRE(features);
+    SV_REQUIRE(tokens);
+    SV_REQUIRE(height);
+    SV_REQUIRE(width);
+    *tokens = features->tokens;
+    *height = features->grid_height;
+    *width = features->grid_width;
+    return SVIT_OK;
 }

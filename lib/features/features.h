@@ -15,7 +15,15 @@ struct svit_features {
     int32_t *labels; /* [count]: 0..classes-1, or -1 */
     char **names;    /* [classes]; NULL: none */
     char *layer, *model;
+    int32_t tokens;                 /* SVIT_TOKENS_* */
+    size_t grid_height, grid_width; /* of the patches of an image; 1: a sample is an image */
 };
+
+/* The words of SVIT_TOKENS_*. */
+#define SV_TOKENS_WORDS                                                                            \
+    [SVIT_TOKENS_MEAN] = "mean", [SVIT_TOKENS_CLASS] = "class", [SVIT_TOKENS_PATCHES] = "patches", \
+    [SVIT_TOKENS_PATCHES_3X3] = "patches-3x3"
+extern const char *const sv_tokens_words[SVIT_TOKENS_PATCHES_3X3 + 1];
 
 /* Creates a set whose features are 0 and whose labels are -1, without names and with empty texts.
  * The sizes have been checked. SVIT_E_MEMORY. */

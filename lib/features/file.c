@@ -46,6 +46,12 @@ static svit_status put_metadata(sv_json_writer *metadata, const svit_features *f
         SVIT_TRY(put_classes(metadata, features, err));
     put_pair(metadata, "layer", features->layer);
     put_pair(metadata, "model", features->model);
+    if (features->tokens >= SVIT_TOKENS_PATCHES) {
+        char grid[48];
+        snprintf(grid, sizeof grid, "%zux%zu", features->grid_height, features->grid_width);
+        put_pair(metadata, "tokens", sv_tokens_words[features->tokens]);
+        put_pair(metadata, "grid", grid);
+    }
     sv_json_end(metadata, '}');
     return sv_json_writer_status(metadata, "the metadata of features", err);
 }
@@ -268,11 +274,48 @@ static svit_status read_texts(const reader *self, svit_features *out, svit_error
     return model ? sv_features_set_text(out, &out->model, model, err) : SVIT_OK;
 }
 
+/* The sides of the grid are at least 1, and the samples of an image fit memory. */
+static bool parse_grid(svit_features *out, const char *text)
+{
+    unsigned long long height, width;
+    char rest;
+    size_t product;
+    if (strspn(text, "0123456789x") != strlen(text) || strlen(text) > 40 ||
+        sscanf(text, "%19llux%19llu%c", &height, &width, &rest) != 2 || height < 1 || width < 1 ||
+        height > SIZE_MAX || width > SIZE_MAX ||
+        !sv_size_multiply(&product, (size_t)height, (size_t)width))
+        return false;
+    out->grid_height = (size_t)height;
+    out->grid_width = (size_t)width;
+    return true;
+}
+
+static svit_status read_grid(const reader *self, svit_features *out, svit_error *err)
+{
+    const char *tokens = sv_safetensors_metadata(self->file, "tokens");
+    const char *grid = sv_safetensors_metadata(self->file, "grid");
+    if (!tokens)
+        return SVIT_OK;
+    for (int32_t i = SVIT_TOKENS_PATCHES; i <= SVIT_TOKENS_PATCHES_3X3; i++)
+        if (strcmp(tokens, sv_tokens_words[i]) == 0)
+            out->tokens = i;
+    if (out->tokens == 0)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: tokens is '%.32s'; 'patches' and 'patches-3x3' are known", self->path,
+                       tokens);
+    if (!grid || !parse_grid(out, grid))
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: grid is '%.32s'; it is a height and a width as 14x14", self->path,
+                       grid ? grid : "(not given)");
+    return SVIT_OK;
+}
+
 static svit_status read_parts(const reader *self, svit_features *out, bool known, svit_error *err)
 {
     SVIT_TRY(read_values(self, out, err));
     SVIT_TRY(read_labels(self, out, known, err));
     SVIT_TRY(read_names(self, out, err));
+    SVIT_TRY(read_grid(self, out, err));
     return read_texts(self, out, err);
 }
 

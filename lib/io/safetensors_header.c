@@ -24,25 +24,26 @@ static bool read_length(const sv_json_value *value, uint64_t *out)
 static svit_status read_shape(sv_safetensors_entry *entry, sv_dtype dtype,
                               const sv_json_value *array, const char *path, svit_error *err)
 {
+    sv_tensor_desc desc = {.dtype = dtype, .elements = 1};
     uint64_t length = 0;
-    entry->desc = (sv_tensor_desc){.dtype = dtype, .elements = 1};
     if (!array || array->kind != SV_JSON_ARRAY)
         return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.64s': shape is not an array", path,
                        entry->name);
     const sv_json_value *size = array + 1;
     /*@ loop invariant i <= array->count && json_chain((sv_json_value *)size, array->count - i);
-        loop invariant entry->desc.rank <= SV_MAX_RANK && entry->desc.dtype == dtype;
-        loop assigns i, size, length, entry->desc; */
+        loop invariant desc.rank <= SV_MAX_RANK && desc.dtype == dtype;
+        loop assigns i, size, length, desc; */
     for (size_t i = 0; i < array->count; i++, size = size->after) {
         if (!read_length(size, &length))
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: tensor '%.64s': dimension %zu is not a whole number from 0", path,
                            entry->name, i);
-        if (!sv_tensor_desc_append(&entry->desc, length))
+        if (!sv_tensor_desc_append(&desc, length))
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: tensor '%.64s': the product of its shape does not fit memory", path,
                            entry->name);
     }
+    entry->desc = desc;
     return SVIT_OK;
 }
 

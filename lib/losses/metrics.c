@@ -130,6 +130,15 @@ static double precision_of_sorted(const ranked *rows, size_t n)
     return positives > 0 ? sum / positives : NAN;
 }
 
+static svit_status check_logits(const float *logits, size_t elements, svit_error *err)
+{
+    for (size_t i = 0; i < elements; i++)
+        if (!isfinite(logits[i]))
+            return sv_fail(err, SVIT_E_NUMERIC, "logits[%zu] is %g; it must be finite", i,
+                           (double)logits[i]);
+    return SVIT_OK;
+}
+
 SVIT_API svit_status svit_average_precision(svit_context *context, const float *logits,
                                             const float *targets, size_t n, size_t classes,
                                             double *average_precision, svit_error *err)
@@ -140,10 +149,7 @@ SVIT_API svit_status svit_average_precision(svit_context *context, const float *
     SV_REQUIRE(targets);
     SV_REQUIRE(average_precision);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
-    for (size_t i = 0; i < n * classes; i++)
-        if (!isfinite(logits[i]))
-            return sv_fail(err, SVIT_E_NUMERIC, "logits[%zu] is %g; it must be finite", i,
-                           (double)logits[i]);
+    SVIT_TRY(check_logits(logits, n * classes, err));
     void *memory = NULL;
     SVIT_TRY(sv_allocate_array(&context->allocator, &memory, n, sizeof(ranked),
                                "the order of a class", err));
@@ -157,6 +163,55 @@ SVIT_API svit_status svit_average_precision(svit_context *context, const float *
     }
     sv_release(&context->allocator, memory, n * sizeof(ranked));
     return SVIT_OK;
+}
+
+static int falling(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+/* largest[n] = the largest probability of each row. `row` has room for one. */
+static svit_status largest_probabilities(float *largest, float *row, const float *logits, size_t n,
+                                         size_t classes, svit_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        SVIT_TRY(svit_softmax(logits + i * classes, 1, classes, row, err));
+        largest[i] = row[0];
+        for (size_t k = 1; k < classes; k++)
+            largest[i] = row[k] > largest[i] ? row[k] : largest[i];
+    }
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_choose_threshold(svit_context *context, const float *logits, size_t n,
+                                           size_t classes, double accepted, double *threshold,
+                                           svit_error *err)
+{
+    SV_DEFAULT_FP_ENV;
+    float *largest, *row = NULL;
+    SV_REQUIRE(context);
+    SV_REQUIRE(logits);
+    SV_REQUIRE(threshold);
+    SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    if (!(accepted > 0 && accepted <= 1))
+        return sv_fail(err, SVIT_E_ARGUMENT, "accepted is %g; it is above 0 and at most 1",
+                       accepted);
+    SVIT_TRY(check_logits(logits, n * classes, err));
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&largest, n, sizeof *largest,
+                               "the largest probabilities", err));
+    svit_status status = sv_allocate_array(&context->allocator, (void **)&row, classes, sizeof *row,
+                                           "the probabilities of an image", err);
+    if (status == SVIT_OK)
+        status = largest_probabilities(largest, row, logits, n, classes, err);
+    if (status == SVIT_OK) {
+        qsort(largest, n, sizeof *largest, falling);
+        const size_t reach = (size_t)ceil(accepted * (double)n);
+        *threshold = (double)largest[reach < 1 ? 0 : reach > n ? n - 1 : reach - 1];
+    }
+    sv_release(&context->allocator, row, classes * sizeof *row);
+    sv_release(&context->allocator, largest, n * sizeof *largest);
+    return status;
 }
 
 SVIT_API svit_status svit_regression_errors(const float *predictions, const float *targets,

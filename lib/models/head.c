@@ -25,6 +25,7 @@ static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t
     SVIT_TRY(open_with(&changed, model, num_classes, seed, err));
     sv_model_copy_parameters(changed, model, keep_rows);
     sv_model_release_classes(model);
+    model->threshold = 0;
     sv_model_exchange(model, changed);
     svit_model_free(changed);
     return SVIT_OK;

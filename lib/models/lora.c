@@ -122,6 +122,7 @@ static svit_status copy_rest(svit_model *to, const svit_model *from, svit_error 
     to->pipeline = from->pipeline;
     to->has_pipeline = from->has_pipeline;
     to->output = from->output;
+    to->threshold = from->threshold;
     if (!from->classes)
         return SVIT_OK;
     return svit_model_set_classes(to, (const char *const *)from->classes, from->config.num_classes,

@@ -381,6 +381,21 @@ svit_status sv_model_check_output(int32_t output, svit_error *err)
     return SVIT_OK;
 }
 
+SVIT_API svit_status svit_model_set_threshold(svit_model *model, double threshold, svit_error *err)
+{
+    SV_REQUIRE(model);
+    if (!(threshold >= 0 && threshold <= 1))
+        return sv_fail(err, SVIT_E_ARGUMENT, "threshold is %g; it is a probability, 0..1",
+                       threshold);
+    model->threshold = threshold;
+    return SVIT_OK;
+}
+
+SVIT_API double svit_model_threshold(const svit_model *model)
+{
+    return model ? model->threshold : 0;
+}
+
 SVIT_API svit_status svit_model_set_output(svit_model *model, int32_t output, svit_error *err)
 {
     SV_REQUIRE(model);

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const METADATA_KEYS[] = {"format",  "format_version", "config",
-                                            "classes", "preprocessing",  "output"};
+static const char *const METADATA_KEYS[] = {
+    "format", "format_version", "config", "classes", "preprocessing", "output", "known_threshold"};
 enum { FORMAT_VERSION = 1 };
 
 /* The words of the key "output", indexed by SVIT_OUTPUT_*. */
@@ -79,6 +79,11 @@ svit_status sv_model_properties(const sv_metadata_sink *sink, const svit_model *
                             &model->pipeline, err));
     if (model->output != SVIT_OUTPUT_AUTO)
         sink->put(sink->user, "output", OUTPUT_WORDS[model->output]);
+    if (model->threshold > 0) {
+        sv_json_writer threshold = sv_json_writer_make(&model->context->allocator);
+        sv_json_put_real(&threshold, model->threshold);
+        SVIT_TRY(put_written(sink, "known_threshold", &threshold, err));
+    }
     return SVIT_OK;
 }
 
@@ -315,6 +320,26 @@ static svit_status read_output(svit_model *model, const sv_safetensors *file, co
                    text);
 }
 
+static svit_status read_threshold(svit_model *model, const sv_safetensors *file, const char *path,
+                                  svit_error *err)
+{
+    const char *text = sv_safetensors_metadata(file, "known_threshold");
+    double threshold;
+    sv_json *json;
+    if (!text)
+        return SVIT_OK;
+    svit_status status = sv_json_parse(&json, &model->context->allocator, text, strlen(text),
+                                       "known_threshold", err);
+    if (status != SVIT_OK)
+        return sv_fail_in(err, status, path);
+    const bool number = sv_json_number(sv_json_root(json), &threshold);
+    sv_json_free(json);
+    if (!number || !(threshold >= 0 && threshold <= 1))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: known_threshold is '%.32s'; it is a number in 0..1",
+                       path, text);
+    return svit_model_set_threshold(model, threshold, err);
+}
+
 /* Maps or reads the weights. The tensors' shapes are checked before memory is allocated, so a small
  * file with the configuration of a large model costs nothing. A file that cannot be mapped is read,
  * which accepts more formats and reports what is wrong. */
@@ -338,6 +363,7 @@ static svit_status fill_model(svit_model *model, const sv_safetensors *file, mod
     SVIT_TRY(fill_weights(model, file, loading, path, err));
     SVIT_TRY(read_classes(model, file, path, err));
     SVIT_TRY(read_output(model, file, path, err));
+    SVIT_TRY(read_threshold(model, file, path, err));
     return read_pipeline(model, file, path, err);
 }
 

@@ -21,6 +21,7 @@ struct svit_predictor {
     size_t input_elements; /* of `inputs` */
     size_t max_batch;
     int32_t output; /* SVIT_OUTPUT_*, not SVIT_OUTPUT_AUTO */
+    double threshold;
 };
 
 static const svit_predictor_config DEFAULTS = {.max_batch = 32};
@@ -91,6 +92,7 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     predictor->model = sv_model_retain(model);
     predictor->max_batch = local.max_batch;
     predictor->output = local.output == SVIT_OUTPUT_AUTO ? svit_model_output(model) : local.output;
+    predictor->threshold = svit_model_threshold(model);
     svit_status status = create_steps(predictor, local.compute, err);
     if (status == SVIT_OK)
         *out = predictor;
@@ -184,6 +186,28 @@ SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, 
 SVIT_API int32_t svit_predictor_output(const svit_predictor *predictor)
 {
     return predictor ? predictor->output : 0;
+}
+
+SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
+                                           const float *probabilities, size_t n, int32_t *labels,
+                                           svit_error *err)
+{
+    SV_REQUIRE(predictor);
+    SV_REQUIRE(probabilities);
+    SV_REQUIRE(labels);
+    if (predictor->output != SVIT_OUTPUT_SOFTMAX)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the predictor makes no probabilities of classes; one with "
+                       "SVIT_OUTPUT_SOFTMAX does");
+    const size_t classes = svit_predictor_classes(predictor);
+    for (size_t i = 0; i < n; i++, probabilities += classes) {
+        size_t best = 0;
+        for (size_t k = 1; k < classes; k++)
+            if (probabilities[k] > probabilities[best])
+                best = k;
+        labels[i] = (double)probabilities[best] < predictor->threshold ? -1 : (int32_t)best;
+    }
+    return SVIT_OK;
 }
 
 /* Preprocesses n images, bytes or floats, to predictor->inputs. */

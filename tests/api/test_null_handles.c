@@ -24,6 +24,7 @@ START_TEST(test_no_handle_has_no_numbers)
         svit_loader_height(NULL),
         svit_loader_width(NULL),
         (uint64_t)svit_model_output(NULL),
+        (uint64_t)svit_model_threshold(NULL),
         svit_model_parameter_count(NULL),
         svit_model_parameter_elements(NULL),
         svit_optimizer_steps(NULL),

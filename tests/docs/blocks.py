@@ -21,7 +21,7 @@ import tempfile
 # Pages whose commands below build/examples are run, with the test.
 RUN_PAGES = {
     "README.md": "pages", "building": "pages", "onnx": "pages", "performance": "pages", "reproduction": "pages",
-    "training": "pages", "fine-tuning": "guides", "own-loop": "guides", "pretrained": "guides",
+    "training": "pages", "fine-tuning": "guides", "own-loop": "guides", "pretrained": "guides", "beyond": "guides",
     "tutorial-shiftvit": "tutorials", "tutorial-slvit": "tutorials",
 }
 
@@ -76,7 +76,9 @@ extern svit_error err;
 extern svit_context *context;
 extern svit_model *model;
 extern svit_session *session;
-extern svit_dataset *data;
+extern svit_dataset *data, *good, *images;
+extern size_t *indices;
+extern float *distances;
 extern svit_pipeline_config pipeline;
 extern const char *path;
 """

@@ -100,6 +100,7 @@ static uint64_t hash_model(uint64_t hash, const svit_model *model)
         WORKS(svit_pipeline_config_to_json(&pipeline, json, sizeof json, NULL, err));
         hash = hash_text(hash, json);
     }
+    hash = hash_number(hash, (uint64_t)(svit_model_threshold(model) * 1e9));
     return hash_number(hash, (uint64_t)svit_model_output(model));
 }
 

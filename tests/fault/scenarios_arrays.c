@@ -66,6 +66,12 @@ SCENARIO(svit_multilabel_metrics, NEEDS_NOTHING, PURE)
                                    OUT(double, 1), OUT(double, 1), OUT(double, 1), err);
 }
 
+SCENARIO(svit_choose_threshold, NEEDS_CONTEXT, 0)
+{
+    return svit_choose_threshold(w->has.context, world_logits, N, CLASSES, 0.9, OUT(double, 1),
+                                 err);
+}
+
 SCENARIO(svit_average_precision, NEEDS_CONTEXT, 0)
 {
     return svit_average_precision(w->has.context, world_logits, world_targets, N, CLASSES,

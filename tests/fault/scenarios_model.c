@@ -159,6 +159,11 @@ SCENARIO(svit_model_set_classes, NEEDS_MODEL, 0)
     return svit_model_set_classes(w->has.model, names, CLASSES, err);
 }
 
+SCENARIO(svit_model_set_threshold, NEEDS_MODEL, PURE)
+{
+    return svit_model_set_threshold(w->has.model, 0.5, err);
+}
+
 SCENARIO(svit_model_set_output, NEEDS_MODEL, PURE)
 {
     return svit_model_set_output(w->has.model, SVIT_OUTPUT_SIGMOID, err);
@@ -211,6 +216,7 @@ VARIANT(svit_model_save, lora, NEEDS_MODEL | NEEDS_OLD_FILE, WRITES, use_lora)
 GETTER(svit_model_free, NEEDS_NOTHING, (NULL))
 GETTER(svit_model_class_name, NEEDS_MODEL, (w->has.model, 1))
 GETTER(svit_model_output, NEEDS_MODEL, (w->has.model))
+GETTER(svit_model_threshold, NEEDS_MODEL, (w->has.model))
 GETTER(svit_model_parameter_count, NEEDS_MODEL, (w->has.model))
 GETTER(svit_model_parameter_elements, NEEDS_MODEL, (w->has.model))
 GETTER(svit_model_parameter_name, NEEDS_MODEL, (w->has.model, 1))

@@ -260,3 +260,8 @@ GETTER(svit_predictor_free, NEEDS_NOTHING, (NULL))
 GETTER(svit_predictor_classes, NEEDS_PREDICTOR, (w->has.predictor))
 GETTER(svit_predictor_class_name, NEEDS_PREDICTOR, (w->has.predictor, 0))
 GETTER(svit_predictor_output, NEEDS_PREDICTOR, (w->has.predictor))
+
+SCENARIO(svit_predictor_labels, NEEDS_PREDICTOR, PURE)
+{
+    return svit_predictor_labels(w->has.predictor, world_images, 2, OUT(int32_t, 2), err);
+}

@@ -215,6 +215,29 @@ SCENARIO(svit_features_knn, NEEDS_FEATURES, 0)
                              err);
 }
 
+SCENARIO(svit_features_nearest, NEEDS_FEATURES, 0)
+{
+    return svit_features_nearest(w->has.features, world_images, 4, 3, SVIT_METRIC_COSINE,
+                                 OUT(size_t, 12), OUT(float, 12), err);
+}
+
+VARIANT(svit_features_nearest, euclidean, NEEDS_FEATURES, 0, NULL)
+{
+    return svit_features_nearest(w->has.features, world_images, 4, 3, SVIT_METRIC_EUCLIDEAN,
+                                 OUT(size_t, 12), OUT(float, 12), err);
+}
+
+SCENARIO(svit_features_coreset, NEEDS_FEATURES, 0)
+{
+    return svit_features_coreset(&w->made.features, w->has.features, 3, err);
+}
+
+SCENARIO(svit_features_grid, NEEDS_FEATURES, PURE)
+{
+    return svit_features_grid(w->has.features, OUT(int32_t, 1), OUT(size_t, 1), OUT(size_t, 1),
+                              err);
+}
+
 /* Features of the model, which a head can be trained on. */
 static void compute_features(world *w)
 {

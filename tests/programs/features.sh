@@ -76,6 +76,74 @@ says 'new/ring/bad.png'
 run 0 shiftvit-head $common --add-class fox --images new/ring --on-bad skip --model nine.safetensors --out fox.safetensors
 prints '^class fox added from 20 images'
 
+# A threshold that so many images reach is kept with the model; without one nothing is said.
+run 0 shiftvit-eval $common --model fitted.safetensors --data procedural:400 --accept 0.5 --out half.safetensors
+prints "^none of these below $percent, which 50 % of the images reach: half.safetensors\$"
+run 0 shiftvit-eval $common --model half.safetensors --data procedural:400 --accept 1 --out all.safetensors --json
+prints '^\{"out": "all.safetensors", "accept": 1.0, "threshold": 0.[0-9]+\}$'
+run 0 shiftvit-predict $common --model fitted.safetensors known/disc
+! grep -q 'none' "$work/out" || fail 'a model without a threshold says none'
+run 0 shiftvit-predict $common --model all.safetensors known/disc
+run 0 shiftvit-predict $common --top 1 --model half.safetensors known/*
+none=$(grep -c '^  none of these$' "$work/out")
+[ "$none" -ge 60 ] && [ "$none" -le 120 ] || fail "$none of 180 images are none of these"
+run 0 shiftvit-predict $common --json --model half.safetensors known/disc
+[ "$(grep -c '"none_of_these": true' "$work/out")" -ge 1 ] || fail 'JSON does not say none'
+run 2 shiftvit-eval $common --model fitted.safetensors --data procedural --accept 0.5
+says 'need each other'
+
+# The images of a folder that are most alike, one image beside its neighbours.
+mkdir alike
+cp known/disc/*.png alike
+first=$(ls alike/*.png | head -n 1)
+cp "$first" alike/copy.png
+run 0 shiftvit-features $common --model "$model" --neighbours alike --count 3 --grid alike.png alike
+[ "$(grep -c '^/' "$work/out")" -eq "$(ls alike | wc -l)" ] || fail "not every query is printed: $(cat "$work/out")"
+[ "$(grep -c '^  ' "$work/out")" -eq "$((3 * $(ls alike | wc -l)))" ] || fail "not three neighbours of each"
+grep -A 1 "^$PWD/$first\$" "$work/out" | grep -q '^    1.0000  .*/alike/copy.png$' || fail "the copy is not the nearest"
+there alike.png
+run 0 shiftvit-features $common --model "$model" --neighbours alike --json "known/vertical stripes"
+prints '^\{"image": ".*", "neighbours": \[\{"image": ".*", "similarity": 0.[0-9]*\}, '
+run 2 shiftvit-features $common --model "$model" --neighbours alike
+says 'QUERIES: a folder'
+run 2 shiftvit-features $common --model "$model" --neighbours alike --data procedural alike
+run 2 shiftvit-features $common --model "$model" --neighbours alike --pool patches alike
+run 2 shiftvit-features $common --model "$model" --data procedural --out no.safetensors alike
+run 1 shiftvit-features $common --model "$model" --neighbours absent alike
+says "cannot open 'absent'"
+mkdir one
+cp "$first" one
+run 2 shiftvit-features $common --model "$model" --neighbours one --count 2 --grid no.png alike
+says 'fewer than 2 images'
+[ ! -e no.png ] || fail 'a picture without rows was written'
+
+# Good images are remembered. They have the score 0 if all of their patches are; a new one does not.
+run 0 shiftvit-anomaly $common --model "$model" --fit alike --keep 1 --out memory.safetensors
+says '^[0-9]+ of [0-9]+ patches of [0-9]+ images, layer layers.1.blocks.[0-9]+$'
+cp "$(ls known/triangle/*.png | head -n 1)" alike/new.png
+run 0 shiftvit-anomaly $common --model "$model" --memory memory.safetensors --maps maps alike
+head -n 1 "$work/out" | grep -Eq '^ +[0-9.]+  .*/alike/new.png$' || fail "new.png is not the first: $(cat "$work/out")"
+[ "$(grep -c '^ *0  ' "$work/out")" -eq "$(($(ls alike | wc -l) - 1))" ] || fail "a good image has a score: $(cat "$work/out")"
+[ "$(ls maps)" = "$(ls alike)" ] || fail "maps: $(ls maps)"
+run 0 shiftvit-anomaly --threads 1 --model "$model" --fit alike --layer layers.0.blocks.1 --out one.safetensors
+run 0 shiftvit-anomaly --threads 3 --model "$model" --fit alike --layer layers.0.blocks.1 --out three.safetensors
+cmp one.safetensors three.safetensors || fail 'the memory depends on the number of threads'
+run 0 shiftvit-anomaly $common --json --model "$model" --memory one.safetensors alike
+prints '^\{"image": ".*", "score": [0-9.]+\}$'
+run 0 shiftvit-features $common --model "$model" --data procedural:20 --pool patches --layer layers.1.blocks.0 \
+    --out patches.safetensors
+prints '^1280 samples x 192 channels of layer layers.1.blocks.0: '
+run 2 shiftvit-anomaly $common --model "$model" --memory train.safetensors alike
+says 'has the features of images; a memory of patches is needed'
+run 2 shiftvit-anomaly $common --model "$model" --fit alike
+says '--out FILE.safetensors is needed'
+run 2 shiftvit-anomaly $common --model "$model" --fit alike --memory one.safetensors --out no.safetensors
+run 2 shiftvit-anomaly $common --model "$model" --memory one.safetensors --layer features alike
+run 1 shiftvit-anomaly $common --model "$model" --memory one.safetensors absent
+run 0 shiftvit-train $common --preset shiftvit-cifar10-fast --data procedural:20 --epochs 1 --out otherrun
+run 2 shiftvit-anomaly $common --model otherrun --memory one.safetensors alike
+says "'one.safetensors' is of .*; --model is "
+
 # What cannot be done is named, and nothing is written.
 run 1 shiftvit-head --add-class fox --images absent --model nine.safetensors --out no.safetensors
 says "cannot open 'absent'"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every command of the pages on pretrained ViTs, fine-tuning and own loops runs as it is printed, in the
+# Every command of the pages on pretrained ViTs, fine-tuning, features and own loops runs as it is printed, in the
 # order of the page, on a few synthetic images, and its result is used by the commands after it.
 # guides.sh FOLDER_OF_THE_PROGRAMS SOURCE_ROOT
 set -eu
@@ -52,6 +52,18 @@ check() {
         ;;
     *shiftvit-predict*--model\ deit*) prints "^ +$percent  class [0-9]+\$" ;;
     *shiftvit-predict*) prints "^ +$percent  [a-z ]+\$" ;;
+    *shiftvit-features*--neighbours*)
+        prints '^ +0\.[0-9]{4}  .*/photos-of-foxes/[0-9]+\.png$'
+        there "$(option grid "$1")"
+        ;;
+    *shiftvit-eval*--accept*)
+        prints "^none of these below $percent, which 95 % of the images reach: $(option out "$1")\$"
+        ;;
+    *shiftvit-anomaly*--fit*) there "$(option out "$1")" ;;
+    *shiftvit-anomaly*)
+        prints '^ +[0-9.]+  .*/photos-of-foxes/[0-9]+\.png$'
+        there "$(ls maps/*.png | head -n 1)"
+        ;;
     *shiftvit-features*) prints "^[1-9][0-9]* images x 384 channels of layer features: $(option out "$1")\$" ;;
     *shiftvit-head*--fit*)
         lasts "^features: $result\$"
@@ -85,11 +97,12 @@ run_page() {
 }
 
 # No command of a page stands without the folder of the programs, where this test would not see it.
-for page in pretrained fine-tuning own-loop; do
+for page in pretrained fine-tuning beyond own-loop; do
     ! grep -n '^    shiftvit-' "$root/docs/$page.md" || fail "$page.md has a command without build/examples/"
 done
 run_page pretrained 9
 run_page fine-tuning 13
+run_page beyond 5
 run_page own-loop 1
 
 # A file for others has the adapters in the weights: as many parameters as the merged model, and its bytes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -68,7 +69,7 @@ class FeatureSet(_library.Handle):
         pipeline: Mapping[str, Any] | None = None,
         batch: int = 256,
         compute: Compute = "f32",
-        tokens: Literal["mean", "class"] = "mean",
+        tokens: Literal["mean", "class", "patches", "patches-3x3"] = "mean",
         layer: str | None = None,
         context: Context | None = None,
     ) -> FeatureSet:
@@ -79,7 +80,8 @@ class FeatureSet(_library.Handle):
             dataset: Its labels and class names are taken over.
             pipeline: None: the model's.
             batch: Images in one forward pass.
-            tokens: What becomes of a layer with several tokens.
+            tokens: What becomes of a layer with several tokens. ``"patches"`` makes each patch a sample, row by row and
+                image by image; ``"patches-3x3"`` makes it the mean of itself and of those around it.
             layer: A name of ``Session.layers``; None: the input of the classifier.
 
         Raises:
@@ -167,6 +169,39 @@ class FeatureSet(_library.Handle):
             out = np.empty((len(values), self.num_classes), dtype=np.float32)
             _library.call("svit_features_knn", self, values, len(values), k, temperature, out)
             return out
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of an image's patches if each is a sample, otherwise (1, 1)."""
+        tokens, height, width = ctypes.c_int32(), ctypes.c_size_t(), ctypes.c_size_t()
+        _library.call("svit_features_grid", self, ctypes.byref(tokens), ctypes.byref(height), ctypes.byref(width))
+        return height.value, width.value
+
+    def nearest(
+        self, queries: Any, *, k: int = 1, metric: Literal["cosine", "euclidean"] = "cosine"
+    ) -> tuple[NDArray[np.uintp], NDArray[np.float32]]:
+        """Finds the ``k`` samples of this set that are nearest to each of queries [n, channels], the nearest first.
+
+        Returns:
+            Their numbers [n, k], and their cosine similarities or Euclidean distances [n, k].
+        """
+        with _library.reading(self):
+            values = _arrays.floats(queries, "queries", (None, self.channels))
+            if not 0 < k <= len(self):
+                raise errors.ArgumentError(f"k is {k}; 1..{len(self)} are accepted")
+            indices = np.empty((len(values), k), dtype=np.uintp)
+            distances = np.empty((len(values), k), dtype=np.float32)
+            chosen = _library.constant("SVIT_METRIC_", metric, "metric")
+            _library.call("svit_features_nearest", self, values, len(values), k, chosen, indices, distances)
+            return indices, distances
+
+    def coreset(self, count: int) -> FeatureSet:
+        """Returns ``count`` samples that cover this set: again and again the one farthest from those chosen before.
+
+        With :meth:`nearest` this finds anomalies without training: the score of an image is the largest distance of its
+        patches from those of good images.
+        """
+        return self._from_pointer(_library.create("svit_features_coreset", self, count))
 
     def __repr__(self) -> str:
         if self.closed:

@@ -53,6 +53,17 @@ def average_precision(logits: Any, targets: Any, *, context: Context | None = No
     return out
 
 
+def choose_threshold(logits: Any, *, accepted: float = 0.95, context: Context | None = None) -> float:
+    """The largest probability that at least the fraction ``accepted`` of rows of logits [n, classes] reach with their
+    largest softmax probability: a ``Model.threshold`` that so many images of known classes pass."""
+    values = _arrays.floats(logits, "logits", (None, None))
+    out = ctypes.c_double()
+    _library.call(
+        "svit_choose_threshold", chosen_context(context), values, *values.shape, accepted, ctypes.byref(out)
+    )
+    return out.value
+
+
 def regression(predictions: Any, targets: Any) -> dict[str, float]:
     """``mean_absolute`` and ``root_mean_square``, the errors of predictions, both arrays [n, outputs]."""
     values = _arrays.floats(predictions, "predictions", (None, None))

@@ -193,6 +193,16 @@ class Model(_library.Handle):
     def output(self, output: Output) -> None:
         _library.call("svit_model_set_output", self, _library.constant("SVIT_OUTPUT_", output, "output"))
 
+    @property
+    def threshold(self) -> float:
+        """The probability below which :meth:`Predictor.labels` takes an image for none of the classes; 0 for never.
+        :func:`shiftvit.metrics.choose_threshold` finds one."""
+        return float(_library.call("svit_model_threshold", self))
+
+    @threshold.setter
+    def threshold(self, threshold: float) -> None:
+        _library.call("svit_model_set_threshold", self, threshold)
+
     def __repr__(self) -> str:
         if self.closed:
             return "<shiftvit.Model, closed>"

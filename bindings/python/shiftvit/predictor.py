@@ -117,6 +117,18 @@ class Predictor(_library.Handle):
         _library.call(function, self, images, *images.shape[:3], out)
         return out.reshape(-1) if array.ndim == 3 else out
 
+    def labels(self, probabilities: Any) -> NDArray[np.int32]:
+        """The class of the largest of each row of probabilities [n, num_classes], as :meth:`predict` returns them, or
+        -1, none of these, where it is below the model's ``threshold``.
+
+        Raises:
+            StateError: :attr:`output` is not ``"softmax"``.
+        """
+        rows = _arrays.floats(probabilities, "probabilities", (None, self.num_classes))
+        labels = np.empty(len(rows), dtype=np.int32)
+        _library.call("svit_predictor_labels", self, rows, len(rows), labels)
+        return labels
+
     def top(self, image: Any, k: int = 5) -> list[tuple[str, float]]:
         """The ``k`` classes with the largest values for one image, and the values. Classes without names are named by
         their numbers."""

@@ -326,6 +326,36 @@ class Features(FolderTest):
         model.fit_class(None, shiftvit.FeatureSet.compute(model, data[:20]), features)
         self.assertEqual(model.num_classes, before + 1)
 
+    def test_anomalies_are_those_of_a_plain_patch_memory(self):
+        model = shiftvit.load(CIFAR)
+        images, labels = synthetic(60)
+        layer = "layers.1.blocks.0"
+        good, other = (shiftvit.Dataset.from_arrays(images[part], labels[part]) for part in (labels < 5, labels >= 5))
+        patches = shiftvit.FeatureSet.compute(model, good, layer=layer, tokens="patches-3x3")
+        self.assertEqual(len(patches), len(good) * np.prod(patches.grid))
+        plain = shiftvit.FeatureSet.compute(model, good, layer=layer, tokens="patches").values
+        rows, columns = patches.grid
+        grid = plain.reshape(len(good), rows, columns, -1).astype(np.float64)
+        around = np.stack([[grid[:, max(y - 1, 0):y + 2, max(x - 1, 0):x + 2].mean((1, 2)) for x in range(columns)]
+                           for y in range(rows)]).transpose(2, 0, 1, 3)
+        np.testing.assert_allclose(patches.values, around.reshape(plain.shape), rtol=1e-4, atol=1e-5)
+        chosen, nearest = [0], np.full(len(patches), np.inf)
+        for _ in range(29):
+            nearest = np.minimum(nearest, np.linalg.norm(patches.values - patches.values[chosen[-1]], axis=1))
+            chosen.append(int(nearest.argmax()))
+        memory = patches.coreset(30)
+        np.testing.assert_array_equal(memory.values, patches.values[chosen])
+        seen = shiftvit.FeatureSet.compute(model, other, layer=layer, tokens="patches-3x3")
+        indices, distances = memory.nearest(seen.values, metric="euclidean")
+        every = np.linalg.norm(seen.values[:, None].astype(np.float64) - memory.values[None], axis=2)
+        np.testing.assert_allclose(distances[:, 0], every.min(1), rtol=1e-4)
+        np.testing.assert_allclose(every[np.arange(len(every)), indices[:, 0]], every.min(1), rtol=1e-4)
+        similarities = patches.nearest(plain[:3], k=2)[1]
+        self.assertTrue((similarities[:, 0] >= similarities[:, 1]).all())
+        for k in (0, len(memory) + 1):
+            with self.assertRaises(errors.ArgumentError):
+                memory.nearest(seen.values, k=k)
+
     def test_sets_of_arrays(self):
         values = np.eye(4, dtype=np.float32)
         features = shiftvit.FeatureSet(values, [0, 1, 0, 1], classes=["x", "y"])
@@ -337,6 +367,25 @@ class Features(FolderTest):
 
 
 class Predictors(unittest.TestCase):
+    def test_labels_are_none_below_the_threshold(self):
+        model = shiftvit.load(CIFAR)
+        images, _ = synthetic(60)
+        logits = shiftvit.Predictor(model, output="logits").predict(images)
+        threshold = shiftvit.metrics.choose_threshold(logits, accepted=0.8)
+        largest = shiftvit.softmax(logits).max(1)
+        self.assertEqual((largest >= threshold).sum(), 48)
+        self.assertEqual(model.threshold, 0)
+        model.threshold = threshold
+        predictor = shiftvit.Predictor(shiftvit.Model.from_bytes(model.to_bytes()))
+        rows = predictor.predict(images)
+        labels = predictor.labels(rows)
+        np.testing.assert_array_equal(labels, np.where(rows.max(1) < threshold, -1, rows.argmax(1)))
+        self.assertGreater((labels < 0).sum(), 0)
+        with self.assertRaises(errors.ArgumentError):
+            model.threshold = 1.5
+        with self.assertRaises(errors.StateError):
+            shiftvit.Predictor(model, output="logits").labels(logits)
+
     def test_arrays_of_bytes_and_floats(self):
         images, _ = synthetic(5)
         with shiftvit.Predictor(CIFAR, max_batch=2) as predictor:

@@ -65,6 +65,7 @@ ENUMS: dict[str, str | None] = {
     "SVIT_LOSS_": "Loss",
     "SVIT_TTA_": "Tta",
     "SVIT_EVENT_": "EventKind",
+    "SVIT_METRIC_": "Metric",
     "SVIT_TOKENS_": "Tokens",
     "SVIT_ONNX_": "OnnxOutput",
 }

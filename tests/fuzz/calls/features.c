@@ -8,7 +8,7 @@ static void compute(void)
     svit_features_config_init(&config, sizeof config);
     config.batch = calls_choose(4);
     config.compute = (int32_t)calls_choose(4);
-    config.tokens = (int32_t)calls_choose(3);
+    config.tokens = (int32_t)calls_choose(5);
     config.layer = layers[calls_choose(4)];
     const svit_pipeline_config pipeline = small_pipeline();
     CREATE(features, svit_features_free,
@@ -50,6 +50,23 @@ static void knn(void)
                           calls_choose(3) / 2.0, calls_results, ERR));
 }
 
+static void nearest(void)
+{
+    size_t indices[4 * 4] = {0}, k = calls_choose(5);
+    float distances[4 * 4];
+    const svit_features *set = ANY(features);
+    TRY(svit_features_nearest(set, calls_numbers, calls_choose(4), k, (int32_t)calls_choose(3),
+                              indices, distances, ERR));
+    for (size_t i = 0; i < 4 * 4; i++)
+        FUZZ_CHECK(indices[i] == 0 || indices[i] < svit_features_count(set));
+}
+
+static void coreset(void)
+{
+    CREATE(features, svit_features_free,
+           svit_features_coreset(OUT(features), ANY(features), calls_choose(6), ERR));
+}
+
 static void fit_head(void)
 {
     svit_head_config config;
@@ -80,11 +97,16 @@ static void read_values(void)
         FUZZ_CHECK(labels[i] >= -1 && labels[i] < (int32_t)svit_features_classes(set));
     if (count > 0)
         FUZZ_CHECK(values[count * svit_features_channels(set) - 1] < 1e38f);
+    int32_t tokens;
+    size_t height = 1, width = 1;
+    if (svit_features_grid(set, &tokens, &height, &width, ERR) == SVIT_OK)
+        FUZZ_CHECK(height >= 1 && width >= 1);
     fuzz_check_text(svit_features_layer(set));
     fuzz_check_text(svit_features_model(set));
     fuzz_check_text(svit_features_class_name(set, calls_choose(5)));
 }
 
-static const calls_operation operations[] = {compute, create,   append,    save,       load,
-                                             knn,     fit_head, fit_class, read_values};
+/* New ones come last, so that the recorded bytes keep their meaning as far as they can. */
+static const calls_operation operations[] = {compute,  create,    append,      save,    load,   knn,
+                                             fit_head, fit_class, read_values, nearest, coreset};
 const calls_table calls_of_features = CALLS_TABLE(operations);

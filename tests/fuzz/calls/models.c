@@ -145,6 +145,13 @@ static void copy_pipeline(void)
         TRY(svit_model_set_pipeline(ANY(models), &pipeline, ERR));
 }
 
+static void set_threshold(void)
+{
+    svit_model *model = ANY(models);
+    if (TRY(svit_model_set_threshold(model, (double)calls_choose(4) / 2.0 - 0.25, ERR)))
+        FUZZ_CHECK(svit_model_threshold(model) >= 0 && svit_model_threshold(model) <= 1);
+}
+
 static void set_output(void)
 {
     TRY(svit_model_set_output(ANY(models), (int32_t)calls_choose(5), ERR));
@@ -216,5 +223,5 @@ static const calls_operation operations[] = {
     map_file,      through_memory, save,          save_as,          save_mapped,   export_onnx,
     set_classes,   set_pipeline,   copy_pipeline, set_output,       set_trainable, get_trainable,
     get_parameter, set_parameter,  whiten,        replace_head,     add_classes,   add_lora,
-    merge_lora,    multiply_adds};
+    merge_lora,    multiply_adds,  set_threshold};
 const calls_table calls_of_models = CALLS_TABLE(operations);

@@ -76,6 +76,17 @@ static void predict_encoded(void)
     TRY(svit_predict_encoded(ANY(predictors), data, bytes, calls_results, ERR));
 }
 
+static void labels(void)
+{
+    const svit_predictor *predictor = ANY(predictors);
+    int32_t found[4] = {0};
+    const size_t classes = svit_predictor_classes(predictor);
+    if (classes > 0 && classes <= NUMBERS / 4 &&
+        TRY(svit_predictor_labels(predictor, calls_numbers, calls_choose(5), found, ERR)))
+        for (size_t i = 0; i < 4; i++)
+            FUZZ_CHECK(found[i] >= -1 && found[i] < (int32_t)classes);
+}
+
 static void read_names(void)
 {
     const svit_predictor *predictor = ANY(predictors);
@@ -103,5 +114,6 @@ static void evaluate_logits(void)
 
 static const calls_operation operations[] = {
     create,       create_from_model, create_from_memory, predict_u8, predict_f32,
-    predict_file, predict_encoded,   read_names,         evaluate,   evaluate_logits};
+    predict_file, predict_encoded,   read_names,         evaluate,   evaluate_logits,
+    labels};
 const calls_table calls_of_predictors = CALLS_TABLE(operations);

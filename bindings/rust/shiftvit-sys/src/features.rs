@@ -17,6 +17,19 @@ use std::os::raw::c_char;
 pub const SVIT_TOKENS_MEAN: i32 = 0;
 /// the class token
 pub const SVIT_TOKENS_CLASS: i32 = 1;
+/// each patch is a sample with the label of its image: those of an
+/// image follow each other, row by row
+pub const SVIT_TOKENS_PATCHES: i32 = 2;
+/// the same, each patch the mean of itself and those of the eight
+/// around it that lie within the image
+pub const SVIT_TOKENS_PATCHES_3X3: i32 = 3;
+
+// How samples are compared.
+
+/// the cosine similarity; 0 for a feature of zeros
+pub const SVIT_METRIC_COSINE: i32 = 0;
+/// the Euclidean distance
+pub const SVIT_METRIC_EUCLIDEAN: i32 = 1;
 
 /// A feature set has features\[count, channels\], finite floats; labels\[count\], each a class in
 /// 0\..classes-1 or -1 for none; the names of the classes, or none of them; and two texts, the name
@@ -99,7 +112,7 @@ extern "C" {
     pub fn svit_features_config_init(config: *mut svit_features_config, size: usize) -> svit_status;
 
     /// Computes the features of all images of `dataset` in its order, with its labels and class names; a
-    /// dataset of targets gives the label -1. Images go through the evaluation of `pipeline`; NULL: that
+    /// dataset of targets gives the label -1. A sample is an image, or a patch of one by `tokens`. Images go through the evaluation of `pipeline`; NULL: that
     /// of the model. Besides the result, the memory is that of a session and a loader of one batch. The
     /// features of an image do not depend on the number of threads.
     ///
@@ -146,8 +159,8 @@ extern "C" {
 
     /// Writes the set as a safetensors file with the tensors `features` \[count, channels\] (F32) and
     /// `labels` \[count\] (I32) and the metadata "format" ("shiftvit-features"), "format_version" ("1"),
-    /// "class_count", "classes" (a JSON array of names, if there are any), "layer" and "model". An
-    /// existing file is replaced atomically, as svit_file_replace. SVIT_E_IO names the path.
+    /// "class_count", "classes" (a JSON array of names, if there are any), "layer", "model", and for
+    /// samples that are patches "tokens" and "grid" (as "14x14"). An existing file is replaced atomically, as svit_file_replace. SVIT_E_IO names the path.
     pub fn svit_features_save(
         features: *const svit_features,
         path: *const c_char,
@@ -186,9 +199,19 @@ extern "C" {
     /// models apart and stays the same if only the classifier changes.
     pub fn svit_features_model(features: *const svit_features) -> *const c_char;
 
+    /// Writes what the samples of a set are: SVIT_TOKENS_\* to \*tokens, and the grid of an image's patches
+    /// to \*height and \*width, 1 x 1 if a sample is an image. svit_features_save keeps them.
+    pub fn svit_features_grid(
+        features: *const svit_features,
+        tokens: *mut i32,
+        height: *mut usize,
+        width: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
     /// Appends the samples of `other` to those of `features`, which are two sets. Classes are matched by
     /// their names, and those that `features` does not have are added behind its own. If neither set has
-    /// names, labels stay as they are. SVIT_E_ARGUMENT: channels or layers differ, or only one of the
+    /// names, labels stay as they are. SVIT_E_ARGUMENT: channels, layers or grids differ, or only one of the
     /// two has names though both have classes. A failed call changes nothing. A difference of the
     /// models is a warning in the context's log.
     pub fn svit_features_append(
@@ -212,6 +235,41 @@ extern "C" {
         k: usize,
         temperature: f64,
         probabilities: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Finds the k samples of `reference` that are nearest to each of queries\[n, channels\], the nearest
+    /// first, of equally near ones the first. Writes their numbers to indices\[n, k\], and to
+    /// distances\[n, k\] what `metric`, one of SVIT_METRIC_\*, says of them. `k` is 1 to the number of
+    /// samples. The result does not depend on the number of threads. SVIT_E_ARGUMENT names what is not
+    /// accepted: also a query that is not finite. SVIT_E_NUMERIC: a distance is not finite; the
+    /// outputs are then written all the same.
+    pub fn svit_features_nearest(
+        reference: *const svit_features,
+        queries: *const f32,
+        n: usize,
+        k: usize,
+        metric: i32,
+        indices: *mut usize,
+        distances: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates a set of `count` samples that cover all samples of `features` (the greedy solution of the
+    /// k-centre problem): the first sample, then again and again the one whose Euclidean distance from
+    /// the nearest of those chosen so far is largest, of equal ones the first. Their order is that in
+    /// which they are chosen; labels, names and texts come along. `count` is 1 to the number of samples.
+    /// The time is that of count times the samples of distances. The result does not depend on the number
+    /// of threads. The caller owns \*out and frees it with svit_features_free. SVIT_E_ARGUMENT: `count`.
+    ///
+    /// With svit_features_nearest this finds anomalies without training, as PatchCore does (Roth et al.
+    /// 2022): the memory is a coreset of the patches of good images (SVIT_TOKENS_PATCHES_3X3), the
+    /// anomaly of a patch is its Euclidean distance from the nearest sample of the memory, and that of
+    /// an image the largest of its patches.
+    pub fn svit_features_coreset(
+        out: *mut *mut svit_features,
+        features: *const svit_features,
+        count: usize,
         err: *mut svit_error,
     ) -> svit_status;
 

@@ -51,6 +51,21 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
+    /// Finds the threshold for svit_model_set_threshold: the largest probability that at least the
+    /// fraction `accepted`, in (0, 1\], of n rows of logits\[n, classes\] reach with their largest softmax
+    /// probability. The rows are those of images of known classes that were not trained on, as
+    /// svit_evaluate_logits computes them. SVIT_E_NUMERIC names a logit that is not finite. Any thread
+    /// may call it.
+    pub fn svit_choose_threshold(
+        context: *mut svit_context,
+        logits: *const f32,
+        n: usize,
+        classes: usize,
+        accepted: f64,
+        threshold: *mut f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
     /// Writes the mean of \|prediction - target\| over all elements of predictions\[n, outputs\] and
     /// targets\[n, outputs\] to \*mean_absolute, and the root of the mean of (prediction - target)^2 to
     /// \*root_mean_square; either may be NULL. Any thread may call it.

@@ -284,6 +284,20 @@ extern "C" {
     /// never SVIT_OUTPUT_AUTO. 0 for NULL.
     pub fn svit_model_output(model: *const svit_model) -> i32;
 
+    /// Sets the probability below which svit_predictor_labels takes an image for none of the classes: 0
+    /// for never, at most 1. It is saved with the model (the metadata key "known_threshold"), and
+    /// predictors read it when they are created; what they predict stays the same. A head for other
+    /// classes removes it, and one that is trained further needs a new one. svit_choose_threshold finds
+    /// it. SVIT_E_ARGUMENT: it is none of these numbers.
+    pub fn svit_model_set_threshold(
+        model: *mut svit_model,
+        threshold: f64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Returns that threshold; 0 if there is none, and for NULL.
+    pub fn svit_model_threshold(model: *const svit_model) -> f64;
+
     /// Sets the pipeline that turns an image into the model's input. It is copied and saved with the
     /// model, and predictors use it. NULL removes it. SVIT_E_ARGUMENT names the field that is not
     /// accepted.

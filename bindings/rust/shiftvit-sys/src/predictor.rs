@@ -93,6 +93,18 @@ extern "C" {
     /// NULL.
     pub fn svit_predictor_output(predictor: *const svit_predictor) -> i32;
 
+    /// Writes to labels\[n\] the class of the largest of each row of probabilities\[n, classes\], as the
+    /// predictor has computed them, of equal ones the first; or -1, none of these, if it is below the
+    /// model's threshold (svit_model_set_threshold). SVIT_E_STATE: the predictor makes no probabilities
+    /// of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it.
+    pub fn svit_predictor_labels(
+        predictor: *const svit_predictor,
+        probabilities: *const f32,
+        n: usize,
+        labels: *mut i32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
     /// Computes probabilities\[n, classes\] of n images pixels\[n, height, width, channels\], n at least 1,
     /// of any one size, with the channels of the model's pipeline: the evaluation pipeline with its
     /// source step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and

@@ -4,6 +4,7 @@ use crate::call::{call, create, Handle};
 use crate::config::{FeaturesConfig, PipelineConfig};
 use crate::context::Context;
 use crate::dataset::Dataset;
+use crate::enums::Metric;
 use crate::error::Result;
 use crate::lock::readers;
 use crate::model::{pointer, Model};
@@ -170,5 +171,43 @@ impl Features {
             sys::svit_features_knn(raw, queries, n, k, temperature, out.as_mut_ptr(), err)
         })?;
         Ok(out)
+    }
+
+    /// Rows and columns of an image's patches if each is a sample, otherwise `(1, 1)`.
+    pub fn grid(&self) -> Result<(usize, usize)> {
+        let (mut tokens, mut height, mut width) = (0, 0, 0);
+        // SAFETY: the handle is alive, and so are the variables.
+        call(|err| unsafe {
+            sys::svit_features_grid(self.raw(), &mut tokens, &mut height, &mut width, err)
+        })?;
+        Ok((height, width))
+    }
+
+    /// The numbers `[n, k]` of the k samples that are nearest to each of `queries[n, channels]`, and their
+    /// similarities or distances.
+    pub fn nearest(
+        &self,
+        queries: &[f32],
+        k: usize,
+        metric: Metric,
+    ) -> Result<(Vec<usize>, Vec<f32>)> {
+        let n = text::rows("queries", queries.len(), self.channels())?;
+        let size = text::product("neighbours", &[n, k.min(self.len())])?;
+        let (mut indices, mut distances) = (vec![0; size], vec![0.0; size]);
+        // SAFETY: the handle is alive; the queries have n rows; a k above the samples writes nothing.
+        call(|err| unsafe {
+            let (raw, queries) = (self.raw(), queries.as_ptr());
+            let (indices, distances) = (indices.as_mut_ptr(), distances.as_mut_ptr());
+            sys::svit_features_nearest(raw, queries, n, k, metric.raw(), indices, distances, err)
+        })?;
+        Ok((indices, distances))
+    }
+
+    /// `count` samples that cover this set: again and again the one farthest from those chosen before.
+    pub fn coreset(&self, count: usize) -> Result<Self> {
+        // SAFETY: the handle is alive.
+        let raw =
+            create(|out, err| unsafe { sys::svit_features_coreset(out, self.raw(), count, err) })?;
+        Ok(Features { raw, _contexts: self._contexts.clone() })
     }
 }

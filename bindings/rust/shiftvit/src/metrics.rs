@@ -78,6 +78,24 @@ pub fn average_precision(
     Ok(found)
 }
 
+/// The largest probability that at least the fraction `accepted` of rows of logits reach with their largest softmax
+/// probability: a threshold for [`Model::set_threshold`](crate::Model::set_threshold).
+pub fn choose_threshold(
+    context: &Context,
+    logits: &[f32],
+    classes: usize,
+    accepted: f64,
+) -> Result<f64> {
+    let n = rows("logits", logits.len(), classes)?;
+    let mut found = 0.0;
+    // SAFETY: the context is alive, and the array has n rows.
+    call(|err| unsafe {
+        let (raw, logits) = (context.raw(), logits.as_ptr());
+        sys::svit_choose_threshold(raw, logits, n, classes, accepted, &mut found, err)
+    })?;
+    Ok(found)
+}
+
 /// The mean of |prediction - target|, and the root of the mean of its square.
 pub fn regression_errors(
     predictions: &[f32],

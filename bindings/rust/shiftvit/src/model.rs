@@ -144,6 +144,19 @@ impl Model {
         call(|err| unsafe { sys::svit_model_set_output(self.raw(), output.raw(), err) })
     }
 
+    /// The probability below which an image is none of the classes; 0 for never.
+    pub fn threshold(&self) -> f64 {
+        // SAFETY: the handle is alive, and its threshold changes only by `&mut self`.
+        unsafe { sys::svit_model_threshold(self.raw()) }
+    }
+
+    /// Sets that probability, which [`Predictor::labels`](crate::Predictor::labels) reads.
+    pub fn set_threshold(&mut self, threshold: f64) -> Result<()> {
+        let _alone = self.0.lock.write()?;
+        // SAFETY: the handle is alive.
+        call(|err| unsafe { sys::svit_model_set_threshold(self.raw(), threshold, err) })
+    }
+
     /// The pipeline that turns an image into the model's input; `None` if the model has none.
     pub fn pipeline(&self) -> Result<Option<PipelineConfig>> {
         let result = try_filled(|config, size, err| {

@@ -64,6 +64,19 @@ impl Predictor {
         Output::from_raw(unsafe { sys::svit_predictor_output(self.raw.get()) })
     }
 
+    /// The class of the largest of each row of `probabilities[n, classes]`, or -1, none of these, where it is below
+    /// the model's threshold.
+    pub fn labels(&self, probabilities: &[f32]) -> Result<Vec<i32>> {
+        let n = text::rows("probabilities", probabilities.len(), self.classes())?;
+        let mut out = vec![0; n];
+        // SAFETY: the handle is alive, and the arrays have n rows.
+        call(|err| unsafe {
+            let (raw, rows) = (self.raw.get(), probabilities.as_ptr());
+            sys::svit_predictor_labels(raw, rows, n, out.as_mut_ptr(), err)
+        })?;
+        Ok(out)
+    }
+
     /// The probabilities `[n, classes]` of n images `pixels[n, height, width, channels]`.
     pub fn predict(&mut self, pixels: &[u8], shape: ImageShape) -> Result<Vec<f32>> {
         let ImageShape { height, width, .. } = shape;

@@ -13,5 +13,21 @@ enumeration! {
         Mean = SVIT_TOKENS_MEAN,
         /// The class token.
         Class = SVIT_TOKENS_CLASS,
+        /// Each patch is a sample with the label of its image: those of an
+        /// image follow each other, row by row.
+        Patches = SVIT_TOKENS_PATCHES,
+        /// The same, each patch the mean of itself and those of the eight
+        /// around it that lie within the image.
+        Patches3x3 = SVIT_TOKENS_PATCHES_3X3,
+    }
+}
+
+enumeration! {
+    /// How samples are compared.
+    pub enum Metric {
+        /// The cosine similarity; 0 for a feature of zeros.
+        Cosine = SVIT_METRIC_COSINE,
+        /// The Euclidean distance.
+        Euclidean = SVIT_METRIC_EUCLIDEAN,
     }
 }

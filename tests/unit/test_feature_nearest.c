@@ -1,0 +1,187 @@
+/* The nearest samples of a feature set, and the samples that cover it, against plain loops in double
+ * precision. */
+#include "test_feature_sets_support.h"
+
+#include <float.h>
+
+enum { SAMPLES = 700, QUERIES = 19, CHANNELS = 21, K = 5 };
+
+/* Numbers that look random, with samples that occur twice. */
+static void draw(float *out, size_t rows, unsigned seed)
+{
+    uint32_t state = 2463534242u + seed;
+    for (size_t i = 0; i < rows * CHANNELS; i++) {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        out[i] = (float)(int32_t)state / 2147483648.0f;
+    }
+    for (size_t i = 50; i < rows; i += 50)
+        memcpy(out + i * CHANNELS, out + (i - 7) * CHANNELS, CHANNELS * sizeof *out);
+}
+
+/* How near two vectors are: what svit_features_nearest writes, in double. */
+static double distance(const float *a, const float *b, int32_t metric)
+{
+    double dot = 0, aa = 0, bb = 0, square = 0;
+    for (size_t i = 0; i < CHANNELS; i++) {
+        dot += (double)a[i] * b[i];
+        aa += (double)a[i] * a[i];
+        bb += (double)b[i] * b[i];
+        square += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+    }
+    return metric == SVIT_METRIC_EUCLIDEAN ? sqrt(square) : dot / sqrt(aa * bb);
+}
+
+static svit_features *make_set(svit_context *context, const float *rows, size_t count)
+{
+    static int32_t labels[SAMPLES];
+    svit_features *set = NULL;
+    for (size_t i = 0; i < count; i++)
+        labels[i] = (int32_t)(i % 7) - 1;
+    OK(svit_features_create(&set, context, rows, labels, count, CHANNELS, 6, NULL, err));
+    return set;
+}
+
+/* Metric _i % 2, with one thread and with three. */
+START_TEST(test_nearest_samples_are_those_of_a_plain_search)
+{
+    static float rows[SAMPLES * CHANNELS], queries[QUERIES * CHANNELS], found[QUERIES * K];
+    static size_t indices[QUERIES * K];
+    const int32_t metric = _i % 2;
+    svit_context *context = context_of(_i < 2 ? 1 : 3);
+    draw(rows, SAMPLES, 0);
+    draw(queries, QUERIES, 9);
+    memcpy(queries, rows + 43 * CHANNELS, CHANNELS * sizeof *queries); /* also sample 50 */
+    svit_features *set = make_set(context, rows, SAMPLES);
+    OK(svit_features_nearest(set, queries, QUERIES, K, metric, indices, found, err));
+    ck_assert_uint_eq(indices[0], 43);
+    ck_assert_uint_eq(indices[1], 50);
+    for (size_t q = 0; q < QUERIES; q++) {
+        bool taken[SAMPLES] = {false};
+        for (size_t j = 0; j < K; j++) {
+            const size_t index = indices[q * K + j];
+            const double one = distance(queries + q * CHANNELS, rows + index * CHANNELS, metric);
+            ck_assert_double_le(fabs(one - found[q * K + j]), 1e-5);
+            ck_assert(!taken[index]);
+            taken[index] = true;
+        }
+        const double last = found[q * K + K - 1];
+        for (size_t i = 0; i < SAMPLES; i++) {
+            const double one = distance(queries + q * CHANNELS, rows + i * CHANNELS, metric);
+            ck_assert(taken[i] || (metric ? one >= last - 1e-5 : one <= last + 1e-5));
+        }
+    }
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
+/* The plain selection: of equally far samples the first. */
+START_TEST(test_a_coreset_is_the_greedy_cover)
+{
+    static float rows[SAMPLES * CHANNELS];
+    static double nearest[SAMPLES];
+    enum { CHOSEN = 60 };
+    svit_context *context = context_of(_i ? 3 : 1);
+    svit_features *out = NULL;
+    draw(rows, SAMPLES, 4);
+    svit_features *set = make_set(context, rows, SAMPLES);
+    OK(svit_features_coreset(&out, set, CHOSEN, err));
+    ck_assert_uint_eq(svit_features_count(out), CHOSEN);
+    ck_assert_uint_eq(svit_features_channels(out), CHANNELS);
+    ck_assert_uint_eq(svit_features_classes(out), 6);
+    for (size_t i = 0; i < SAMPLES; i++)
+        nearest[i] = i == 0 ? DBL_MAX : 1e300;
+    for (size_t done = 0; done < CHOSEN; done++) {
+        size_t best = 0;
+        for (size_t i = 1; i < SAMPLES; i++)
+            if (nearest[i] > nearest[best])
+                best = i;
+        const float *row = svit_features_values(out) + done * CHANNELS;
+        ck_assert_mem_eq(row, rows + best * CHANNELS, CHANNELS * sizeof *row);
+        ck_assert_int_eq(svit_features_labels(out)[done], (int32_t)(best % 7) - 1);
+        for (size_t i = 0; i < SAMPLES; i++)
+            nearest[i] =
+                fmin(nearest[i], distance(rows + i * CHANNELS, row, SVIT_METRIC_EUCLIDEAN));
+    }
+    svit_features_free(out);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
+/* Every sample is chosen once, also those that occur twice. */
+START_TEST(test_the_largest_coreset_has_every_sample_once)
+{
+    static float rows[120 * CHANNELS];
+    bool seen[120] = {false};
+    svit_context *context = context_of(2);
+    svit_features *out = NULL;
+    draw(rows, 120, 1);
+    for (size_t i = 0; i < 120; i++)
+        rows[i * CHANNELS] = i < 60 ? (float)i : 7.0f; /* tells 61 values apart */
+    svit_features *set = make_set(context, rows, 120);
+    OK(svit_features_coreset(&out, set, 120, err));
+    for (size_t i = 0; i < 120; i++) {
+        size_t at = 0;
+        while (at < 120 && (seen[at] || memcmp(svit_features_values(out) + i * CHANNELS,
+                                               rows + at * CHANNELS, CHANNELS * 4) != 0))
+            at++;
+        ck_assert_uint_lt(at, 120);
+        seen[at] = true;
+    }
+    svit_features_free(out);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
+START_TEST(test_what_is_not_accepted_is_named)
+{
+    const float rows[] = {1, 2, 3, 4}, far[] = {3e38f, 0, -3e38f, 0};
+    const float bad[] = {1, NAN};
+    size_t indices[2];
+    float found[2];
+    svit_context *context = context_of(1);
+    svit_features *set = NULL, *wide = NULL, *out = NULL;
+    OK(svit_features_create(&set, context, rows, NULL, 2, 2, 0, NULL, err));
+    OK(svit_features_create(&wide, context, far, NULL, 2, 2, 0, NULL, err));
+    FAILS(svit_features_nearest(set, rows, 0, 1, 0, indices, found, err), SVIT_E_ARGUMENT,
+          "n is 0");
+    FAILS(svit_features_nearest(set, rows, 1, 0, 0, indices, found, err), SVIT_E_ARGUMENT,
+          "k is 0");
+    FAILS(svit_features_nearest(set, rows, 1, 3, 0, indices, found, err), SVIT_E_ARGUMENT,
+          "k is 3; the reference has 2");
+    FAILS(svit_features_nearest(set, rows, 1, 1, 2, indices, found, err), SVIT_E_ARGUMENT,
+          "metric is 2");
+    FAILS(svit_features_nearest(set, bad, 1, 1, 1, indices, found, err), SVIT_E_ARGUMENT,
+          "queries[0, 1]");
+    FAILS(svit_features_nearest(wide, far, 1, 2, SVIT_METRIC_EUCLIDEAN, indices, found, err),
+          SVIT_E_NUMERIC, "distance of query 0 to sample 1");
+    OK(svit_features_nearest(wide, far, 1, 2, SVIT_METRIC_COSINE, indices, found, err));
+    ck_assert_float_eq_tol(found[1], -1, 1e-6f);
+    FAILS(svit_features_coreset(&out, set, 0, err), SVIT_E_ARGUMENT, "count is 0; it is 1..2");
+    FAILS(svit_features_coreset(&out, set, 3, err), SVIT_E_ARGUMENT, "count is 3; it is 1..2");
+    OK(svit_features_coreset(&out, wide, 2, err));
+    svit_features_free(out);
+    svit_features_free(wide);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("feature_nearest");
+    TCase *c = tcase_create("core");
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, test_nearest_samples_are_those_of_a_plain_search, 0, 4);
+    tcase_add_loop_test(c, test_a_coreset_is_the_greedy_cover, 0, 2);
+    tcase_add_test(c, test_the_largest_coreset_has_every_sample_once);
+    tcase_add_test(c, test_what_is_not_accepted_is_named);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)

@@ -1,0 +1,188 @@
+/* None of these: the threshold of a model, how it is chosen and kept, and the labels of a predictor. */
+#include "build.h"
+#include "fit.h"
+
+#include <math.h>
+
+enum { CLASSES = 4, ROWS = 200 };
+
+static svit_context *context;
+static fit_folder folder;
+static svit_model *model;
+static float logits[ROWS * CLASSES], probabilities[ROWS * CLASSES];
+
+static void setup(void)
+{
+    svit_pipeline_config pipeline;
+    context = fit_context(1);
+    folder = fit_folder_make();
+    model = fit_model(context, CLASSES, 1);
+    WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+    pipeline.source_height = pipeline.source_width = 8;
+    pipeline.resize_height = pipeline.resize_width = 8;
+    pipeline.output_height = pipeline.output_width = 8;
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    for (size_t i = 0; i < ROWS * CLASSES; i++)
+        logits[i] = (float)(4 * sin((double)i * (double)i * 0.731));
+    for (size_t i = CLASSES; i < 4 * CLASSES; i++)
+        logits[i] = logits[i - CLASSES]; /* equal rows */
+    WORKS(svit_softmax(logits, ROWS, CLASSES, probabilities, err));
+}
+
+static void teardown(void)
+{
+    svit_model_free(model);
+    svit_context_free(context);
+    fit_folder_remove(&folder);
+}
+
+static float largest(size_t row)
+{
+    float most = 0;
+    for (size_t k = 0; k < CLASSES; k++)
+        most = fmaxf(most, probabilities[row * CLASSES + k]);
+    return most;
+}
+
+static size_t reaching(double threshold)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        count += largest(i) >= threshold;
+    return count;
+}
+
+/* So many rows reach it, and no larger probability that occurs does as well. */
+START_TEST(test_the_threshold_is_the_largest_that_enough_rows_reach)
+{
+    static const double accepted[] = {1e-9, 0.005, 0.5, 0.95, 0.951, 0.99, 1};
+    for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
+        double threshold = -1;
+        WORKS(svit_choose_threshold(context, logits, ROWS, CLASSES, accepted[i], &threshold, err));
+        ck_assert(reaching(threshold) >= accepted[i] * ROWS);
+        for (size_t row = 0; row < ROWS; row++)
+            if (largest(row) > threshold)
+                ck_assert(reaching(largest(row)) < accepted[i] * ROWS);
+    }
+}
+END_TEST
+
+START_TEST(test_labels_are_none_below_the_threshold)
+{
+    const double thresholds[] = {0, 0.5, 0.8, 1, (double)largest(5)};
+    for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds; i++) {
+        svit_predictor *predictor = NULL;
+        int32_t labels[ROWS];
+        size_t none = 0;
+        WORKS(svit_model_set_threshold(model, thresholds[i], err));
+        WORKS(svit_predictor_create_from_model(&predictor, model, NULL, err));
+        WORKS(svit_model_set_threshold(model, 0, err)); /* the predictor has read it */
+        WORKS(svit_predictor_labels(predictor, probabilities, ROWS, labels, err));
+        for (size_t row = 0; row < ROWS; row++) {
+            none += labels[row] == -1;
+            if (labels[row] >= 0)
+                ck_assert_float_eq(probabilities[row * CLASSES + (size_t)labels[row]],
+                                   largest(row));
+            ck_assert((labels[row] == -1) == (largest(row) < thresholds[i]));
+        }
+        ck_assert_uint_eq(none, ROWS - reaching(thresholds[i]));
+        svit_predictor_free(predictor);
+    }
+}
+END_TEST
+
+/* By every way through a file, and along with adapters. A new head has none. */
+START_TEST(test_the_threshold_is_kept_with_the_model)
+{
+    const char *path = fit_path(&folder, "model.safetensors");
+    svit_model *back = NULL, *mapped = NULL, *small = NULL;
+    const double threshold = 0.1 + 0.2; /* needs 17 digits */
+    ck_assert_double_eq(svit_model_threshold(model), 0);
+    WORKS(svit_model_set_threshold(model, threshold, err));
+    WORKS(svit_model_save(model, path, err));
+    WORKS(svit_model_load(&back, context, path, err));
+    WORKS(svit_model_map(&mapped, context, path, err));
+    WORKS(svit_model_save_as(model, path, SVIT_DTYPE_I8, err));
+    WORKS(svit_model_load(&small, context, path, err));
+    ck_assert(svit_model_threshold(back) == threshold);
+    ck_assert(svit_model_threshold(mapped) == threshold);
+    ck_assert(svit_model_threshold(small) == threshold);
+    WORKS(svit_model_add_classes(small, 1, 0, err));
+    ck_assert_double_eq(svit_model_threshold(small), 0);
+    WORKS(svit_model_set_threshold(back, 0, err));
+    WORKS(svit_model_save(back, path, err));
+    size_t bytes;
+    char *file = fit_read(path, &bytes);
+    ck_assert_ptr_null(strstr(file + 8, "known_threshold"));
+    free(file);
+    svit_model_free(back);
+    svit_model_free(mapped);
+    svit_model_free(small);
+}
+END_TEST
+
+/* The files of models whose metadata have been edited: the text takes the place of 0.125. */
+START_TEST(test_thresholds_of_files_are_checked)
+{
+    static const char *const bad[] = {"1.125", "-1.25", "null ", "0.1.5", "[0.1]", "     "};
+    const char *path = fit_path(&folder, "model.safetensors");
+    WORKS(svit_model_set_threshold(model, 0.125, err));
+    WORKS(svit_model_save(model, path, err));
+    size_t bytes;
+    char *file = fit_read(path, &bytes), *at = strstr(file + 8, "\"known_threshold\":\"0.125\"");
+    ck_assert_ptr_nonnull(at);
+    at += strlen("\"known_threshold\":\"");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        svit_model *back = NULL;
+        memcpy(at, bad[i], 5);
+        fit_write(path, file, bytes);
+        FAILS(svit_model_load(&back, context, path, err), SVIT_E_FORMAT, "known_threshold");
+    }
+    free(file);
+}
+END_TEST
+
+START_TEST(test_what_is_not_accepted_is_named)
+{
+    static const double bad[] = {-0.1, 1.1, NAN, INFINITY};
+    svit_predictor_config config;
+    svit_predictor *predictor = NULL;
+    int32_t label;
+    double threshold = 0;
+    for (size_t i = 0; i < 4; i++)
+        FAILS(svit_model_set_threshold(model, bad[i], err), SVIT_E_ARGUMENT, "threshold is ");
+    for (size_t i = 0; i < 4; i++)
+        FAILS(svit_choose_threshold(context, logits, ROWS, CLASSES, bad[i], &threshold, err),
+              SVIT_E_ARGUMENT, "accepted is ");
+    FAILS(svit_choose_threshold(context, logits, ROWS, CLASSES, 0, &threshold, err),
+          SVIT_E_ARGUMENT, "accepted is 0");
+    FAILS(svit_choose_threshold(context, logits, 0, CLASSES, 1, &threshold, err), SVIT_E_ARGUMENT,
+          "n");
+    logits[7] = INFINITY;
+    FAILS(svit_choose_threshold(context, logits, ROWS, CLASSES, 1, &threshold, err), SVIT_E_NUMERIC,
+          "logits[7]");
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    config.output = SVIT_OUTPUT_LOGITS;
+    WORKS(svit_predictor_create_from_model(&predictor, model, &config, err));
+    FAILS(svit_predictor_labels(predictor, probabilities, 1, &label, err), SVIT_E_STATE,
+          "SVIT_OUTPUT_SOFTMAX");
+    ck_assert_double_eq(svit_model_threshold(NULL), 0);
+    svit_predictor_free(predictor);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("threshold");
+    TCase *c = tcase_create("core");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_the_threshold_is_the_largest_that_enough_rows_reach);
+    tcase_add_test(c, test_labels_are_none_below_the_threshold);
+    tcase_add_test(c, test_the_threshold_is_kept_with_the_model);
+    tcase_add_test(c, test_thresholds_of_files_are_checked);
+    tcase_add_test(c, test_what_is_not_accepted_is_named);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)
