@@ -53,7 +53,9 @@ typedef struct svit_session_config {
     int32_t compute;        /* SVIT_COMPUTE_* */
     uint64_t seed;          /* of the dropout masks */
     uint32_t input_height;  /* pixels; 0: as in the model. A model without position embeddings
-                               accepts every size that leaves its feature maps at least 1 x 1 */
+                               accepts every size that leaves its feature maps at least 1 x 1; a
+                               ViT without them whole patches, unless its pool is
+                               SVIT_POOL_FLATTEN */
     uint32_t input_width;   /* pixels; 0: as in the model */
     int32_t memory;         /* SVIT_MEMORY_*; no effect in a session created with SVIT_MODE_INFER */
     int32_t features;       /* 1: inference fuses no layers, so that svit_forward_features reaches

@@ -68,7 +68,9 @@ pub struct svit_session_config {
     /// of the dropout masks
     pub seed: u64,
     /// pixels; 0: as in the model. A model without position embeddings
-    /// accepts every size that leaves its feature maps at least 1 x 1
+    /// accepts every size that leaves its feature maps at least 1 x 1; a
+    /// ViT without them whole patches, unless its pool is
+    /// SVIT_POOL_FLATTEN
     pub input_height: u32,
     /// pixels; 0: as in the model
     pub input_width: u32,

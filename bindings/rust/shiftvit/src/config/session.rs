@@ -22,7 +22,9 @@ config! {
         /// Of the dropout masks.
         seed: u64;
         /// Pixels; 0: as in the model. A model without position embeddings
-        /// accepts every size that leaves its feature maps at least 1 x 1.
+        /// accepts every size that leaves its feature maps at least 1 x 1; a
+        /// ViT without them whole patches, unless its pool is
+        /// `Pool::Flatten`.
         input_height: u32;
         /// Pixels; 0: as in the model.
         input_width: u32;
