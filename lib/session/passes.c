@@ -132,9 +132,9 @@ void sv_session_forward_features(svit_session *session, const real *input, size_
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens)
 {
-    for (size_t i = session->layers.training_count; i-- > session->active.first;)
-        if (sv_layer_attends(session->layers.layers[i], heads, tokens))
-            return session->layers.layers[i];
+    for (size_t end = session->layers.training_count; end > session->active.first; end--)
+        if (sv_layer_attends(session->layers.layers[end - 1], heads, tokens))
+            return session->layers.layers[end - 1];
     return NULL;
 }
 
