@@ -186,14 +186,42 @@ START_TEST(test_a_common_prefix_is_named)
 }
 END_TEST
 
-/* DINOv2's own files have the token that stands for a masked patch in its training. */
-START_TEST(test_the_mask_token_is_passed_over)
+/* The token that stands for a masked patch in DINOv2's training, and what a checkpoint has besides
+ * the weights, are passed over; a name that only begins like them is not. */
+static const struct {
+    const char *tensor;
+    bool passes;
+} BESIDES[] = {
+    {"mask_token", true},      {"optimizer.momentum.norm.weight", true},
+    {"ema.norm.weight", true}, {"optimizers.norm.weight", false},
+    {"emanorm.weight", false},
+};
+
+START_TEST(test_what_belongs_to_training_is_passed_over)
 {
     tensor_file file = timm_file();
     svit_model *model = NULL;
-    add_tensor(&file, "mask_token", 2, 1, 6, SV_DTYPE_F32);
+    add_tensor(&file, BESIDES[_i].tensor, 2, 1, 6, SV_DTYPE_F32);
     write_tensors(&file);
-    WORKS(load_small(&model, "timm", err));
+    if (BESIDES[_i].passes)
+        WORKS(load_small(&model, "timm", err));
+    else
+        FAILS(load_small(&model, "timm", err), SVIT_E_FORMAT, "belongs to no parameter");
+    svit_model_free(model);
+}
+END_TEST
+
+/* timm's names are those of a ViT. */
+START_TEST(test_another_architecture_is_not_saved_for_timm)
+{
+    static const char mixer[] =
+        "{\"architecture\":\"mixer\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,"
+        "\"dim\":6,\"depth\":1,\"token_mlp_dim\":3,\"mlp_dim\":5,\"num_classes\":3}";
+    svit_model_config config;
+    svit_model *model = NULL;
+    WORKS(svit_model_config_from_json(&config, sizeof config, mixer, err));
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    FAILS(svit_model_save_mapped(model, path, "timm", err), SVIT_E_UNSUPPORTED, "names a ViT");
     svit_model_free(model);
 }
 END_TEST
@@ -318,7 +346,9 @@ static Suite *load_shapes_suite(void)
     tcase_add_test(all, test_a_list_joins_any_number_of_tensors);
     tcase_add_test(all, test_empty_tensors_of_many_rows_are_refused);
     tcase_add_loop_test(all, test_a_common_prefix_is_named, 0, sizeof PREFIXES / sizeof *PREFIXES);
-    tcase_add_test(all, test_the_mask_token_is_passed_over);
+    tcase_add_loop_test(all, test_what_belongs_to_training_is_passed_over, 0,
+                        sizeof BESIDES / sizeof *BESIDES);
+    tcase_add_test(all, test_another_architecture_is_not_saved_for_timm);
     tcase_add_loop_test(all, test_tensors_that_differ_in_one_axis_are_refused, 0,
                         sizeof MISFITS / sizeof *MISFITS);
     tcase_add_test(all, test_positions_of_as_many_rows_are_interpolated_in_columns);
