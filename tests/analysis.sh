@@ -41,10 +41,11 @@ configure() {
 tidy() {
     need clang-tidy clang-tidy || return
     configure tidy clang -Dtests=false
-    find lib -name '*.c' ! -path 'lib/kernels/*' ! -path 'lib/gemm/*' -print0 |
-        xargs -0 -n 8 -P 2 clang-tidy --quiet -p $build/tidy 2>/dev/null | sed 's/\x1b\[[0-9;]*m//g' >$build/tidy.log
-    grep 'warning:' $build/tidy.log | sort -u >$build/tidy.found
-    report tidy "$(wc -l <$build/tidy.found)" "warnings of clang-tidy in $(find lib -name '*.c' | wc -l) files" \
+    find lib -name '*.c' ! -path 'lib/kernels/*' ! -path 'lib/gemm/*' >$build/tidy.files
+    xargs -n 8 -P 2 clang-tidy --quiet -p $build/tidy <$build/tidy.files >$build/tidy.log 2>$build/tidy.errors ||
+        { cat $build/tidy.errors; status=1; }
+    sed 's/\x1b\[[0-9;]*m//g' $build/tidy.log | grep -E '(warning|error):' | sort -u >$build/tidy.found
+    report tidy "$(wc -l <$build/tidy.found)" "warnings of clang-tidy in $(wc -l <$build/tidy.files) files" \
         $build/tidy.found
 }
 
@@ -52,7 +53,8 @@ cppcheck_part() {
     need cppcheck cppcheck || return
     cppcheck --quiet --enable=warning,portability,performance --std=c11 --error-exitcode=0 -Iinclude -Ilib \
         -DSV_ISA_SUFFIX=_x -DSVIT_API= --suppress=missingIncludeSystem \
-        --suppressions-list=tests/analysis/cppcheck.txt lib 2>$build/cppcheck.log
+        --suppressions-list=tests/analysis/cppcheck.txt lib 2>$build/cppcheck.log ||
+        { cat $build/cppcheck.log; status=1; }
     grep -E ': (error|warning|portability|performance):' $build/cppcheck.log >$build/cppcheck.found
     report cppcheck "$(wc -l <$build/cppcheck.found)" 'findings of cppcheck' $build/cppcheck.found
 }
@@ -61,8 +63,10 @@ cppcheck_part() {
 analyzer() {
     need gcc gcc || return
     configure analyzer gcc -Dtests=false '-Dc_args=-fanalyzer -Wno-analyzer-shift-count-overflow -DSV_ANALYZER'
-    touch lib/*/*.c lib/*/*/*.c
-    CCACHE_DISABLE=1 ninja -C $build/analyzer -k0 >$build/analyzer.log 2>&1
+    # Only a file that is compiled says what was found in it.
+    ninja -C $build/analyzer -t clean >$build/analyzer.log
+    CCACHE_DISABLE=1 ninja -C $build/analyzer -j 2 >$build/analyzer.log 2>&1 ||
+        { tail -n 20 $build/analyzer.log; status=1; return; }
     grep 'Wanalyzer' $build/analyzer.log | sed -n 's#^.*\(lib/.*\):[0-9]*:[0-9]*: warning: #\1: #p' | sort -u \
         >$build/analyzer.all
     grep -vFf tests/analysis/analyzer.txt $build/analyzer.all >$build/analyzer.found
@@ -73,25 +77,32 @@ those that were read" $build/analyzer.found
 # The tests of what reads numbers from outside, and the fuzz corpora, with every wrap and lost bit reported.
 integers() {
     need clang clang || return
+    # The shared runtime, since clang links the other one into no shared library.
+    runtime=$(dirname "$(clang -print-file-name="libclang_rt.ubsan_standalone-$(uname -m).so")")
     configure integers clang -Dtests=true -Db_lundef=false -Doptimization=1 \
         "-Dc_args=-fsanitize=integer,implicit-conversion -fno-sanitize=unsigned-shift-base \
--fsanitize-ignorelist=$PWD/tests/analysis/integer.txt" '-Dc_link_args=-fsanitize=integer,implicit-conversion'
-    ninja -C $build/integers -k0 >$build/integers.log 2>&1
+-fsanitize-ignorelist=$PWD/tests/analysis/integer.txt" \
+        "-Dc_link_args=-fsanitize=integer,implicit-conversion -shared-libsan -Wl,-rpath,$runtime"
+    ninja -C $build/integers -j 2 >$build/integers.log 2>&1 ||
+        { tail -n 20 $build/integers.log; status=1; return; }
     : >$build/integers.log
     programs=0
     for program in $build/integers/tests/fuzz/fuzz_*; do
         [ -f "$program" ] && [ -x "$program" ] || continue
         programs=$((programs + 1))
-        "$program" "tests/fuzz/corpus/${program##*fuzz_}" >>$build/integers.log 2>&1
+        "$program" "tests/fuzz/corpus/${program##*fuzz_}" >>$build/integers.log 2>&1 ||
+            echo "runtime error: $program fails" >>$build/integers.log
     done
+    # `blas` needs a process for each library that it makes up.
     for program in $build/integers/tests/test_*; do
         [ -f "$program" ] && [ -x "$program" ] || continue
         case ${program##*/test_} in
-        *_double | determinism | gradients | layers | many_threads | matmul | memory | reducer | reference_* | \
+        *_double | blas | determinism | gradients | layers | many_threads | matmul | memory | reducer | reference_* | \
             small_stack | input_gradient | faults | kills) continue ;;
         esac
         programs=$((programs + 1))
-        CK_FORK=no timeout 120 "$program" >>$build/integers.log 2>&1
+        CK_FORK=no timeout 600 "$program" >>$build/integers.log 2>&1 || [ $? = 77 ] ||
+            echo "runtime error: $program fails" >>$build/integers.log
     done
     grep 'runtime error' $build/integers.log | grep -v '^/usr/' | sort -u >$build/integers.found
     report integers "$(wc -l <$build/integers.found)" "wraps or lost bits in $programs programs" $build/integers.found
@@ -101,7 +112,7 @@ integers() {
 threads() {
     need setarch util-linux || return
     configure threads gcc -Dtests=true -Db_sanitize=thread
-    ninja -C $build/threads tests/soak/soak tests/test_reducer tests/test_lifetimes >$build/threads.log 2>&1 ||
+    ninja -C $build/threads -j 2 tests/soak/soak tests/test_reducer tests/test_lifetimes >$build/threads.log 2>&1 ||
         { tail -n 20 $build/threads.log; status=1; return; }
     : >$build/threads.log
     for command in "sh tests/soak/run.sh $build/threads/tests/soak/soak 640 20 8" \

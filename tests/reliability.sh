@@ -38,8 +38,9 @@ faults() {
     grep '^faults:' $kept/faults.log
 }
 kills() {
-    build
-    meson test -C $kept/build --no-rebuild kills kill_shards kill --verbose >$kept/kills.log 2>&1 || return 1
+    build tests/fault/test_kills tests/kill/libfailing_files.so examples/shiftvit-train examples/shiftvit-export
+    meson test -C $kept/build --no-rebuild --verbose kills kill_shards kill_and_resume_shiftvit \
+        kill_and_resume_slvit >$kept/kills.log 2>&1 || return 1
     grep -E '^kill[a-z_]*:' $kept/kills.log
 }
 proofs() {

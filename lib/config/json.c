@@ -273,9 +273,12 @@ bool sv_json_i64(const sv_json_value *value, int64_t *out)
 {
     if (!value || value->kind != SV_JSON_INTEGER)
         return false;
-    if (!value->negative && value->magnitude > INT64_MAX)
+    if (value->magnitude <= INT64_MAX)
+        *out = value->negative ? -(int64_t)value->magnitude : (int64_t)value->magnitude;
+    else if (value->negative)
+        *out = INT64_MIN; /* a larger magnitude is no integer to the scanner */
+    else
         return false;
-    *out = value->negative ? (int64_t)(0 - value->magnitude) : (int64_t)value->magnitude;
     return true;
 }
 

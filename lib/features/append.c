@@ -3,6 +3,7 @@
 #include "base/threads/fp_env.h"
 #include "features/features.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,10 +75,11 @@ static svit_status allocate(joined *to, const svit_features *features, const svi
                             svit_error *err)
 {
     const sv_allocator *allocator = &features->context->allocator;
-    size_t elements;
-    if (!sv_size_add(&to->count, features->count, other->count) ||
-        !sv_size_multiply(&elements, to->count, features->channels))
+    size_t count, elements;
+    if (!sv_size_add(&count, features->count, other->count) ||
+        !sv_size_multiply(&elements, count, features->channels))
         return sv_fail(err, SVIT_E_MEMORY, "the features of both sets do not fit memory");
+    to->count = count;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&to->values, elements, sizeof *to->values,
                                "features", err));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&to->labels, to->count, sizeof *to->labels,
@@ -105,6 +107,8 @@ static void release(joined *to, const svit_features *features, const svit_featur
 /* Finds the classes of `other` by name among those of `features`; new ones follow. */
 static void match_names(joined *to, const svit_features *features, const svit_features *other)
 {
+    assert(features->names || features->classes == 0);
+    assert(other->names || other->classes == 0);
     to->classes = features->classes;
     for (size_t k = 0; k < features->classes; k++) {
         to->texts[k] = features->names[k];

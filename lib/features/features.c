@@ -71,12 +71,9 @@ svit_status sv_features_set_text(svit_features *features, char **text, const cha
 static svit_status allocate(svit_features *features, svit_error *err)
 {
     const sv_allocator *allocator = &features->context->allocator;
-    size_t elements;
-    if (!sv_size_multiply(&elements, features->count, features->channels))
-        return sv_fail(err, SVIT_E_MEMORY, "%zu x %zu features do not fit memory", features->count,
-                       features->channels);
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&features->values, elements,
-                               sizeof *features->values, "features", err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&features->values,
+                               features->count * features->channels, sizeof *features->values,
+                               "features", err));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&features->labels, features->count,
                                sizeof *features->labels, "the labels of features", err));
     for (size_t i = 0; i < features->count; i++)
@@ -90,6 +87,10 @@ const char *const sv_tokens_words[] = {SV_TOKENS_WORDS};
 svit_status sv_features_open(svit_features **out, svit_context *context, size_t count,
                              size_t channels, size_t classes, svit_error *err)
 {
+    size_t bytes;
+    if (!sv_size_multiply(&bytes, count, channels) ||
+        !sv_size_multiply(&bytes, bytes, sizeof(float)))
+        return sv_fail(err, SVIT_E_MEMORY, "%zu x %zu features do not fit memory", count, channels);
     svit_features *features;
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&features, 1, sizeof *features,
                                "a feature set", err));

@@ -93,8 +93,9 @@ svit_status sv_gemm_find(const sv_gemm **gemm, const sv_gemm **small_m_gemm, con
 
 const char *sv_gemm_name(size_t index, sv_isa isa)
 {
+    size_t before = 0;
     for (size_t i = 0; i < BACKEND_COUNT; i++)
-        if (runs_here(&BACKENDS[i], isa) && index-- == 0)
+        if (runs_here(&BACKENDS[i], isa) && before++ == index)
             return BACKENDS[i].name;
     return NULL;
 }

@@ -21,8 +21,9 @@ enum { ROWS = 4 };
 SV_INLINE vlane unmasked_lanes(size_t i, size_t count, size_t masked_column)
 {
     vlane lanes = count < LANES ? v_first(count) : ~(vlane){0};
-    return masked_column == NONE ? lanes
-                                 : lanes & (v_lane_indices() != (sv_lane)(masked_column - i));
+    return masked_column == NONE
+               ? lanes
+               : lanes & (v_lane_indices() != (sv_lane)masked_column - (sv_lane)i);
 }
 
 SV_INLINE vreal max_of(vreal max, const real *scores, real factor, size_t i, size_t count,

@@ -8,9 +8,10 @@
  * past the end. */
 static const sv_preset *find_preset(size_t index)
 {
+    size_t before = 0;
     for (size_t i = 0; i < sv_architecture_count; i++)
         for (const sv_preset *preset = sv_architectures[i].presets; preset->name; preset++)
-            if (index-- == 0)
+            if (before++ == index)
                 return preset;
     return NULL;
 }

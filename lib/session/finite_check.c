@@ -27,9 +27,9 @@ static void describe(const svit_session *session, const sv_layer *layer, char *t
                      size_t capacity)
 {
     const char *name = "logits";
-    for (size_t i = session->layers.named_count; i-- > 0;)
-        if (session->layers.named[i]->number + 1u >= layer->end)
-            name = session->layers.named[i]->name;
+    for (size_t i = session->layers.named_count; i > 0; i--)
+        if (session->layers.named[i - 1]->number + 1u >= layer->end)
+            name = session->layers.named[i - 1]->name;
     snprintf(text, capacity, "layer %u, %s, up to '%s'", layer->number, layer->ops->name, name);
 }
 

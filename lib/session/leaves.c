@@ -212,8 +212,8 @@ typedef struct merge {
 static void merge_piece(const merge *job, size_t at, size_t elements)
 {
     real *fresh = job->fresh + at;
-    for (uint32_t i = job->count; i-- > 0;)
-        job->kernels->add(fresh, job->held[i].values + job->begin + at, elements);
+    for (uint32_t i = job->count; i > 0; i--)
+        job->kernels->add(fresh, job->held[i - 1].values + job->begin + at, elements);
     memcpy(job->to + job->begin + at, fresh, elements * sizeof *fresh);
     memset(fresh, 0, elements * sizeof *fresh);
 }
@@ -290,7 +290,7 @@ void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_grad
 /* Gives the arrays of the last `count` nodes that are held back. */
 static void release_held(sv_leaves *leaves, uint32_t count)
 {
-    while (count-- > 0)
+    for (; count > 0; count--)
         leaves->spare[leaves->spare_count++] = leaves->held[--leaves->held_count].values;
 }
 

@@ -132,9 +132,9 @@ void sv_session_forward_features(svit_session *session, const real *input, size_
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens)
 {
-    for (size_t i = session->layers.training_count; i-- > session->active.first;)
-        if (sv_layer_attends(session->layers.layers[i], heads, tokens))
-            return session->layers.layers[i];
+    for (size_t end = session->layers.training_count; end > session->active.first; end--)
+        if (sv_layer_attends(session->layers.layers[end - 1], heads, tokens))
+            return session->layers.layers[end - 1];
     return NULL;
 }
 
@@ -179,8 +179,8 @@ static void end_layer(svit_session *session, size_t index)
 
 void sv_session_backward_nothing(svit_session *session)
 {
-    for (size_t i = session->layers.training_count; i-- > session->active.first_recorded;)
-        end_layer(session, i);
+    for (size_t end = session->layers.training_count; end > session->active.first_recorded; end--)
+        end_layer(session, end - 1);
 }
 
 /* The backward of one recorded layer, whose gradients are those of a leaf if there are leaves. */
@@ -219,8 +219,8 @@ void sv_session_backward(svit_session *session, const real *dlogits, size_t n, r
     run.pass.counter = session->tape.counter;
     real *buffers[] = {session->buffers[0], session->buffers[1]};
     memcpy(buffers[0], dlogits, n * session->classes * sizeof(real));
-    for (size_t i = session->segments.count; i-- > 0;) {
-        const sv_segment *segment = &session->segments.list[i];
+    for (size_t end = session->segments.count; end > 0; end--) {
+        const sv_segment *segment = &session->segments.list[end - 1];
         if (segment->recomputed)
             recompute(session, &run, segment, buffers[1]);
         backward_segment(session, &run, buffers, segment, dinput);

@@ -147,8 +147,8 @@ static void write_best(const search *self, sv_segments *out)
 static void find_best(search *self)
 {
     self->best[self->layers] = (choice){.bytes = SIZE_MAX};
-    for (size_t first = self->layers; first-- > 0;)
-        self->best[first] = choose_from(self, first);
+    for (size_t end = self->layers; end > 0; end--)
+        self->best[end - 1] = choose_from(self, end - 1);
 }
 
 /* Tries one limit after another and writes the choice with the fewest bytes, if it needs fewer than
@@ -158,8 +158,9 @@ static void find_segments(search *self, sv_segments *out)
     const sv_layer_cost *costs = self->costs;
     size_t region = SIZE_MAX;
     self->stored[self->layers] = 0;
-    for (size_t i = self->layers; i-- > 0;)
-        self->stored[i] = add(self->stored[i + 1], add(costs[i].saved, input_bytes(costs, i)));
+    for (size_t i = self->layers; i > 0; i--)
+        self->stored[i - 1] =
+            add(self->stored[i], add(costs[i - 1].saved, input_bytes(costs, i - 1)));
     for (size_t min_bytes = self->stored[0]; region > 0;) {
         self->limit = region - 1;
         find_best(self);

@@ -28,10 +28,9 @@ svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_
 
 void sv_arrays_free(sv_arrays *arrays)
 {
-    while (arrays->count-- > 0)
-        sv_release(arrays->allocator, arrays->list[arrays->count].memory,
-                   arrays->list[arrays->count].bytes);
-    arrays->count = 0;
+    for (; arrays->count > 0; arrays->count--)
+        sv_release(arrays->allocator, arrays->list[arrays->count - 1].memory,
+                   arrays->list[arrays->count - 1].bytes);
 }
 
 svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, const char *text,

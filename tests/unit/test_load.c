@@ -333,6 +333,8 @@ START_TEST(test_a_model_saved_for_timm_loads_again)
     config.pre_norm = _i >> 1 & 1;
     config.patch_bias = !config.pre_norm;
     config.in_channels = _i & 1 ? 2 : 3;
+    config.register_tokens = _i >> 2 & 1 ? 2 : 0;
+    config.position_tokens = _i >> 2 & 1 ? SVIT_POSITION_PATCHES : SVIT_POSITION_ALL;
     svit_model *model = NULL, *again = NULL;
     WORKS(svit_model_create(&model, context, &config, 5, err));
     WORKS(svit_model_save_mapped(model, path, "timm", err));
@@ -425,7 +427,7 @@ static Suite *load_suite(void)
     tcase_add_loop_test(all, test_positions_with_fewer_rows_than_the_prefix, 0, 3);
     tcase_add_test(all, test_truncated_files_are_refused);
     tcase_add_test(all, test_damaged_headers_do_no_harm);
-    tcase_add_loop_test(all, test_a_model_saved_for_timm_loads_again, 0, 4);
+    tcase_add_loop_test(all, test_a_model_saved_for_timm_loads_again, 0, 8);
     tcase_add_test(all, test_a_file_of_timm_comes_back);
     tcase_add_loop_test(all, test_models_without_names_in_timm_are_refused, 0, COUNT(UNNAMED));
     suite_add_tcase(suite, all);

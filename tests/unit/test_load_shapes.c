@@ -186,15 +186,152 @@ START_TEST(test_a_common_prefix_is_named)
 }
 END_TEST
 
-/* DINOv2's own files have the token that stands for a masked patch in its training. */
-START_TEST(test_the_mask_token_is_passed_over)
+/* The token that stands for a masked patch in DINOv2's training, and what a checkpoint has besides
+ * the weights, are passed over; a name that only begins like them is not. */
+static const struct {
+    const char *tensor;
+    bool passes;
+} BESIDES[] = {
+    {"mask_token", true},      {"optimizer.momentum.norm.weight", true},
+    {"ema.norm.weight", true}, {"optimizers.norm.weight", false},
+    {"emanorm.weight", false},
+};
+
+START_TEST(test_what_belongs_to_training_is_passed_over)
 {
     tensor_file file = timm_file();
     svit_model *model = NULL;
-    add_tensor(&file, "mask_token", 2, 1, 6, SV_DTYPE_F32);
+    add_tensor(&file, BESIDES[_i].tensor, 2, 1, 6, SV_DTYPE_F32);
+    write_tensors(&file);
+    if (BESIDES[_i].passes)
+        WORKS(load_small(&model, "timm", err));
+    else
+        FAILS(load_small(&model, "timm", err), SVIT_E_FORMAT, "belongs to no parameter");
+    svit_model_free(model);
+}
+END_TEST
+
+/* timm's names are those of a ViT. */
+START_TEST(test_another_architecture_is_not_saved_for_timm)
+{
+    static const char mixer[] =
+        "{\"architecture\":\"mixer\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,"
+        "\"dim\":6,\"depth\":1,\"token_mlp_dim\":3,\"mlp_dim\":5,\"num_classes\":3}";
+    svit_model_config config;
+    svit_model *model = NULL;
+    WORKS(svit_model_config_from_json(&config, sizeof config, mixer, err));
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    FAILS(svit_model_save_mapped(model, path, "timm", err), SVIT_E_UNSUPPORTED, "names a ViT");
+    svit_model_free(model);
+}
+END_TEST
+
+/* Tensors that are read as no parameter, one difference each, and the message. */
+static const struct {
+    const char *map, *without; /* the tensor of timm's that is left out */
+    tensor added[2];
+    const char *part;
+} MISFITS[] = {
+    {"timm",
+     "norm.weight",
+     {{"norm.weight", 2, {1, 1}, SV_DTYPE_F32, 0}},
+     "'norm.weight' is [1, 1]; 'norm.weight' is [6]"},
+    {"timm",
+     "norm.weight",
+     {{"norm.weight", 0, {0}, SV_DTYPE_F32, 0}},
+     "'norm.weight' is []; 'norm.weight' is [6]"},
+    {"timm",
+     "patch_embed.proj.weight",
+     {{"patch_embed.proj.weight", 4, {6, 3, 4, 5}, SV_DTYPE_F32, 0}},
+     "is [6, 3, 4, 5]"},
+    {"timm",
+     "patch_embed.proj.weight",
+     {{"patch_embed.proj.weight", 4, {6, 3, 5, 4}, SV_DTYPE_F32, 0}},
+     "is [6, 3, 5, 4]"},
+    {"timm",
+     "patch_embed.proj.weight",
+     {{"patch_embed.proj.weight", 4, {6, 2, 4, 4}, SV_DTYPE_F32, 0}},
+     "is [6, 2, 4, 4]"},
+    {"timm",
+     "patch_embed.proj.weight",
+     {{"patch_embed.proj.weight", 4, {5, 3, 4, 4}, SV_DTYPE_F32, 0}},
+     "is [5, 3, 4, 4]"},
+    {"{\"head.fc1\": \"head\", \"norm.weight\": [\"a\", \"b\"]}",
+     "norm.weight",
+     {{"a", 0, {0}, SV_DTYPE_F32, 0}, {"b", 0, {0}, SV_DTYPE_F32, 0}},
+     "'a' is []; 'norm.weight' is [6]"},
+    {"{\"head.fc1\": \"head\", \"norm.weight\": [\"a\", \"b\"]}",
+     "norm.weight",
+     {{"a", 1, {3}, SV_DTYPE_F32, 0}, {"b", 2, {3, 1}, SV_DTYPE_F32, 0}},
+     "'a' is [3]; 'norm.weight' is [6]"},
+    {"{\"head.fc1.bias\": \"head.bias\", \"head.fc1.weight\": {\"tensor\": \"turned\", "
+     "\"transpose\": true}}",
+     "head.weight",
+     {{"turned", 3, {6, 3, 2}, SV_DTYPE_F32, 0}},
+     "'turned' is [6, 3, 2]; 'head.fc1.weight' is [3, 6]"},
+    {"{\"head.fc1.bias\": \"head.bias\", \"head.fc1.weight\": {\"tensor\": \"turned\", "
+     "\"transpose\": true}}",
+     "head.weight",
+     {{"turned", 2, {6, 4}, SV_DTYPE_F32, 0}},
+     "'turned' is [6, 4]; 'head.fc1.weight' is [3, 6]"},
+};
+
+START_TEST(test_tensors_that_differ_in_one_axis_are_refused)
+{
+    tensor_file file = timm_file();
+    svit_model *model = NULL;
+    remove_tensor(&file, MISFITS[_i].without);
+    for (size_t i = 0; i < 2 && MISFITS[_i].added[i].name; i++)
+        file.list[file.count++] = MISFITS[_i].added[i];
+    write_tensors(&file);
+    FAILS(load_small(&model, MISFITS[_i].map, err), SVIT_E_FORMAT, MISFITS[_i].part);
+    ck_assert_ptr_null(model);
+}
+END_TEST
+
+/* 3 x 3 patches for 3 x 2: only the columns are interpolated. The outputs are centred on 0.75 and
+ * 2.25 of the inputs 0.5, 1.5, 2.5, and the kernel is widened by 1.5: k(1/6), k(1/2) and k(7/6). */
+START_TEST(test_positions_of_as_many_rows_are_interpolated_in_columns)
+{
+    static const double weights[] = {0.9375, 0.5625, -25.0 / 432};
+    const double total = weights[0] + weights[1] + weights[2];
+    tensor_file file = timm_file();
+    svit_model *model = NULL;
+    float rows[7 * 6];
+    tensor_of(&file, "pos_embed")->shape[1] = 1 + 3 * 3;
     write_tensors(&file);
     WORKS(load_small(&model, "timm", err));
+    WORKS(svit_model_get_parameter(model, "pos_embed", rows, 7 * 6, err));
+    for (size_t y = 0; y < 3; y++)
+        for (size_t x = 0; x < 2; x++)
+            for (size_t i = 0; i < 6; i++) {
+                double sum = 0;
+                for (size_t j = 0; j < 3; j++)
+                    sum += weights[x == 0 ? j : 2 - j] / total *
+                           value_of("pos_embed", (1 + y * 3 + j) * 6 + i);
+                ck_assert_double_eq_tol(rows[(1 + y * 2 + x) * 6 + i], sum, 1e-6);
+            }
     svit_model_free(model);
+}
+END_TEST
+
+/* A file of no tensors is one in which all parameters are missing. */
+START_TEST(test_a_file_without_tensors_changes_nothing)
+{
+    const tensor_file file = {.count = 0};
+    svit_model *model = small_model(), *before = small_model();
+    svit_load_report report = {.struct_size = sizeof report};
+    size_t parameters = 0;
+    while (svit_model_parameter_name(model, parameters))
+        parameters++;
+    write_tensors(&file);
+    FAILS(svit_model_load_into(model, path, "timm", 0, NULL, err), SVIT_E_FORMAT, "is missing");
+    WORKS(svit_model_load_into(model, path, "timm", SVIT_LOAD_ALLOW_MISSING, &report, err));
+    ck_assert_uint_eq(report.missing, parameters);
+    ck_assert_uint_eq(report.loaded + report.mismatched + report.extra + report.buffers, 0);
+    ck_assert(same_weights(model, before));
+    svit_model_free(model);
+    svit_model_free(before);
 }
 END_TEST
 
@@ -209,7 +346,13 @@ static Suite *load_shapes_suite(void)
     tcase_add_test(all, test_a_list_joins_any_number_of_tensors);
     tcase_add_test(all, test_empty_tensors_of_many_rows_are_refused);
     tcase_add_loop_test(all, test_a_common_prefix_is_named, 0, sizeof PREFIXES / sizeof *PREFIXES);
-    tcase_add_test(all, test_the_mask_token_is_passed_over);
+    tcase_add_loop_test(all, test_what_belongs_to_training_is_passed_over, 0,
+                        sizeof BESIDES / sizeof *BESIDES);
+    tcase_add_test(all, test_another_architecture_is_not_saved_for_timm);
+    tcase_add_loop_test(all, test_tensors_that_differ_in_one_axis_are_refused, 0,
+                        sizeof MISFITS / sizeof *MISFITS);
+    tcase_add_test(all, test_positions_of_as_many_rows_are_interpolated_in_columns);
+    tcase_add_test(all, test_a_file_without_tensors_changes_nothing);
     suite_add_tcase(suite, all);
     return suite;
 }

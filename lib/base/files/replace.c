@@ -3,6 +3,7 @@
 
 #include <shiftvit/file.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -201,6 +202,7 @@ svit_status sv_replacement_begin(sv_replacement **out, const sv_allocator *alloc
     *replacement = (sv_replacement){-1, NULL, NULL, 0};
     svit_status status = resolve_link(&replacement->path, allocator, path, err);
     if (status == SVIT_OK) {
+        assert(replacement->path);
         replacement->capacity = strlen(replacement->path) + TEMPORARY_BYTES;
         replacement->temporary = sv_allocate(allocator, replacement->capacity);
         status = replacement->temporary

@@ -3,20 +3,34 @@
 
 #include "base/files/file.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT = 2048 }; /* bytes of the longest path and file that are read */
+
+/* Takes a number from the start of a text and moves *text behind it. Returns false if there is none,
+ * or one that does not fit. */
+static bool take_number(int64_t *out, const char **text)
+{
+    char *end;
+    errno = 0;
+    *out = strtoll(*text, &end, 10);
+    const bool taken = end != *text && errno == 0;
+    *text = end;
+    return taken;
+}
 
 /* Reads a number of microseconds from the file `name` of a group's folder; 0 if there is none. */
 static int64_t read_number(const char *folder, const char *name)
 {
     char path[TEXT], text[32];
+    const char *at = text;
     int64_t number = 0;
     int length = snprintf(path, sizeof path, "%s/%s", folder, name);
     if (length < 0 || length >= TEXT || !sv_file_read_short(path, text, sizeof text) ||
-        sscanf(text, "%" SCNd64, &number) != 1)
+        !take_number(&number, &at))
         return 0;
     return number;
 }
@@ -33,10 +47,11 @@ static uint32_t cpus_of(int64_t quota, int64_t period)
 static uint32_t read_version_2(const char *folder)
 {
     char path[TEXT], text[64];
+    const char *at = text;
     int64_t quota = 0, period = 0;
     int length = snprintf(path, sizeof path, "%s/cpu.max", folder);
     if (length < 0 || length >= TEXT || !sv_file_read_short(path, text, sizeof text) ||
-        sscanf(text, "%" SCNd64 " %" SCNd64, &quota, &period) != 2)
+        !take_number(&quota, &at) || !take_number(&period, &at))
         return 0;
     return cpus_of(quota, period);
 }

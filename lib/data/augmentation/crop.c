@@ -62,8 +62,8 @@ SV_OF_CHANNELS mirror_of(const size_t bytes, uint8_t *out, const uint8_t *in, si
                          size_t width)
 {
     for (size_t y = 0; y < height; y++, in += width * bytes)
-        for (size_t x = width; x-- > 0; out += bytes)
-            memcpy(out, in + x * bytes, bytes);
+        for (size_t x = width; x > 0; x--, out += bytes)
+            memcpy(out, in + (x - 1) * bytes, bytes);
 }
 
 void sv_augment_mirror(void *out, const void *in, size_t height, size_t width, size_t pixel_bytes)

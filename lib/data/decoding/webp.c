@@ -30,8 +30,8 @@ static size_t little_endian(const uint8_t *at, size_t bytes)
     size_t value = 0;
     /*@ loop invariant bytes <= \at(bytes, Pre);
         loop assigns bytes, value; */
-    while (bytes-- > 0)
-        value = value << 8 | at[bytes];
+    for (; bytes > 0; bytes--)
+        value = value << 8 | at[bytes - 1];
     return value;
 }
 

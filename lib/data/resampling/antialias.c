@@ -11,6 +11,7 @@
 
 #include <shiftvit/image.h>
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -257,6 +258,7 @@ static void run_across_first(const sv_antialias *plan, uint8_t *out, const uint8
     const axis *down = &plan->down;
     const size_t channels = plan->channels, row = plan->across.out * channels;
     const size_t rows = ring_rows(plan);
+    assert(rows > 0);
     uint8_t *ring = (uint8_t *)(sum + row);
     size_t next_in = 0; /* the next input row to resize; rows before it are in the ring or unused */
     for (size_t o = 0; o < down->out; o++, out += row) {

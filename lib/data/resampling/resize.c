@@ -85,7 +85,7 @@ SVIT_API svit_status svit_flip_horizontal_f32(const float *in, size_t height, si
     SVIT_TRY(sv_check_range(__func__, "channels", channels, 1, SV_CHANNEL_LIMIT, err));
     SVIT_TRY(sv_check_distinct(__func__, in, out, err));
     for (size_t y = 0; y < height; y++, in += width * channels)
-        for (size_t x = width; x-- > 0; out += channels)
-            memcpy(out, in + x * channels, channels * sizeof *out);
+        for (size_t x = width; x > 0; x--, out += channels)
+            memcpy(out, in + (x - 1) * channels, channels * sizeof *out);
     return SVIT_OK;
 }
