@@ -44,7 +44,8 @@ for name in "$@"; do
     status=$?
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
     edges=$(sed -n 's/.*cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
-    crashes=$(find "$build/crashes/$name" -type f | wc -l)
+    # An input that takes long on a busy machine is noted there too, and is no crash.
+    crashes=$(find "$build/crashes/$name" -type f ! -name 'slow-unit-*' | wc -l)
     [ $status -eq 0 ] || crashed=1
     if [ "$crashes" -gt 0 ]; then
         crashed=1
