@@ -4,6 +4,7 @@
 #include "common/model_path.h"
 #include "common/results.h"
 #include "common/shown.h"
+#include "common/text_classes.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ typedef struct convert_options {
     int32_t to;    /* TO_* */
     svit_onnx_options onnx;
     name_source from;
+    text_classes texts;
 } convert_options;
 
 enum {
@@ -26,7 +28,10 @@ enum {
     KEY_SKIP_HEAD,
     KEY_IGNORE_EXTRA,
     KEY_TO,
-    KEY_PREPROCESSING
+    KEY_PREPROCESSING,
+    KEY_TEXTS,
+    KEY_SCALE,
+    KEY_BIAS
 };
 
 /* The names of SVIT_DTYPE_*. */
@@ -64,6 +69,14 @@ static const struct argp_option option_list[] = {
      0},
     {"preprocessing", KEY_PREPROCESSING, NULL, 0,
      "With --to onnx: the graph takes bytes and preprocesses them as the model's file says", 0},
+    {"texts", KEY_TEXTS, "FILE.safetensors", 0,
+     "The model's logits are embeddings, as CLIP's are: its classes become those of FILE, a file "
+     "of "
+     "features with the embedding of a text for each class",
+     0},
+    {"logit-scale", KEY_SCALE, "S", 0,
+     "With --texts: what cosine similarities are multiplied with (default 100, as CLIP's)", 0},
+    {"logit-bias", KEY_BIAS, "B", 0, "With --texts: what is added then (default 0)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -84,6 +97,8 @@ static void check_together(const convert_options *self, struct argp_state *state
         argp_error(state, "--ignore-extra needs --from or --map");
     if (self->to == TO_PYTORCH && self->dtype != SVIT_DTYPE_F32)
         argp_error(state, "--dtype: a file for pytorch has f32");
+    if (self->texts.path && self->to != TO_SHIFTVIT)
+        argp_error(state, "--texts: only a file for shiftvit keeps classes that are texts");
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state)
@@ -117,6 +132,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_PREPROCESSING:
         self->onnx.preprocessing = 1;
+        return 0;
+    case KEY_TEXTS:
+        self->texts.path = text;
+        return 0;
+    case KEY_SCALE:
+        self->texts.scale = option_real(state, "--logit-scale", text, 1e-6, 1e6);
+        return 0;
+    case KEY_BIAS:
+        self->texts.bias = option_real(state, "--logit-bias", text, -1e6, 1e6);
         return 0;
     case ARGP_KEY_ARG:
         if (self->out)
@@ -188,6 +212,8 @@ static svit_status convert(convert_options *self, svit_model **model)
         TRY(convert_from(model, program, &self->config, &self->from, self->in));
     else
         TRY(model_open(model, program, &self->config, self->in));
+    if (self->texts.path)
+        TRY(text_classes_set(program, *model, &self->texts));
     if (self->to != TO_SHIFTVIT)
         TRY(merge_adapters(program, *model));
     if (self->to == TO_PYTORCH)
@@ -202,6 +228,7 @@ static svit_status convert(convert_options *self, svit_model **model)
 int main(int argc, char **argv)
 {
     convert_options options = {.program = PROGRAM_INIT,
+                               .texts.scale = 100,
                                .onnx = {.struct_size = sizeof(svit_onnx_options)}};
     svit_model *model = NULL;
     program_parse(&parser, argc, argv, &options);

@@ -501,6 +501,21 @@ SVIT_API svit_status svit_model_set_output(svit_model *model, int32_t output, sv
  * never SVIT_OUTPUT_AUTO. 0 for NULL. */
 SVIT_API int32_t svit_model_output(const svit_model *model);
 
+/* Gives a model whose logits are embeddings of images, such as the image tower of CLIP, classes that
+ * are embeddings of texts: embeddings[classes, channels] with names[classes], where `channels` is
+ * the model's num_classes. Predictors that are created afterwards have these classes, whose logits
+ * are logit_scale * the cosine similarity + logit_bias. CLIP's scale is the exponential of its
+ * parameter logit_scale, about 100, and its bias 0; SigLIP has a bias and SVIT_OUTPUT_SIGMOID.
+ * Sessions, evaluation and training see the embeddings as before. All is copied, and saved with the
+ * model, but not with checkpoints and ONNX files; another head removes it. `classes` 0 removes it.
+ * SVIT_E_STATE: a session or predictor of the model exists. SVIT_E_ARGUMENT names what is not
+ * accepted: a name that is NULL, an embedding whose length is 0 or not finite, a scale not above
+ * 0. */
+SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *embeddings,
+                                              const char *const *names, size_t classes,
+                                              size_t channels, double logit_scale,
+                                              double logit_bias, svit_error *err);
+
 /* Sets the probability below which svit_predictor_labels takes an image for none of the classes: 0
  * for never, at most 1. It is saved with the model (the metadata key "known_threshold"), and
  * predictors read it when they are created; what they predict stays the same. A head for other

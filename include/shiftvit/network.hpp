@@ -94,6 +94,12 @@ class model : public handle<svit_model, svit_model_free>
     {
         return svit_model_class_name(get(), label);
     }
+    result set_text_head(const float *embeddings, const char *const *names, std::size_t classes,
+                         std::size_t channels, double logit_scale, double logit_bias = 0)
+    {
+        return detail::call(svit_model_set_text_head, get(), embeddings, names, classes, channels,
+                            logit_scale, logit_bias);
+    }
     result set_threshold(double threshold)
     {
         return detail::call(svit_model_set_threshold, get(), threshold);

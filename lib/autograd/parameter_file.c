@@ -112,9 +112,12 @@ static size_t list_items(item *items, sv_safetensors_tensor *tensors,
 {
     size_t used = 0;
     for (size_t a = 0; a < count; a++)
-        for (size_t i = 0; i < arrays[a].span.parameters; i++)
+        for (size_t i = 0; i < arrays[a].span.parameters; i++) {
+            const sv_parameter_table *own = arrays[a].table ? arrays[a].table : table;
             used += list_parameter(items + used, &arrays[a],
-                                   &table->list[arrays[a].span.first_parameter + i], dtype);
+                                   &own->list[arrays[a].span.first_parameter + i],
+                                   arrays[a].table ? SV_DTYPE_F32 : dtype);
+        }
     for (size_t i = 0; i < used; i++)
         tensors[i] = (sv_safetensors_tensor){
             .name = items[i].name, .desc = &items[i].desc, .source = &items[i]};
@@ -167,7 +170,8 @@ static svit_status write_items(const sv_parameter_table *table, const sv_byte_ta
     svit_status status = SVIT_OK;
     const bool is_half = dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16;
     for (size_t i = 0; is_half && status == SVIT_OK && i < count; i++)
-        status = check_limit(table, &arrays[i], dtype, buffer, err);
+        if (!arrays[i].table)
+            status = check_limit(table, &arrays[i], dtype, buffer, err);
     if (status == SVIT_OK) {
         size_t used = list_items(items, tensors, table, arrays, count, dtype);
         status = sv_safetensors_write_to(&table->allocator, target, metadata, tensors, used,
@@ -182,7 +186,9 @@ svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const sv_
                                       size_t count, sv_dtype dtype, svit_error *err)
 {
     const sv_allocator *allocator = &table->allocator;
-    size_t total = 2 * table->count * count;
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += 2 * arrays[i].span.parameters;
     item *items;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&items, total, sizeof *items, "names of tensors",
                                err));

@@ -8,9 +8,11 @@
 #include "io/safetensors.h"
 
 typedef struct sv_parameter_array {
-    const char *prefix;     /* at most 63 bytes; "" for the weights */
-    const real *values;     /* [span.elements] */
-    sv_parameter_span span; /* the parameters that the array has */
+    const char *prefix;              /* at most 63 bytes; "" for the weights */
+    const real *values;              /* [span.elements] */
+    sv_parameter_span span;          /* the parameters that the array has */
+    const sv_parameter_table *table; /* whose parameters these are, which stay F32; NULL: those of
+                                        the call */
 } sv_parameter_array;
 
 /* The end of the name of a tensor of scales: an I8 tensor "a.weight" of rank 2 or more has its rows

@@ -3,6 +3,7 @@
 #include "models/config.h"
 #include "models/initial.h"
 #include "models/model.h"
+#include "models/text_head.h"
 
 /* Creates a model with initial weights of the same configuration, but for the classes. */
 static svit_status open_with(svit_model **out, const svit_model *model, uint32_t num_classes,
@@ -25,6 +26,7 @@ static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t
     SVIT_TRY(open_with(&changed, model, num_classes, seed, err));
     sv_model_copy_parameters(changed, model, keep_rows);
     sv_model_release_classes(model);
+    sv_model_release_text_head(model);
     model->threshold = 0;
     sv_model_exchange(model, changed);
     svit_model_free(changed);

@@ -5,6 +5,7 @@
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/initial.h"
+#include "models/text_head.h"
 
 #include <shiftvit/load.h>
 
@@ -123,6 +124,7 @@ static svit_status copy_rest(svit_model *to, const svit_model *from, svit_error 
     to->has_pipeline = from->has_pipeline;
     to->output = from->output;
     to->threshold = from->threshold;
+    SVIT_TRY(sv_model_copy_text_head(to, from, err));
     if (!from->classes)
         return SVIT_OK;
     return svit_model_set_classes(to, (const char *const *)from->classes, from->config.num_classes,

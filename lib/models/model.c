@@ -9,6 +9,7 @@
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/initial.h"
+#include "models/text_head.h"
 
 #include <string.h>
 
@@ -37,6 +38,7 @@ static void destroy(svit_model *model)
 {
     svit_context *context = model->context;
     sv_model_release_classes(model);
+    sv_model_release_text_head(model);
     if (model->weights && !model->mapping.base)
         sv_release(&context->allocator, model->weights,
                    model->parameters.elements * sizeof *model->weights);

@@ -8,13 +8,15 @@
 #include "models/config.h"
 #include "models/lora.h"
 #include "models/model_map.h"
+#include "models/text_head.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const METADATA_KEYS[] = {
-    "format", "format_version", "config", "classes", "preprocessing", "output", "known_threshold"};
+static const char *const METADATA_KEYS[] = {"format",          "format_version", "config",
+                                            "classes",         "preprocessing",  "output",
+                                            "known_threshold", SV_TEXT_HEAD_KEY};
 enum { FORMAT_VERSION = 1 };
 
 /* The words of the key "output", indexed by SVIT_OUTPUT_*. */
@@ -106,11 +108,17 @@ static svit_status write_file(sv_json_writer *metadata, const svit_model *model,
 {
     sv_json_begin(metadata, '{');
     SVIT_TRY(sv_model_metadata(metadata, model, err));
+    SVIT_TRY(sv_text_head_metadata(metadata, model, err));
     sv_json_end(metadata, '}');
     SVIT_TRY(sv_json_writer_status(metadata, "a model's metadata", err));
-    sv_parameter_array weights = {"", model->weights, sv_parameter_span_all(&model->parameters)};
-    return sv_parameter_arrays_write(&model->parameters, target, metadata->text, &weights, 1, dtype,
-                                     err);
+    const struct sv_text_head *head = model->text_head;
+    sv_parameter_array arrays[2] = {
+        {"", model->weights, sv_parameter_span_all(&model->parameters), NULL}};
+    if (head)
+        arrays[1] = (sv_parameter_array){"", head->weight, sv_parameter_span_all(&head->table),
+                                         &head->table};
+    return sv_parameter_arrays_write(&model->parameters, target, metadata->text, arrays,
+                                     head ? 2 : 1, dtype, err);
 }
 
 /* Writes the model with its adapters merged. */
@@ -248,6 +256,9 @@ static svit_status check_unknown(const svit_model *model, const sv_safetensors *
     for (size_t i = 0; i < sv_safetensors_count(file); i++) {
         const sv_safetensors_entry *entry = sv_safetensors_at(file, i);
         const char *name = entry->name;
+        if (strcmp(name, SV_TEXT_HEAD_TENSOR) == 0 &&
+            sv_safetensors_metadata(file, SV_TEXT_HEAD_KEY))
+            continue;
         if (!sv_parameter_find(&model->parameters, name) &&
             !sv_model_file_skips(&model->parameters, file, entry))
             return sv_fail(err, SVIT_E_FORMAT, "%s: tensor '%.96s' is none of the model's", path,
@@ -364,6 +375,7 @@ static svit_status fill_model(svit_model *model, const sv_safetensors *file, mod
     SVIT_TRY(read_classes(model, file, path, err));
     SVIT_TRY(read_output(model, file, path, err));
     SVIT_TRY(read_threshold(model, file, path, err));
+    SVIT_TRY(sv_text_head_read(model, file, path, err));
     return read_pipeline(model, file, path, err);
 }
 

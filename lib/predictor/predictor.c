@@ -6,6 +6,7 @@
 #include "data/checks.h"
 #include "data/decoding/image_shape.h"
 #include "gemm/gemm.h"
+#include "models/text_head.h"
 #include "session/session.h"
 
 #include <shiftvit/loss.h>
@@ -22,6 +23,8 @@ struct svit_predictor {
     size_t max_batch;
     int32_t output; /* SVIT_OUTPUT_*, not SVIT_OUTPUT_AUTO */
     double threshold;
+    float *embeddings; /* [max_batch, num_classes]: logits, if the model has a text head */
+    size_t embedding_elements;
 };
 
 static const svit_predictor_config DEFAULTS = {.max_batch = 32};
@@ -75,6 +78,21 @@ static svit_status create_steps(svit_predictor *predictor, int32_t compute, svit
                              "a predictor's images", err);
 }
 
+/* The logits of a model with a text head are embeddings, from which its classes follow. */
+static svit_status create_embeddings(svit_predictor *predictor, svit_error *err)
+{
+    const svit_model *model = predictor->model;
+    if (!model->text_head)
+        return SVIT_OK;
+    if (!sv_size_multiply(&predictor->embedding_elements, predictor->max_batch,
+                          model->config.num_classes))
+        return sv_fail(err, SVIT_E_MEMORY, "max_batch of %zu images does not fit memory",
+                       predictor->max_batch);
+    return sv_allocate_array(&predictor->context->allocator, (void **)&predictor->embeddings,
+                             predictor->embedding_elements, sizeof *predictor->embeddings,
+                             "the embeddings of images", err);
+}
+
 SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit_model *model,
                                                       const svit_predictor_config *config,
                                                       svit_error *err)
@@ -94,6 +112,8 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     predictor->output = local.output == SVIT_OUTPUT_AUTO ? svit_model_output(model) : local.output;
     predictor->threshold = svit_model_threshold(model);
     svit_status status = create_steps(predictor, local.compute, err);
+    if (status == SVIT_OK)
+        status = create_embeddings(predictor, err);
     if (status == SVIT_OK)
         *out = predictor;
     else
@@ -165,6 +185,8 @@ SVIT_API void svit_predictor_free(svit_predictor *predictor)
     if (!predictor)
         return;
     svit_context *context = predictor->context;
+    sv_release(&context->allocator, predictor->embeddings,
+               predictor->embedding_elements * sizeof *predictor->embeddings);
     sv_release(&context->allocator, predictor->inputs,
                predictor->input_elements * sizeof *predictor->inputs);
     svit_session_free(predictor->session);
@@ -175,12 +197,20 @@ SVIT_API void svit_predictor_free(svit_predictor *predictor)
 
 SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor)
 {
-    return predictor ? predictor->model->config.num_classes : 0;
+    if (!predictor)
+        return 0;
+    return predictor->embeddings ? predictor->model->text_head->classes
+                                 : predictor->model->config.num_classes;
 }
 
 SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, size_t label)
 {
-    return predictor ? svit_model_class_name(predictor->model, label) : NULL;
+    if (!predictor)
+        return NULL;
+    const struct sv_text_head *head = predictor->model->text_head;
+    if (predictor->embeddings)
+        return label < head->classes ? head->names[label] : NULL;
+    return svit_model_class_name(predictor->model, label);
 }
 
 SVIT_API int32_t svit_predictor_output(const svit_predictor *predictor)
@@ -246,8 +276,10 @@ static svit_status predict_batch(svit_predictor *predictor, const void *images, 
                                  svit_error *err)
 {
     SVIT_TRY(prepare(predictor, images, n, shape, err));
-    SVIT_TRY(sv_session_forward_from(predictor->session, predictor->inputs, n, first, probabilities,
-                                     err));
+    float *logits = predictor->embeddings ? predictor->embeddings : probabilities;
+    SVIT_TRY(sv_session_forward_from(predictor->session, predictor->inputs, n, first, logits, err));
+    if (predictor->embeddings)
+        sv_text_head_apply(predictor->model->text_head, probabilities, logits, n);
     return apply_output(predictor, probabilities, n, err);
 }
 

@@ -164,6 +164,12 @@ SCENARIO(svit_model_set_threshold, NEEDS_MODEL, PURE)
     return svit_model_set_threshold(w->has.model, 0.5, err);
 }
 
+SCENARIO(svit_model_set_text_head, NEEDS_MODEL, 0)
+{
+    return svit_model_set_text_head(w->has.model, world_images, world_names, 2, CLASSES, 10, 0,
+                                    err);
+}
+
 SCENARIO(svit_model_set_output, NEEDS_MODEL, PURE)
 {
     return svit_model_set_output(w->has.model, SVIT_OUTPUT_SIGMOID, err);

@@ -92,6 +92,32 @@ run 0 shiftvit-predict $common --json --model half.safetensors known/disc
 run 2 shiftvit-eval $common --model fitted.safetensors --data procedural --accept 0.5
 says 'need each other'
 
+# Classes that are texts have as many channels as the model has logits, and names.
+run 0 shiftvit-features $common --model "$model" --data procedural:20 --limit-train 4 --out texts.safetensors
+run 2 shiftvit-convert --texts texts.safetensors "$model" texts-model.safetensors
+says "channels is 384; the model's logits are embeddings of 10"
+header='{"__metadata__":{"format":"shiftvit-features","format_version":"1","class_count":"2","classes":"[\"cat\",\"dog\"]"},'
+header=$header'"features":{"dtype":"F32","shape":[2,10],"data_offsets":[0,80]},'
+header=$header'"labels":{"dtype":"I32","shape":[2],"data_offsets":[80,88]}}'
+{
+    # shellcheck disable=SC2059
+    printf "\\$(printf %o $((${#header} % 256)))\\$(printf %o $((${#header} / 256)))\\0\\0\\0\\0\\0\\0"
+    printf %s "$header"
+    for sign in 077 277; do # ten times 1, and ten times -1
+        for _ in 1 2 3 4 5 6 7 8 9 10; do printf "\\000\\000\\200\\$sign"; done
+    done
+    printf '\001\0\0\0\0\0\0\0'
+} >two.safetensors
+run 0 shiftvit-convert $common --texts two.safetensors --logit-scale 20 --logit-bias 1 "$model" pets.safetensors
+run 0 shiftvit-predict $common --output logits --model pets.safetensors known/disc
+[ "$(grep -Ec '^ +-?[0-9.]+  (cat|dog)$' "$work/out")" -eq "$((2 * $(ls known/disc | wc -l)))" ] ||
+    fail "not two classes of each image: $(cat "$work/out")"
+awk 'NF == 2 { sum += $1; n++ } END { exit !(n && sum / n > 0.999 && sum / n < 1.001) }' "$work/out" ||
+    fail "opposite embeddings have no opposite logits around the bias: $(cat "$work/out")"
+grep -A 1 '^known' "$work/out" | grep -q 'dog$' || fail 'the first class is not that of the first label'
+run 2 shiftvit-convert --texts texts.safetensors --to onnx "$model" no.onnx
+says 'only a file for shiftvit keeps classes that are texts'
+
 # The images of a folder that are most alike, one image beside its neighbours.
 mkdir alike
 cp known/disc/*.png alike

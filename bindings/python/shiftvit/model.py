@@ -166,6 +166,16 @@ class Model(_library.Handle):
         texts = _library.class_names([] if names is None else names)
         _library.call("svit_model_set_classes", self, texts, len(texts))
 
+    def set_text_head(
+        self, embeddings: Any, classes: Sequence[str], *, logit_scale: float = 100, logit_bias: float = 0
+    ) -> None:
+        """Makes embeddings of texts [n, num_classes] the classes of predictors, by their cosine similarities with the
+        model's logits, as CLIP does; none removes them."""
+        texts = _library.class_names(classes)
+        rows = _arrays.floats(embeddings, "embeddings", (len(texts), self.num_classes)) if len(texts) else None
+        scale, bias = float(logit_scale), float(logit_bias)
+        _library.call("svit_model_set_text_head", self, rows, texts, len(texts), self.num_classes, scale, bias)
+
     @property
     def pipeline(self) -> dict[str, Any] | None:
         """The pipeline that turns an image into the model's input, or None. It is saved with the model. Assigning

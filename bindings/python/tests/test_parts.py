@@ -367,6 +367,19 @@ class Features(FolderTest):
 
 
 class Predictors(unittest.TestCase):
+    def test_texts_are_classes(self):
+        model = shiftvit.load(CIFAR)
+        images, _ = synthetic(5)
+        z = shiftvit.Predictor(model, output="logits").predict(images).astype(np.float64)
+        texts = np.random.default_rng(3).normal(size=(4, 10)).astype(np.float32)
+        model.set_text_head(texts, ["a", "b", "c", "d"], logit_scale=20, logit_bias=1)
+        predictor = shiftvit.Predictor(shiftvit.Model.from_bytes(model.to_bytes()), output="logits")
+        unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (z, texts)]
+        np.testing.assert_allclose(predictor.predict(images), 20 * unit[0] @ unit[1].T + 1, atol=1e-4)
+        self.assertEqual(predictor.classes, ["a", "b", "c", "d"])
+        model.set_text_head([], [])
+        self.assertEqual(shiftvit.Predictor(model).num_classes, 10)
+
     def test_labels_are_none_below_the_threshold(self):
         model = shiftvit.load(CIFAR)
         images, _ = synthetic(60)

@@ -152,6 +152,18 @@ static void set_threshold(void)
         FUZZ_CHECK(svit_model_threshold(model) >= 0 && svit_model_threshold(model) <= 1);
 }
 
+static void set_text_head(void)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    svit_model *model = ANY(models);
+    svit_model_config config;
+    if (TRY(svit_model_get_config(model, &config, sizeof config, ERR)) &&
+        config.num_classes <= NUMBERS / 4)
+        TRY(svit_model_set_text_head(model, calls_numbers, names, calls_choose(5),
+                                     calls_choose(4) ? config.num_classes : calls_choose(9),
+                                     calls_choose(3), 0.5, ERR));
+}
+
 static void set_output(void)
 {
     TRY(svit_model_set_output(ANY(models), (int32_t)calls_choose(5), ERR));
@@ -223,5 +235,5 @@ static const calls_operation operations[] = {
     map_file,      through_memory, save,          save_as,          save_mapped,   export_onnx,
     set_classes,   set_pipeline,   copy_pipeline, set_output,       set_trainable, get_trainable,
     get_parameter, set_parameter,  whiten,        replace_head,     add_classes,   add_lora,
-    merge_lora,    multiply_adds,  set_threshold};
+    merge_lora,    multiply_adds,  set_threshold, set_text_head};
 const calls_table calls_of_models = CALLS_TABLE(operations);

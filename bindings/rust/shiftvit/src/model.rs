@@ -144,6 +144,37 @@ impl Model {
         call(|err| unsafe { sys::svit_model_set_output(self.raw(), output.raw(), err) })
     }
 
+    /// Makes embeddings of texts `[names, num_classes]` the classes of predictors, by their cosine similarities with
+    /// the model's logits, as CLIP does; none removes them.
+    pub fn set_text_head(
+        &mut self,
+        embeddings: &[f32],
+        names: &[&str],
+        logit_scale: f64,
+        logit_bias: f64,
+    ) -> Result<()> {
+        let texts = text::texts("a class name", names)?;
+        let pointers = text::pointers(&texts);
+        let channels = if names.is_empty() { 0 } else { embeddings.len() / names.len() };
+        text::exact("embeddings", embeddings.len(), &[names.len(), channels])?;
+        let _alone = self.0.lock.write()?;
+        // SAFETY: the handle is alive, and the arrays have the lengths that are passed.
+        call(|err| unsafe {
+            let (raw, values, names) = (self.raw(), embeddings.as_ptr(), pointers.as_ptr());
+            let count = pointers.len();
+            sys::svit_model_set_text_head(
+                raw,
+                values,
+                names,
+                count,
+                channels,
+                logit_scale,
+                logit_bias,
+                err,
+            )
+        })
+    }
+
     /// The probability below which an image is none of the classes; 0 for never.
     pub fn threshold(&self) -> f64 {
         // SAFETY: the handle is alive, and its threshold changes only by `&mut self`.
