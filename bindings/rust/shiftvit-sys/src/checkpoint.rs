@@ -21,7 +21,7 @@ extern "C" {
     /// weight average and step count, and the session's seed and counter of dropout masks. `optimizer`
     /// and `session` may be NULL. The caller may add `count` text entries keys\[i\] = values\[i\] in UTF-8.
     /// Keys must be unique, must not begin with "svit." and must not be "format", "format_version",
-    /// "config", "classes", "preprocessing", "output" or "known_threshold".
+    /// "config", "classes", "preprocessing", "output", "known_threshold" or "text_head".
     ///
     /// The file is a safetensors file, which svit_model_load reads too. It replaces the old one
     /// atomically, as svit_file_replace. SVIT_E_ARGUMENT names a key that is not accepted; SVIT_E_IO
