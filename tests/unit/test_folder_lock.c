@@ -372,11 +372,19 @@ START_TEST(test_locks_end_in_any_order)
         locks[k] = lock_of(path[k]);
     }
     svit_folder_lock_free(locks[ORDERS[_i][0]]);
+    /* The child closes the locks before its fork returns, which the parent waits for. */
+    int ready[2];
+    char byte = 0;
+    ck_assert_int_eq(pipe(ready), 0);
     const pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0)
         for (;;)
-            pause();
+            if (write(ready[1], &byte, 1) == 1)
+                pause();
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
     for (int k = 1; k < 3; k++) {
         ck_assert_int_eq(is_locked(path[ORDERS[_i][k]]), 1);
         svit_folder_lock_free(locks[ORDERS[_i][k]]);
