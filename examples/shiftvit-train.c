@@ -6,6 +6,7 @@
 #include "common/progress.h"
 #include "common/results.h"
 #include "common/run_file.h"
+#include "common/train_notes.h"
 #include "common/train_option.h"
 
 #include <inttypes.h>
@@ -22,6 +23,7 @@ typedef struct train_run {
     svit_trainer_config trainer_config;
     svit_optimizer_config optimizer_config;
     svit_pipeline_config pipeline;
+    int by_rule;          /* 1: model and settings follow from --init-from and the data */
     int wants_statistics; /* 1: the pipeline takes mean and variance of the training set */
     data_splits data;
     svit_model *model;
@@ -96,12 +98,41 @@ static svit_status apply_freeze(train_run *self)
     return SVIT_OK;
 }
 
-/* Takes the settings of the preset, overrides them by those of a resumed run, of --config and of
- * --set, and then by the options. */
-static svit_status resolve_settings(train_run *self)
+/* Decides whether the model and the settings come from --init-from, or from a preset. */
+static svit_status choose_source(train_run *self)
+{
+    train_options *options = &self->options;
+    int named = 1;
+    if (options->init_from && !options->resume)
+        TRY(config_names_model(&named, &options->program, &options->config));
+    self->by_rule = !named;
+    if (named && !options->config.preset)
+        options->config.preset = "shiftvit-cifar10";
+    return SVIT_OK;
+}
+
+/* Takes the settings of the fine-tuning rule for `images` images; before the model is
+ * open, those of some preset. */
+static svit_status take_rule(train_run *self, size_t images)
+{
+    svit_trainer_config *trainer = &self->trainer_config;
+    svit_optimizer_config *optimizer = &self->optimizer_config;
+    if (self->model)
+        return svit_fine_tuning_settings(self->model, images, trainer, sizeof *trainer, optimizer,
+                                         sizeof *optimizer, &self->pipeline, sizeof self->pipeline,
+                                         &self->options.program.err);
+    return svit_training_preset("shiftvit-cifar10", trainer, sizeof *trainer, optimizer,
+                                sizeof *optimizer, &self->pipeline, sizeof self->pipeline, NULL);
+}
+
+/* Takes the settings of the preset or of the rule, overrides them by those of a resumed run, of
+ * --config and of --set, and then by the options. */
+static svit_status resolve_settings(train_run *self, size_t images)
 {
     train_options *options = &self->options;
     svit_trainer_config *trainer = &self->trainer_config;
+    if (self->by_rule)
+        TRY(take_rule(self, images));
     TRY(config_resolve_training(trainer, &self->optimizer_config, &self->pipeline,
                                 &options->program, &options->config, options->resumed_training));
     apply_options(self);
@@ -109,7 +140,7 @@ static svit_status resolve_settings(train_run *self)
     if (options->program.seed_given)
         trainer->seed = options->program.seed;
     options->program.seed = trainer->seed;
-    self->wants_statistics = config_wants_statistics(&self->pipeline);
+    self->wants_statistics = !self->by_rule && config_wants_statistics(&self->pipeline);
     trainer->folder = options->out;
     trainer->existing = options->resume      ? SVIT_EXISTING_RESUME
                         : options->overwrite ? SVIT_EXISTING_OVERWRITE
@@ -117,7 +148,6 @@ static svit_status resolve_settings(train_run *self)
     return SVIT_OK;
 }
 
-/* Loads the model of the checkpoint. */
 static svit_status load_model(train_run *self)
 {
     struct program *program = &self->options.program;
@@ -147,7 +177,7 @@ static svit_status open_data(train_run *self)
     struct program *program = &self->options.program;
     const data_option *data = &self->options.data;
     svit_model_config config;
-    if (self->options.resume)
+    if (self->model)
         TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     else
         TRY(config_resolve(&config, program, &self->options.config, 0));
@@ -187,12 +217,10 @@ static svit_status whiten(train_run *self, const svit_model_config *config)
     return status;
 }
 
-/* Reads the weights of --init-from, and adds the adapters of --lora to them. */
-static svit_status adapt_weights(train_run *self)
+static svit_status add_adapters(train_run *self)
 {
     const train_options *options = &self->options;
     struct program *program = &self->options.program;
-    TRY(init_from(program, self->model, options->init_from));
     if (options->lora < 0)
         return SVIT_OK;
     const double alpha = options->lora_alpha < 0 ? (double)options->lora : options->lora_alpha;
@@ -209,8 +237,25 @@ static svit_status create_model(train_run *self)
     TRY(config_resolve(&config, program, &self->options.config, classes));
     TRY(svit_model_create(&self->model, program->context, &config, program->seed, &program->err));
     if (self->options.init_from)
-        return adapt_weights(self);
+        TRY(init_from(program, self->model, self->options.init_from));
+    if (self->options.init_from)
+        return add_adapters(self);
     return config.stem == SVIT_STEM_WHITENED ? whiten(self, &config) : SVIT_OK;
+}
+
+/* Gives the model of --init-from its head and adapters, and takes the settings by the rule. The
+ * pipeline is fitted to the data already, and the leaves belong to the place among processes. */
+static svit_status adapt_model(train_run *self)
+{
+    svit_dataset *train = self->data.split[SVIT_SPLIT_TRAIN];
+    const svit_pipeline_config fitted = self->pipeline;
+    const uint32_t leaves = self->trainer_config.leaves;
+    TRY(init_head(&self->options.program, self->model, train));
+    TRY(add_adapters(self));
+    TRY(resolve_settings(self, svit_dataset_count(train)));
+    self->pipeline = fitted;
+    self->trainer_config.leaves = leaves;
+    return SVIT_OK;
 }
 
 __attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const char *name,
@@ -241,7 +286,8 @@ static json_t *list_options(const train_run *self)
     json_t *list = json_object();
     char *data = data_spec_absolute(options->data.spec);
     static const char *const limits[] = {"limit-train", "limit-test", "limit-val"};
-    json_object_set_new(list, "preset", json_string(options->config.preset));
+    if (options->config.preset)
+        json_object_set_new(list, "preset", json_string(options->config.preset));
     json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
     free(data);
     add_option(list, "labels", "%s", data_label_names[options->data.labels]);
@@ -303,11 +349,17 @@ static svit_status prepare(train_run *self)
     TRY(path_join(program, self->curves, self->options.out, "curves.png"));
     if (self->options.resume)
         TRY(load_model(self));
+    else if (self->by_rule)
+        TRY(init_model(&self->model, program, &self->options.config, self->options.init_from));
+    if (self->by_rule)
+        TRY(resolve_settings(self, 1)); /* the pipeline, by which the data is read */
     TRY(open_data(self));
     if (self->wants_statistics)
         TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
                                     self->pipeline.mean, self->pipeline.variance, &program->err));
-    return self->options.resume ? SVIT_OK : create_model(self);
+    if (self->options.resume)
+        return SVIT_OK;
+    return self->by_rule ? adapt_model(self) : create_model(self);
 }
 
 /* Takes the place among the processes of --mpi, whose gradients are added in 16 leaves unless the
@@ -321,23 +373,6 @@ static svit_status join_others(train_run *self)
     if (trainer->leaves == 0)
         trainer->leaves = trainer->batch < LEAVES ? trainer->batch : LEAVES;
     return mpi_open(&self->place, &self->options.program, self->options.mpi, trainer->leaves);
-}
-
-/* A moving average begins with the weights before the first step. In a short run it still consists
- * of them for the most part, and so is the model that is validated and written. */
-static void note_average(const train_run *self)
-{
-    const svit_optimizer_config *optimizer = &self->optimizer_config;
-    const svit_trainer_config *trainer = &self->trainer_config;
-    const double images = (double)svit_dataset_count(self->data.split[SVIT_SPLIT_TRAIN]);
-    const double steps = ceil(images / trainer->batch / trainer->accumulate) * trainer->epochs;
-    const double rest = pow(optimizer->ema_momentum, steps);
-    if ((optimizer->ema == SVIT_EMA_PLAIN || optimizer->ema == SVIT_EMA_KERAS) && rest > 0.1)
-        fprintf(
-            stderr,
-            "after %.0f steps the average of the weights (ema_momentum %g) still has %.0f %% of "
-            "those at the start; --set ema=none trains without it\n",
-            steps, optimizer->ema_momentum, 100 * rest);
 }
 
 static void introduce(const train_run *self)
@@ -355,7 +390,10 @@ static void introduce(const train_run *self)
             self->data.drawn ? self->data.drawn : "", self->trainer_config.epochs,
             self->trainer_config.batch, svit_context_threads(self->options.program.context),
             self->options.out);
-    note_average(self);
+    const size_t images = svit_dataset_count(self->data.split[SVIT_SPLIT_TRAIN]);
+    if (self->by_rule)
+        note_rule(&self->trainer_config, &self->optimizer_config, images, self->options.lora >= 0);
+    note_average(&self->trainer_config, &self->optimizer_config, images);
 }
 
 /* Shows an event and stops the run after a signal; an svit_trainer_callback. */
@@ -416,7 +454,8 @@ static svit_status train(train_run *self)
 static svit_status run_together(train_run *self)
 {
     TRY(program_open(&self->options.program));
-    TRY(resolve_settings(self));
+    TRY(choose_source(self));
+    TRY(resolve_settings(self, 1));
     TRY(join_others(self));
     return mpi_agree(&self->place, &self->options.program, train(self));
 }

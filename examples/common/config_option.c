@@ -25,7 +25,7 @@ enum {
 static const struct argp_option options[] = {
     {"preset", KEY_PRESET, "NAME", 0,
      "Start from the preset NAME; shiftvit-train takes its training settings too, and starts from "
-     "shiftvit-cifar10 without this option",
+     "shiftvit-cifar10 without this option and --init-from",
      0},
     {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets", 0},
     {"config", KEY_CONFIG, "FILE", 0,
@@ -269,18 +269,20 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
 {
     settings given;
     svit_model_config model;
-    TRY(svit_training_preset(option->preset, trainer, sizeof *trainer, optimizer, sizeof *optimizer,
-                             pipeline, sizeof *pipeline, &self->err));
+    if (option->preset)
+        TRY(svit_training_preset(option->preset, trainer, sizeof *trainer, optimizer,
+                                 sizeof *optimizer, pipeline, sizeof *pipeline, &self->err));
     trainer->checkpoint_seconds = CHECKPOINT_SECONDS;
     if (resumed)
         TRY(svit_training_from_json(trainer, optimizer, pipeline, resumed, &self->err));
-    if (!resumed)
+    const int is_new = !resumed && option->preset;
+    if (is_new)
         TRY(config_resolve(&model, self, option, 0));
     TRY(settings_read(&given, self, option));
     /* The flag is of the command that extends a run, not of the run. */
     if (resumed)
         trainer->schedule_anew = json_object_get(given.training, "schedule") != NULL;
-    if (!resumed && !json_object_get(given.training, "channels"))
+    if (is_new && !json_object_get(given.training, "channels"))
         json_object_set_new(given.training, "channels", json_integer(model.in_channels));
     char *text = json_dumps(given.training, JSON_COMPACT | JSON_REAL_PRECISION(17));
     svit_status status =
@@ -289,6 +291,34 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
     free(text);
     settings_free(&given);
     return status == SVIT_OK ? status : name_set(self, option, status);
+}
+
+svit_status config_names_model(int *named, struct program *self, const config_option *option)
+{
+    settings given;
+    TRY(settings_read(&given, self, option));
+    *named = option->preset || given.has_model_file;
+    settings_free(&given);
+    return SVIT_OK;
+}
+
+svit_status config_change(svit_model_config *config, struct program *self,
+                          const config_option *option)
+{
+    settings given;
+    json_t *object = NULL;
+    TRY(settings_read(&given, self, option));
+    svit_status status = SVIT_OK;
+    if (json_object_size(given.model) > 0) {
+        status = config_object(&object, self, config);
+        if (status == SVIT_OK) {
+            json_object_update(object, given.model);
+            status = read_config(config, self, object, option);
+        }
+    }
+    json_decref(object);
+    settings_free(&given);
+    return status;
 }
 
 svit_status config_set_text(char **text, struct program *self, const config_option *option)

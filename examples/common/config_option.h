@@ -34,7 +34,16 @@ extern const struct argp checkpoint_argp;
 svit_status config_resolve(svit_model_config *out, struct program *self,
                            const config_option *option, size_t classes);
 
-/* Builds the settings of a training: those of the preset, then `resumed`, the stored settings of a
+/* Writes to *named whether the options say what the model is: by a preset, or by fields of a model
+ * in the file. */
+svit_status config_names_model(int *named, struct program *self, const config_option *option);
+
+/* Changes the fields of a model's configuration that --set gives. */
+svit_status config_change(svit_model_config *config, struct program *self,
+                          const config_option *option);
+
+/* Builds the settings of a training: those of the preset (without one, those that the three structs
+ * have), then `resumed`, the stored settings of a
  * run as JSON (NULL: none), then those of --config and --set. The pipeline of a new run has as many
  * channels as the model, unless it is set otherwise. */
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,

@@ -5,6 +5,7 @@
 #include "model_path.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The classifier may differ, and starts anew where it does. Anything else is an error. */
@@ -35,4 +36,82 @@ svit_status init_from(struct program *self, svit_model *model, const char *given
                                            SVIT_LOAD_ALLOW_MISSING,
                                   .judge = judge};
     return load_parts(self, model, &call);
+}
+
+/* Writes to *same whether the fields that --set gives leave the model's configuration as it is, and
+ * to *changed the configuration with them. */
+static svit_status change(int *same, svit_model_config *changed, struct program *self,
+                          const svit_model *model, const config_option *config)
+{
+    svit_model_config own;
+    char *before = NULL, *after = NULL;
+    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
+    *changed = own;
+    TRY(config_change(changed, self, config));
+    svit_status status = config_text(&before, self, &own);
+    if (status == SVIT_OK)
+        status = config_text(&after, self, changed);
+    *same = status == SVIT_OK && strcmp(before, after) == 0;
+    free(before);
+    free(after);
+    return status;
+}
+
+/* Replaces the model by one of another configuration with its weights and pipeline. A checkpoint of
+ * another library has been opened with these fields already. */
+static svit_status replace(svit_model **model, struct program *self,
+                           const svit_model_config *config, const char *given)
+{
+    svit_model *changed = NULL;
+    svit_pipeline_config pipeline;
+    TRY(svit_model_create(&changed, self->context, config, self->seed, &self->err));
+    svit_status status = init_from(self, changed, given);
+    if (status == SVIT_OK &&
+        svit_model_get_pipeline(*model, &pipeline, sizeof pipeline, NULL) == SVIT_OK) {
+        config_fit_pipeline(&pipeline, config, NULL);
+        status = svit_model_set_pipeline(changed, &pipeline, &self->err);
+    }
+    if (status != SVIT_OK) {
+        svit_model_free(changed);
+        return status;
+    }
+    svit_model_free(*model);
+    *model = changed;
+    return SVIT_OK;
+}
+
+svit_status init_model(svit_model **out, struct program *self, const config_option *config,
+                       const char *given)
+{
+    svit_model_config changed;
+    int same;
+    TRY(model_open(out, self, config, given));
+    TRY(svit_model_get_config(*out, &changed, sizeof changed, &self->err));
+    if (changed.lora_rank > 0)
+        TRY(svit_model_merge_lora(*out, &self->err));
+    TRY(change(&same, &changed, self, *out, config));
+    return same ? SVIT_OK : replace(out, self, &changed, given);
+}
+
+/* Whether the classifier is for classes of the same names in the same order. */
+static int has_classes(const svit_model *model, const svit_model_config *config,
+                       const svit_dataset *data)
+{
+    const size_t classes = svit_dataset_classes(data);
+    int same = config->classifier && config->num_classes == classes;
+    for (size_t i = 0; i < classes && same; i++) {
+        const char *a = svit_model_class_name(model, i), *b = svit_dataset_class_name(data, i);
+        same = a && b && strcmp(a, b) == 0;
+    }
+    return same;
+}
+
+svit_status init_head(struct program *self, svit_model *model, const svit_dataset *data)
+{
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    if (has_classes(model, &config, data))
+        return SVIT_OK;
+    return svit_model_replace_head(model, (uint32_t)svit_dataset_classes(data), self->seed,
+                                   &self->err);
 }

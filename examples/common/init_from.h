@@ -2,7 +2,7 @@
 #ifndef EXAMPLE_INIT_FROM_H
 #define EXAMPLE_INIT_FROM_H
 
-#include "program.h"
+#include "config_option.h"
 
 /* Copies to `model` the parameters of the model file or run folder `given` that have the same names
  * and shapes. The classifier keeps its initial weights if the numbers of classes differ, which is
@@ -10,5 +10,13 @@
  * parameter; `model` may then have a part of the weights. A file without a configuration is read
  * with that of `model`. */
 svit_status init_from(struct program *self, svit_model *model, const char *given);
+
+/* Opens the model that `given` names, without being told what it is, for a training: adapters are
+ * merged, and fields of the model that --set gives are changed. */
+svit_status init_model(svit_model **out, struct program *self, const config_option *config,
+                       const char *given);
+
+/* Gives the model a classifier for the classes of `data`, unless it has one of the same names. */
+svit_status init_head(struct program *self, svit_model *model, const svit_dataset *data);
 
 #endif

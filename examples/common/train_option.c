@@ -4,7 +4,7 @@
 
 const train_options train_defaults = {.program = PROGRAM_INIT,
                                       .data = DATA_OPTION_INIT,
-                                      .config = {.preset = "shiftvit-cifar10", .takes_training = 1},
+                                      .config = {.takes_training = 1},
                                       .epochs = -1,
                                       .batch = -1,
                                       .patience = -1,
@@ -76,8 +76,11 @@ static const struct argp_option option_list[] = {
      "a constant rate",
      0},
     {"init-from", KEY_INIT_FROM, "FILE", 0,
-     "Start from the weights of this model file or run folder; a classifier of another number of "
-     "classes starts anew",
+     "Start from this model: a file, a run's folder, or a checkpoint of timm, OpenCLIP or "
+     "transformers. Without --preset, the model and its preprocessing are those of FILE, it gets a "
+     "classifier for the classes of the data, and the settings follow from the number of images; "
+     "other options change them. With --preset or a model in --config, the weights alone are "
+     "taken; a classifier of another number of classes starts anew",
      0},
     {"freeze", KEY_FREEZE, "PATTERN", 0,
      "Keep the parameters whose names match PATTERN (* stands for any characters) as they are; may "

@@ -128,6 +128,14 @@ class model : public handle<svit_model, svit_model_free>
     {
         return detail::call(svit_model_replace_head, get(), classes, seed);
     }
+    /* Settings for the fine-tuning of this model on so many images. */
+    result fine_tuning_settings(std::uint64_t images, svit_trainer_config &trainer,
+                                svit_optimizer_config &optimizer,
+                                svit_pipeline_config &pipeline) const
+    {
+        return detail::call(svit_fine_tuning_settings, get(), images, &trainer, sizeof trainer,
+                            &optimizer, sizeof optimizer, &pipeline, sizeof pipeline);
+    }
     result add_lora(std::uint32_t rank, double alpha, std::uint64_t seed)
     {
         return detail::call(svit_model_add_lora, get(), rank, alpha, seed);

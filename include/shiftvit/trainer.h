@@ -182,6 +182,22 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
                                           size_t optimizer_size, svit_pipeline_config *pipeline,
                                           size_t pipeline_size, svit_error *err);
 
+/* Fills three configurations with settings for the fine-tuning of `model` on `images` images: what
+ * is trained (groups of the optimiser, layer_decay), learning rate, epochs, batch and the average
+ * of the weights follow from their number by the table in docs/fine-tuning.md. The model has the
+ * head for the classes of these images (svit_model_replace_head); with adapters (svit_model_add_lora)
+ * these and the head are trained. The pipeline is the model's, or, if it has none, a resize to its
+ * input and values in -1..1.
+ *
+ * Each of the three may be NULL; each size is that of the struct as the caller was compiled.
+ * SVIT_E_ARGUMENT: `images` is 0. The model is only read, so any number of threads may call it. */
+SVIT_API svit_status svit_fine_tuning_settings(const svit_model *model, uint64_t images,
+                                               svit_trainer_config *trainer, size_t trainer_size,
+                                               svit_optimizer_config *optimizer,
+                                               size_t optimizer_size,
+                                               svit_pipeline_config *pipeline, size_t pipeline_size,
+                                               svit_error *err);
+
 /* A description of what was completed. top-1 and top-5 are fractions in 0..1, of samples whose
  * label has the largest logit, or one of the five largest. Of samples that have targets the largest
  * one counts as the label. With SVIT_LOSS_BINARY top-1 is the fraction of samples in which every

@@ -132,6 +132,12 @@ const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const cha
     return slot ? &table->list[slot - 1] : NULL;
 }
 
+bool sv_parameter_is_of_head(const sv_parameter_table *table, const sv_parameter *parameter)
+{
+    return (parameter->role == SV_ROLE_WEIGHT || parameter->role == SV_ROLE_BIAS) &&
+           parameter->depth == table->depths;
+}
+
 const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offset)
 {
     size_t first = 0, end = table->count;

@@ -110,6 +110,10 @@ svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const cha
 /* Finds a parameter by name, in constant time. NULL if there is none. */
 const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const char *name);
 
+/* Whether the parameter is of a linear map behind the blocks: the classifier, and hidden layers of
+ * the head. */
+bool sv_parameter_is_of_head(const sv_parameter_table *table, const sv_parameter *parameter);
+
 /* The parameter whose first element has the index `offset` in the flat arrays. There must be
  * one. */
 const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offset);

@@ -30,11 +30,8 @@ static bool stays_trainable(const sv_parameter_table *table, const sv_parameter 
     case SV_ROLE_LORA_A:
     case SV_ROLE_LORA_B:
         return true;
-    case SV_ROLE_WEIGHT:
-    case SV_ROLE_BIAS:
-        return parameter->depth == table->depths;
     default:
-        return false;
+        return sv_parameter_is_of_head(table, parameter);
     }
 }
 

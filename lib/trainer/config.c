@@ -115,6 +115,32 @@ void sv_training_parts(sv_training_part parts[SV_TRAINING_PARTS], sv_training *t
     parts[2] = (sv_training_part){&sv_pipeline_config_type, &training->pipeline};
 }
 
+svit_status sv_training_begin(sv_training *training, void *const callers[SV_TRAINING_PARTS],
+                              const size_t sizes[SV_TRAINING_PARTS], svit_error *err)
+{
+    sv_training_part parts[SV_TRAINING_PARTS];
+    sv_training_parts(parts, training);
+    for (size_t i = 0; i < SV_TRAINING_PARTS; i++) {
+        sv_config_defaults(parts[i].type, parts[i].config);
+        if (callers[i] && (sizes[i] < sizeof(uint32_t) || sizes[i] > 65536))
+            return sv_fail(err, SVIT_E_ARGUMENT, "size of %s is %zu; give its sizeof",
+                           parts[i].type->table.type, sizes[i]);
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_training_write(void *const callers[SV_TRAINING_PARTS],
+                              const size_t sizes[SV_TRAINING_PARTS], sv_training *training,
+                              svit_error *err)
+{
+    sv_training_part parts[SV_TRAINING_PARTS];
+    sv_training_parts(parts, training);
+    for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
+        if (callers[i])
+            SVIT_TRY(sv_config_write(parts[i].type, callers[i], sizes[i], parts[i].config, err));
+    return SVIT_OK;
+}
+
 #define NOUN "the training settings"
 
 /* Reads the caller's three structs into *training and lists them. */

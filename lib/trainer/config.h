@@ -28,4 +28,14 @@ enum { SV_TRAINING_PARTS = 3 };
 /* Lists the three structs. */
 void sv_training_parts(sv_training_part parts[SV_TRAINING_PARTS], sv_training *training);
 
+/* Writes the defaults to *training. SVIT_E_ARGUMENT names a caller's struct whose size is none;
+ * callers that are NULL are passed over, here and below. */
+svit_status sv_training_begin(sv_training *training, void *const callers[SV_TRAINING_PARTS],
+                              const size_t sizes[SV_TRAINING_PARTS], svit_error *err);
+
+/* Copies *training to the callers' structs. */
+svit_status sv_training_write(void *const callers[SV_TRAINING_PARTS],
+                              const size_t sizes[SV_TRAINING_PARTS], sv_training *training,
+                              svit_error *err);
+
 #endif

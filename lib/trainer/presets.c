@@ -288,14 +288,7 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
     void *const callers[] = {trainer, optimizer, pipeline};
     const size_t sizes[] = {trainer_size, optimizer_size, pipeline_size};
     sv_training training;
-    sv_training_part parts[SV_TRAINING_PARTS];
-    sv_training_parts(parts, &training);
-    for (size_t i = 0; i < SV_TRAINING_PARTS; i++) {
-        sv_config_defaults(parts[i].type, parts[i].config);
-        if (callers[i] && (sizes[i] < sizeof(uint32_t) || sizes[i] > 65536))
-            return sv_fail(err, SVIT_E_ARGUMENT, "size of %s is %zu; give its sizeof",
-                           parts[i].type->table.type, sizes[i]);
-    }
+    SVIT_TRY(sv_training_begin(&training, callers, sizes, err));
     const recipe *from = find(preset);
     if (from)
         fill(&training, from);
@@ -306,8 +299,5 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "preset '%.40s' is unknown; svit_model_preset_name lists the known ones",
                        preset);
-    for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
-        if (callers[i])
-            SVIT_TRY(sv_config_write(parts[i].type, callers[i], sizes[i], parts[i].config, err));
-    return SVIT_OK;
+    return sv_training_write(callers, sizes, &training, err);
 }

@@ -95,6 +95,14 @@ SCENARIO(svit_training_preset, NEEDS_NOTHING, PURE)
                                 sizeof(svit_pipeline_config), err);
 }
 
+SCENARIO(svit_fine_tuning_settings, NEEDS_MODEL, EVERY_MODEL | PURE)
+{
+    return svit_fine_tuning_settings(w->has.model, 30, OUT(svit_trainer_config, 1),
+                                     sizeof(svit_trainer_config), OUT(svit_optimizer_config, 1),
+                                     sizeof(svit_optimizer_config), OUT(svit_pipeline_config, 1),
+                                     sizeof(svit_pipeline_config), err);
+}
+
 SCENARIO(svit_config_fields, NEEDS_NOTHING, 0)
 {
     return svit_config_fields("training", OUT(char, JSON_BYTES), JSON_BYTES, OUT(size_t, 1), err);

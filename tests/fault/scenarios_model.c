@@ -56,6 +56,23 @@ VARIANT(svit_model_load_mapped, , NEEDS_CONTEXT, 0, widen)
                                   world_asset("timm.safetensors"), "timm", err);
 }
 
+SCENARIO(svit_model_open, NEEDS_CONTEXT, 0)
+{
+    const svit_open_options options = {.struct_size = sizeof options,
+                                       .fields = "{\"heads\":2,\"norm_eps\":1e-6,"
+                                                 "\"input_height\":8,\"input_width\":8,"
+                                                 "\"activation\":\"gelu\","
+                                                 "\"pool\":\"class_token\"}"};
+    return svit_model_open(&w->made.model, w->has.context, world_asset("timm.safetensors"),
+                           &options, NULL, err);
+}
+
+VARIANT(svit_model_open, own, NEEDS_CONTEXT, 0, NULL)
+{
+    return svit_model_open(&w->made.model, w->has.context, world_asset("model.safetensors"), NULL,
+                           NULL, err);
+}
+
 static void use_plain_vit(world *w)
 {
     world_use(w, MODEL_PLAIN_VIT);

@@ -126,6 +126,7 @@ says '^after [0-9]+ steps the average of the weights \(ema_momentum 0.995\) stil
 run 0 shiftvit-train $start --epochs 1 --batch 32 --quiet --out silent
 [ ! -s "$work/err" ] || fail "--quiet: $(cat "$work/err")"
 # The model of another preset is refused with the way out.
-run 2 shiftvit-train --data folder:photos --init-from examples/models/cifar10.safetensors --out other
+run 2 shiftvit-train --data folder:photos --preset shiftvit-cifar10 --init-from examples/models/cifar10.safetensors \
+    --out other
 says "mismatched patch_embed.proj.weight; .*--preset NAME, or --config with the run.json"
 echo 'every command of the guides works'

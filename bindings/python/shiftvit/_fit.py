@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _arrays, _library, losses, metrics
 from ._handles import article
-from .config import plain_pipeline, training_structs
+from .config import fine_tuning_structs, plain_pipeline, training_fields, training_structs
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -83,6 +83,25 @@ def pipeline_of(
     return plain_pipeline(size, shape[:2], shape[2], 1.0 if data.is_float else 1 / 255)
 
 
+def fine_tuning(model: Model, data: Dataset) -> dict[str, Any]:
+    """The settings of trainer and optimiser by which a trained model learns the images of a dataset."""
+    structs = fine_tuning_structs(model, len(data))
+    fields = training_fields(*structs)
+    images = _library.fields_of("svit_pipeline_config", structs[2])
+    of_call = {"loss", "existing", *images}
+    return {name: value for name, value in fields.items() if name not in of_call}
+
+
+def fine_tuning_pipeline(model: Model, data: Dataset) -> Mapping[str, Any]:
+    """The model's pipeline; without one, that of the settings for fine-tuning, for images of the dataset's size."""
+    own = model.pipeline
+    if own is not None:
+        return own
+    images = _library.fields_of("svit_pipeline_config", fine_tuning_structs(model, len(data))[2])
+    pipeline = fitted(images, model.input_shape, data.shape[:2])
+    return {**pipeline, "scale": 1.0} if data.is_float else pipeline
+
+
 def fit(
     model: Model,
     x: Any,
@@ -97,6 +116,7 @@ def fit(
     pipeline: Mapping[str, Any] | None,
     folder: Any,
     resume: bool,
+    fine_tune: bool,
     settings: dict[str, Any],
 ) -> History:
     """:meth:`shiftvit.Model.fit`"""
@@ -107,14 +127,19 @@ def fit(
         raise TypeError("batch is given as batch_size")
     if resume and folder is None:
         raise TypeError("resume needs folder")
+    if fine_tune and preset is not None:
+        raise TypeError(f"preset is {preset!r}; with fine_tune the settings follow from the number of images")
+    training = dataset_of(model, x, y, "x")
     chosen: dict[str, Any] = {} if preset is not None else dict(_DEFAULTS)
+    if fine_tune:
+        chosen = fine_tuning(model, training)
+        pipeline = pipeline or fine_tuning_pipeline(model, training)
     chosen.update(settings)
     for name, value in (("epochs", epochs), ("batch", batch_size)):
         if value is not None:
             chosen[name] = value
     if resume and "schedule" in settings:
         chosen.setdefault("schedule_anew", True)
-    training = dataset_of(model, x, y, "x")
     validation = None
     if isinstance(validation_data, Dataset):
         validation = validation_data

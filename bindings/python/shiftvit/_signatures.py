@@ -168,6 +168,7 @@ SIGNATURES: dict[str, str] = {
     "svit_features_values": "p F",
     "svit_file_append": "x spze",
     "svit_file_replace": "x spze",
+    "svit_fine_tuning_settings": "x Mqpzpzpze",
     "svit_flip_horizontal_f32": "x pzzzpe",
     "svit_folder_lock_create": "x pCse",
     "svit_folder_lock_free": "- W",

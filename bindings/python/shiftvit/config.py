@@ -5,10 +5,13 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _library
 from ._structs import TrainerConfig
+
+if TYPE_CHECKING:
+    from .model import Model
 
 
 def presets() -> list[str]:
@@ -73,6 +76,18 @@ def training_structs(
         images = _library.config("svit_pipeline_config", pipeline)
     _library.call("svit_training_from_json", trainer, optimizer, images, _library.to_json(settings))
     return trainer, optimizer, images
+
+
+def fine_tuning_structs(model: Model, images: int) -> tuple[TrainerConfig, Any, Any]:
+    """The structs of trainer, optimiser and pipeline with which a trained model learns so many images."""
+    trainer = _library.initialised("svit_trainer_config_init", TrainerConfig)
+    optimizer = _library.filled("svit_optimizer_config_init")
+    pipeline = _library.filled("svit_pipeline_config_init")
+    size = ctypes.sizeof(trainer)
+    _library.call(
+        "svit_fine_tuning_settings", model, images, trainer, size, optimizer, len(optimizer), pipeline, len(pipeline)
+    )
+    return trainer, optimizer, pipeline
 
 
 def plain_pipeline(

@@ -15,7 +15,9 @@ from .context import Context, chosen_context
 from .errors import ArgumentError
 
 Split = Literal["train", "test", "validation"]
-Filter = Literal["nearest", "shorter-side", "bicubic", "shorter-side-pillow-12", "bicubic-pillow-12"]
+Filter = Literal[
+    "nearest", "shorter-side", "bicubic", "shorter-side-pillow-12", "bicubic-pillow-12", "squash", "squash-bicubic"
+]
 
 _SampleFunction = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint8), ctypes.POINTER(ctypes.c_int32), ctypes.c_void_p
@@ -132,7 +134,8 @@ class Dataset(_library.Handle):
             path: The folder. Classes and images are in byte order of their names.
             height: Pixels to which images are brought; ``width`` is the same if it is None.
             channels: 1 grey, 3 RGB, 4 RGBA.
-            filter: How; ``"shorter-side"`` and ``"bicubic"`` crop the centre, ``"nearest"`` distorts.
+            filter: How; ``"shorter-side"`` and ``"bicubic"`` crop the centre, ``"nearest"``, ``"squash"`` and
+                ``"squash-bicubic"`` distort.
             pipeline: Takes channels, size and filter from a pipeline instead, such as ``model.pipeline``.
 
         Raises:

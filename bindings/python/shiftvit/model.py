@@ -372,6 +372,7 @@ class Model(_library.Handle):
         pipeline: Mapping[str, Any] | None = None,
         folder: PathName | None = None,
         resume: bool = False,
+        fine_tune: bool = False,
         **settings: Any,
     ) -> History:
         """Trains the model and returns the history of the run.
@@ -392,6 +393,8 @@ class Model(_library.Handle):
                 otherwise images are resized to the model's input and bytes are scaled to 0..1.
             folder: Where checkpoints, the history and the best model are written. It must not have a run, but see:
             resume: True: continue the run of ``folder`` if there is one. The model gets the weights of the run.
+            fine_tune: True: the defaults follow from the number of images, as ``shiftvit-train --init-from`` takes
+                them: for a model with trained weights, whose head :meth:`replace_head` has made for the classes.
             **settings: Settings by the names that :func:`shiftvit.config_fields` lists, such as ``learning_rate=3e-4``,
                 ``optimizer="muon"``, ``schedule="warmup-cosine"``, ``augment=[{"name": "flip", "probability": 0.5}]``,
                 ``patience=5``, ``keep="best"``, ``seed=1``. By default: AdamW with a learning rate of 1e-3.
@@ -417,6 +420,7 @@ class Model(_library.Handle):
             pipeline=pipeline,
             folder=folder,
             resume=resume,
+            fine_tune=fine_tune,
             settings=settings,
         )
 

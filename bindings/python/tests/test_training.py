@@ -129,6 +129,17 @@ class Learning(FolderTest):
             trainer.set("learning_rate", 0.25)
             self.assertEqual(trainer.get("learning_rate"), 0.25)
 
+    def test_fine_tuning_takes_the_settings_of_the_rule(self):
+        images, labels = few(24)
+        model = tiny()
+        before = weights(model)
+        history = model.fit(images, labels, fine_tune=True, epochs=2)
+        self.assertEqual(len(history.epochs), 2)
+        changed = {name for name, value in model.parameters().items() if not np.array_equal(value, before[name])}
+        self.assertTrue(changed and all(name.startswith("head.") for name in changed), changed)
+        with self.assertRaisesRegex(TypeError, "preset is 'shiftvit-cifar10'; with fine_tune"):
+            model.fit(images, labels, fine_tune=True, preset="shiftvit-cifar10")
+
     def test_preset_settings_are_the_defaults(self):
         images, labels = synthetic(64)
         model = shiftvit.create_model("shiftvit-cifar10", dim=16, blocks=[1, 1], num_div=8)

@@ -72,6 +72,21 @@ static void load_mapped(void)
                                   calls_file("model"), map(), ERR));
 }
 
+static void open_checkpoint(void)
+{
+    static const char *const fields[] = {NULL, "{}", "{\"heads\": 2, \"norm_eps\": 1e-6}"};
+    static const char *const names[] = {NULL, "vit_tiny_patch16_224", "nothing"};
+    static char text[200];
+    const svit_open_options options = {.struct_size = sizeof options,
+                                       .name = names[calls_choose(3)],
+                                       .fields = fields[calls_choose(3)]};
+    svit_load_report report = {.struct_size = sizeof report, .text = text, .capacity = sizeof text};
+    CREATE(models, svit_model_free,
+           svit_model_open(OUT(models), fuzz_context(), calls_file("model"),
+                           calls_choose(2) ? &options : NULL, calls_choose(2) ? &report : NULL,
+                           ERR));
+}
+
 static void load_into(void)
 {
     static char text[200];
@@ -230,10 +245,21 @@ static void multiply_adds(void)
         FUZZ_CHECK(forward > 0 && training > forward);
 }
 
+static void fine_tuning(void)
+{
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline;
+    const unsigned images = calls_choose(30000);
+    if (TRY(svit_fine_tuning_settings(ANY(models), images, &trainer, sizeof trainer, &optimizer,
+                                      sizeof optimizer, &pipeline, sizeof pipeline, ERR)))
+        FUZZ_CHECK(images > 0 && trainer.epochs > 0);
+}
+
 static const calls_operation operations[] = {
-    create,        create_random,  load,          load_with_config, load_mapped,   load_into,
-    map_file,      through_memory, save,          save_as,          save_mapped,   export_onnx,
-    set_classes,   set_pipeline,   copy_pipeline, set_output,       set_trainable, get_trainable,
-    get_parameter, set_parameter,  whiten,        replace_head,     add_classes,   add_lora,
-    merge_lora,    multiply_adds,  set_threshold, set_text_head};
+    create,        create_random,  load,          load_with_config, load_mapped,     load_into,
+    map_file,      through_memory, save,          save_as,          save_mapped,     export_onnx,
+    set_classes,   set_pipeline,   copy_pipeline, set_output,       set_trainable,   get_trainable,
+    get_parameter, set_parameter,  whiten,        replace_head,     add_classes,     add_lora,
+    merge_lora,    multiply_adds,  set_threshold, set_text_head,    open_checkpoint, fine_tuning};
 const calls_table calls_of_models = CALLS_TABLE(operations);

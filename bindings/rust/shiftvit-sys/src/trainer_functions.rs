@@ -105,6 +105,27 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
+    /// Fills three configurations with settings for the fine-tuning of `model` on `images` images: what
+    /// is trained (groups of the optimiser, layer_decay), learning rate, epochs, batch and the average
+    /// of the weights follow from their number by the table in docs/fine-tuning.md. The model has the
+    /// head for the classes of these images (svit_model_replace_head); with adapters (svit_model_add_lora)
+    /// these and the head are trained. The pipeline is the model's, or, if it has none, a resize to its
+    /// input and values in -1..1.
+    ///
+    /// Each of the three may be NULL; each size is that of the struct as the caller was compiled.
+    /// SVIT_E_ARGUMENT: `images` is 0. The model is only read, so any number of threads may call it.
+    pub fn svit_fine_tuning_settings(
+        model: *const svit_model,
+        images: u64,
+        trainer: *mut svit_trainer_config,
+        trainer_size: usize,
+        optimizer: *mut svit_optimizer_config,
+        optimizer_size: usize,
+        pipeline: *mut svit_pipeline_config,
+        pipeline_size: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
     /// Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
     /// NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model
     /// takes over the pipeline and the class names of the training set. With a folder, some samples of

@@ -201,6 +201,7 @@ pub fn addresses() -> Vec<*const ()> {
         svit_training_to_json as *const (),
         svit_config_fields as *const (),
         svit_training_preset as *const (),
+        svit_fine_tuning_settings as *const (),
         svit_trainer_create as *const (),
         svit_trainer_free as *const (),
         svit_trainer_resume as *const (),

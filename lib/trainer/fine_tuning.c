@@ -1,0 +1,156 @@
+/* The settings with which a trained model learns new images: a rule by their number. */
+#include "base/threads/fp_env.h"
+#include "models/lora.h"
+#include "models/model.h"
+#include "trainer/config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One row of the rule. */
+typedef struct rule_row {
+    uint64_t images; /* the row is for at most as many images */
+    bool head_alone; /* everything below the head is frozen */
+    double learning_rate;
+    double layer_decay;
+    uint32_t epochs, batch;
+    double horizon; /* of the average of the weights: fraction of all steps; 0: no average */
+} rule_row;
+
+/* docs/fine-tuning.md has this table, and what the rows were compared with. */
+static const rule_row RULE[] = {
+    {200, true, 1e-3, 1, 40, 16, 0},
+    {2000, true, 1e-3, 1, 10, 32, 0},
+    {20000, false, 1e-4, 0.9, 10, 64, 0},
+    {UINT64_MAX, false, 1e-4, 0.9, 5, 128, 0.05},
+};
+
+/* The rate of adapters, which begin as 0 and need larger steps than weights. */
+static const double LORA_RATE = 1e-3;
+
+/* The longest horizon of an average, in steps: its momentum stays below 1. */
+static const double MOST_STEPS = 1e6;
+
+static const rule_row *find(uint64_t images)
+{
+    const rule_row *found = RULE;
+    while (images > found->images)
+        found++;
+    return found;
+}
+
+/* Adds a group of parameters that are trained or not. */
+static svit_status add_group(svit_optimizer_config *optimizer, const char *module, size_t length,
+                             bool trainable, svit_error *err)
+{
+    svit_parameter_group *group = &optimizer->groups[optimizer->group_count];
+    if (optimizer->group_count == SVIT_MAX_GROUPS || length + 2 > sizeof group->pattern)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "the head of the model has more than %d modules, or longer names than "
+                       "groups of an optimiser take",
+                       SVIT_MAX_GROUPS - 1);
+    *group =
+        (svit_parameter_group){.lr_scale = 1, .weight_decay = -1, .trainable = trainable ? 1 : 0};
+    snprintf(group->pattern, sizeof group->pattern, "%.*s*", (int)length, module);
+    optimizer->group_count++;
+    return SVIT_OK;
+}
+
+/* Freezes everything but the linear maps of the head: a group for each, "head.fc1.*". */
+static svit_status freeze_all_but_head(svit_optimizer_config *optimizer,
+                                       const sv_parameter_table *table, svit_error *err)
+{
+    size_t length = 0;
+    const char *module = "";
+    SVIT_TRY(add_group(optimizer, "", 0, false, err));
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_parameter *parameter = &table->list[i];
+        const char *dot = strrchr(parameter->name, '.');
+        if (!dot || !sv_parameter_is_of_head(table, parameter))
+            continue;
+        const size_t own = (size_t)(dot + 1 - parameter->name);
+        if (own == length && strncmp(module, parameter->name, own) == 0)
+            continue;
+        module = parameter->name;
+        length = own;
+        SVIT_TRY(add_group(optimizer, module, length, true, err));
+    }
+    return SVIT_OK;
+}
+
+/* Fills in what does not depend on the row: AdamW, a tenth of warm-up, then a cosine to 0. */
+static void fill_common(sv_training *out)
+{
+    out->trainer.warmup_fraction = 0.1;
+    out->optimizer.schedule = SVIT_SCHEDULE_WARMUP_COSINE;
+    out->optimizer.lr_start = 1e-6;
+    out->optimizer.epsilon = 1e-8;
+    out->optimizer.weight_decay = 0.05;
+    out->optimizer.clip_norm = 1;
+    out->optimizer.decay_exclude = SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM | SVIT_EXCLUDE_POSITION;
+}
+
+/* An average whose horizon is a fraction of the run: momentum = 1 - 1 / (fraction * steps). */
+static void add_average(sv_training *out, double fraction, uint64_t images)
+{
+    const double steps = ceil((double)images / out->trainer.batch) * out->trainer.epochs;
+    out->optimizer.ema = SVIT_EMA_PLAIN;
+    out->optimizer.ema_momentum = 1 - 1 / fmin(fmax(fraction * steps, 2), MOST_STEPS);
+}
+
+/* Colours of a model that does not state them: values in -1..1. */
+static void fill_pipeline(svit_pipeline_config *pipeline, const svit_model *model)
+{
+    if (model->has_pipeline) {
+        *pipeline = model->pipeline;
+        return;
+    }
+    const svit_model_config *config = &model->config;
+    pipeline->source_height = pipeline->resize_height = pipeline->output_height =
+        config->input_height;
+    pipeline->source_width = pipeline->resize_width = pipeline->output_width = config->input_width;
+    pipeline->source_filter = SVIT_SOURCE_BICUBIC;
+    pipeline->channels = config->in_channels;
+    pipeline->scale = 1.0 / 255;
+    for (size_t c = 0; c < SVIT_MAX_CHANNELS; c++) {
+        pipeline->mean[c] = c < config->in_channels ? 0.5 : 0;
+        pipeline->variance[c] = c < config->in_channels ? 0.25 : 1;
+    }
+}
+
+static svit_status fill(sv_training *out, const svit_model *model, uint64_t images, svit_error *err)
+{
+    const rule_row *row = find(images);
+    const bool has_lora = sv_model_has_lora(model);
+    fill_common(out);
+    fill_pipeline(&out->pipeline, model);
+    out->trainer.epochs = row->epochs;
+    out->trainer.batch = row->batch;
+    out->optimizer.learning_rate = has_lora ? LORA_RATE : row->learning_rate;
+    out->optimizer.layer_decay = has_lora ? 1 : row->layer_decay;
+    if (row->horizon > 0)
+        add_average(out, row->horizon, images);
+    return row->head_alone && !has_lora
+               ? freeze_all_but_head(&out->optimizer, &model->parameters, err)
+               : SVIT_OK;
+}
+
+SVIT_API svit_status svit_fine_tuning_settings(const svit_model *model, uint64_t images,
+                                               svit_trainer_config *trainer, size_t trainer_size,
+                                               svit_optimizer_config *optimizer,
+                                               size_t optimizer_size,
+                                               svit_pipeline_config *pipeline, size_t pipeline_size,
+                                               svit_error *err)
+{
+    SV_DEFAULT_FP_ENV;
+    SV_REQUIRE(model);
+    void *const callers[] = {trainer, optimizer, pipeline};
+    const size_t sizes[] = {trainer_size, optimizer_size, pipeline_size};
+    sv_training training;
+    if (images == 0)
+        return sv_fail(err, SVIT_E_ARGUMENT, "images is 0; it is at least 1");
+    SVIT_TRY(sv_training_begin(&training, callers, sizes, err));
+    SVIT_TRY(fill(&training, model, images, err));
+    return sv_training_write(callers, sizes, &training, err);
+}

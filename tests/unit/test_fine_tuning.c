@@ -1,0 +1,110 @@
+/* Checks the rule by which a number of images decides the settings of a fine-tuning. */
+#include "fit.h"
+
+static const struct {
+    uint64_t images;
+    uint32_t epochs, batch;
+    int head_alone, has_average;
+} rows[] = {
+    {1, 40, 16, 1, 0},    {200, 40, 16, 1, 0},   {201, 10, 32, 1, 0},   {2000, 10, 32, 1, 0},
+    {2001, 10, 64, 0, 0}, {20000, 10, 64, 0, 0}, {20001, 5, 128, 0, 1}, {UINT64_MAX, 5, 128, 0, 1},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* Small models, with every kind of head: its pattern names every module. */
+static const struct {
+    const char *json, *patterns;
+} models[] = {
+    {"{\"dim\":12,\"blocks\":[1,1],\"input_height\":8,\"input_width\":8,\"patch_size\":2,"
+     "\"num_classes\":3}",
+     "* head.*"},
+    {"{\"architecture\":\"mixer\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,\"dim\":12,"
+     "\"depth\":1,\"token_mlp_dim\":5,\"mlp_dim\":16,\"num_classes\":3}",
+     "* head.*"},
+    {"{\"architecture\":\"vit\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,\"dim\":12,"
+     "\"depth\":1,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[16,9],"
+     "\"num_classes\":3}",
+     "* head.fc1.* head.fc2.* head.fc3.*"},
+    {"{\"architecture\":\"vit\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,\"dim\":12,"
+     "\"depth\":1,\"heads\":2,\"head_dim\":6,\"mlp_dim\":16,\"head_units\":[],\"pool\":"
+     "\"class_token\",\"distilled\":true,\"mlp_last_gelu\":false,\"num_classes\":3}",
+     "* head.fc1.* head_dist.*"},
+};
+enum { MODELS = sizeof models / sizeof *models };
+
+static svit_model *make(svit_context *context, const char *json)
+{
+    svit_model_config config;
+    svit_model *model = NULL;
+    WORKS(svit_model_config_from_json(&config, sizeof config, json, err));
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    return model;
+}
+
+/* Settings of each row of the rule make an optimiser of each model. */
+START_TEST(test_the_number_of_images_decides)
+{
+    svit_context *context = fit_context(1);
+    svit_model *model = make(context, models[_i / ROWS].json);
+    svit_trainer_config trainer;
+    svit_optimizer_config config;
+    svit_optimizer *optimizer = NULL;
+    const size_t i = (size_t)_i % ROWS;
+    WORKS(svit_fine_tuning_settings(model, rows[i].images, &trainer, sizeof trainer, &config,
+                                    sizeof config, NULL, 0, err));
+    ck_assert_uint_eq(trainer.epochs, rows[i].epochs);
+    ck_assert_uint_eq(trainer.batch, rows[i].batch);
+    ck_assert_int_eq(config.ema != SVIT_EMA_NONE, rows[i].has_average);
+    char patterns[256] = "";
+    for (uint32_t g = 0; g < config.group_count; g++) {
+        ck_assert_int_eq(config.groups[g].trainable, g > 0);
+        strcat(strcat(patterns, g > 0 ? " " : ""), config.groups[g].pattern);
+    }
+    ck_assert_str_eq(patterns, rows[i].head_alone ? models[_i / ROWS].patterns : "");
+    config.total_steps = 10;
+    WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+    svit_optimizer_free(optimizer);
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
+/* Adapters are trained with the head, by few images too; the pipeline is the model's. */
+START_TEST(test_adapters_and_pipelines)
+{
+    svit_context *context = fit_context(1);
+    svit_model *model = make(context, models[2].json);
+    svit_optimizer_config config;
+    svit_pipeline_config pipeline, own;
+    WORKS(svit_fine_tuning_settings(model, 9, NULL, 0, NULL, 0, &pipeline, sizeof pipeline, err));
+    ck_assert_uint_eq(pipeline.output_height, 8);
+    ck_assert_double_eq(pipeline.mean[2], 0.5);
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    pipeline.zoom = 0.25;
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    WORKS(svit_model_add_lora(model, 2, 2, 1, err));
+    WORKS(svit_fine_tuning_settings(model, 9, NULL, 0, &config, sizeof config, &own, sizeof own,
+                                    err));
+    ck_assert_double_eq(own.zoom, 0.25);
+    ck_assert_uint_eq(config.group_count, 0);
+    ck_assert_double_eq(config.learning_rate, 1e-3);
+    FAILS(svit_fine_tuning_settings(model, 0, NULL, 0, &config, sizeof config, NULL, 0, err),
+          SVIT_E_ARGUMENT, "images is 0");
+    FAILS(svit_fine_tuning_settings(model, 1, NULL, 0, &config, 2, NULL, 0, err), SVIT_E_ARGUMENT,
+          "svit_optimizer_config");
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
+static Suite *fine_tuning_suite(void)
+{
+    Suite *suite = suite_create("fine_tuning");
+    TCase *all = tcase_create("rule");
+    tcase_add_loop_test(all, test_the_number_of_images_decides, 0, ROWS * MODELS);
+    tcase_add_test(all, test_adapters_and_pipelines);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+TEST_MAIN(fine_tuning_suite)
