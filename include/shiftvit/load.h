@@ -67,6 +67,8 @@ typedef struct svit_open_options {
                              {"heads": 3, "norm_eps": 1e-6} */
     const char *prefix; /* what the names of the encoder begin with, with its last dot, if the file
                              has several encoders: "teacher.backbone." */
+    const char *base;   /* the folder or file of the model that a PEFT adapter changes; NULL: what
+                             adapter_config.json names */
 } svit_open_options;
 
 /* Creates a model of a checkpoint: a file of this library, or a ViT of timm, transformers or
@@ -81,6 +83,9 @@ typedef struct svit_open_options {
  *
  * `report`, which may be NULL, is written as by svit_model_load_into; before its other lines come
  * "field NAME VALUE SOURCE" for each field and what states it.
+ *
+ * A folder that holds an adapter of PEFT (adapter_config.json, adapter_model.safetensors; LoRA) is the
+ * model that it changes with the adapter merged into the weights.
  *
  * What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
  * several encoders an average of weights or a teacher is taken. A model that this library does not

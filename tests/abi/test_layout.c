@@ -53,8 +53,9 @@ LAYOUT(svit_load_report, 48, SVIT_LOAD_REPORT)
     F(T, reserved, 4, 4) \
     F(T, name, 8, 8) \
     F(T, fields, 16, 8) \
-    F(T, prefix, 24, 8)
-LAYOUT(svit_open_options, 32, SVIT_OPEN_OPTIONS)
+    F(T, prefix, 24, 8) \
+    F(T, base, 32, 8)
+LAYOUT(svit_open_options, 40, SVIT_OPEN_OPTIONS)
 
 #define SVIT_LOADER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

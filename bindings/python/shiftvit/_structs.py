@@ -168,6 +168,7 @@ class OpenOptionsRecord(ctypes.Structure):
         ("name", c_char_p),
         ("fields", c_char_p),
         ("prefix", c_char_p),
+        ("base", c_char_p),
     ]
 
 

@@ -38,6 +38,7 @@ def load(
     map: bool = False,
     name: str | None = None,
     prefix: str | None = None,
+    base: PathName | None = None,
     explain: Callable[[str], object] | None = None,
     context: Context | None = None,
     **fields: Any,
@@ -52,6 +53,7 @@ def load(
         name: Which of timm's models a checkpoint is, where no configuration lies beside it, such as
             ``"vit_tiny_patch16_224"``.
         prefix: What the names of the encoder begin with, if a checkpoint has several.
+        base: The folder of the model that a PEFT adapter in ``path`` changes; None: what its configuration names.
         explain: Is called with each line of what was found out about a checkpoint and from what, such as
             ``"field heads 3 config.json: num_attention_heads"``.
         **fields: Fields of a checkpoint's configuration that have the last word, such as ``heads=3``.
@@ -68,6 +70,7 @@ def load(
     options = OpenOptionsRecord(struct_size=ctypes.sizeof(OpenOptionsRecord))
     options.name = _library._encoded(name)
     options.prefix = _library._encoded(prefix)
+    options.base = _library._encoded(base)
     options.fields = _library._encoded(_library.to_json(fields) if fields else None)
     text, record = report_buffers()
     try:

@@ -2,6 +2,7 @@
 #ifndef SV_LOAD_INTERNAL_H
 #define SV_LOAD_INTERNAL_H
 
+#include "autograd/parameter_file.h"
 #include "models/load/name_map.h"
 #include "models/model.h"
 

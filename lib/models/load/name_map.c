@@ -294,15 +294,21 @@ static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const cha
     return true;
 }
 
+/* What SV_ANY_LAYER may stand for in a rule: one empty text if the rule does not have it. */
+static const char *const *layers_of(const sv_name_map *map, const sv_name_rule *rule)
+{
+    static const char *const NO_LAYER[] = {"", NULL};
+    const bool in_layer = rule->count > 0 && begins_with_layer(rule->tensors[0]) && map->layers;
+    return in_layer ? map->layers : NO_LAYER;
+}
+
 /* Tries a rule with every prefix and every name of a block. Returns whether it applies; `wanted`
  * keeps the first name that was looked for in vain. */
 static bool try_rule(sv_name_match *match, const sv_name_map *map, const sv_name_rule *rule,
                      char wanted[160])
 {
-    static const char *const NO_LAYER[] = {"", NULL};
-    const bool in_layer = rule->count > 0 && begins_with_layer(rule->tensors[0]) && map->layers;
     for (const char *const *prefix = map->prefixes; *prefix; prefix++)
-        for (const char *const *layer = in_layer ? map->layers : NO_LAYER; *layer; layer++) {
+        for (const char *const *layer = layers_of(map, rule); *layer; layer++) {
             if (apply_rule(match, rule, *prefix, *layer))
                 return true;
             if (wanted[0] == '\0')
@@ -326,6 +332,38 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
         return true;
     memcpy(match->wanted, wanted, sizeof wanted);
     return false;
+}
+
+const sv_safetensors_entry *sv_name_map_part(const sv_name_map *map, const sv_safetensors *file,
+                                             const char *parameter, size_t part, size_t *parts)
+{
+    const sv_name_rule same = {.tensors = &parameter, .count = 1};
+    char name[160];
+    for (size_t r = 0; r <= map->rule_count; r++) {
+        const sv_name_rule *rule = r < map->rule_count ? &map->rules[r] : &same;
+        sv_name_match match = {.file = file, .tensors = rule->tensors};
+        if (rule->kind != SV_RULE_PLAIN || rule->count == 0)
+            continue;
+        if (rule == &same)
+            match.place = (sv_rule_place){.digits = "", .rest = ""};
+        else if (!match_rule(&match.place, rule->name, parameter))
+            continue;
+        if (rule->count > *parts)
+            *parts = rule->count;
+        if (part >= rule->count)
+            continue;
+        for (const char *const *prefix = map->prefixes; *prefix; prefix++)
+            for (const char *const *layer = layers_of(map, rule); *layer; layer++) {
+                match.prefix = *prefix;
+                match.layer = *layer;
+                const sv_safetensors_entry *entry = find_tensor(name, &match, part);
+                if (entry) {
+                    *parts = rule->count;
+                    return entry;
+                }
+            }
+    }
+    return NULL;
 }
 
 void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *parameter)

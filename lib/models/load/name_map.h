@@ -93,6 +93,11 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
 /* Tensor `i` of a match, below its count. NULL, which the first is never: zeros take its place. */
 const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t i);
 
+/* Tensor `part` among those that any rule joins to the parameter, whether or not the file has the
+ * others; *parts becomes their number. NULL: the file has none. */
+const sv_safetensors_entry *sv_name_map_part(const sv_name_map *map, const sv_safetensors *file,
+                                             const char *parameter, size_t part, size_t *parts);
+
 /* Whether zeros take the place of tensors that the file lacks. */
 bool sv_name_match_has_zeros(const sv_name_match *match);
 

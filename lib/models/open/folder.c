@@ -163,7 +163,8 @@ static svit_status open_index(sv_open *open, svit_error *err)
     return status;
 }
 
-svit_status sv_open_files(sv_open *open, svit_error *err)
+/* Opens the weights and the files beside them. */
+static svit_status open_weights(sv_open *open, svit_error *err)
 {
     static const char ending[] = ".index.json";
     if (is_folder(open->path))
@@ -177,9 +178,28 @@ svit_status sv_open_files(sv_open *open, svit_error *err)
         SVIT_TRY(open_index(open, err));
     else
         SVIT_TRY(sv_safetensors_open(&open->file, open->allocator, open->weights, err));
-    for (size_t i = 0; i < SV_SIDE_FILES; i++)
+    for (size_t i = 0; i < SV_SIDE_ADAPTER; i++)
         SVIT_TRY(read_side(open, i, err));
     return SVIT_OK;
+}
+
+svit_status sv_open_files(sv_open *open, const char *base, svit_error *err)
+{
+    if (is_folder(open->path)) {
+        char *path = open->adapter.path;
+        SVIT_TRY(join(path, open->path, strlen(open->path), "adapter_model.safetensors", err));
+        if (sv_is_absent(path))
+            path[0] = '\0';
+        memcpy(open->weights, path, strlen(path) + 1);
+    }
+    if (open->adapter.path[0] != '\0') {
+        SVIT_TRY(read_side(open, SV_SIDE_ADAPTER, err));
+        if (!open->side[SV_SIDE_ADAPTER].json)
+            return sv_fail(err, SVIT_E_IO, "%s: adapter_config.json is not beside it",
+                           open->adapter.path);
+        SVIT_TRY(sv_open_adapter(open, base, err));
+    }
+    return open_weights(open, err);
 }
 
 void sv_open_close(sv_open *open)

@@ -14,7 +14,10 @@ bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *sh
 {
     sv_name_match match;
     sv_tensor_desc found;
-    if (!sv_name_map_find(&match, &open->map, open->file, &parameter) ||
+    const sv_adapter *adapter = &open->adapter;
+    const bool replaced =
+        adapter->file && sv_name_map_find(&match, &adapter->map, adapter->file, &parameter);
+    if ((!replaced && !sv_name_map_find(&match, &open->map, open->file, &parameter)) ||
         !sv_name_match_shape(&found, &match) || !sv_load_part_shape(&found, &match))
         return false;
     if (match.kind == SV_RULE_TRANSPOSED && found.rank == 2) {

@@ -88,6 +88,8 @@ static svit_status collect(sv_open *open, const svit_open_options *options, svit
     const sv_json *config = open->side[SV_SIDE_CONFIG].json;
     const sv_json_value *root = config ? sv_json_root(config) : NULL;
     SVIT_TRY(sv_open_dialect(open, options->prefix, err));
+    if (open->adapter.file)
+        SVIT_TRY(sv_adapter_names(open, err));
     if (options->fields)
         SVIT_TRY(sv_facts_state_json(&open->facts, open->allocator, options->fields, err));
     if (options->name)
@@ -152,6 +154,12 @@ static svit_status set_classes(const sv_open *open, svit_model *model, svit_erro
     return status;
 }
 
+/* What the adapter has whole may be absent from the model's own file, or have another shape there. */
+static uint32_t load_flags(const sv_open *open)
+{
+    return open->adapter.file ? SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_ALLOW_MISSING : 0;
+}
+
 /* Creates the model of the facts and reads its weights. */
 static svit_status create(svit_model **out, sv_open *open, svit_load_report *report,
                           svit_error *err)
@@ -165,7 +173,9 @@ static svit_status create(svit_model **out, sv_open *open, svit_load_report *rep
     svit_status status = sv_model_allocate_weights(model, err);
     if (status == SVIT_OK)
         status = sv_load_open_file(model, model->weights, open->file, open->weights, &open->map,
-                                   SV_LOAD_ADAPT_CHANNELS, report, err);
+                                   SV_LOAD_ADAPT_CHANNELS | load_flags(open), report, err);
+    if (status == SVIT_OK && open->adapter.file)
+        status = sv_adapter_apply(open, model, err);
     if (status == SVIT_OK && open->has_pipeline)
         status = svit_model_set_pipeline(model, &open->pipeline, err);
     if (status == SVIT_OK)
@@ -186,8 +196,8 @@ static bool is_own(const sv_open *open)
 static svit_status open_any(svit_model **out, sv_open *open, const svit_open_options *options,
                             svit_load_report *report, svit_error *err)
 {
-    SVIT_TRY(sv_open_files(open, err));
-    if (is_own(open))
+    SVIT_TRY(sv_open_files(open, options->base, err));
+    if (is_own(open) && !open->adapter.file)
         return svit_model_load(out, open->context, open->weights, err);
     const svit_status status = collect(open, options, err);
     report_facts(open, report);
@@ -216,6 +226,7 @@ SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, co
     open->path = path;
     sv_facts_init(&open->facts, path);
     const svit_status status = open_any(out, open, &local, report, err);
+    sv_adapter_close(open);
     sv_open_close(open);
     sv_release(&context->allocator, open, sizeof *open);
     return status;

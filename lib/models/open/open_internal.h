@@ -19,6 +19,18 @@ typedef struct sv_side_file {
 
 enum { SV_SIDE_CONFIG, SV_SIDE_PREPROCESSOR, SV_SIDE_OPENCLIP, SV_SIDE_ADAPTER, SV_SIDE_FILES };
 
+/* A PEFT adapter. */
+typedef struct sv_adapter {
+    char path[SV_OPEN_PATH]; /* of its weights; "": there is none */
+    sv_safetensors *file;
+    double alpha;
+    bool stabilised; /* the factor is alpha / sqrt(rank), otherwise alpha / rank */
+    sv_name_map map; /* that of the model with the prefixes below */
+    char prefix_text[SV_MAX_PREFIXES][160];
+    const char *prefixes[SV_MAX_PREFIXES + 1];
+    bool *taken; /* [tensors] whether a weight takes the tensor */
+} sv_adapter;
+
 typedef struct sv_open {
     svit_context *context;
     const sv_allocator *allocator;
@@ -35,15 +47,27 @@ typedef struct sv_open {
     char others[SV_MAX_OTHERS][104]; /* such patterns of copies of the encoder */
     size_t other_count;
     sv_facts facts;
+    sv_adapter adapter;
     bool distillation_is_register; /* the distillation token has no head and is not read */
     bool has_pipeline;
     svit_pipeline_config pipeline;
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */
 } sv_open;
 
-/* folder.c: finds the weights and the JSON files that lie beside them, and opens them. */
-svit_status sv_open_files(sv_open *open, svit_error *err);
+/* folder.c: finds the weights and the JSON files that lie beside them, and opens them. If the folder
+ * has an adapter, those are of the model that it changes: `base`, or what its configuration names. */
+svit_status sv_open_files(sv_open *open, const char *base, svit_error *err);
 void sv_open_close(sv_open *open);
+
+/* adapter.c: reads the adapter's configuration, opens it, and sets open->path to the model's. */
+svit_status sv_open_adapter(sv_open *open, const char *base, svit_error *err);
+
+/* Makes the names of the adapter's tensors, once those of the model's are known. */
+svit_status sv_adapter_names(sv_open *open, svit_error *err);
+
+/* Changes the weights of the model. SVIT_E_FORMAT names a tensor that no weight takes. */
+svit_status sv_adapter_apply(sv_open *open, const svit_model *model, svit_error *err);
+void sv_adapter_close(sv_open *open);
 
 /* dialect.c: finds out whose names the tensors have and what stands before them. `wanted` is the
  * caller's prefix, or NULL. */
