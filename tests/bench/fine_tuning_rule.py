@@ -27,15 +27,15 @@ LORA_RANK = 8
 SEARCH = {
     "rule": {},
     "head-1e-3": {**HEAD, "learning_rate": 1e-3},
-    "all-3e-5": {**ALL, "learning_rate": 3e-5},
-    "all-1e-4": {**ALL, "learning_rate": 1e-4},
+    "all-1e-3": {**ALL, "learning_rate": 1e-3},
     "all-3e-4": {**ALL, "learning_rate": 3e-4},
+    "all-1e-4": {**ALL, "learning_rate": 1e-4},
     "lora-1e-3": {**ALL, "learning_rate": 1e-3},
 }
 
 
 def images_of(path, per_class):
-    """The first images of each class and their labels, shuffled once."""
+    """The first images of each class, class by class, and their labels."""
     rows = numpy.fromfile(path, dtype=numpy.uint8).reshape(-1, 1 + 3072)
     chosen = numpy.concatenate([numpy.flatnonzero(rows[:, 0] == label)[:per_class] for label in range(10)])
     pixels = rows[chosen, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
