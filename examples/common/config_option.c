@@ -19,6 +19,7 @@ enum {
     KEY_LIST_PRESETS,
     KEY_NAME,
     KEY_PREFIX,
+    KEY_BASE,
     KEY_EXPLAIN
 };
 
@@ -136,6 +137,8 @@ static const struct argp_option checkpoint_options[] = {
      0},
     {"prefix", KEY_PREFIX, "TEXT", 0,
      "What the names of the encoder begin with in a checkpoint that has several", 0},
+    {"base", KEY_BASE, "FOLDER", 0,
+     "The model that a PEFT adapter changes, if it is not where the adapter says", 0},
     {"explain", KEY_EXPLAIN, NULL, 0,
      "Print what a checkpoint was found to be, and which file or tensors tell", 0},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -153,6 +156,9 @@ static error_t parse_checkpoint(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_PREFIX:
         self->prefix = text;
+        return 0;
+    case KEY_BASE:
+        self->base = text;
         return 0;
     case KEY_EXPLAIN:
         self->explain = 1;

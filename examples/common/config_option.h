@@ -13,9 +13,9 @@ typedef struct config_option {
     const char *file;              /* NULL: the preset's configuration */
     const char *sets[CONFIG_SETS]; /* FIELD=VALUE */
     size_t set_count;
-    const char *name, *prefix; /* of a checkpoint: svit_open_options; NULL: not given */
-    int explain;               /* 1: print what a checkpoint was found to be, and from what */
-    int takes_training;        /* 1: --config and --set accept settings of a training too */
+    const char *name, *prefix, *base; /* of a checkpoint: svit_open_options; NULL: not given */
+    int explain;        /* 1: print what a checkpoint was found to be, and from what */
+    int takes_training; /* 1: --config and --set accept settings of a training too */
 } config_option;
 
 #define CONFIG_OPTION_INIT                                                                         \

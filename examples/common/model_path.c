@@ -82,7 +82,8 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
     const svit_open_options options = {.struct_size = sizeof options,
                                        .name = config->name,
                                        .fields = fields,
-                                       .prefix = config->prefix};
+                                       .prefix = config->prefix,
+                                       .base = config->base};
     const svit_status status =
         config->explain ? open_explained(out, self, &options, given)
                         : svit_model_open(out, self->context, given, &options, NULL, &self->err);

@@ -113,15 +113,15 @@ typedef struct pair {
 } pair;
 
 /* weight[out, in] += scale * B A, with sums in double. */
-static void add_product(float *weight, const float *a, const float *b, const pair *of, double scale)
+static void add_product(real *weight, const float *a, const float *b, const pair *of, double scale)
 {
     for (size_t o = 0; o < of->out; o++)
         for (size_t i = 0; i < of->in; i++) {
             double sum = 0;
             for (size_t r = 0; r < of->rank; r++)
                 sum += (double)b[o * of->rank + r] * (double)a[r * of->in + i];
-            float *w = &weight[o * of->in + i];
-            *w = (float)((double)*w + scale * sum);
+            real *w = &weight[o * of->in + i];
+            *w = (real)((double)*w + scale * sum);
         }
 }
 

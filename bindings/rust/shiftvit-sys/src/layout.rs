@@ -8,7 +8,7 @@ use std::mem::size_of;
 
 const _: () = assert!(size_of::<svit_context_config>() == 80, "svit_context_config has another size than in C");
 const _: () = assert!(size_of::<svit_load_report>() == 48, "svit_load_report has another size than in C");
-const _: () = assert!(size_of::<svit_open_options>() == 32, "svit_open_options has another size than in C");
+const _: () = assert!(size_of::<svit_open_options>() == 40, "svit_open_options has another size than in C");
 const _: () = assert!(size_of::<svit_loader_config>() == 48, "svit_loader_config has another size than in C");
 const _: () = assert!(size_of::<svit_onnx_options>() == 12, "svit_onnx_options has another size than in C");
 const _: () = assert!(size_of::<svit_matmul>() == 28, "svit_matmul has another size than in C");

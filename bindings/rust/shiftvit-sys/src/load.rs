@@ -60,6 +60,9 @@ pub struct svit_open_options {
     /// what the names of the encoder begin with, with its last dot, if the file
     /// has several encoders: "teacher.backbone."
     pub prefix: *const c_char,
+    /// the folder or file of the model that a PEFT adapter changes; NULL: what
+    /// adapter_config.json names
+    pub base: *const c_char,
 }
 
 extern "C" {
@@ -105,6 +108,9 @@ extern "C" {
     ///
     /// `report`, which may be NULL, is written as by svit_model_load_into; before its other lines come
     /// "field NAME VALUE SOURCE" for each field and what states it.
+    ///
+    /// A folder that holds an adapter of PEFT (adapter_config.json, adapter_model.safetensors; LoRA) is the
+    /// model that it changes with the adapter merged into the weights.
     ///
     /// What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
     /// several encoders an average of weights or a teacher is taken. A model that this library does not

@@ -34,6 +34,7 @@ pub fn check() {
         name: 8, 8;
         fields: 16, 8;
         prefix: 24, 8;
+        base: 32, 8;
     });
     layout!(svit_loader_config, {
         struct_size: 0, 4;

@@ -1,0 +1,195 @@
+/* Adapters of PEFT: a pair of matrices for queries and one for values of block 1, and a classifier of
+ * two classes that was trained as a whole. */
+#include "open_case.h"
+#include "suite.h"
+
+enum { DIM = 32, RANK = 2, CLASSES = 2, TENSORS = 6 };
+
+static const char VIT[] = "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7}";
+static const char LORA[] = "{\"peft_type\":\"LORA\",\"lora_alpha\":6,\"r\":2,\"bias\":\"none\","
+                           "\"base_model_name_or_path\":\"someone/else\"%s}";
+
+/* The tensors of the adapter, in the names of transformers since version 5; those of the model have
+ * the names before it. */
+static const struct adapter_tensor {
+    const char *name;
+    int64_t shape[2];
+} ADAPTER[TENSORS] = {
+    {"base_model.model.classifier.bias", {CLASSES, 1}},
+    {"base_model.model.classifier.weight", {CLASSES, DIM}},
+    {"base_model.model.vit.layers.1.attention.q_proj.lora_A.weight", {RANK, DIM}},
+    {"base_model.model.vit.layers.1.attention.q_proj.lora_B.weight", {DIM, RANK}},
+    {"base_model.model.vit.layers.1.attention.v_proj.lora_A.weight", {RANK, DIM}},
+    {"base_model.model.vit.layers.1.attention.v_proj.lora_B.weight", {DIM, RANK}},
+};
+
+/* Element e of tensor t. */
+static float value_of(size_t t, size_t e)
+{
+    return (float)((double)((t * 31 + e * 17) % 23) / 23 - 0.4);
+}
+
+static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
+{
+    (void)user;
+    const struct adapter_tensor *of = tensor->source;
+    for (size_t e = 0; e < tensor->desc->elements; e++)
+        out[e] = value_of((size_t)(of - ADAPTER), e);
+}
+
+/* Writes the adapter; `renamed` takes the place of the last tensor's name. */
+static void write_adapter(const open_case *self, const fit_folder *folder, const char *more,
+                          const char *renamed)
+{
+    sv_safetensors_tensor tensors[TENSORS];
+    sv_tensor_desc descs[TENSORS];
+    char text[512];
+    for (size_t t = 0; t < TENSORS; t++) {
+        const size_t rank = t == 0 ? 1 : 2;
+        ck_assert(sv_tensor_desc_init(&descs[t], SV_DTYPE_F32, ADAPTER[t].shape, rank));
+        tensors[t] = (sv_safetensors_tensor){
+            t + 1 == TENSORS && renamed ? renamed : ADAPTER[t].name, &descs[t], &ADAPTER[t]};
+    }
+    WORKS(sv_safetensors_write(&self->context->allocator,
+                               fit_path(folder, "adapter_model.safetensors"), "{}", tensors,
+                               TENSORS, fill, NULL, err));
+    snprintf(text, sizeof text, LORA, more);
+    fit_write(fit_path(folder, "adapter_config.json"), text, strlen(text));
+}
+
+static svit_status open_adapter(open_case *self, const fit_folder *folder, svit_model **model)
+{
+    const svit_open_options options = {.struct_size = sizeof options, .base = self->folder.path};
+    return svit_model_open(model, self->context, folder->path, &options, NULL, &self->err);
+}
+
+static void begin(open_case *self, fit_folder *folder)
+{
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    case_text(self, "config.json", VIT);
+    *folder = fit_folder_make();
+}
+
+static void end(open_case *self, const fit_folder *folder)
+{
+    unlink(fit_path(folder, "adapter_model.safetensors"));
+    unlink(fit_path(folder, "adapter_config.json"));
+    fit_folder_remove(folder);
+    case_end(self);
+}
+
+static float *parameter_of(const svit_model *model, const char *name, size_t elements)
+{
+    float *values = malloc(elements * sizeof *values);
+    WORKS(svit_model_get_parameter(model, name, values, elements, err));
+    return values;
+}
+
+/* W + scale B A in queries and values, keys as they were. */
+static void check_attention(const svit_model *base, const svit_model *model, double scale)
+{
+    const size_t elements = 3 * DIM * DIM;
+    float *old = parameter_of(base, "blocks.1.attn.qkv.weight", elements);
+    float *new = parameter_of(model, "blocks.1.attn.qkv.weight", elements);
+    for (size_t o = 0; o < 3 * DIM; o++)
+        for (size_t i = 0; i < DIM; i++) {
+            const size_t part = o / DIM, t = part == 0 ? 2 : 4;
+            double sum = 0;
+            for (size_t r = 0; r < RANK && part != 1; r++)
+                sum +=
+                    (double)value_of(t + 1, o % DIM * RANK + r) * (double)value_of(t, r * DIM + i);
+            const double wanted = (double)old[o * DIM + i] + scale * sum;
+            ck_assert_double_le(fabs((double)new[o * DIM + i] - wanted), 1e-6);
+        }
+    free(old);
+    free(new);
+}
+
+/* The factor is alpha / rank, or alpha / sqrt(rank). */
+START_TEST(test_adapters_are_merged)
+{
+    static const char *const more[] = {"", ",\"use_rslora\":true"};
+    open_case all, *self = &all;
+    fit_folder folder;
+    svit_model *base = NULL, *model = NULL;
+    svit_model_config config;
+    begin(self, &folder);
+    write_adapter(self, &folder, more[_i], NULL);
+    WORKS(case_open(self, &base, NULL));
+    const svit_status status = open_adapter(self, &folder, &model);
+    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+    check_attention(base, model, _i == 0 ? 3 : 6 / sqrt(2));
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    ck_assert_uint_eq(config.num_classes, CLASSES);
+    float *head = parameter_of(model, "head.fc1.weight", CLASSES * DIM);
+    for (size_t e = 0; e < CLASSES * DIM; e++)
+        ck_assert_float_eq(head[e], value_of(1, e));
+    float *old = parameter_of(base, "blocks.0.attn.qkv.weight", 3 * DIM * DIM);
+    float *kept = parameter_of(model, "blocks.0.attn.qkv.weight", 3 * DIM * DIM);
+    ck_assert_mem_eq(old, kept, 3 * DIM * DIM * sizeof *old);
+    free(head);
+    free(old);
+    free(kept);
+    svit_model_free(base);
+    svit_model_free(model);
+    end(self, &folder);
+}
+END_TEST
+
+START_TEST(test_other_adapters_are_refused)
+{
+    static const struct refusal {
+        const char *more, *renamed, *part;
+        svit_status status;
+    } refusals[] = {
+        {",\"use_dora\":true", NULL, "use_dora is true", SVIT_E_UNSUPPORTED},
+        {",\"fan_in_fan_out\":true", NULL, "fan_in_fan_out", SVIT_E_UNSUPPORTED},
+        {",\"alpha_pattern\":{\"q\":3}", NULL, "alpha_pattern", SVIT_E_UNSUPPORTED},
+        {"", "base_model.model.vit.layers.7.attention.v_proj.lora_B.weight",
+         "v_proj.lora_A.weight' and its other half do not fit", SVIT_E_FORMAT},
+        {"", "base_model.model.vit.layers.1.attention.k_proj.lora_B.weight",
+         "v_proj.lora_A.weight' and its other half do not fit", SVIT_E_FORMAT},
+    };
+    const struct refusal *wanted = &refusals[_i];
+    open_case all, *self = &all;
+    fit_folder folder;
+    svit_model *model = NULL;
+    begin(self, &folder);
+    write_adapter(self, &folder, wanted->more, wanted->renamed);
+    const svit_status status = open_adapter(self, &folder, &model);
+    ck_assert_msg(status == wanted->status && strstr(self->err.message, wanted->part), "%d: %s",
+                  (int)status, self->err.message);
+    end(self, &folder);
+}
+END_TEST
+
+/* What the configuration names is not there, and the option is not given. */
+START_TEST(test_the_model_of_an_adapter_is_asked_for)
+{
+    open_case all, *self = &all;
+    fit_folder folder;
+    svit_model *model = NULL;
+    begin(self, &folder);
+    write_adapter(self, &folder, "", NULL);
+    FAILS(svit_model_open(&model, self->context, folder.path, NULL, NULL, err), SVIT_E_IO,
+          "'someone/else' that the adapter changes is not there; the option base");
+    unlink(fit_path(&folder, "adapter_config.json"));
+    FAILS(svit_model_open(&model, self->context, folder.path, NULL, NULL, err), SVIT_E_IO,
+          "adapter_config.json is not beside it");
+    end(self, &folder);
+}
+END_TEST
+
+static Suite *open_adapter_suite(void)
+{
+    Suite *suite = suite_create("open_adapter");
+    TCase *tcase = tcase_create("open");
+    tcase_add_loop_test(tcase, test_adapters_are_merged, 0, 2);
+    tcase_add_loop_test(tcase, test_other_adapters_are_refused, 0, 5);
+    tcase_add_test(tcase, test_the_model_of_an_adapter_is_asked_for);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(open_adapter_suite)
