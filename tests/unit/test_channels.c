@@ -302,11 +302,26 @@ START_TEST(test_wrong_numbers_of_channels_are_refused)
 }
 END_TEST
 
+/* Colours whose values of bytes are no finite floats. */
+START_TEST(test_colours_beyond_floats_are_refused)
+{
+    static const char *const texts[][2] = {
+        {"{\"mean\":[0,0,6e61]}", "mean[2] 6e+61 and variance[2] 1"},
+        {"{\"scale\":1e300}", "with scale 1e+300"},
+        {"{\"variance\":[1e-300,1,1]}", "variance[0] 1e-300"}};
+    svit_pipeline_config config;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        FAILS(svit_pipeline_config_from_json(&config, sizeof config, texts[i][0], err),
+              SVIT_E_ARGUMENT, texts[i][1]);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("channels");
     TCase *c = tcase_create("channels");
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(tcase, test_colours_beyond_floats_are_refused);
     tcase_add_loop_test(c, test_each_channel_of_a_batch_is_that_of_an_rgb_image, 0, 4 * CASES);
     tcase_add_loop_test(c, test_applying_the_pipeline_gives_what_a_loader_gives, 0, 2);
     tcase_add_loop_test(c, test_statistics_are_those_of_each_channel, 0, 3);

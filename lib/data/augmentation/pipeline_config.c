@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 
 enum { MAX_SIDE = 8192 };
@@ -82,10 +83,27 @@ static svit_status check_crop(const char *side, uint32_t resize, uint32_t output
                    resize, side, output);
 }
 
+/* The values of bytes, and the difference of two of them, are finite floats. */
+static svit_status check_values(const svit_pipeline_config *config, svit_error *err)
+{
+    for (uint32_t c = 0; c < config->channels; c++) {
+        const double deviation = sqrt(config->variance[c]), limit = FLT_MAX / 2;
+        const double low = -config->mean[c] / deviation,
+                     high = (255 * config->scale - config->mean[c]) / deviation;
+        if (!(fabs(low) <= limit && fabs(high) <= limit))
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "svit_pipeline_config: with scale %g, mean[%u] %g and variance[%u] %g "
+                           "the values of bytes are beyond what a float holds",
+                           config->scale, c, config->mean[c], c, config->variance[c]);
+    }
+    return SVIT_OK;
+}
+
 static svit_status check(const void *checked, svit_error *err)
 {
     const svit_pipeline_config *config = checked;
     SVIT_TRY(sv_check_channels("svit_pipeline_config", config->channels, err));
+    SVIT_TRY(check_values(config, err));
     SVIT_TRY(sv_augment_check_order(config, err));
     SVIT_TRY(sv_augment_check_channels(config, err));
     SVIT_TRY(check_crop("height", config->resize_height, config->output_height, err));
