@@ -321,7 +321,7 @@ static Suite *suite(void)
     Suite *all = suite_create("channels");
     TCase *c = tcase_create("channels");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(tcase, test_colours_beyond_floats_are_refused);
+    tcase_add_test(c, test_colours_beyond_floats_are_refused);
     tcase_add_loop_test(c, test_each_channel_of_a_batch_is_that_of_an_rgb_image, 0, 4 * CASES);
     tcase_add_loop_test(c, test_applying_the_pipeline_gives_what_a_loader_gives, 0, 2);
     tcase_add_loop_test(c, test_statistics_are_those_of_each_channel, 0, 3);
