@@ -135,7 +135,7 @@ enum {
  * SVIT_ROPE_AXIAL and SVIT_ROPE_CENTRED give the first d / 4 pairs to one axis of the grid and the
  * others to the other one; pair j of an axis turns by place * f(j). d is a multiple of 4. */
 enum {
-    SVIT_ROPE_NONE = 0,
+    SVIT_ROPE_NONE = 0,    /* no rotation */
     SVIT_ROPE_AXIAL = 1,   /* f(j) = rope_theta^(-4 j / d), place = (index + rope_offset), counted
                              from 0; with rope_height and rope_width times that size by the
                              grid's (EVA-02, Fang et al. 2023) */

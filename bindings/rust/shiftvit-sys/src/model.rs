@@ -146,6 +146,7 @@ pub const SVIT_CLASS_TOKEN_PRESENT: i32 = 2;
 // SVIT_ROPE_AXIAL and SVIT_ROPE_CENTRED give the first d / 4 pairs to one axis of the grid and the
 // others to the other one; pair j of an axis turns by place * f(j). d is a multiple of 4.
 
+/// no rotation
 pub const SVIT_ROPE_NONE: i32 = 0;
 /// f(j) = rope_theta^(-4 j / d), place = (index + rope_offset), counted
 /// from 0; with rope_height and rope_width times that size by the

@@ -185,7 +185,7 @@ enumeration! {
     /// `Rope::Axial` and `Rope::Centred` give the first d / 4 pairs to one axis of the grid and the
     /// others to the other one; pair j of an axis turns by place \* f(j). d is a multiple of 4.
     pub enum Rope {
-        /// `SVIT_ROPE_NONE` in C.
+        /// No rotation.
         None = SVIT_ROPE_NONE,
         /// F(j) = rope_theta^(-4 j / d), place = (index + rope_offset), counted
         /// from 0; with rope_height and rope_width times that size by the
