@@ -115,7 +115,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
             argp_error(state, "--model FILE is needed");
         if (!self->data.spec)
             argp_error(state, "--data SPEC is needed: the data set to evaluate on");
-        if (!self->out != !self->accept)
+        if ((self->out != NULL) != (self->accept != 0))
             argp_error(state, "--accept FRACTION and --out FILE.safetensors need each other");
         return 0;
     default:

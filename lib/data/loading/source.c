@@ -16,8 +16,8 @@ static const struct form {
     [SVIT_SOURCE_BICUBIC] = {SV_ANTIALIAS_BICUBIC, .cover = true},
     [SVIT_SOURCE_SHORTER_SIDE_PILLOW_12] = {SV_ANTIALIAS_BILINEAR, true, .across_first = true},
     [SVIT_SOURCE_BICUBIC_PILLOW_12] = {SV_ANTIALIAS_BICUBIC, true, .across_first = true},
-    [SVIT_SOURCE_SQUASH] = {SV_ANTIALIAS_BILINEAR},
-    [SVIT_SOURCE_SQUASH_BICUBIC] = {SV_ANTIALIAS_BICUBIC},
+    [SVIT_SOURCE_SQUASH] = {SV_ANTIALIAS_BILINEAR, .cover = false},
+    [SVIT_SOURCE_SQUASH_BICUBIC] = {SV_ANTIALIAS_BICUBIC, .cover = false},
 };
 enum { FORM_COUNT = sizeof FORMS / sizeof *FORMS };
 

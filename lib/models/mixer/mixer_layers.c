@@ -22,14 +22,14 @@ static svit_status add_block(sv_builder *build, size_t index)
         .eps = config->norm_eps,
         .dropout = config->dropout,
         .drop_path = rate,
-        .names = {"norm1", "mlp_tokens.fc1", "mlp_tokens.fc2", NULL}};
+        .names = {.norm = "norm1", .fc1 = "mlp_tokens.fc1", .fc2 = "mlp_tokens.fc2"}};
     const sv_mlp_options channels = {
         .shape = build->shape,
         .hidden_channels = config->mlp_dim,
         .eps = config->norm_eps,
         .dropout = config->dropout,
         .drop_path = rate,
-        .names = {"norm2", "mlp_channels.fc1", "mlp_channels.fc2", NULL}};
+        .names = {.norm = "norm2", .fc1 = "mlp_channels.fc1", .fc2 = "mlp_channels.fc2"}};
     SVIT_TRY(sv_builder_append(build, sv_token_mlp_create(&build->source, &tokens)));
     return sv_builder_append(build, sv_mlp_create(&build->source, &channels));
 }

@@ -92,7 +92,7 @@ static sv_mlp_options block_options(const svit_model_config *config, sv_shape sh
         .eps = config->norm_eps,
         .dropout = config->dropout,
         .drop_path = sv_drop_path_rate(config, before + block, before, config->blocks[stage]),
-        .names = {"norm2", "mlp.fc1", "mlp.fc2", NULL}};
+        .names = {.norm = "norm2", .fc1 = "mlp.fc1", .fc2 = "mlp.fc2"}};
 }
 
 static svit_status add_block(sv_builder *build, size_t stage, size_t block)
