@@ -27,7 +27,8 @@ typedef struct svit_load_report {
     uint32_t extra;       /* tensors that no parameter takes */
     uint32_t buffers;     /* of these, integers and F64: they are never an error */
     char *text;           /* [capacity] the names, each in a line after "missing ", "mismatched ",
-                             "extra " or "buffer "; NULL: not wanted */
+                             "extra " or "buffer ", control characters as in messages;
+                             NULL: not wanted */
     uint64_t capacity;    /* bytes of `text`; what does not fit is cut at a whole line */
     uint64_t needed;      /* bytes of the whole text with its NUL byte */
 } svit_load_report;

@@ -75,6 +75,13 @@ static void damaged(tensor_file *file)
     tensor_of(file, "blocks.0.mlp.fc2.weight")->has_nan = 1;
 }
 
+/* The escapes are JSON's: a name of two lines, and one that clears a terminal. */
+static void hostile_names(tensor_file *file)
+{
+    add_tensor(file, "a\\nextra b", 1, 1, 0, SV_DTYPE_F32);
+    add_tensor(file, "\\u001b[2J", 1, 1, 0, SV_DTYPE_F32);
+}
+
 static void integers(tensor_file *file)
 {
     tensor_of(file, "norm.weight")->dtype = SV_DTYPE_I32;
@@ -96,6 +103,7 @@ static const load_case CASES[] = {
     {more, 0, SVIT_E_FORMAT, "'queue' belongs to no parameter", 20, 0, 0, 1, 0, "extra queue\n"},
     {more, SKIP | MISSING, SVIT_E_FORMAT, "'queue'", 20, 0, 0, 1, 0, "extra queue\n"},
     {more, EXTRA, SVIT_OK, "", 20, 0, 0, 2, 0, "extra queue\nextra fc_norm.bias\n"},
+    {hostile_names, EXTRA, SVIT_OK, "", 20, 0, 0, 2, 0, "extra a\\nextra b\nextra \\x1B[2J\n"},
     {buffers, 0, SVIT_OK, "", 20, 0, 0, 2, 2, "buffer index\nbuffer scale\n"},
     {everything, SKIP | EXTRA | MISSING, SVIT_OK, "", 16, 2, 2, 4, 2,
      "missing norm.weight\nmissing norm.bias\nmismatched head.fc1.weight\n"

@@ -10,10 +10,6 @@
 
 static const char ELLIPSIS[] = "\xe2\x80\xa6";
 
-/* Bytes of the longest printable form of one character, with its NUL: two "\xNN" for the two UTF-8
- * bytes of a C1 control character need 9. */
-enum { PRINTABLE = 12 };
-
 /* C0, DEL, and C1, which some terminals also interpret in UTF-8. */
 static bool is_control(const unsigned char *text, size_t length)
 {
@@ -35,20 +31,18 @@ static size_t cut_length(const unsigned char *text)
     return length < wanted && (next == '\'' || next == '"' || next == '\0') ? length : 0;
 }
 
-static void escape(char printable[PRINTABLE], const unsigned char *text, size_t length)
+static void escape(char printable[SV_PRINTABLE], const unsigned char *text, size_t length)
 {
     const char *known = strchr("\nn\rr\tt", text[0]);
     if (length == 1 && known && text[0] < 0x20) {
-        snprintf(printable, PRINTABLE, "\\%c", known[1]);
+        snprintf(printable, SV_PRINTABLE, "\\%c", known[1]);
         return;
     }
     for (size_t i = 0; i < length; i++)
-        snprintf(printable + 4 * i, PRINTABLE - 4 * i, "\\x%02X", text[i]);
+        snprintf(printable + 4 * i, SV_PRINTABLE - 4 * i, "\\x%02X", text[i]);
 }
 
-/* Writes the first character of the text in its printable form. Returns the bytes that it occupies
- * in the text. */
-static size_t printable_character(char printable[PRINTABLE], const char *text)
+size_t sv_message_character(char printable[SV_PRINTABLE], const char *text)
 {
     const unsigned char *bytes = (const unsigned char *)text;
     size_t length = sv_utf8_length(text, strnlen(text, 4));
@@ -73,8 +67,8 @@ void sv_message_clean(char *out, size_t capacity, const char *text)
 {
     size_t used = 0, room = 0; /* an ellipsis still fits at out + room */
     while (*text) {
-        char printable[PRINTABLE];
-        text += printable_character(printable, text);
+        char printable[SV_PRINTABLE];
+        text += sv_message_character(printable, text);
         size_t length = strlen(printable);
         if (used + sizeof ELLIPSIS <= capacity)
             room = used;

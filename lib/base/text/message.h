@@ -10,4 +10,12 @@
  * that does not fit. */
 void sv_message_clean(char *out, size_t capacity, const char *text);
 
+/* Bytes of the longest printable form of one character, with its NUL: two "\xNN" for the two UTF-8
+ * bytes of a C1 control character need 9. */
+enum { SV_PRINTABLE = 12 };
+
+/* Writes the first character of the text, which is not empty, in its printable form. Returns the
+ * bytes that it occupies in the text. */
+size_t sv_message_character(char printable[SV_PRINTABLE], const char *text);
+
 #endif

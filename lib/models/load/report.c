@@ -1,4 +1,5 @@
 /* The report of a loaded file. */
+#include "base/text/message.h"
 #include "models/load/load_internal.h"
 
 #include <string.h>
@@ -17,18 +18,33 @@ svit_status sv_report_begin(svit_load_report *report, svit_error *err)
     return SVIT_OK;
 }
 
+/* Bytes of `name` in its printable form, written to `out` unless that is NULL. */
+static size_t write_name(char *out, const char *name)
+{
+    size_t bytes = 0;
+    while (*name) {
+        char printable[SV_PRINTABLE];
+        name += sv_message_character(printable, name);
+        const size_t length = strlen(printable);
+        if (out)
+            memcpy(out + bytes, printable, length);
+        bytes += length;
+    }
+    return bytes;
+}
+
 void sv_report_add(svit_load_report *report, const char *word, const char *name)
 {
     if (!report)
         return;
-    const size_t bytes = strlen(word) + strlen(name) + 2;
+    const size_t before = strlen(word) + 1, bytes = before + write_name(NULL, name) + 1;
     const uint64_t at = report->needed - 1;
     report->needed += bytes;
     if (!report->text || report->needed > report->capacity)
         return;
     char *line = report->text + at;
-    memcpy(line, word, strlen(word));
-    line[strlen(word)] = ' ';
-    memcpy(line + strlen(word) + 1, name, strlen(name));
+    memcpy(line, word, before - 1);
+    line[before - 1] = ' ';
+    write_name(line + before, name);
     memcpy(line + bytes - 1, "\n", 2);
 }

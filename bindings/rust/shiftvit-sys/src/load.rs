@@ -35,7 +35,8 @@ pub struct svit_load_report {
     /// of these, integers and F64: they are never an error
     pub buffers: u32,
     /// \[capacity\] the names, each in a line after "missing ", "mismatched ",
-    /// "extra " or "buffer "; NULL: not wanted
+    /// "extra " or "buffer ", control characters as in messages;
+    /// NULL: not wanted
     pub text: *mut c_char,
     /// bytes of `text`; what does not fit is cut at a whole line
     pub capacity: u64,
