@@ -37,7 +37,6 @@ static svit_status read_channels(double out[SVIT_MAX_CHANNELS], const sv_json_va
                                  uint32_t channels, double otherwise, const char *file,
                                  svit_error *err)
 {
-    const sv_json_value *value = list + 1;
     for (uint32_t c = 0; c < channels; c++)
         out[c] = otherwise;
     if (!list || list->kind == SV_JSON_NULL)
@@ -45,7 +44,8 @@ static svit_status read_channels(double out[SVIT_MAX_CHANNELS], const sv_json_va
     if (list->kind != SV_JSON_ARRAY || (list->count != channels && list->count != 1))
         return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation have %u numbers", file,
                        channels);
-    for (uint32_t c = 0; c<channels; c++, value = list->count> 1 ? value->after : value)
+    const sv_json_value *value = list + 1;
+    for (uint32_t c = 0; c < channels; c++, value = list->count == 1 ? value : value->after)
         if (!sv_json_number(value, &out[c]))
             return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation are numbers", file);
     return SVIT_OK;
