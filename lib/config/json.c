@@ -264,6 +264,11 @@ const sv_json_value *sv_json_get(const sv_json_value *object, const char *key)
     return found ? *found : NULL;
 }
 
+bool sv_json_is(const sv_json_value *value, sv_json_kind kind)
+{
+    return value && value->kind == kind;
+}
+
 const char *sv_json_text(const sv_json_value *value)
 {
     return value && value->kind == SV_JSON_TEXT ? value->text : NULL;

@@ -71,6 +71,9 @@ const sv_json_value *sv_json_root(const sv_json *json);
  * is NULL or not an object. */
 const sv_json_value *sv_json_get(const sv_json_value *object, const char *key);
 
+/* Whether a value is there and of that kind, such as SV_JSON_TRUE. */
+bool sv_json_is(const sv_json_value *value, sv_json_kind kind);
+
 /* The text of a value. NULL if `value` is NULL or not a text. */
 const char *sv_json_text(const sv_json_value *value);
 

@@ -45,7 +45,7 @@ static bool read_object(sv_name_rule *rule, const char **names, const sv_json_va
         rule->kind = SV_RULE_PART;
     else if (block_axis)
         rule->kind = SV_RULE_BLOCK;
-    else if (transpose && transpose->kind == SV_JSON_TRUE)
+    else if (sv_json_is(transpose, SV_JSON_TRUE))
         rule->kind = SV_RULE_TRANSPOSED;
     else if (transpose && transpose->kind != SV_JSON_FALSE)
         return false;

@@ -28,12 +28,10 @@ static svit_status check_config(const sv_open *open, const sv_json_value *root, 
     if (alphas && alphas->kind == SV_JSON_OBJECT && alphas->count > 0)
         return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: alpha_pattern has entries; none are accepted",
                        open->adapter.path);
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        const sv_json_value *flag = sv_json_get(root, flags[i]);
-        if (flag && flag->kind == SV_JSON_TRUE)
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (sv_json_is(sv_json_get(root, flags[i]), SV_JSON_TRUE))
             return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: %s is true; false is accepted",
                            open->adapter.path, flags[i]);
-    }
     return SVIT_OK;
 }
 
@@ -54,13 +52,12 @@ static svit_status find_base(sv_open *open, const sv_json_value *root, const cha
 svit_status sv_open_adapter(sv_open *open, const char *base, svit_error *err)
 {
     const sv_json_value *root = sv_json_root(open->side[SV_SIDE_ADAPTER].json);
-    const sv_json_value *stabilised = sv_json_get(root, "use_rslora");
     sv_adapter *adapter = &open->adapter;
     SVIT_TRY(check_config(open, root, err));
     if (!sv_json_number(sv_json_get(root, "lora_alpha"), &adapter->alpha) ||
         !isfinite(adapter->alpha))
         return sv_fail(err, SVIT_E_FORMAT, "%s: lora_alpha is no number", adapter->path);
-    adapter->stabilised = stabilised && stabilised->kind == SV_JSON_TRUE;
+    adapter->stabilised = sv_json_is(sv_json_get(root, "use_rslora"), SV_JSON_TRUE);
     SVIT_TRY(find_base(open, root, base, err));
     return sv_safetensors_open(&adapter->file, open->allocator, adapter->path, err);
 }

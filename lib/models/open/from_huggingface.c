@@ -53,59 +53,6 @@ static const model_type *find_type(const char *name)
     return NULL;
 }
 
-svit_status sv_open_state_member(sv_open *open, const sv_json_value *object, const char *key,
-                                 const char *field, const char *file, svit_error *err)
-{
-    double value;
-    const sv_json_value *member = sv_json_get(object, key);
-    if (!member || member->kind == SV_JSON_NULL)
-        return SVIT_OK;
-    if (member->kind == SV_JSON_TRUE || member->kind == SV_JSON_FALSE)
-        return sv_facts_state(&open->facts, field, member->kind == SV_JSON_TRUE, err, "%s: %s",
-                              file, key);
-    if (!sv_json_number(member, &value))
-        return sv_fail(err, SVIT_E_FORMAT, "%s: %s is not a number", file, key);
-    return sv_facts_state(&open->facts, field, value, err, "%s: %s", file, key);
-}
-
-svit_status sv_open_state_activation(sv_open *open, const char *name, const char *file,
-                                     svit_error *err)
-{
-    static const struct {
-        const char *name;
-        int32_t value;
-    } known[] = {{"gelu", SVIT_ACTIVATION_GELU},
-                 {"gelu_python", SVIT_ACTIVATION_GELU},
-                 {"gelu_erf", SVIT_ACTIVATION_GELU},
-                 {"gelu_new", SVIT_ACTIVATION_GELU_TANH},
-                 {"gelu_fast", SVIT_ACTIVATION_GELU_TANH},
-                 {"gelu_tanh", SVIT_ACTIVATION_GELU_TANH},
-                 {"gelu_pytorch_tanh", SVIT_ACTIVATION_GELU_TANH},
-                 {"quick_gelu", SVIT_ACTIVATION_QUICK_GELU}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, name) == 0)
-            return sv_facts_state(&open->facts, "activation", known[i].value, err, "%s", file);
-    return sv_fail(err, SVIT_E_UNSUPPORTED,
-                   "%s: the activation is '%.40s'; gelu, its forms by tanh and quick_gelu are "
-                   "accepted",
-                   file, name);
-}
-
-static svit_status state_image(sv_open *open, const sv_json_value *size, svit_error *err)
-{
-    double height = 0, width = 0;
-    if (!size || size->kind == SV_JSON_NULL)
-        return SVIT_OK;
-    if (sv_json_number(size, &height)) {
-        width = height;
-    } else if (size->kind != SV_JSON_ARRAY || size->count != 2 ||
-               !sv_json_number(size + 1, &height) || !sv_json_number((size + 1)->after, &width)) {
-        return sv_fail(err, SVIT_E_FORMAT, "config.json: image_size is neither a number nor two");
-    }
-    SVIT_TRY(sv_facts_state(&open->facts, "input_height", height, err, "config.json: image_size"));
-    return sv_facts_state(&open->facts, "input_width", width, err, "config.json: image_size");
-}
-
 /* The sizes that `object` states, and after that those that its type implies. */
 static svit_status state_sizes(sv_open *open, const sv_json_value *object, const model_type *type,
                                svit_error *err)
@@ -128,7 +75,8 @@ static svit_status state_sizes(sv_open *open, const sv_json_value *object, const
     if (type->mlp_dim > 0)
         SVIT_TRY(
             sv_open_state_member(open, object, "intermediate_size", "mlp_dim", "config.json", err));
-    return state_image(open, sv_json_get(object, "image_size"), err);
+    return sv_open_state_image(open, sv_json_get(object, "image_size"), "config.json: image_size",
+                               err);
 }
 
 /* SigLIP 2's image_size is a number of patches, of which a square is taken. */
@@ -149,8 +97,7 @@ static void assume_grid(sv_open *open, const sv_json_value *object)
 
 static bool is_true(const sv_json_value *object, const char *key)
 {
-    const sv_json_value *member = sv_json_get(object, key);
-    return member && member->kind == SV_JSON_TRUE;
+    return sv_json_is(sv_json_get(object, key), SV_JSON_TRUE);
 }
 
 /* The activation, which SwiGLU does not have, and what DINOv3 has of its own. */
@@ -194,7 +141,7 @@ static svit_status state_class(sv_open *open, const char *name, const sv_json_va
         for (size_t p = 0; CLASSES[i].passed[p]; p++)
             sv_open_pass(open, CLASSES[i].passed[p]);
     }
-    if (pool == SVIT_POOL_ATTENTION && head && head->kind == SV_JSON_FALSE)
+    if (pool == SVIT_POOL_ATTENTION && sv_json_is(head, SV_JSON_FALSE))
         pool = SVIT_POOL_MEAN_PATCHES;
     open->distillation_is_register = strcmp(type->name, "deit") == 0 &&
                                      strcmp(name, "DeiTForImageClassificationWithTeacher") != 0;

@@ -3,12 +3,22 @@
 
 #include <string.h>
 
+/* The side of the images. */
+static svit_status state_side(sv_open *open, const sv_json_value *tower, svit_error *err)
+{
+    double side;
+    const sv_json_value *size = sv_json_get(tower, "image_size");
+    if (!sv_json_number(size, &side))
+        return SVIT_OK;
+    return sv_open_state_image(open, size, "open_clip_config.json: image_size", err);
+}
+
 /* A tower of OpenCLIP's own code: heads of head_width channels, 64 unless stated. */
 static svit_status state_own(sv_open *open, const sv_json_value *model, const sv_json_value *tower,
                              svit_error *err)
 {
     static const char file[] = "open_clip_config.json";
-    double width, channels = 64, side;
+    double width, channels = 64;
     const sv_json_value *quick = sv_json_get(model, "quick_gelu");
     const sv_json_value *pooler = sv_json_get(tower, "attentional_pool");
     if (pooler && pooler->kind != SV_JSON_FALSE && pooler->kind != SV_JSON_NULL)
@@ -21,13 +31,10 @@ static svit_status state_own(sv_open *open, const sv_json_value *model, const sv
     if (sv_json_number(sv_json_get(tower, "width"), &width) && channels > 0)
         SVIT_TRY(sv_facts_state(&open->facts, "heads", (double)(int)(width / channels), err,
                                 "%s: head_width", file));
-    if (sv_json_number(sv_json_get(tower, "image_size"), &side)) {
-        SVIT_TRY(sv_facts_state(&open->facts, "input_height", side, err, "%s: image_size", file));
-        SVIT_TRY(sv_facts_state(&open->facts, "input_width", side, err, "%s: image_size", file));
-    }
+    SVIT_TRY(state_side(open, tower, err));
     SVIT_TRY(sv_facts_state(&open->facts, "activation",
-                            quick && quick->kind == SV_JSON_TRUE ? SVIT_ACTIVATION_QUICK_GELU
-                                                                 : SVIT_ACTIVATION_GELU,
+                            sv_json_is(quick, SV_JSON_TRUE) ? SVIT_ACTIVATION_QUICK_GELU
+                                                            : SVIT_ACTIVATION_GELU,
                             err, "%s: quick_gelu", file));
     SVIT_TRY(sv_facts_state(&open->facts, "norm_eps", 1e-5, err, "OpenCLIP"));
     return sv_facts_state(&open->facts, "pool", SVIT_POOL_CLASS_TOKEN, err, "OpenCLIP");
@@ -46,13 +53,7 @@ static svit_status state_timm(sv_open *open, const sv_json_value *tower, const c
         if (pools[i] && strcmp(pools[i], pool) == 0)
             SVIT_TRY(sv_facts_state(&open->facts, "pool", (double)i, err,
                                     "open_clip_config.json: timm_pool"));
-    double side;
-    if (!sv_json_number(sv_json_get(tower, "image_size"), &side))
-        return SVIT_OK;
-    SVIT_TRY(sv_facts_state(&open->facts, "input_height", side, err,
-                            "open_clip_config.json: image_size"));
-    return sv_facts_state(&open->facts, "input_width", side, err,
-                          "open_clip_config.json: image_size");
+    return state_side(open, tower, err);
 }
 
 svit_status sv_open_from_openclip(sv_open *open, svit_error *err)

@@ -37,23 +37,6 @@ static svit_status state_input(sv_open *open, const sv_json_value *size, svit_er
     return SVIT_OK;
 }
 
-/* The argument img_size, a number or two, which stands above input_size. */
-static svit_status state_image(sv_open *open, const sv_json_value *size, svit_error *err)
-{
-    static const char from[] = "config.json: img_size";
-    double height, width;
-    if (!size || size->kind == SV_JSON_NULL)
-        return SVIT_OK;
-    if (sv_json_number(size, &height))
-        width = height;
-    else if (size->kind != SV_JSON_ARRAY || size->count != 2 ||
-             !sv_json_number(size + 1, &height) || !sv_json_number((size + 1)->after, &width))
-        return sv_fail(err, SVIT_E_FORMAT, "%s: %s is neither a number nor two", open->weights,
-                       from);
-    SVIT_TRY(sv_facts_state(&open->facts, "input_height", height, err, from));
-    return sv_facts_state(&open->facts, "input_width", width, err, from);
-}
-
 /* Arguments of the model that its file records because they differ from those of its name. Those
  * that shapes tell are left to the tensors. */
 static svit_status state_arguments(sv_open *open, const sv_json_value *arguments, svit_error *err)
@@ -83,7 +66,8 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
                            "read",
                            open->weights, member->key);
     }
-    SVIT_TRY(state_image(open, sv_json_get(arguments, "img_size"), err));
+    SVIT_TRY(sv_open_state_image(open, sv_json_get(arguments, "img_size"), "config.json: img_size",
+                                 err));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         SVIT_TRY(sv_open_state_member(open, arguments, members[i][0], members[i][1],
                                       "config.json: model_args", err));

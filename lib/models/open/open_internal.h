@@ -95,9 +95,13 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *
  * this library has. */
 svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err);
 
-/* States an integer or a number member of a JSON object, if it is there. */
+/* statements.c: states a flag or a number of a JSON object, if it is there. */
 svit_status sv_open_state_member(sv_open *open, const sv_json_value *object, const char *key,
                                  const char *field, const char *file, svit_error *err);
+
+/* States the size of the input by a number or two, height and width, if `size` is there. */
+svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,
+                                svit_error *err);
 
 /* States the activation of a name such as "gelu_pytorch_tanh". */
 svit_status sv_open_state_activation(sv_open *open, const char *name, const char *file,

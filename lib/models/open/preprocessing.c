@@ -28,8 +28,7 @@ static bool read_sides(const sv_json_value *size, double *height, double *width)
 
 static bool is_false(const sv_json_value *object, const char *key)
 {
-    const sv_json_value *member = sv_json_get(object, key);
-    return member && member->kind == SV_JSON_FALSE;
+    return sv_json_is(sv_json_get(object, key), SV_JSON_FALSE);
 }
 
 /* One number for each channel, else `otherwise`. */

@@ -1,0 +1,58 @@
+/* States what members of a configuration tell, whichever library wrote it. */
+#include "models/open/open_internal.h"
+
+#include <string.h>
+
+svit_status sv_open_state_member(sv_open *open, const sv_json_value *object, const char *key,
+                                 const char *field, const char *file, svit_error *err)
+{
+    double value;
+    const sv_json_value *member = sv_json_get(object, key);
+    if (!member || member->kind == SV_JSON_NULL)
+        return SVIT_OK;
+    if (member->kind == SV_JSON_TRUE || member->kind == SV_JSON_FALSE)
+        return sv_facts_state(&open->facts, field, member->kind == SV_JSON_TRUE, err, "%s: %s",
+                              file, key);
+    if (!sv_json_number(member, &value))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: %s is not a number", file, key);
+    return sv_facts_state(&open->facts, field, value, err, "%s: %s", file, key);
+}
+
+svit_status sv_open_state_activation(sv_open *open, const char *name, const char *file,
+                                     svit_error *err)
+{
+    static const struct {
+        const char *name;
+        int32_t value;
+    } known[] = {{"gelu", SVIT_ACTIVATION_GELU},
+                 {"gelu_python", SVIT_ACTIVATION_GELU},
+                 {"gelu_erf", SVIT_ACTIVATION_GELU},
+                 {"gelu_new", SVIT_ACTIVATION_GELU_TANH},
+                 {"gelu_fast", SVIT_ACTIVATION_GELU_TANH},
+                 {"gelu_tanh", SVIT_ACTIVATION_GELU_TANH},
+                 {"gelu_pytorch_tanh", SVIT_ACTIVATION_GELU_TANH},
+                 {"quick_gelu", SVIT_ACTIVATION_QUICK_GELU}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return sv_facts_state(&open->facts, "activation", known[i].value, err, "%s", file);
+    return sv_fail(err, SVIT_E_UNSUPPORTED,
+                   "%s: the activation is '%.40s'; gelu, its forms by tanh and quick_gelu are "
+                   "accepted",
+                   file, name);
+}
+
+svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,
+                                svit_error *err)
+{
+    double height, width;
+    if (!size || size->kind == SV_JSON_NULL)
+        return SVIT_OK;
+    if (sv_json_number(size, &height))
+        width = height;
+    else if (size->kind != SV_JSON_ARRAY || size->count != 2 ||
+             !sv_json_number(size + 1, &height) || !sv_json_number((size + 1)->after, &width))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: %s is neither a number nor two", open->weights,
+                       from);
+    SVIT_TRY(sv_facts_state(&open->facts, "input_height", height, err, "%s", from));
+    return sv_facts_state(&open->facts, "input_width", width, err, "%s", from);
+}
