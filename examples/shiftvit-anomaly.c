@@ -119,7 +119,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-    {&config_argp, 0, "For weights in a file without a configuration:", 1},
+    {&checkpoint_argp, 0,
+     "For weights without a configuration, and checkpoints of other libraries:", 1},
     {&program_argp, 0, "Common options:", 2},
     {NULL, 0, NULL, 0}};
 static const struct argp parser = {
