@@ -51,7 +51,7 @@ static real *write_fixed(real *phases, const sv_rotary_options *rotary, const ax
     const size_t pairs = 2 * of->count;
     for (size_t index = 0; index < of->places; index++, phases += 2 * pairs)
         for (size_t pair = 0; pair < pairs; pair++) {
-            const bool is_own = pair - of->first < of->count; /* wraps around below `first` */
+            const bool is_own = pair >= of->first && pair < of->first + of->count;
             write_phase(phases, pairs, pair,
                         is_own ? fixed_angle(rotary, of, index, pair - of->first) : 0);
         }
