@@ -46,6 +46,7 @@ COMMANDS = {
     "python3 tests/programs/onnx_export.py": "the test onnx_runtime",
     "python3 docs/man/options.py": "the test man_pages compares what it would write",
     "python3 tests/bench/compare_finetune.py": "needs PyTorch",
+    "python3 tests/bench/compare_features.py": "needs PyTorch",
     "--set": "settings for any training: the test pages",
     "for": "a loop around commands of build/examples",
     "done": "a loop around commands of build/examples",
