@@ -74,9 +74,10 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
         TRY(config_resolve(&own, self, config, 0));
         return svit_model_load_with_config(out, self->context, &own, path, &self->err);
     }
-    /* What this does not find, the library may: weights under other names. */
-    if (model_path(self, path, given) == SVIT_OK)
-        given = path;
+    /* This says which file of a folder is read. The library finds it again, and adapters and weights
+     * under other names besides. */
+    if (path_is_folder(given))
+        (void)model_path(self, path, given);
     char *fields;
     TRY(config_set_text(&fields, self, config));
     const svit_open_options options = {.struct_size = sizeof options,
