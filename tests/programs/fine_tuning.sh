@@ -37,6 +37,11 @@ done
 run 0 shiftvit-train --init-from checkpoint --data folder:photos --threads 2 --epochs 1 --lora 2 --out adapted
 says 'adapters and head are trained'
 
+# Of a folder with an adapter and weights of its own the adapter counts, as for the library.
+run 0 shiftvit-convert checkpoint plain.safetensors
+run 0 shiftvit-convert both merged.safetensors
+! cmp -s plain.safetensors merged.safetensors || fail 'the adapter was passed over'
+
 # A resumed run has its own settings.
 run 0 shiftvit-train --resume changed --epochs 2
 [ "$(wc -l <changed/history.csv)" = 3 ] || fail "the history is $(cat changed/history.csv)"

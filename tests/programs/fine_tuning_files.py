@@ -1,4 +1,5 @@
-"""Writes what the test fine_tuning needs: a folder as save_pretrained writes it, and one of photographs.
+"""Writes what the test fine_tuning needs: a folder as save_pretrained writes it, one that has an adapter, too, and one
+of photographs.
 
 fine_tuning_files.py GOLDEN.safetensors
 """
@@ -15,24 +16,35 @@ CONFIG = {"architectures": ["ViTForImageClassification"], "model_type": "vit", "
           "hidden_act": "gelu", "num_channels": 3, "id2label": {str(i): f"old {i}" for i in range(6)}}
 PREPROCESSOR = {"size": {"height": 28, "width": 28}, "resample": 2, "image_mean": [0.4, 0.5, 0.6],
                 "image_std": [0.25, 0.25, 0.25]}
+ADAPTER = {"peft_type": "LORA", "lora_alpha": 4, "bias": "none", "base_model_name_or_path": "checkpoint"}
 
 
-def write_weights(golden, path):
+def write_tensors(path, tensors):
+    """A safetensors file of (name, shape, bytes of F32 values)."""
+    header, at = {"__metadata__": {"format": "pt"}}, 0
+    for name, shape, part in tensors:
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + len(part)]}
+        at += len(part)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(part for _, _, part in tensors))
+
+
+def golden_weights(golden):
     """The tensors "param.NAME" of a golden file as NAME."""
     with open(golden, "rb") as file:
         header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
         data = file.read()
-    own, parts, at = {"__metadata__": {"format": "pt"}}, [], 0
-    for name, entry in header.items():
-        if name.startswith("param."):
-            part = data[slice(*entry["data_offsets"])]
-            own[name[6:]] = {**entry, "data_offsets": [at, at + len(part)]}
-            parts.append(part)
-            at += len(part)
-    text = json.dumps(own).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + b"".join(parts))
+    return [(name[6:], entry["shape"], data[slice(*entry["data_offsets"])])
+            for name, entry in header.items() if name.startswith("param.")]
+
+
+def adapter_weights(module, width, rank):
+    """LoRA's pair for a linear map of width x width, all 0.1."""
+    values = struct.pack("<f", 0.1) * (width * rank)
+    return [(f"base_model.model.{module}.lora_A.weight", [rank, width], values),
+            (f"base_model.model.{module}.lora_B.weight", [width, rank], values)]
 
 
 def write_png(path, colour):
@@ -50,11 +62,13 @@ def write_png(path, colour):
 
 
 random.seed(1)
-os.makedirs("checkpoint")
-write_weights(sys.argv[1], "checkpoint/model.safetensors")
-for name, value in (("config", CONFIG), ("preprocessor_config", PREPROCESSOR)):
-    with open(f"checkpoint/{name}.json", "w") as stream:
-        json.dump(value, stream)
+for folder in ("checkpoint", "both"):
+    os.makedirs(folder)
+    write_tensors(f"{folder}/model.safetensors", golden_weights(sys.argv[1]))
+    for name, value in (("config", CONFIG), ("preprocessor_config", PREPROCESSOR), ("adapter_config", ADAPTER)):
+        with open(f"{folder}/{name}.json", "w") as stream:
+            json.dump(value, stream)
+write_tensors("both/adapter_model.safetensors", adapter_weights("vit.encoder.layer.0.attention.attention.query", 32, 2))
 for name, colour in (("blue", (40, 60, 200)), ("green", (50, 190, 60)), ("red", (200, 50, 50))):
     os.makedirs(f"photos/{name}")
     for number in range(20):
