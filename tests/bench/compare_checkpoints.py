@@ -4,10 +4,11 @@
     python3 tests/bench/compare_checkpoints.py --build build --only 'vit_small*' --out table.md
 
 Each model gets random weights, is saved by its own library (timm's save_for_hf, transformers' save_pretrained), opened
-by svit_model_open with no option, and run on one random image. The same code in float64 tells what is right. Models of
-more than --largest parameters have two blocks instead of all, which their configuration records; --depth 0 takes all
-blocks of every model. Refusals are counted by the family that they name. No weights are downloaded. It is no part of
-the tests; without torch, timm, transformers and safetensors it says so and ends.
+by svit_model_open with no option, and run on one random image. The same code in float64 tells what is right: for the
+output, for ONNX Runtime on the exported file, and with --gradients for the gradients of the parameters and of the
+image. Models of more than --largest parameters have two blocks instead of all, which their configuration records;
+--depth 0 takes all blocks of every model. Refusals are counted by the family that they name. No weights are downloaded.
+It is no part of the tests; without torch, timm, transformers, onnxruntime and safetensors it says so and ends.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from typing import Any, Iterator
 os.environ["HF_HUB_OFFLINE"] = "1"
 try:
     import numpy as np
+    import onnxruntime
     import timm
     import torch
     import transformers
@@ -34,7 +36,7 @@ except ImportError as error:
     sys.exit(0)
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
-from compare_pretrained import OUTPUT_LIMIT, fill  # noqa: E402
+from compare_pretrained import GRADIENT_LIMIT, OUTPUT_LIMIT, fill, one_gradient, relative  # noqa: E402
 
 TIMM = ["vit_*", "deit*", "eva02*", "eva_*", "*dinov3*", "*siglip*", "flexivit*", "test_vit*", "beit3*"]
 SMALL = {"hidden_size": 96, "num_hidden_layers": 3, "num_attention_heads": 3, "intermediate_size": 160}
@@ -126,33 +128,78 @@ def transformers_output(model: Any, x: torch.Tensor) -> torch.Tensor:
     return output.last_hidden_state[:, 0] if pooled is None or has_own_pooler else pooled
 
 
-def compare(shiftvit: Any, library: str, model: Any) -> float:
-    """The largest difference of the output, of its largest element."""
-    fill(model, 1)
-    model.eval()
+def saved(shiftvit: Any, library: str, model: Any) -> Any:
+    """What the library opens of the model as its own library saves it."""
     with tempfile.TemporaryDirectory() as folder:
         if library == "timm":
             save_for_hf(model, folder, safe_serialization=True)
         else:
             model.save_pretrained(folder)
-        opened = shiftvit.load(folder)
+        return shiftvit.load(folder)
+
+
+def onnx_output(opened: Any, x: np.ndarray) -> np.ndarray:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        opened.export_onnx(path)
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return session.run(None, {"images": x})[0]
+
+
+def gradient_difference(shiftvit: Any, library: str, model: Any, opened: Any, x: np.ndarray, dlogits: Any,
+                        dimage: Any) -> float:
+    """The largest difference of a gradient, of its tensor's largest element. The gradients of `model` are saved as if
+    they were its weights, so that they are opened under our names. What got none, such as a decoder, is zero."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.zeros_like(parameter) if parameter.grad is None else parameter.grad)
+            parameter.grad = None
+    wanted = saved(shiftvit, library, model.float()).parameters()
+    right = {name: wanted[name].astype(np.float64) for name in wanted}
+    largest = max(float(np.abs(value).max()) for value in right.values())
+    with shiftvit.Session(opened, mode="train", max_batch=1, input_gradient=True) as session:
+        session.forward(x)
+        worst = relative(session.backward_input(dlogits), dimage)
+        for name, value in right.items():
+            if np.abs(value).max() > 0:
+                worst = max(worst, one_gradient(name, session.gradient(name), value, largest))
+    return worst
+
+
+def compare(shiftvit: Any, library: str, model: Any, gradients: bool) -> tuple[float, float, float | None]:
+    """The differences of the output, of ONNX Runtime's and of the gradients, of the largest element."""
+    fill(model, 1)
+    model.eval()
+    opened = saved(shiftvit, library, model)
     height, width, channels = opened.input_shape
     x = np.random.default_rng(7).standard_normal((1, height, width, channels)).astype(np.float32)
     model.double()
-    with torch.no_grad():
-        chw = torch.from_numpy(x.transpose(0, 3, 1, 2).copy()).double()
-        right = (model(chw) if library == "timm" else transformers_output(model, chw)).numpy()
-    del model
+    chw = torch.from_numpy(x.transpose(0, 3, 1, 2).copy()).double().requires_grad_(gradients)
+    with torch.set_grad_enabled(gradients):
+        output = model(chw) if library == "timm" else transformers_output(model, chw)
+    right = output.detach().numpy()
     with shiftvit.Session(opened, max_batch=1) as session:
         ours = session.forward(x)
     if ours.shape != right.shape:
         raise AssertionError(f"the output is {ours.shape}, it should be {right.shape}")
-    return float(np.abs(ours - right).max() / np.abs(right).max())
+    exported = relative(onnx_output(opened, x), right)
+    if not gradients:
+        return relative(ours, right), exported, None
+    output.backward(output.detach())
+    dimage = chw.grad.numpy().transpose(0, 2, 3, 1)
+    return relative(ours, right), exported, gradient_difference(shiftvit, library, model, opened, x,
+                                                                right.astype(np.float32), dimage)
 
 
 def family_of(message: str) -> str:
     found = re.search(r"is one of the (.*), which this library|model_type is '([^']*)'", message)
     return (found.group(1) or found.group(2)) if found else re.sub(r"^\S*: ", "", message)[:70]
+
+
+def written(value: float | None) -> str:
+    return "" if value is None else f"{value:.1e}"
 
 
 def main() -> int:
@@ -161,6 +208,7 @@ def main() -> int:
     parser.add_argument("--only", default="*", help="names that match a pattern")
     parser.add_argument("--largest", type=float, default=90e6)
     parser.add_argument("--depth", type=int, default=2)
+    parser.add_argument("--gradients", default="", help="compares the gradients of names that match a pattern")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     os.environ.setdefault("SHIFTVIT_LIBRARY", str(options.build.resolve() / "lib/libshiftvit.so"))
@@ -173,7 +221,7 @@ def main() -> int:
                             ("timm", timm_models(options.only, options.largest, options.depth))):
         for name, model in models:
             try:
-                difference = compare(shiftvit, library, model)
+                row = compare(shiftvit, library, model, fnmatch.fnmatch(name, options.gradients))
             except shiftvit.errors.UnsupportedError as error:
                 refused[family_of(str(error))] += 1
                 print(f"{library} {name}: refused: {error}", flush=True)
@@ -182,15 +230,15 @@ def main() -> int:
                 wrong.append(name)
                 print(f"{library} {name}: {type(error).__name__}: {str(error)[:240]}", flush=True)
                 continue
-            rows.append((library, name, difference))
-            if difference > OUTPUT_LIMIT:
+            rows.append((library, name, *row))
+            if max(row[:2]) > OUTPUT_LIMIT or (row[2] or 0) > GRADIENT_LIMIT:
                 wrong.append(name)
-            print(f"{library} {name}: {difference:.1e}", flush=True)
+            print(f"{library} {name}: " + " ".join(written(value) for value in row), flush=True)
             gc.collect()
-    text = "".join(f"| `{name}` | {library} | {difference:.1e} |\n" for library, name, difference in rows)
-    text = "| model | of | difference |\n|---|---|---|\n" + text
+    text = "| model | of | output | ONNX Runtime | gradients |\n|---|---|---|---|---|\n"
+    text += "".join(f"| `{name}` | {library} | {' | '.join(map(written, row))} |\n" for library, name, *row in rows)
     text += "\n" + "".join(f"refused: {count} {family}\n" for family, count in refused.most_common())
-    opened = Counter(library for library, _, _ in rows)
+    opened = Counter(library for library, *_ in rows)
     text += f"\nopened: {dict(opened)}; wrong: {wrong}\n"
     print(text)
     if options.out:
