@@ -113,7 +113,6 @@ extern const sv_gemm sv_gemm_cblas; /* float32; the CBLAS of the process (blas.h
 #ifdef SV_LOW_PRECISION
 extern const sv_gemm sv_gemm_tile_bf16;        /* bfloat16 weights, for a small M */
 extern const sv_gemm sv_gemm_tile_bf16_as_f32; /* the same bits stored as float32, for a large M */
-extern const sv_gemm sv_gemm_tile_int8;        /* int8 weights, for inference */
 #endif
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
 extern const sv_gemm sv_gemm_dot_bf16;         /* bfloat16 A and B; AVX-512 dot products */
@@ -123,7 +122,7 @@ extern const sv_gemm sv_gemm_amx_int8;         /* int8 A and B, for inference; A
 extern const sv_gemm sv_gemm_amx_int8_small_m; /* the same, for inference with a small M */
 #endif
 #if defined(SV_HAVE_VNNI) && !defined(SV_DOUBLE)
-extern const sv_gemm sv_gemm_vnni_int8; /* the bits of sv_gemm_amx_int8; AVX-512 dot products */
+extern const sv_gemm sv_gemm_vnni_int8; /* int8 A and B, for inference; AVX-512 dot products */
 #endif
 
 /* Finds the float32 backend of this name, and the one to use with a small M. With `name` NULL they
@@ -139,7 +138,7 @@ const char *sv_gemm_name(size_t index, sv_isa isa);
 /* The best bfloat16 backend for the CPU; `small_m`: for a session that infers few images. */
 const sv_gemm *sv_gemm_bf16(sv_isa isa, int small_m);
 
-/* The best int8 backend for the CPU, for inference. */
+/* The best int8 backend for the CPU, for inference. All have the same bits. */
 const sv_gemm *sv_gemm_int8(sv_isa isa, int small_m);
 #endif
 

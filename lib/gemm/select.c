@@ -1,6 +1,7 @@
 /* Selects the GEMM backend by name, by the CPU and by the compute type. */
 #include "gemm/blas.h"
 #include "gemm/gemm.h"
+#include "gemm/low_precision/pairs.h"
 
 #include <string.h>
 
@@ -108,10 +109,17 @@ static bool has_amx(sv_isa isa)
 }
 #endif
 
+/* The copy of "pairs-int8" for the instruction set of the kernels. */
+static const sv_gemm *pairs_int8(sv_isa isa)
+{
+#define PAIRS_ENTRY(suffix, isa) [isa] = &sv_gemm_pairs_int8_##suffix,
+    static const sv_gemm *const PAIRS[] = {SV_ISA_LIST(PAIRS_ENTRY)};
+    return PAIRS[sv_kernels_for(isa)->isa];
+}
+
 /* AMX is the fastest with a small M too. */
 const sv_gemm *sv_gemm_int8(sv_isa isa, int small_m)
 {
-    (void)isa;
     (void)small_m;
 #ifdef SV_HAVE_AMX
     if (has_amx(isa))
@@ -121,7 +129,7 @@ const sv_gemm *sv_gemm_int8(sv_isa isa, int small_m)
     if (isa >= SV_ISA_AVX512_VNNI)
         return &sv_gemm_vnni_int8;
 #endif
-    return &sv_gemm_tile_int8;
+    return pairs_int8(isa);
 }
 
 const sv_gemm *sv_gemm_bf16(sv_isa isa, int small_m)

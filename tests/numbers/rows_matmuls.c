@@ -7,6 +7,7 @@
 #include "base/threads/fp_env.h"
 #include "gemm/blas.h"
 #include "gemm/gemm.h"
+#include "gemm/low_precision/pairs.h"
 
 #include <float.h>
 #include <math.h>
@@ -116,11 +117,17 @@ static void run_cblas(numbers_errors *errors, const sv_kernels *k)
 #ifdef SV_LOW_PRECISION
 GEMM(tile_bf16, BF16)
 GEMM(tile_bf16_as_f32, BF16)
-GEMM(tile_int8, INT8)
+static void run_pairs_int8(numbers_errors *errors, const sv_kernels *k)
+{
+#define PAIRS(suffix, of)                                                                          \
+    if (k->isa == (of))                                                                            \
+        run_gemm(errors, k, &sv_gemm_pairs_int8_##suffix, INT8);
+    SV_ISA_LIST(PAIRS)
+}
 #else
 #define run_tile_bf16 NULL
 #define run_tile_bf16_as_f32 NULL
-#define run_tile_int8 NULL
+#define run_pairs_int8 NULL
 #endif
 #ifdef SV_HAVE_AMX
 GEMM(dot_bf16, BF16)
@@ -154,8 +161,8 @@ static const numbers_row ROWS[] = {
      run_tile_bf16, 0, 0},
     {"matmul of tile-bf16 as f32", NUMBERS_ALL, NUMBERS_TERMS, ONE_BF16,
      "2^-8 of B, and the sum of tile", run_tile_bf16_as_f32, 0, 0},
-    {"matmul of tile-int8", NUMBERS_ALL, NUMBERS_TERMS, INT8_BOUND,
-     "1 / 254 of the largest of B, and the sum of tile", run_tile_int8, 0, 0},
+    {"matmul of pairs-int8", NUMBERS_ALL, NUMBERS_TERMS, INT8_BOUND,
+     "1 / 254 of the largest of A and of B", run_pairs_int8, 0, 0},
     {"matmul of cblas", NUMBERS_ALL, NUMBERS_TERMS, DEPTH + 2, ADDITIONS, run_cblas, 1, 0},
     {"matmul of dot-bf16", NUMBERS_ALL, NUMBERS_TERMS, TWO_BF16, "2^-8 of A and of B, and the sum",
      run_dot_bf16, 1, SV_ISA_AVX512_BF16},

@@ -7,6 +7,7 @@
 
 #include "gemm/blas.h"
 #include "gemm/gemm.h"
+#include "gemm/low_precision/pairs.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ typedef struct subject {
 #define TILE(suffix, isa) {&sv_gemm_tile, isa, 0, 0},
 #define TILE_BF16(suffix, isa) {&sv_gemm_tile_bf16, isa, 0, 0x1p-8},
 #define TILE_BF16_AS_F32(suffix, isa) {&sv_gemm_tile_bf16_as_f32, isa, 0, 0x1p-8},
-#define TILE_INT8(suffix, isa) {&sv_gemm_tile_int8, isa, 0, BYTE},
+#define PAIRS_INT8(suffix, isa) {&sv_gemm_pairs_int8_##suffix, isa, BYTE, BYTE},
 
 /* clang-format off */
 static const subject SUBJECTS[] = {
@@ -39,7 +40,7 @@ static const subject SUBJECTS[] = {
 #ifndef SV_DOUBLE
     SV_ISA_LIST(TILE_BF16)
     SV_ISA_LIST(TILE_BF16_AS_F32)
-    SV_ISA_LIST(TILE_INT8)
+    SV_ISA_LIST(PAIRS_INT8)
 #ifdef SV_HAVE_AMX
     {&sv_gemm_dot_bf16, SV_ISA_AVX512_BF16, 0x1p-8, 0x1p-8},
     {&sv_gemm_amx, SV_ISA_AMX, 0, 0},

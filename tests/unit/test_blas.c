@@ -6,6 +6,7 @@
 #include "base/threads/cpu.h"
 #include "gemm/blas.h"
 #include "gemm/gemm.h"
+#include "gemm/low_precision/pairs.h"
 
 /* The made-up library: the names of its functions, and the CPU type of its kernels. */
 static struct {
@@ -159,6 +160,18 @@ START_TEST(test_an_unknown_backend_is_refused_and_one_for_other_cpus_too)
 }
 END_TEST
 
+#ifdef SV_LOW_PRECISION
+/* The copy of "pairs-int8" for the kernels of the instruction set. */
+static const sv_gemm *pairs_of(sv_isa isa)
+{
+#define PAIRS_OF(suffix, of)                                                                       \
+    if (sv_kernels_for(isa)->isa == (of))                                                          \
+        return &sv_gemm_pairs_int8_##suffix;
+    SV_ISA_LIST(PAIRS_OF)
+    return NULL;
+}
+#endif
+
 START_TEST(test_each_cpu_has_its_backends)
 {
     size_t count = 0;
@@ -169,7 +182,7 @@ START_TEST(test_each_cpu_has_its_backends)
 #ifdef SV_LOW_PRECISION
     for (sv_isa isa = SV_ISA_BASELINE; isa < SV_ISA_AMX; isa++)
         for (int small_m = 0; small_m < 2; small_m++) {
-            const sv_gemm *int8 = &sv_gemm_tile_int8;
+            const sv_gemm *int8 = pairs_of(isa);
             const sv_gemm *bf16 = small_m ? &sv_gemm_tile_bf16 : &sv_gemm_tile_bf16_as_f32;
 #ifdef SV_HAVE_VNNI
             if (isa >= SV_ISA_AVX512_VNNI)

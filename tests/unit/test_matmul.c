@@ -403,16 +403,6 @@ START_TEST(test_bfloat16_weights_have_the_same_bits_stored_in_either_width)
 }
 END_TEST
 
-#if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI)
-/* Sums of int8 products are exact, so VNNI and AMX give the same bits. */
-START_TEST(test_int8_has_the_same_bits_on_vnni_and_amx)
-{
-    static const subject backends[] = {{&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, 0, 0},
-                                       {&sv_gemm_amx_int8, SV_ISA_AMX, 0, 0}};
-    check_same_bits(backends, SHAPES[_i], _i);
-}
-END_TEST
-#endif
 #endif
 
 static Suite *matmul_suite(void)
@@ -430,9 +420,6 @@ static Suite *matmul_suite(void)
 #ifndef SV_DOUBLE
     add_cases(all, test_bfloat16_weights_have_the_same_bits_stored_in_either_width,
               ISA_COUNT * SHAPE_COUNT);
-#if defined(SV_HAVE_AMX) && defined(SV_HAVE_VNNI)
-    tcase_add_loop_test(all, test_int8_has_the_same_bits_on_vnni_and_amx, 0, SHAPE_COUNT);
-#endif
 #endif
     suite_add_tcase(suite, all);
     return suite;

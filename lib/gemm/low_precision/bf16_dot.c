@@ -94,6 +94,7 @@ static dot_packed_a pack_a_block(float *lanes, float *scales, const sv_gemm_a *a
 
 static const dot_type BF16X2 = {.interleave = INTERLEAVE,
                                 .lane_multiple = 1,
+                                .lane_bytes = 4,
                                 .kc_lanes = KC_LANES,
                                 .header_words = 0,
                                 .pack_b = pack_b_panel,

@@ -1,8 +1,8 @@
-/* The driver of the AVX-512 backends that multiply by dot products (VDPBF16PS, VPDPBUSD). A lane
- * holds several steps of k (VNNI interleaving): bf16x2 or int8x4. The microkernels are those of the
- * tile backend; packed B is interleaved once, and A is interleaved a block at a time. A C file that
- * includes this header defines a dot_type, which interleaves, and its functions by
- * SV_DOT_BACKEND_FUNCTIONS. For instruction sets that have AVX-512. */
+/* The driver of the backends that multiply by dot products (VDPBF16PS, VPDPBUSD, PMADDWD). A lane
+ * holds several steps of k (VNNI interleaving): bf16x2, int8x4 or int8x2. The microkernels are those
+ * of the tile backend; packed B is interleaved once, and A is interleaved a block at a time. A C
+ * file that includes this header defines a dot_type, which interleaves, and its functions by
+ * SV_DOT_BACKEND_FUNCTIONS. */
 #ifndef SV_DOT_BACKEND_IMPL_H
 #define SV_DOT_BACKEND_IMPL_H
 
@@ -31,8 +31,8 @@ typedef struct dot_packed_a {
     size_t row_stride, lane_stride, scale_stride;
 } dot_packed_a;
 
-/* One K block of a micropanel of B, words[header_words + k lanes, NR], in words of 4 bytes: a
- * header with header_words rows, such as the scales of the columns, and then the lanes of k. */
+/* One K block of a micropanel of B: a header words[header_words, NR] of words of 4 bytes, such as the
+ * scales of the columns, and then the lanes [k lanes, NR]. */
 typedef struct dot_panel {
     float *words;
     size_t vectors;
@@ -44,6 +44,7 @@ typedef struct dot_panel {
 typedef struct dot_type {
     size_t interleave;    /* steps of k in a lane */
     size_t lane_multiple; /* a K block's lanes are padded to a multiple of this */
+    size_t lane_bytes;    /* of packed B; a lane of A has 4 */
     size_t kc_lanes;      /* KC / interleave: lanes of a full K block */
     size_t header_words;  /* of a column in each K block */
 
@@ -74,10 +75,17 @@ SV_INLINE size_t dot_k_blocks(const dot_type *type, size_t k)
     return (k + type->interleave * type->kc_lanes - 1) / (type->interleave * type->kc_lanes);
 }
 
-/* Words of one column of packed B: its lanes and the headers of its K blocks. */
-SV_INLINE size_t dot_words(const dot_type *type, size_t k)
+/* Bytes of one column of a full K block, with its header. */
+SV_INLINE size_t dot_k_block_bytes(const dot_type *type)
 {
-    return dot_lanes(type, k) + dot_k_blocks(type, k) * type->header_words;
+    return type->header_words * sizeof(float) + type->kc_lanes * type->lane_bytes;
+}
+
+/* Bytes of one column of packed B: its lanes and the headers of its K blocks. */
+SV_INLINE size_t dot_column_bytes(const dot_type *type, size_t k)
+{
+    return dot_lanes(type, k) * type->lane_bytes +
+           dot_k_blocks(type, k) * type->header_words * sizeof(float);
 }
 
 /* The first K block of the micropanel that starts at column `first`. A group of columns
@@ -86,20 +94,22 @@ SV_INLINE dot_panel dot_panel_at(const dot_type *type, const sv_gemm_b *b, size_
 {
     const size_t group = sv_gemm_split_columns(b), left = group - first % group;
     const size_t vectors = panel_vectors(left), lanes = vectors * LANES;
-    return (dot_panel){.words = (float *)b->packed + first * dot_words(type, b->k),
+    char *packed = (char *)b->packed + first * dot_column_bytes(type, b->k);
+    return (dot_panel){.words = (float *)(void *)packed,
                        .vectors = vectors,
                        .width = sv_size_min(left, lanes),
                        .lanes = lanes};
 }
 
-SV_INLINE void dot_next_k_block(const dot_type *type, dot_panel *panel)
+SV_INLINE void dot_skip_k_blocks(const dot_type *type, dot_panel *panel, size_t count)
 {
-    panel->words += (type->header_words + type->kc_lanes) * panel->lanes;
+    char *next = (char *)panel->words + count * dot_k_block_bytes(type) * panel->lanes;
+    panel->words = (float *)(void *)next;
 }
 
 SV_INLINE size_t dot_packed_b_bytes(const dot_type *type, size_t k, size_t n)
 {
-    return dot_round_up(n, LANES) * dot_words(type, k) * sizeof(float);
+    return dot_round_up(n, LANES) * dot_column_bytes(type, k);
 }
 
 /* Packed B: micropanels one after another, each with all its K blocks. */
@@ -108,7 +118,7 @@ SV_INLINE void dot_pack_b(const dot_type *type, const sv_gemm_b *b)
     const size_t kc = type->kc_lanes * type->interleave;
     for (size_t j = 0; j < b->n;) {
         dot_panel panel = dot_panel_at(type, b, j);
-        for (size_t p = 0; p < b->k; p += kc, dot_next_k_block(type, &panel))
+        for (size_t p = 0; p < b->k; p += kc, dot_skip_k_blocks(type, &panel, 1))
             type->pack_b(&panel, b, j, p);
         j += panel.width;
     }
@@ -143,8 +153,8 @@ SV_INLINE void dot_multiply_panel(const dot_type *type, const dot_call *call, co
 {
     const sv_gemm_c *c = call->c;
     const size_t kc = type->kc_lanes * type->interleave;
-    panel.words += block->p / kc * (type->header_words + type->kc_lanes) * panel.lanes;
-    for (size_t p = 0; p < block->depth; p += kc, dot_next_k_block(type, &panel)) {
+    dot_skip_k_blocks(type, &panel, block->p / kc);
+    for (size_t p = 0; p < block->depth; p += kc, dot_skip_k_blocks(type, &panel, 1)) {
         const tile_range range = {0, dot_lanes(type, sv_size_min(block->depth - p, kc))};
         const tile_operands operands = {
             .a = a->lanes + p / type->interleave * a->lane_stride,

@@ -59,6 +59,7 @@ static dot_packed_a pack_a_block(float *lanes, float *scales, const sv_gemm_a *a
 
 static const dot_type INT8X4 = {.interleave = INTERLEAVE,
                                 .lane_multiple = TILE_ROWS,
+                                .lane_bytes = 4,
                                 .kc_lanes = KC / INTERLEAVE,
                                 .header_words = 2,
                                 .pack_b = pack_b_panel,

@@ -94,5 +94,4 @@ TILE_BACKEND(sv_gemm_tile, "tile", SV_PACKED_F32, true);
 #ifdef SV_LOW_PRECISION
 TILE_BACKEND(sv_gemm_tile_bf16, "tile-bf16", SV_PACKED_BF16, false);
 TILE_BACKEND(sv_gemm_tile_bf16_as_f32, "tile-bf16", SV_PACKED_F32_ROUNDED, false);
-TILE_BACKEND(sv_gemm_tile_int8, "tile-int8", SV_PACKED_INT8, false);
 #endif

@@ -9,13 +9,13 @@
 typedef enum sv_packed_type {
     SV_PACKED_F32,         /* real: double in the build that checks gradients */
     SV_PACKED_BF16,        /* bfloat16, widened to float32 in registers */
-    SV_PACKED_INT8,        /* int8 with one scale per column, widened to float32 in registers */
     SV_PACKED_F32_ROUNDED, /* float32 rounded to bfloat16: the bits of SV_PACKED_BF16, twice the
                               bytes, and no widening where many rows meet a micropanel */
 
-    /* VNNI interleaving, for dot products (gemm/low_precision/): */
+    /* Interleaved for dot products (gemm/low_precision/): */
     SV_PACKED_BF16X2, /* two steps of k in bfloat16 per lane */
-    SV_PACKED_INT8X4  /* four steps of k in int8 per lane; A is uint8 */
+    SV_PACKED_INT8X4, /* four steps of k in int8 per lane; A is uint8 */
+    SV_PACKED_INT8X2 /* two steps of k in int8 per lane, widened to int16 in registers; A is int16 */
 } sv_packed_type;
 
 /* c[m, n] = bias[n] + a[m, k] b[k, n], or c[m, n] += a[m, k] b[k, n], and then the epilogue. */

@@ -15,13 +15,19 @@ enum {
     SMALL_M_MR_OF_3 = 9, /* a ninth row: with a small M it saves reading packed B once more */
     MR_OF_2 = 8,
     MR_OF_1 = 8,
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) && !defined(SV_INTEGER_SUMS)
     MR_OF_3 = 4,
     SMALL_M_MR_OF_3 = MR_OF_3,
     MR_OF_2 = 6,
     MR_OF_1 = 8,
+#elif defined(__AVX2__)
+    MR_OF_3 = 3, /* a product needs a register of its own before it is added */
+    SMALL_M_MR_OF_3 = MR_OF_3,
+    MR_OF_2 = 5,
+    MR_OF_1 = 8,
 #else
-    MR_OF_3 = 2, /* without FMA each product needs a register of its own */
+    MR_OF_3 =
+        2, /* so does one without FMA, and A's element, which is copied before it is multiplied */
     SMALL_M_MR_OF_3 = MR_OF_3,
     MR_OF_2 = 3,
     MR_OF_1 = 4,
@@ -64,20 +70,25 @@ SV_INLINE vreal load_b(const char *from, const sv_packed_type type, const int se
 #ifndef SV_DOUBLE
     if (type == SV_PACKED_BF16)
         return second ? v_load_second(from) : v_load_first(from);
-    if (type == SV_PACKED_INT8)
-        return v_load_int8(from);
+    if (type == SV_PACKED_INT8X2)
+        return v_load_byte_pairs(from);
 #endif
     (void)type;
     (void)second;
     return *(const vreal *)from;
 }
 
-/* sum + a * b. A lane of bf16x2 or int8x4 holds 2 or 4 steps of k, whose dot product is added. */
+/* sum + a * b. A lane of bf16x2, int8x2 or int8x4 holds 2 or 4 steps of k, whose dot product is
+ * added. */
 SV_INLINE vsums multiply_add(vsums sum, vreal a, vreal b, const sv_packed_type type)
 {
 #ifdef SV_INTEGER_SUMS
+#if defined(__AVX512VNNI__)
+    if (type == SV_PACKED_INT8X4)
+        return (vsums)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+#endif
     (void)type;
-    return (vsums)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+    return v_add_pair_products(sum, (vlane)a, (vlane)b);
 #else
 #if defined(__AVX512BF16__) && !defined(SV_DOUBLE)
     if (type == SV_PACKED_BF16X2)
@@ -190,31 +201,34 @@ SV_INLINE void add_range(vsums sum[MAX_MR][MAX_VECTORS], const tile_operands *op
 
 static const real ZEROS[MAX_VECTORS * LANES];
 
-/* before + the sum of row r and vector v as reals: of int8x4 (sum - zero point) times the scales of
- * column and row, of int8 the sum times the scale of its column, of other types the sum itself. */
+/* before + the sum of row r and vector v as reals: an integer, less the zero point of an int8x4, times
+ * the scales of column and row. The last step rounds once on every CPU, so that int8 has one result. */
 SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_operands *operands,
                          const sv_packed_type type, size_t r, size_t v)
 {
 #ifdef SV_INTEGER_SUMS
-    (void)type;
-    vlane whole = sum - *(const vlane *)(const void *)(operands->zero_points + v * LANES);
+    vlane whole = sum;
+    if (type == SV_PACKED_INT8X4)
+        whole -= *(const vlane *)(const void *)(operands->zero_points + v * LANES);
     vreal value = __builtin_convertvector(whole, vreal) * v_load(operands->scales + v * LANES);
-    return v_multiply_add(value, v_set(operands->row_scales[r]), before);
+    return v_multiply_add_once(value, v_set(operands->row_scales[r]), before);
 #else
+    (void)operands;
+    (void)type;
     (void)r;
-    if (type == SV_PACKED_INT8)
-        return v_multiply_add(sum, v_load(operands->scales + v * LANES), before);
+    (void)v;
     return before + sum;
 #endif
 }
 
 /* Whether sums need no scale at the end, so that they can start at the bias instead of 0. */
-SV_INLINE int starts_at_bias(const sv_packed_type type)
+SV_INLINE int starts_at_bias(void)
 {
 #ifdef SV_INTEGER_SUMS
     return 0;
+#else
+    return 1;
 #endif
-    return type != SV_PACKED_INT8;
 }
 
 /* c = before + the sum of row r and vector v + residual, for the lanes `some`. */
@@ -266,7 +280,7 @@ SV_INLINE void store_microtile(real *c, size_t ldc, vsums sum[MAX_MR][MAX_VECTOR
                                const tile_operands *operands, const tile_form form, size_t width,
                                int accumulate)
 {
-    const real *bias = starts_at_bias(form.type) ? NULL : operands->bias;
+    const real *bias = starts_at_bias() ? NULL : operands->bias;
     const real *before = accumulate ? c : bias ? bias : ZEROS;
     const size_t stride = accumulate ? ldc : 0;
     if (form.stores_registers && operands->residual) {
@@ -303,7 +317,7 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
                                   const tile_form form, size_t width, int accumulate)
 {
     vsums sum[MAX_MR][MAX_VECTORS];
-    const bool starts = !accumulate && operands->bias && starts_at_bias(form.type);
+    const bool starts = !accumulate && operands->bias && starts_at_bias();
     if (operands->c_not_in_cache)
         prefetch_c(c, ldc, form.rows, width);
     SV_UNROLLED(MAX_VECTORS)

@@ -2,8 +2,6 @@
 #include "gemm/tile/tile_panel_impl.h"
 #include "kernels/transpose.h"
 
-#include <math.h>
-
 /* Each micropanel is a whole number of vectors wide. */
 size_t SV_ISA(sv_tile_packed_b_bytes)(sv_packed_type type, size_t k, size_t n)
 {
@@ -57,34 +55,8 @@ static void pack_panel(real *packed, const real *b, size_t row_stride, size_t co
 }
 
 #ifdef SV_LOW_PRECISION
-/* Rows that are packed in float32 before they are rounded to a narrower type. */
+/* Rows that are packed in float32 before they are rounded to bfloat16. */
 enum { ROUNDED_ROWS = 4 * LANES };
-
-/* scales[j] = max over p of |b[p, j]| / 127; 0 for j >= width. A scale is not finite if an element
- * of its column is not, and then the sums are not either. */
-static void find_scales(real *scales, const real *b, size_t row_stride, size_t column_stride,
-                        size_t k, size_t width, size_t lanes)
-{
-    for (size_t j = 0; j < lanes; j++) {
-        real largest = 0;
-        for (size_t p = 0; j < width && p < k; p++) {
-            real magnitude = fabsf(b[p * row_stride + j * column_stride]);
-            largest = magnitude > largest || isnan(magnitude) ? magnitude : largest;
-        }
-        scales[j] = largest / 127;
-    }
-}
-
-/* to[rows, lanes] = round(from / scale); 0 where the scale is 0 or not finite */
-static void round_to_int8(int8_t *to, const real *from, const real *scales, size_t rows,
-                          size_t lanes)
-{
-    for (size_t p = 0; p < rows; p++)
-        for (size_t j = 0; j < lanes; j++) {
-            int divides = scales[j] > 0 && isfinite(scales[j]);
-            to[p * lanes + j] = (int8_t)(divides ? rintf(from[p * lanes + j] / scales[j]) : 0);
-        }
-}
 
 /* to[rows / 2, lanes, 2] = bfloat16 of from[rows, lanes]: two rows share a lane. A last odd row
  * shares it with zeros. */
@@ -106,24 +78,16 @@ static void pack_rounded(real *packed, const real *b, size_t row_stride, size_t 
         v_store(packed + i, v_round_bf16(v_load(packed + i)));
 }
 
-/* A micropanel in bfloat16 or int8, ROUNDED_ROWS rows at a time. */
-static void pack_narrow(char *packed, sv_packed_type type, const real *b, size_t row_stride,
-                        size_t column_stride, size_t k, size_t width, size_t lanes)
+/* A micropanel in bfloat16, ROUNDED_ROWS rows at a time. */
+static void pack_bf16(char *packed, const real *b, size_t row_stride, size_t column_stride,
+                      size_t k, size_t width, size_t lanes)
 {
     real rows[ROUNDED_ROWS * MAX_VECTORS * LANES] __attribute__((aligned(64)));
-    real *scales = (real *)(void *)packed;
-    if (type == SV_PACKED_INT8) {
-        find_scales(scales, b, row_stride, column_stride, k, width, lanes);
-        packed += lanes * sizeof(real);
-    }
     for (size_t p = 0; p < k; p += ROUNDED_ROWS) {
         size_t count = k - p < ROUNDED_ROWS ? k - p : ROUNDED_ROWS;
-        char *to = packed + p * lanes * element_bytes(type);
+        char *to = packed + p * lanes * element_bytes(SV_PACKED_BF16);
         pack_panel(rows, b + p * row_stride, row_stride, column_stride, count, width, lanes);
-        if (type == SV_PACKED_INT8)
-            round_to_int8((int8_t *)to, rows, scales, count, lanes);
-        else
-            round_to_bf16(to, rows, count, lanes);
+        round_to_bf16(to, rows, count, lanes);
     }
 }
 #endif
@@ -143,7 +107,7 @@ void SV_ISA(sv_tile_pack_b)(void *packed, sv_packed_type type, const real *b, si
             continue;
         }
         if (type != SV_PACKED_F32) {
-            pack_narrow(to, type, from, row_stride, column_stride, k, width, lanes);
+            pack_bf16(to, from, row_stride, column_stride, k, width, lanes);
             continue;
         }
 #endif

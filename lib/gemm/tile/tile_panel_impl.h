@@ -24,7 +24,7 @@ enum {
 /* Bytes of one element of packed B; of a lane, where elements are interleaved for dot products. */
 SV_INLINE size_t element_bytes(sv_packed_type type)
 {
-    return type == SV_PACKED_BF16 ? 2 : type == SV_PACKED_INT8 ? 1 : sizeof(real);
+    return type == SV_PACKED_BF16 || type == SV_PACKED_INT8X2 ? 2 : sizeof(real);
 }
 
 /* The vectors of the next micropanel, where `columns` are left: three, and at the end what avoids a
@@ -34,6 +34,9 @@ SV_INLINE size_t panel_vectors(size_t columns)
     size_t vectors = (columns + LANES - 1) / LANES;
     if (MAX_VECTORS == 4)
         return vectors == 4 || vectors == 8 ? 4 : vectors < 3 ? vectors : 3;
+#ifdef SV_INTEGER_SUMS /* two leave registers for the products, which are added on their own */
+    return vectors == 3 || vectors < 2 ? vectors : 2;
+#endif
     return vectors == 4 ? 2 : vectors < 3 ? vectors : 3;
 }
 
@@ -50,12 +53,12 @@ SV_INLINE size_t vector_bytes(const sv_packed_type type)
     return LANES * element_bytes(type) * steps_interleaved(type);
 }
 
-/* Bytes of `columns` columns of packed B. int8 has one scale per column before the elements. */
+/* Bytes of `columns` columns of packed B. */
 SV_INLINE size_t panel_bytes(sv_packed_type type, size_t k, size_t columns)
 {
     const size_t together = steps_interleaved(type),
                  rows = (k + together - 1) / together * together;
-    return columns * (rows * element_bytes(type) + (type == SV_PACKED_INT8 ? sizeof(real) : 0));
+    return columns * rows * element_bytes(type);
 }
 
 size_t SV_ISA(sv_tile_packed_b_bytes)(sv_packed_type type, size_t k, size_t n);

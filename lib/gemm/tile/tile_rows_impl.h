@@ -38,9 +38,9 @@ typedef struct tile_operands {
     size_t range_count;
     const real *bias;           /* [NR]; NULL: 0 */
     const real *residual;       /* row stride ldc; NULL: none */
-    const real *scales;         /* int8 and int8x4: [NR], one for each column of B */
+    const real *scales;         /* int8: [NR], one for each column of B */
     const int32_t *zero_points; /* int8x4: [NR], subtracted from the integer sums */
-    const real *row_scales;     /* int8x4: [m] */
+    const real *row_scales;     /* int8: [m] */
     bool c_not_in_cache;        /* C's lines are prefetched before the sums are computed */
     tile_prefetch prefetch;
     const char *next;     /* PREFETCH_INTERLEAVED: the end of the K block in the micropanel */
