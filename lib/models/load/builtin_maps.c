@@ -130,7 +130,7 @@ static const sv_name_rule HUGGINGFACE[] = {
 };
 
 static const char *const OPENCLIP_PREFIXES[] = {"visual.", "", NULL};
-static const char *const OPENCLIP_IGNORED[] = {
+static const char *const OPENCLIP_BESIDE[] = {
     "transformer.*", "token_embedding.*", "positional_embedding", "ln_final.*", "text_projection",
     "text.*",        "logit_scale",       "logit_bias",           "attn_mask",  NULL};
 #define LAYER "transformer.resblocks.*."
@@ -176,7 +176,7 @@ static const sv_name_map MAPS[] = {
     {.name = "openclip",
      RULES(OPENCLIP),
      .prefixes = OPENCLIP_PREFIXES,
-     .ignored = OPENCLIP_IGNORED,
+     .beside = OPENCLIP_BESIDE,
      .anchors = OPENCLIP_ANCHORS},
 };
 

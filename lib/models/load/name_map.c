@@ -388,9 +388,14 @@ static bool matches_any(const char *const *patterns, const char *name)
 
 bool sv_name_map_ignores(const sv_name_map *map, const char *tensor)
 {
+    bool is_inside = false;
     for (const char *const *prefix = map->prefixes; *prefix; prefix++) {
         const size_t bytes = strlen(*prefix);
-        if (strncmp(tensor, *prefix, bytes) == 0 && matches_any(map->ignored, tensor + bytes))
+        if (strncmp(tensor, *prefix, bytes) != 0)
+            continue;
+        is_inside = is_inside || prefix == map->prefixes;
+        if (matches_any(map->ignored, tensor + bytes) ||
+            (!is_inside && matches_any(map->beside, tensor + bytes)))
             return true;
     }
     return matches_any(map->ignored, tensor) || matches_any(map->also_ignored, tensor);

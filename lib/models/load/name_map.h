@@ -48,6 +48,9 @@ typedef struct sv_name_map {
     const char *const *prefixes; /* NULL-terminated */
     const char *const *layers;   /* NULL-terminated: what SV_ANY_LAYER stands for; NULL: nothing */
     const char *const *ignored;  /* NULL-terminated globs of tensors that no model uses */
+    const char *const
+        *beside; /* the same of what stands beside an encoder, whose names begin with the
+                                    first prefix; NULL: nothing */
     const char *const *also_ignored; /* further ones; NULL: none */
     /* Names that a tensor of every file with these names has or ends with, NULL-terminated; NULL in
      * a map made of JSON. */

@@ -172,5 +172,6 @@ svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
     assume_grid(open, object);
     SVIT_TRY(state_computation(open, object, type, err));
     open->class_names = sv_json_get(root, "id2label");
+    open->has_positions = strcmp(type->name, "dinov3_vit") != 0;
     return state_class(open, class_name ? class_name : type->name, object, type, err);
 }

@@ -20,6 +20,7 @@ static svit_status state_own(sv_open *open, const sv_json_value *model, const sv
     static const char file[] = "open_clip_config.json";
     double width, channels = 64;
     const sv_json_value *quick = sv_json_get(model, "quick_gelu");
+    const sv_json_value *no_norm = sv_json_get(tower, "no_ln_pre");
     const sv_json_value *pooler = sv_json_get(tower, "attentional_pool");
     if (pooler && pooler->kind != SV_JSON_FALSE && pooler->kind != SV_JSON_NULL)
         return sv_fail(err, SVIT_E_UNSUPPORTED,
@@ -27,6 +28,10 @@ static svit_status state_own(sv_open *open, const sv_json_value *model, const sv
     SVIT_TRY(sv_open_state_member(open, tower, "width", "dim", file, err));
     SVIT_TRY(sv_open_state_member(open, tower, "layers", "depth", file, err));
     SVIT_TRY(sv_open_state_member(open, tower, "patch_size", "patch_size", file, err));
+    SVIT_TRY(sv_open_state_member(open, model, "embed_dim", "num_classes", file, err));
+    SVIT_TRY(sv_facts_state(&open->facts, "pre_norm", !sv_json_is(no_norm, SV_JSON_TRUE), err,
+                            "%s: no_ln_pre", file));
+    open->has_positions = true;
     (void)sv_json_number(sv_json_get(tower, "head_width"), &channels);
     if (sv_json_number(sv_json_get(tower, "width"), &width) && channels > 0)
         SVIT_TRY(sv_facts_state(&open->facts, "heads", (double)(int)(width / channels), err,

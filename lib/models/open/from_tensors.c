@@ -120,7 +120,13 @@ static svit_status state_mlp(sv_open *open, svit_error *err)
 
 static svit_status state_norms(sv_open *open, svit_error *err)
 {
-    SVIT_TRY(state(open, "pre_norm", has(open, "norm_pre.weight"), err));
+    const bool pre_norm = has(open, "norm_pre.weight");
+    SVIT_TRY(state(open, "pre_norm", pre_norm, err));
+    if (!pre_norm && !has(open, "patch_embed.proj.bias") && strcmp(open->map.name, "openclip") != 0)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: a tensor is missing: patches have neither a bias nor a norm before the "
+                       "blocks, of which ViTs have one",
+                       open->weights);
     sv_facts_assume(&open->facts, "final_norm", has(open, "norm.weight"), TENSORS);
     return state(open, "head_norm", has(open, "fc_norm.weight"), err);
 }
@@ -161,6 +167,8 @@ static svit_status state_positions(sv_open *open, svit_error *err)
     sv_tensor_desc shape;
     size_t prefix, registers, side = 0;
     SVIT_TRY(state_tokens(open, &prefix, &registers, err));
+    if (!sv_open_find(open, "pos_embed", &shape) && open->has_positions)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: the position embedding is missing", open->weights);
     if (!sv_open_find(open, "pos_embed", &shape))
         return state(open, "position_tokens", SVIT_POSITION_NONE, err);
     const size_t rows = shape.rank >= 2 ? (size_t)shape.shape[shape.rank - 2] : 0;

@@ -204,6 +204,14 @@ static svit_status open_any(svit_model **out, sv_open *open, const svit_open_opt
     return status == SVIT_OK ? create(out, open, report, err) : status;
 }
 
+/* Puts the path before a message that does not name it. */
+static svit_status name_path(svit_status status, const char *path, svit_error *err)
+{
+    if (status == SVIT_OK || !err || strstr(err->message, path))
+        return status;
+    return sv_fail_in(err, status, path);
+}
+
 static const sv_config_type OPTIONS_TYPE = {SV_CONFIG_STRUCT(svit_open_options),
                                             .null_is_default = true};
 
@@ -225,7 +233,7 @@ SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, co
     open->allocator = &context->allocator;
     open->path = path;
     sv_facts_init(&open->facts, path);
-    const svit_status status = open_any(out, open, &local, report, err);
+    const svit_status status = name_path(open_any(out, open, &local, report, err), path, err);
     sv_adapter_close(open);
     sv_open_close(open);
     sv_release(&context->allocator, open, sizeof *open);

@@ -49,6 +49,7 @@ typedef struct sv_open {
     sv_facts facts;
     sv_adapter adapter;
     bool distillation_is_register; /* the distillation token has no head and is not read */
+    bool has_positions;            /* the configuration or timm's name tells of learnt positions */
     bool has_pipeline;
     svit_pipeline_config pipeline;
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */

@@ -50,13 +50,17 @@ typedef struct name_row {
     {                                                                                              \
         "rope_pairs", SVIT_ROPE_PAIRS_HALVES                                                       \
     }
+#define POSITIONS(which)                                                                           \
+    {                                                                                              \
+        "position_tokens", SVIT_POSITION_##which                                                   \
+    }
 #define TANH                                                                                       \
     {                                                                                              \
         "activation", SVIT_ACTIVATION_GELU_TANH                                                    \
     }
 
 static const name_row ROWS[] = {
-    {"*", {EPS(1e-6), {"activation", SVIT_ACTIVATION_GELU}, POOL(CLASS_TOKEN)}},
+    {"*", {EPS(1e-6), {"activation", SVIT_ACTIVATION_GELU}, POOL(CLASS_TOKEN), POSITIONS(ALL)}},
     {"*_gap_*", {POOL(MEAN_PATCHES)}},
     {"*_siglip_*", {POOL(ATTENTION)}},
     {"*_siglip_gap_*", {POOL(MEAN_PATCHES)}},
@@ -72,12 +76,13 @@ static const name_row ROWS[] = {
     {"*_quickgelu_*", {{"activation", SVIT_ACTIVATION_QUICK_GELU}}},
     {"eva*_clip_*", {EPS(1e-6)}},
     {"beit3_*", {EPS(1e-5)}},
-    {"*_rope_*", {AXIAL(100), COLUMNS}},
+    {"*_rope_*", {AXIAL(100), COLUMNS, POSITIONS(NONE)}},
+    {"*_ape_*", {POSITIONS(ALL)}},
     {"*_rope_mixed_*", {{"rope", SVIT_ROPE_MIXED}, {"rope_theta", 10}}},
     {"*_rope_reg*_gap_*", {AXIAL(10000), {"rope_axes", 0}, GRID(16)}},
     {"eva02_*", {AXIAL(10000), GRID(16)}},
-    {"*_dinov3*", {EPS(1e-5), CENTRED}},
-    {"*_lingbot", {EPS(1e-5), CENTRED}},
+    {"*_dinov3*", {EPS(1e-5), CENTRED, POSITIONS(NONE)}},
+    {"*_lingbot", {EPS(1e-5), CENTRED, POSITIONS(NONE)}},
     {"vit_pe_*", {EPS(1e-5), AXIAL(10000), COLUMNS, {"rope_offset", 1}, GRID(32)}},
     {"vit_pe_core_*", {GRID(24), {"pool_heads", 8}}},
     {"vit_pe_core_base_*", {GRID(14)}},
@@ -196,5 +201,6 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *
         SVIT_TRY(state_field(open, name, fields[i], err));
     assume_heads(open, name);
     assume_pool(open, name);
+    open->has_positions = last_of(name, "position_tokens")->value != SVIT_POSITION_NONE;
     return SVIT_OK;
 }
