@@ -174,9 +174,12 @@ def compare(shiftvit: Any, library: str, model: Any, gradients: bool) -> tuple[f
     model.eval()
     opened = saved(shiftvit, library, model)
     height, width, channels = opened.input_shape
-    x = np.random.default_rng(7).standard_normal((1, height, width, channels)).astype(np.float32)
+    # What no patch covers, at the bottom and on the right, is no part of our input.
+    whole = getattr(getattr(model, "patch_embed", None), "img_size", None) or (height, width)
+    image = np.random.default_rng(7).standard_normal((1, *whole, channels)).astype(np.float32)
+    x = np.ascontiguousarray(image[:, :height, :width])
     model.double()
-    chw = torch.from_numpy(x.transpose(0, 3, 1, 2).copy()).double().requires_grad_(gradients)
+    chw = torch.from_numpy(image.transpose(0, 3, 1, 2).copy()).double().requires_grad_(gradients)
     with torch.set_grad_enabled(gradients):
         output = model(chw) if library == "timm" else transformers_output(model, chw)
     right = output.detach().numpy()
@@ -188,7 +191,7 @@ def compare(shiftvit: Any, library: str, model: Any, gradients: bool) -> tuple[f
     if not gradients:
         return relative(ours, right), exported, None
     output.backward(output.detach())
-    dimage = chw.grad.numpy().transpose(0, 2, 3, 1)
+    dimage = chw.grad.numpy().transpose(0, 2, 3, 1)[:, :height, :width]
     return relative(ours, right), exported, gradient_difference(shiftvit, library, model, opened, x,
                                                                 right.astype(np.float32), dimage)
 

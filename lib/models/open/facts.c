@@ -80,6 +80,16 @@ void sv_facts_assume(sv_facts *facts, const char *name, double value, const char
     snprintf(fact->from, sizeof fact->from, "%s", from);
 }
 
+void sv_facts_correct(sv_facts *facts, const char *name, double value, const char *why)
+{
+    sv_fact *fact = &facts->list[index_of(name)];
+    const size_t length = strlen(fact->from);
+    if (fact->is_final)
+        return;
+    fact->value = value;
+    snprintf(fact->from + length, sizeof fact->from - length, "%s", why);
+}
+
 const sv_fact *sv_facts_find(const sv_facts *facts, const char *name)
 {
     const sv_fact *fact = &facts->list[index_of(name)];

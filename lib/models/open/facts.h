@@ -32,6 +32,9 @@ svit_status sv_facts_state(sv_facts *facts, const char *name, double value, svit
  * field cannot hold it. */
 void sv_facts_assume(sv_facts *facts, const char *name, double value, const char *from);
 
+/* Gives a fact that is not the caller's another value, and says why behind what states it. */
+void sv_facts_correct(sv_facts *facts, const char *name, double value, const char *why);
+
 /* States the fields of the JSON object `json` as the caller's. SVIT_E_ARGUMENT names what is not
  * accepted. */
 svit_status sv_facts_state_json(sv_facts *facts, const sv_allocator *allocator, const char *json,

@@ -5,6 +5,7 @@
 #include "models/model.h"
 #include "models/open/open_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,15 @@ static const struct needed {
     {"rope", "axial or centred"},
 };
 
+/* What a side has beyond whole patches is read by none of them: the input is what they cover. */
+static void cut_side(sv_facts *facts, const char *side)
+{
+    const double pixels = sv_facts_value(facts, side, 0),
+                 patch = sv_facts_value(facts, "patch_size", 0);
+    if (patch > 0 && pixels > patch && fmod(pixels, patch) != 0)
+        sv_facts_correct(facts, side, pixels - fmod(pixels, patch), ", as far as patches cover it");
+}
+
 /* Facts that follow from others. */
 static void complete(sv_open *open)
 {
@@ -48,6 +58,8 @@ static void complete(sv_open *open)
     if (!sv_facts_find(facts, "input_width") && sv_facts_find(facts, "input_height"))
         sv_facts_assume(facts, "input_width", sv_facts_value(facts, "input_height", 0),
                         "the height");
+    cut_side(facts, "input_height");
+    cut_side(facts, "input_width");
 }
 
 /* The likely numbers of heads: of 64, 32, 80, 96 or 128 channels. Returns `text`. */
@@ -87,6 +99,8 @@ static svit_status collect(sv_open *open, const svit_open_options *options, svit
 {
     const sv_json *config = open->side[SV_SIDE_CONFIG].json;
     const sv_json_value *root = config ? sv_json_root(config) : NULL;
+    SVIT_TRY(sv_open_refuse_timm_name(open, options->name, err));
+    SVIT_TRY(sv_open_refuse_timm_name(open, sv_json_text(sv_json_get(root, "architecture")), err));
     SVIT_TRY(sv_open_dialect(open, options->prefix, err));
     if (open->adapter.file)
         SVIT_TRY(sv_adapter_names(open, err));

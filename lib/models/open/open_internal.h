@@ -88,6 +88,10 @@ svit_status sv_open_from_huggingface(sv_open *open, svit_error *err);
 svit_status sv_open_from_timm(sv_open *open, svit_error *err);
 svit_status sv_open_from_openclip(sv_open *open, svit_error *err);
 
+/* timm_names.c: SVIT_E_UNSUPPORTED, naming the family, if this is the name of one of timm's models
+ * that this library does not compute. NULL is no name. */
+svit_status sv_open_refuse_timm_name(const sv_open *open, const char *name, svit_error *err);
+
 /* timm_names.c: states what the name of one of timm's models tells. SVIT_E_UNSUPPORTED names the
  * family of one that this library does not compute. */
 svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err);

@@ -142,9 +142,9 @@ static const struct refusal {
     {"efficientnet*", "EfficientNet (convolutions)"},
 };
 
-static svit_status refuse(const sv_open *open, const char *name, svit_error *err)
+svit_status sv_open_refuse_timm_name(const sv_open *open, const char *name, svit_error *err)
 {
-    for (size_t i = 0; i < sizeof REFUSALS / sizeof *REFUSALS; i++)
+    for (size_t i = 0; name && i < sizeof REFUSALS / sizeof *REFUSALS; i++)
         if (sv_pattern_matches(REFUSALS[i].pattern, name))
             return sv_fail(err, SVIT_E_UNSUPPORTED,
                            "%s: '%.60s' is one of the %s, which this library does not compute",
@@ -196,7 +196,7 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *
     static const char *const fields[] = {"norm_eps",   "activation", "rope",        "rope_theta",
                                          "rope_axes",  "rope_pairs", "rope_offset", "rope_height",
                                          "rope_width", "pool_heads"};
-    SVIT_TRY(refuse(open, name, err));
+    SVIT_TRY(sv_open_refuse_timm_name(open, name, err));
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         SVIT_TRY(state_field(open, name, fields[i], err));
     assume_heads(open, name);
