@@ -183,24 +183,29 @@ static void mean_patch(float *out, const float *x, size_t patches, size_t c)
     }
 }
 
-/* out[height, width, c] = the mean of each patch of x[height, width, c] and those of the eight
+/* out[c] = the mean of the patch of x[height, width, c] in this row and column and of those of the eight
  * around it that lie within the grid. */
+static void average_around(float *out, const float *x, const sv_shape *grid, size_t row,
+                           size_t column)
+{
+    const size_t c = grid->channels;
+    for (size_t k = 0; k < c; k++) {
+        double sum = 0, count = 0;
+        for (size_t y = row > 0 ? row - 1 : 0; y < grid->height && y <= row + 1; y++)
+            for (size_t z = column > 0 ? column - 1 : 0; z < grid->width && z <= column + 1; z++) {
+                sum += (double)x[(y * grid->width + z) * c + k];
+                count++;
+            }
+        out[k] = (float)(sum / count);
+    }
+}
+
+/* out[height, width, c], likewise of each patch */
 static void average_patches(float *out, const float *x, const sv_shape *grid)
 {
-    const size_t c = grid->channels, width = grid->width;
-    for (size_t i = 0; i < sv_shape_tokens(*grid); i++, out += c) {
-        const size_t row = i / width, column = i % width;
-        const size_t top = row > 0 ? row - 1 : 0, left = column > 0 ? column - 1 : 0;
-        const size_t bottom = sv_size_min(row + 2, grid->height),
-                     right = sv_size_min(column + 2, width);
-        for (size_t k = 0; k < c; k++) {
-            double sum = 0;
-            for (size_t y = top; y < bottom; y++)
-                for (size_t z = left; z < right; z++)
-                    sum += (double)x[(y * width + z) * c + k];
-            out[k] = (float)(sum / (double)((bottom - top) * (right - left)));
-        }
-    }
+    for (size_t row = 0; row < grid->height; row++)
+        for (size_t column = 0; column < grid->width; column++, out += grid->channels)
+            average_around(out, x, grid, row, column);
 }
 
 /* Turns outputs[n, tokens, c] into the samples of n images. */

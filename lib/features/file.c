@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FORMAT "shiftvit-features"
@@ -274,15 +275,20 @@ static svit_status read_texts(const reader *self, svit_features *out, svit_error
     return model ? sv_features_set_text(out, &out->model, model, err) : SVIT_OK;
 }
 
+#define DIGITS "0123456789"
+
 /* The sides of the grid are at least 1, and the samples of an image fit memory. */
 static bool parse_grid(svit_features *out, const char *text)
 {
-    unsigned long long height, width;
-    char rest;
+    enum { SIDE_DIGITS = 19 }; /* which a number of 64 bits holds */
+    const size_t first = strspn(text, DIGITS), second = text[first] == 'x' ? first + 1 : first;
+    const size_t last = strspn(text + second, DIGITS);
+    if (first > SIDE_DIGITS || last > SIDE_DIGITS || text[second + last] != '\0')
+        return false;
+    const unsigned long long height = strtoull(text, NULL, 10),
+                             width = strtoull(text + second, NULL, 10);
     size_t product;
-    if (strspn(text, "0123456789x") != strlen(text) || strlen(text) > 40 ||
-        sscanf(text, "%19llux%19llu%c", &height, &width, &rest) != 2 || height < 1 || width < 1 ||
-        height > SIZE_MAX || width > SIZE_MAX ||
+    if (height < 1 || width < 1 || height > SIZE_MAX || width > SIZE_MAX ||
         !sv_size_multiply(&product, (size_t)height, (size_t)width))
         return false;
     out->grid_height = (size_t)height;

@@ -60,7 +60,7 @@ typedef struct name_row {
     }
 
 static const name_row ROWS[] = {
-    {"*", {EPS(1e-6), {"activation", SVIT_ACTIVATION_GELU}, POOL(CLASS_TOKEN), POSITIONS(ALL)}},
+    {"*", {EPS(1e-6), {"activation", SVIT_ACTIVATION_GELU}}},
     {"*_gap_*", {POOL(MEAN_PATCHES)}},
     {"*_siglip_*", {POOL(ATTENTION)}},
     {"*_siglip_gap_*", {POOL(MEAN_PATCHES)}},
@@ -164,6 +164,12 @@ static const stated *last_of(const char *name, const char *field)
     return found;
 }
 
+static double value_of(const char *name, const char *field, double otherwise)
+{
+    const stated *found = last_of(name, field);
+    return found ? found->value : otherwise;
+}
+
 static svit_status state_field(sv_open *open, const char *name, const char *field, svit_error *err)
 {
     const stated *found = last_of(name, field);
@@ -176,8 +182,7 @@ static svit_status state_field(sv_open *open, const char *name, const char *fiel
 static void assume_heads(sv_open *open, const char *name)
 {
     sv_tensor_desc qkv;
-    const stated *found = last_of(name, "head_dim");
-    const size_t channels = found ? (size_t)found->value : 64;
+    const size_t channels = (size_t)value_of(name, "head_dim", 64);
     if (!sv_open_find(open, "blocks.0.attn.qkv.weight", &qkv) || qkv.shape[0] % 3 != 0 ||
         (size_t)qkv.shape[0] / 3 % channels != 0)
         return;
@@ -188,7 +193,8 @@ static void assume_heads(sv_open *open, const char *name)
 /* The pooling that the name has unless its configuration states another. */
 static void assume_pool(sv_open *open, const char *name)
 {
-    sv_facts_assume(&open->facts, "pool", last_of(name, "pool")->value, "timm's name");
+    sv_facts_assume(&open->facts, "pool", value_of(name, "pool", SVIT_POOL_CLASS_TOKEN),
+                    "timm's name");
 }
 
 svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err)
@@ -201,6 +207,7 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *
         SVIT_TRY(state_field(open, name, fields[i], err));
     assume_heads(open, name);
     assume_pool(open, name);
-    open->has_positions = last_of(name, "position_tokens")->value != SVIT_POSITION_NONE;
+    open->has_positions =
+        value_of(name, "position_tokens", SVIT_POSITION_ALL) != SVIT_POSITION_NONE;
     return SVIT_OK;
 }
