@@ -26,22 +26,52 @@ impl Training {
     /// The settings of the example or paper that a model preset comes from.
     pub fn preset(name: &str) -> Result<Self> {
         let name = text::text("preset", name)?;
+        Self::filled(|trainer, optimizer, pipeline, err| {
+            let sizes = Self::SIZES;
+            let name = name.as_ptr();
+            // SAFETY: each struct has the size that is passed, and the text ends with a NUL.
+            unsafe {
+                sys::svit_training_preset(
+                    name, trainer, sizes[0], optimizer, sizes[1], pipeline, sizes[2], err,
+                )
+            }
+        })
+    }
+
+    /// The settings for the fine-tuning of a model, which has the head for their classes, on `images` images.
+    pub fn fine_tuning(model: &Model, images: u64) -> Result<Self> {
+        let _reader = model.0.lock.read()?;
+        Self::filled(|trainer, optimizer, pipeline, err| {
+            let sizes = Self::SIZES;
+            let model = model.raw();
+            // SAFETY: each struct has the size that is passed, and the handle is alive.
+            unsafe {
+                sys::svit_fine_tuning_settings(
+                    model, images, trainer, sizes[0], optimizer, sizes[1], pipeline, sizes[2], err,
+                )
+            }
+        })
+    }
+
+    const SIZES: [usize; 3] = [
+        size_of::<sys::svit_trainer_config>(),
+        size_of::<sys::svit_optimizer_config>(),
+        size_of::<sys::svit_pipeline_config>(),
+    ];
+
+    /// What a function of C fills.
+    fn filled(
+        fill: impl FnOnce(
+            &mut sys::svit_trainer_config,
+            &mut sys::svit_optimizer_config,
+            &mut sys::svit_pipeline_config,
+            *mut sys::svit_error,
+        ) -> i32,
+    ) -> Result<Self> {
         let mut trainer = crate::field::defaults(sys::svit_trainer_config_init);
         let mut optimizer = crate::field::defaults(sys::svit_optimizer_config_init);
         let mut pipeline = crate::field::defaults(sys::svit_pipeline_config_init);
-        // SAFETY: each struct has the size that is passed, and the text ends with a NUL.
-        call(|err| unsafe {
-            sys::svit_training_preset(
-                name.as_ptr(),
-                &mut trainer,
-                size_of::<sys::svit_trainer_config>(),
-                &mut optimizer,
-                size_of::<sys::svit_optimizer_config>(),
-                &mut pipeline,
-                size_of::<sys::svit_pipeline_config>(),
-                err,
-            )
-        })?;
+        call(|err| fill(&mut trainer, &mut optimizer, &mut pipeline, err))?;
         Ok(Training {
             trainer: TrainerConfig::from_raw(&trainer)?,
             optimizer: OptimizerConfig::from_raw(&optimizer)?,

@@ -106,3 +106,14 @@ fn a_head_is_fitted_to_features_that_are_computed_once() {
     model.add_classes(1, 1).unwrap();
     assert_eq!(model.config().unwrap().num_classes, 4);
 }
+
+#[test]
+fn fine_tuning_takes_its_settings_from_the_number_of_images() {
+    let context = context();
+    let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let few = Training::fine_tuning(&model, 50).unwrap();
+    let many = Training::fine_tuning(&model, 100_000).unwrap();
+    assert!(few.trainer.epochs > many.trainer.epochs && few.trainer.batch < many.trainer.batch);
+    assert!(!few.optimizer.groups.is_empty() && many.optimizer.groups.is_empty());
+    assert!(Training::fine_tuning(&model, 0).unwrap_err().message().contains("images"));
+}
