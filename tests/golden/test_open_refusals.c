@@ -62,6 +62,9 @@ static const struct refusal {
     {"pretrained_openclip", "open_clip_config.json",
      "{\"model_cfg\":{\"vision_cfg\":{\"attentional_pool\":true,\"width\":40}}}", NULL,
      SVIT_E_UNSUPPORTED, "CoCa"},
+    /* Attention pooling of a ViT with a class token, whose rotation is not told. */
+    {"family_timm_pe_core", NULL, NULL, "{\"rope\":\"none\"}", SVIT_E_UNSUPPORTED,
+     "without the 1 tokens before them"},
     /* Damaged files. */
     {"pretrained_hf_vit", "config.json", "{" VIT, NULL, SVIT_E_FORMAT, "config.json"},
     {"pretrained_hf_vit", "config.json", "[]", NULL, SVIT_E_FORMAT, "config.json"},

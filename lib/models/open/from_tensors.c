@@ -198,7 +198,17 @@ static svit_status state_head(sv_open *open, svit_error *err)
     const bool pools = sv_open_find(open, "attn_pool.mlp.fc1.weight", &shape);
     if (pools)
         sv_facts_assume(&open->facts, "pool", SVIT_POOL_ATTENTION, TENSORS);
-    if (pools && sv_facts_value(&open->facts, "pool", 0) == SVIT_POOL_ATTENTION)
+    const bool attends = pools && sv_facts_value(&open->facts, "pool", 0) == SVIT_POOL_ATTENTION;
+    const double prefix =
+        sv_facts_value(&open->facts, "register_tokens", 0) +
+        (sv_facts_value(&open->facts, "class_token", 0) == SVIT_CLASS_TOKEN_PRESENT);
+    /* timm's VisionTransformer pools the patches alone; its Eva, which rotates, pools every token as we do. */
+    if (attends && prefix > 0 && sv_facts_value(&open->facts, "rope", 0) == SVIT_ROPE_NONE)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: attention pooling of the patches without the %g tokens before them is "
+                       "not computed",
+                       open->weights, prefix);
+    if (attends)
         SVIT_TRY(state(open, "pool_mlp_dim", (size_t)shape.shape[0], err));
     if (!sv_open_find(open, "head.fc1.weight", &shape)) {
         sv_facts_assume(&open->facts, "classifier", 0, "the tensors, which have no classifier");
