@@ -76,11 +76,15 @@ enum {
     SVIT_TOKENIZER_SPT = 1    /* shifted patch tokenization (Lee, Lee, Song 2021) */
 };
 
-/* The attention of a ViT. */
+/* The attention of a ViT. In differential attention (Ye et al. 2024) each half of the queries and
+ * keys of a head gives a map of attention weights. The values are weighted by the first map minus
+ * lambda, which is learnt, times the second one, and each head's output has a root-mean-square norm.
+ * head_dim is even, rope is SVIT_ROPE_NONE, and qk_norm and attention_norm are 0. */
 enum {
     SVIT_ATTENTION_GLOBAL = 0, /* scores are divided by sqrt(head_dim) */
-    SVIT_ATTENTION_LSA = 1     /* locality self-attention (Lee, Lee, Song 2021): the temperature is
+    SVIT_ATTENTION_LSA = 1,    /* locality self-attention (Lee, Lee, Song 2021): the temperature is
                                   learnt and the diagonal of the scores is masked */
+    SVIT_ATTENTION_DIFFERENTIAL = 2 /* differential attention */
 };
 
 /* The temperature of locality self-attention. */
@@ -178,6 +182,15 @@ enum {
     SVIT_MLP_PLAIN = 0, /* two linear layers with the activation between them */
     SVIT_MLP_SWIGLU = 1 /* W3 (silu(W1 x) * (W2 x)) (Shazeer 2020), mlp_dim the width of each half.
                            "mlp.fc1" has the rows of W1, then those of W2 */
+};
+
+/* The blocks of a ViT. A parallel block (Dehghani et al. 2023) has one norm, "norm1", one LayerScale,
+ * "ls1.gamma", and one DropPath. */
+enum {
+    SVIT_BLOCK_SEQUENTIAL = 0,    /* y = x + attention(norm1(x)), then y + mlp(norm2(y)) */
+    SVIT_BLOCK_PARALLEL = 1,      /* x + attention(norm1(x)) + mlp(norm1(x)) */
+    SVIT_BLOCK_PARALLEL_FUSED = 2 /* the same without a bias of the attention's projection, so that
+                                     it and the second layer of the MLP are one linear map */
 };
 
 /* The names of a ViT's parameters in files. */
@@ -303,6 +316,9 @@ typedef struct svit_model_config {
                               otherwise 0 */
     uint32_t pool_mlp_dim; /* SVIT_POOL_ATTENTION: hidden channels of its MLP, 1..1048576; otherwise
                               0 */
+    int32_t rms_norm;      /* 1: all layer norms are root-mean-square norms, which subtract no mean
+                              and have no bias (Zhang, Sennrich 2019) */
+    int32_t block;         /* SVIT_BLOCK_* */
 } svit_model_config;
 
 /* Fills `config` with the default ShiftViT, the preset shiftvit-cifar10. `size` is

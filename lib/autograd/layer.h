@@ -27,6 +27,9 @@ typedef struct sv_exec {
      * are complete, so that nothing reads the weight itself; NULL: not wanted. */
     void (*on_packed)(const void *argument, size_t weight);
     const void *packed_argument; /* of on_packed */
+    /* What an MLP block adds its branch to, in the backward the gradient of its branch. NULL: its
+     * input, in the backward dy. */
+    const real *residual;
 } sv_exec;
 
 /* What is computed: one pass over a batch of images. */
@@ -119,7 +122,7 @@ sv_layer_memory sv_layer_plan_workspace(const sv_layer *layer, const sv_run *run
 void sv_layer_memory_max(sv_layer_memory *max, const sv_layer_memory *memory);
 
 /* The most linear maps with packed weights that a layer has. */
-enum { SV_LAYER_LINEARS = 2 };
+enum { SV_LAYER_LINEARS = 4 };
 
 /* The head of every layer's own struct. */
 struct sv_layer {
@@ -131,8 +134,10 @@ struct sv_layer {
     size_t rows; /* sv_layer_rows; 0: the tokens of `out` */
     uint64_t activation_multiply_adds;           /* per image, of its matmuls of two activations */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */
-    char name[32]; /* of its output as features (svit_forward_features); "": none */
-    bool trained;  /* one of its parameters at least is not frozen */
+    sv_layer *parts[2]; /* layers within the struct that run as parts of it, under its number */
+    size_t heads;       /* of attention weights that it writes to pass.attention; 0: none */
+    char name[32];      /* of its output as features (svit_forward_features); "": none */
+    bool trained;       /* one of its parameters at least is not frozen */
     size_t parameters_first, parameters_end; /* its range of the flat arrays; 0, 0: no parameter */
 };
 

@@ -19,7 +19,8 @@ typedef enum sv_parameter_role {
     SV_ROLE_LAYER_SCALE, /* factors of LayerScale */
     SV_ROLE_LORA_A,      /* adapters of LoRA: [rank, in], and [out, rank], which begins as 0 */
     SV_ROLE_LORA_B,
-    SV_ROLE_FREQUENCIES /* learnt, of rotary position embeddings: [2, heads, head_dim / 2] */
+    SV_ROLE_FREQUENCIES, /* learnt, of rotary position embeddings: [2, heads, head_dim / 2] */
+    SV_ROLE_LAMBDA       /* of differential attention: [head_dim / 2] */
 } sv_parameter_role;
 
 /* The offset of a parameter that the model does not have. */

@@ -134,8 +134,25 @@ sv_onnx_value sv_onnx_linear(sv_onnx_graph *graph, const sv_onnx_value *x, const
     return sv_onnx_binary(graph, "Add", &y, &bias);
 }
 
+sv_onnx_value sv_onnx_rms_norm(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name,
+                               double eps)
+{
+    const sv_onnx_value weight = sv_onnx_parameter(graph, name, ".weight");
+    sv_onnx_value y = sv_onnx_binary(graph, "Mul", x, x);
+    sv_onnx_begin(graph, "ReduceMean");
+    sv_onnx_input(graph, &y);
+    sv_onnx_integers(graph, "axes", (const int64_t[]){-1}, 1);
+    y = sv_onnx_end(graph);
+    y = sv_onnx_binary_scalar(graph, "Add", &y, eps);
+    y = sv_onnx_unary(graph, "Sqrt", &y);
+    y = sv_onnx_binary(graph, "Div", x, &y);
+    return sv_onnx_binary(graph, "Mul", &y, &weight);
+}
+
 sv_onnx_value sv_onnx_layer_norm(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name)
 {
+    if (!sv_onnx_has_parameter(graph, name, ".bias"))
+        return sv_onnx_rms_norm(graph, x, name, graph->model->config.norm_eps);
     const sv_onnx_value weight = sv_onnx_parameter(graph, name, ".weight");
     const sv_onnx_value bias = sv_onnx_parameter(graph, name, ".bias");
     sv_onnx_begin(graph, "LayerNormalization");

@@ -49,8 +49,13 @@ sv_onnx_value sv_onnx_softmax(sv_onnx_graph *graph, const sv_onnx_value *x, cons
  * it, `name`.bias. */
 sv_onnx_value sv_onnx_linear(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name);
 
-/* A layer norm over the last dimension. */
+/* A layer norm over the last dimension, with the model's epsilon; if the model has no parameter
+ * `name`.bias, a root-mean-square norm. */
 sv_onnx_value sv_onnx_layer_norm(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name);
+
+/* A root-mean-square norm over the last dimension. */
+sv_onnx_value sv_onnx_rms_norm(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name,
+                               double eps);
 
 /* Group norm with one group of x[N, height, width, c], with a weight for each channel. */
 sv_onnx_value sv_onnx_group_norm(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name);

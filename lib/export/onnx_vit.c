@@ -138,7 +138,10 @@ static sv_onnx_value make_diagonal(sv_onnx_graph *graph, int64_t tokens)
 static sv_onnx_value heads_of(const sv_onnx_vit *self, const sv_onnx_value *qkv, size_t which,
                               const int64_t order[4])
 {
-    const int64_t shape[4] = {0, 0, self->config->heads, self->config->head_dim};
+    /* Differential attention has two maps for each head, from half of its channels. */
+    const bool maps = self->config->attention == SVIT_ATTENTION_DIFFERENTIAL && which < 2;
+    const int64_t shape[4] = {0, 0, self->config->heads * (maps ? 2 : 1),
+                              self->config->head_dim / (maps ? 2 : 1)};
     const size_t width = (size_t)self->config->heads * self->config->head_dim;
     sv_onnx_value x = sv_onnx_slice(self->graph, qkv, 2, which * width, (which + 1) * width);
     x = sv_onnx_reshape(self->graph, &x, shape, 4);
@@ -150,9 +153,10 @@ static sv_onnx_value scale_scores(const sv_onnx_vit *self, const sv_onnx_value *
                                   size_t index)
 {
     const svit_model_config *config = self->config;
+    const bool maps = config->attention == SVIT_ATTENTION_DIFFERENTIAL;
     if (config->attention != SVIT_ATTENTION_LSA)
         return sv_onnx_binary_scalar(self->graph, "Mul", scores,
-                                     1 / sqrt((double)config->head_dim));
+                                     1 / sqrt((double)config->head_dim / (maps ? 2 : 1)));
     const block_name name = name_in(self, index, self->names->temperature);
     const bool per_head = config->temperature == SVIT_TEMPERATURE_MULTIPLY;
     const int64_t shape[3] = {per_head ? config->heads : 1, 1, 1};
@@ -220,6 +224,42 @@ static sv_onnx_value prepared_heads(const sv_onnx_vit *self, const sv_onnx_value
     return which == 0 ? x : sv_onnx_transpose(self->graph, &x, last, 4);
 }
 
+/* exp(q . k) of two of the vectors of lambda. */
+static sv_onnx_value lambda_part(const sv_onnx_vit *self, size_t index, const char *q,
+                                 const char *k)
+{
+    const block_name name = name_in(self, index, self->names->lambda);
+    const sv_onnx_value vectors[2] = {sv_onnx_parameter(self->graph, name.text, q),
+                                      sv_onnx_parameter(self->graph, name.text, k)};
+    const sv_onnx_value product = sv_onnx_binary(self->graph, "MatMul", &vectors[0], &vectors[1]);
+    return sv_onnx_unary(self->graph, "Exp", &product);
+}
+
+/* The first map minus lambda times the second one, of p[N, 2 heads, tokens, tokens]. */
+static sv_onnx_value subtract_maps(const sv_onnx_vit *self, const sv_onnx_value *p, size_t index)
+{
+    const int64_t heads = self->config->heads, tokens = (int64_t)sv_vit_sequence(self->config);
+    const int64_t pairs[5] = {0, heads, 2, tokens, tokens}, joined[4] = {0, heads, tokens, tokens};
+    const sv_onnx_value parts[2] = {lambda_part(self, index, "q1", "k1"),
+                                    lambda_part(self, index, "q2", "k2")};
+    sv_onnx_value lambda = sv_onnx_binary(self->graph, "Sub", &parts[0], &parts[1]);
+    lambda = sv_onnx_binary_scalar(self->graph, "Add", &lambda, sv_vit_lambda_init(index));
+    const sv_onnx_value maps = sv_onnx_reshape(self->graph, p, pairs, 5);
+    const sv_onnx_value first = sv_onnx_slice(self->graph, &maps, 2, 0, 1);
+    sv_onnx_value second = sv_onnx_slice(self->graph, &maps, 2, 1, 2);
+    second = sv_onnx_binary(self->graph, "Mul", &second, &lambda);
+    second = sv_onnx_binary(self->graph, "Sub", &first, &second);
+    return sv_onnx_reshape(self->graph, &second, joined, 4);
+}
+
+/* The norm of each head's output in differential attention. */
+static sv_onnx_value norm_heads(const sv_onnx_vit *self, const sv_onnx_value *x, size_t index)
+{
+    const block_name name = name_in(self, index, self->names->output_norm);
+    const sv_onnx_value y = sv_onnx_rms_norm(self->graph, x, name.text, SV_VIT_OUTPUT_EPS);
+    return sv_onnx_binary_scalar(self->graph, "Mul", &y, 1 - sv_vit_lambda_init(index));
+}
+
 /* softmax(q k^T / temperature) v, [N, tokens, heads * head_dim] */
 static sv_onnx_value attend(const sv_onnx_vit *self, const sv_onnx_value *qkv, size_t index)
 {
@@ -232,27 +272,29 @@ static sv_onnx_value attend(const sv_onnx_vit *self, const sv_onnx_value *qkv, s
     x = scale_scores(self, &x, index);
     x = self->config->attention == SVIT_ATTENTION_LSA ? masked_softmax(self, &x)
                                                       : sv_onnx_softmax(self->graph, &x, NULL);
+    const bool differential = self->config->attention == SVIT_ATTENTION_DIFFERENTIAL;
+    if (differential)
+        x = subtract_maps(self, &x, index);
     x = sv_onnx_binary(self->graph, "MatMul", &x, &v);
+    if (differential)
+        x = norm_heads(self, &x, index);
     x = sv_onnx_transpose(self->graph, &x, BY_HEAD, 4);
     return sv_onnx_reshape(self->graph, &x, joined, 3);
 }
 
-static sv_onnx_value add_attention(const sv_onnx_vit *self, const sv_onnx_value *x, size_t index)
+/* The branch of the attention from the norm of x. */
+static sv_onnx_value attention_branch(const sv_onnx_vit *self, const sv_onnx_value *x, size_t index)
 {
-    const block_name norm = name_in(self, index, self->names->norm1);
     const block_name qkv = name_in(self, index, self->names->qkv);
     const block_name projection = name_in(self, index, self->names->projection);
-    sv_onnx_scope(self->graph, "blocks.%zu.attention", index);
-    sv_onnx_value y = sv_onnx_layer_norm(self->graph, x, norm.text);
-    y = sv_onnx_linear(self->graph, &y, qkv.text);
+    sv_onnx_value y = sv_onnx_linear(self->graph, x, qkv.text);
     y = attend(self, &y, index);
     if (self->config->attention_norm) {
         const block_name inner = name_in(self, index, self->names->attention_norm);
         y = sv_onnx_layer_norm(self->graph, &y, inner.text);
     }
-    if (sv_vit_has_projection(self->config))
-        y = sv_onnx_linear(self->graph, &y, projection.text);
-    return add_residual(self, x, &y, index, self->names->scale1);
+    return sv_vit_has_projection(self->config) ? sv_onnx_linear(self->graph, &y, projection.text)
+                                               : y;
 }
 
 sv_onnx_value sv_onnx_activation(const sv_onnx_vit *self, const sv_onnx_value *x)
@@ -280,22 +322,36 @@ static sv_onnx_value activate(const sv_onnx_vit *self, const sv_onnx_value *x)
     return sv_onnx_binary(self->graph, "Mul", &silu, &v);
 }
 
-static sv_onnx_value add_mlp(const sv_onnx_vit *self, const sv_onnx_value *x, size_t index)
+static sv_onnx_value mlp_branch(const sv_onnx_vit *self, const sv_onnx_value *x, size_t index)
 {
-    const block_name norm = name_in(self, index, self->names->norm2);
     const block_name fc1 = name_in(self, index, self->names->fc1);
     const block_name hidden_norm = name_in(self, index, self->names->mlp_norm);
     const block_name fc2 = name_in(self, index, self->names->fc2);
-    sv_onnx_scope(self->graph, "blocks.%zu.mlp", index);
-    sv_onnx_value y = sv_onnx_layer_norm(self->graph, x, norm.text);
-    y = sv_onnx_linear(self->graph, &y, fc1.text);
+    sv_onnx_value y = sv_onnx_linear(self->graph, x, fc1.text);
     y = activate(self, &y);
     if (self->config->mlp_norm)
         y = sv_onnx_layer_norm(self->graph, &y, hidden_norm.text);
     y = sv_onnx_linear(self->graph, &y, fc2.text);
-    if (self->config->mlp_last_gelu)
-        y = sv_onnx_gelu(self->graph, &y);
-    return add_residual(self, x, &y, index, self->names->scale2);
+    return self->config->mlp_last_gelu ? sv_onnx_gelu(self->graph, &y) : y;
+}
+
+static sv_onnx_value add_block(const sv_onnx_vit *self, const sv_onnx_value *x, size_t index)
+{
+    const block_name norm1 = name_in(self, index, self->names->norm1);
+    const block_name norm2 = name_in(self, index, self->names->norm2);
+    sv_onnx_scope(self->graph, "blocks.%zu.attention", index);
+    const sv_onnx_value normed = sv_onnx_layer_norm(self->graph, x, norm1.text);
+    sv_onnx_value branch = attention_branch(self, &normed, index);
+    if (self->config->block != SVIT_BLOCK_SEQUENTIAL) {
+        const sv_onnx_value other = mlp_branch(self, &normed, index);
+        branch = sv_onnx_binary(self->graph, "Add", &branch, &other);
+        return add_residual(self, x, &branch, index, self->names->scale1);
+    }
+    const sv_onnx_value y = add_residual(self, x, &branch, index, self->names->scale1);
+    sv_onnx_scope(self->graph, "blocks.%zu.mlp", index);
+    branch = sv_onnx_layer_norm(self->graph, &y, norm2.text);
+    branch = mlp_branch(self, &branch, index);
+    return add_residual(self, &y, &branch, index, self->names->scale2);
 }
 
 /* x[N, tokens, dim] -> [N, features]; in a distilled model [N, 2, dim]. */
@@ -377,10 +433,8 @@ sv_onnx_value sv_vit_onnx(sv_onnx_graph *graph, const sv_onnx_value *images)
         self.diagonal = make_diagonal(graph, (int64_t)sv_vit_sequence(config));
     sv_onnx_value x = add_tokens(&self, images);
     x = add_position(&self, &x);
-    for (size_t i = 0; i < config->depth; i++) {
-        x = add_attention(&self, &x, i);
-        x = add_mlp(&self, &x, i);
-    }
+    for (size_t i = 0; i < config->depth; i++)
+        x = add_block(&self, &x, i);
     x = add_pooling(&self, &x);
     return add_head(&self, &x);
 }

@@ -5,7 +5,8 @@
 #define SV_KERNEL_LIST_H
 
 #define SV_KERNEL_LIST(X)                                                                                \
-    /* norm.c: layer norm of each token; mean and rstd are [tokens]; y may be x. */                      \
+    /* norm.c: layer norm of each token; mean and rstd are [tokens]; y may be x. Without a bias here   \
+     * and below: root-mean-square norm, whose mean is 0. */ \
     X(void, layer_norm,                                                                                  \
       (real * y, real * mean, real * rstd, const real *x, const real *weight, const real *bias,          \
        size_t tokens, size_t c, real eps))                                                               \
@@ -21,6 +22,9 @@
        const real *rstd, size_t tokens, size_t c))                                                       \
     /* norm.c: the gradient of x; dx may be dy. */                                                       \
     X(void, layer_norm_backward,                                                                         \
+      (real * dx, const real *dy, const real *x, const real *mean, const real *rstd,                     \
+       const real *weight, size_t tokens, size_t c))                                                     \
+    X(void, rms_norm_backward,                                                                           \
       (real * dx, const real *dy, const real *x, const real *mean, const real *rstd,                     \
        const real *weight, size_t tokens, size_t c))                                                     \
     X(void, group_norm_backward,                                                                         \
@@ -62,10 +66,12 @@
     X(void, residual_backward,                                                                           \
       (real * dbranch, const real *dy, sv_dropout dropout, const real *drop_path_scale,                  \
        size_t image_tokens, sv_rows rows))                                                               \
-    /* residual.c: sum[c] += column sums of x[rows, c]; y += x; y *= factor. */                          \
+    /* residual.c: sum[c] += column sums of x[rows, c]; y += x; y *= factor; y -= factor x; x . y. */    \
     X(void, add_rows, (real * sum, const real *x, size_t rows, size_t c))                                \
     X(void, add, (real * y, const real *x, size_t elements))                                             \
     X(void, scale, (real * y, real factor, size_t elements))                                             \
+    X(void, subtract_scaled, (real * y, const real *x, real factor, size_t elements))                    \
+    X(real, dot, (const real *x, const real *y, size_t elements))                                        \
     /* shift.c: tokens first_token.. of a batch; y is [tokens, c], x the whole batch. */                 \
     X(void, shift,                                                                                       \
       (real * y, const real *x, const sv_shift_geometry *shift, size_t first_token,                      \

@@ -55,12 +55,40 @@ static void apply_row(real *y, const real *x, real mean, real rstd, const real *
     }
 }
 
+/* y[c] = weight[c] * x[c] * rstd, one row. */
+static void scale_row(real *y, const real *x, real rstd, const real *weight, size_t c)
+{
+    for (size_t i = 0; i < c; i += LANES)
+        v_store_some(
+            y + i, v_load_some(x + i, c - i) * v_set(rstd) * v_load_some(weight + i, c - i), c - i);
+}
+
+/* Root-mean-square norm: y[t,c] = weight[c] * x[t,c] * rstd[t],  rstd = 1 / sqrt(mean over c of x^2
+ * + eps). Zhang, Sennrich 2019. mean is 0, so that what reads the moments is the same. */
+static void rms_norm(real *y, real *mean, real *rstd, const real *x, const real *weight,
+                     size_t tokens, size_t c, real eps)
+{
+    for (size_t t = 0; t < tokens; t++, x += c, y += c) {
+        vreal squares = {0};
+        for (size_t i = 0; i < c; i += LANES)
+            squares += v_load_some(x + i, c - i) * v_load_some(x + i, c - i);
+        mean[t] = 0;
+        rstd[t] = 1 / (real)sqrt(v_reduce_sum(squares) / (real)c + eps);
+        scale_row(y, x, rstd[t], weight, c);
+    }
+}
+
 /* Layer norm: y[t,c] = weight[c] * xhat[t,c] + bias[c],  xhat = (x - mean[t]) * rstd[t]. Ba, Kiros,
- * Hinton 2016. mean and rstd are outputs that the backward reads. y may be x. */
+ * Hinton 2016. mean and rstd are outputs that the backward reads. y may be x. Without a bias it is a
+ * root-mean-square norm. */
 void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
                            const real *bias, size_t tokens, size_t c, real eps)
 {
     size_t t = 0;
+    if (!bias) {
+        rms_norm(y, mean, rstd, x, weight, tokens, c, eps);
+        return;
+    }
     for (; t + ROWS <= tokens; t += ROWS) {
         moments(mean + t, rstd + t, x + t * c, ROWS, c, eps);
         for (size_t r = t; r < t + ROWS; r++)
@@ -84,29 +112,35 @@ void SV_ISA(sv_norm_moments)(real *mean, real *rstd, const real *x, size_t token
     }
 }
 
-/* y[t,c] = weight[c] * (x[t,c] - mean[t]) * rstd[t] + bias[c] */
+/* y[t,c] = weight[c] * (x[t,c] - mean[t]) * rstd[t] + bias[c]; without a bias mean is 0. */
 void SV_ISA(sv_norm_apply)(real *y, const real *x, const real *mean, const real *rstd,
                            const real *weight, const real *bias, size_t tokens, size_t c)
 {
     for (size_t t = 0; t < tokens; t++)
-        apply_row(y + t * c, x + t * c, mean[t], rstd[t], weight, bias, c);
+        if (bias)
+            apply_row(y + t * c, x + t * c, mean[t], rstd[t], weight, bias, c);
+        else
+            scale_row(y + t * c, x + t * c, rstd[t], weight, c);
 }
 
-/* dweight[c] += sum_t dy[t,c] * xhat[t,c];  dbias[c] += sum_t dy[t,c] */
+/* dweight[c] += sum_t dy[t,c] * xhat[t,c];  dbias[c] += sum_t dy[t,c] unless it is
+ * NULL. */
 void SV_ISA(sv_norm_backward_parameters)(real *dweight, real *dbias, const real *dy, const real *x,
                                          const real *mean, const real *rstd, size_t tokens,
                                          size_t c)
 {
     for (size_t i = 0; i < c; i += LANES) {
         size_t count = c - i;
-        vreal dw = v_load_some(dweight + i, count), db = v_load_some(dbias + i, count);
+        vreal dw = v_load_some(dweight + i, count);
+        vreal db = dbias ? v_load_some(dbias + i, count) : (vreal){0};
         for (size_t t = 0; t < tokens; t++) {
             vreal g = v_load_some(dy + t * c + i, count);
             dw += g * ((v_load_some(x + t * c + i, count) - v_set(mean[t])) * v_set(rstd[t]));
             db += g;
         }
         v_store_some(dweight + i, dw, count);
-        v_store_some(dbias + i, db, count);
+        if (dbias)
+            v_store_some(dbias + i, db, count);
     }
 }
 
@@ -149,7 +183,18 @@ void SV_ISA(sv_layer_norm_backward)(real *dx, const real *dy, const real *x, con
     }
 }
 
-/* The same for group norm of one image x[tokens,c]: both means run over all its elements. dx may be
+/* Of a root-mean-square norm, whose mean is 0:  dx = rstd * (g - xhat * mean over c of g * xhat) */
+void SV_ISA(sv_rms_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
+                                  const real *rstd, const real *weight, size_t tokens, size_t c)
+{
+    for (size_t t = 0; t < tokens; t++, dx += c, dy += c, x += c) {
+        vreal sums[2] = {{0}, {0}};
+        row_sums(sums, dy, x, mean[t], rstd[t], weight, c);
+        row_gradient(dx, dy, x, mean[t], rstd[t], weight, 0, v_reduce_sum(sums[1]) / (real)c, c);
+    }
+}
+
+/* The same as layer norm's for group norm of one image x[tokens,c]: both means run over all its elements. dx may be
  * dy. */
 void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                     const real *rstd, const real *weight, size_t tokens, size_t c)

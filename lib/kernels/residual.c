@@ -70,3 +70,22 @@ void SV_ISA(sv_scale)(real *y, real factor, size_t elements)
     for (size_t i = 0; i < elements; i += LANES)
         v_store_some(y + i, v_load_some(y + i, elements - i) * v_set(factor), elements - i);
 }
+
+/* y[i] -= factor * x[i] */
+void SV_ISA(sv_subtract_scaled)(real *y, const real *x, real factor, size_t elements)
+{
+    for (size_t i = 0; i < elements; i += LANES)
+        v_store_some(y + i,
+                     v_load_some(y + i, elements - i) -
+                         v_load_some(x + i, elements - i) * v_set(factor),
+                     elements - i);
+}
+
+/* Returns the sum over i of x[i] * y[i]. */
+real SV_ISA(sv_dot)(const real *x, const real *y, size_t elements)
+{
+    vreal sum = {0};
+    for (size_t i = 0; i < elements; i += LANES)
+        sum += v_load_some(x + i, elements - i) * v_load_some(y + i, elements - i);
+    return v_reduce_sum(sum);
+}

@@ -21,17 +21,23 @@ size_t sv_layer_scale_elements(const sv_layer_scale *scale, const sv_linear *lin
     return sv_layer_scale_exists(scale) ? linear->out * (linear->in + 1) : 0;
 }
 
+/* NULL: the map has no bias. */
+static const real *bias_of(const sv_layer_scale *scale, const sv_run *run)
+{
+    return scale->bias == SV_NO_PARAMETER ? NULL : run->weights + scale->bias;
+}
+
 /* W'[o, i] = gamma[o] W[o, i];  b'[o] = gamma[o] b[o] */
 void sv_layer_scale_derive(const sv_layer_scale *scale, const sv_linear *linear, const sv_run *run,
                            real *memory)
 {
     const real *gamma = run->weights + scale->gamma, *w = run->weights + scale->weight;
-    const real *b = run->weights + scale->bias;
+    const real *b = bias_of(scale, run);
     real *bias = memory + linear->out * linear->in;
     for (size_t o = 0; o < linear->out; o++) {
         for (size_t i = 0; i < linear->in; i++)
             memory[o * linear->in + i] = gamma[o] * w[o * linear->in + i];
-        bias[o] = gamma[o] * b[o];
+        bias[o] = b ? gamma[o] * b[o] : 0;
     }
     if (run->exec.on_packed)
         run->exec.on_packed(run->exec.packed_argument, scale->weight);
@@ -43,9 +49,9 @@ void sv_layer_scale_add_gradients(const sv_layer_scale *scale, const sv_linear *
                                   const sv_run *run, const real *dw, const real *db)
 {
     const real *gamma = run->weights + scale->gamma, *w = run->weights + scale->weight;
-    const real *b = run->weights + scale->bias;
+    const real *b = bias_of(scale, run);
     real *dgamma = sv_gradient(run, scale->gamma), *dweight = sv_gradient(run, scale->weight);
-    real *dbias = sv_gradient(run, scale->bias);
+    real *dbias = b ? sv_gradient(run, scale->bias) : NULL;
     for (size_t o = 0; o < linear->out;
          o++, w += linear->in, dw += linear->in, dweight += linear->in) {
         real sum = 0;
@@ -53,7 +59,8 @@ void sv_layer_scale_add_gradients(const sv_layer_scale *scale, const sv_linear *
             sum += dw[i] * w[i];
             dweight[i] += gamma[o] * dw[i];
         }
-        dgamma[o] += sum + db[o] * b[o];
-        dbias[o] += gamma[o] * db[o];
+        dgamma[o] += b ? sum + db[o] * b[o] : sum;
+        if (b)
+            dbias[o] += gamma[o] * db[o];
     }
 }

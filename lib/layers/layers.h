@@ -106,6 +106,9 @@ typedef struct sv_attention_names {
     const char *query_norm, *key_norm; /* layer norms of each head's queries and keys */
     const char *attention_norm;        /* a layer norm of the heads' outputs before proj */
     const char *frequencies;           /* [2, heads, head_dim / 2], with SV_ROTARY_MIXED */
+    /* Of differential attention, which the block has if the table has them: vectors [head_dim / 2]
+     * with q1, k1, q2 and k2 after this, and the norm [head_dim] of each head's output. */
+    const char *lambda, *output_norm;
 } sv_attention_names;
 
 /* Which rotary position embedding an attention block has: svit_model_config.rope says what each
@@ -133,7 +136,7 @@ typedef struct sv_rotary_options {
 
 /* y = x + drop_path(layer_scale * proj(attention(norm(x)))) (Vaswani et al. 2017), with dropout of
  * the attention weights. With `masked` and a temperature it is locality self-attention (Lee, Lee,
- * Song 2021). */
+ * Song 2021). Differential attention (Ye et al. 2024) is not rotated and has no other norms. */
 typedef struct sv_attention_options {
     sv_shape shape;
     size_t heads, head_dim;
@@ -141,14 +144,19 @@ typedef struct sv_attention_options {
     bool masked;   /* masks the diagonal of the attention scores */
     bool no_key_bias; /* the keys' part of qkv's bias is 0 and has no gradient */
     double eps, dropout, drop_path;
-    double lora_alpha; /* lora_alpha / rank is the factor of the adapters' product */
+    double lora_alpha;  /* lora_alpha / rank is the factor of the adapters' product */
+    double lambda_init; /* of differential attention, as is output_eps, of its output_norm */
+    double output_eps;
     sv_rotary_options rotary;
     sv_attention_names names;
 } sv_attention_options;
 sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_options *options);
 
-/* Returns whether the layer is an attention block, and if so its heads and its tokens. */
-bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens);
+/* A parallel block: y = x + drop_path(layer_scale * (attention(norm(x)) + mlp(norm(x)))). The names
+ * of the norm and of the factors and the rate of DropPath are those of both options; the MLP has no
+ * shift. */
+sv_layer *sv_parallel_create(const sv_layer_source *source, const sv_attention_options *attention,
+                             const sv_mlp_options *mlp);
 
 /* Shifted patch tokenization: y = norm(patches) W^T + b, of patches [tokens, size * size * 5
  * channels] of the image and of its four diagonally shifted copies. `norm` and `projection` are

@@ -1,11 +1,11 @@
 /* Layer norm of each token, or group norm of each image with one group, as a layer. */
-#include "layers/create.h"
 #include "layers/linear/linear.h"
+#include "layers/norm.h"
 
 typedef struct norm_layer {
     sv_layer base;
-    size_t weight, bias; /* offsets */
-    bool per_image;      /* group norm */
+    sv_norm norm;
+    bool per_image; /* group norm */
     real eps;
 } norm_layer;
 
@@ -76,15 +76,14 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
     const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = norm->base.in.channels, first = task * call->token_block;
     size_t tokens = sv_block_length(call->tokens, first, call->token_block);
-    const real *x = call->x + first * c, *weights = call->run->weights;
+    const real *x = call->x + first * c;
     real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     if (norm->per_image) {
         kernels->norm_moments(mean, rstd, x, tokens, c, norm->eps);
-        kernels->norm_apply(call->out + first * c, x, mean, rstd, weights + norm->weight,
-                            weights + norm->bias, tokens, c);
+        sv_norm_again(&norm->norm, call->run, call->out + first * c, x, mean, rstd, tokens, c);
     } else {
-        kernels->layer_norm(call->out + first * c, mean, rstd, x, weights + norm->weight,
-                            weights + norm->bias, tokens, c, norm->eps);
+        sv_norm_forward(&norm->norm, call->run, call->out + first * c, mean, rstd, x, tokens, c,
+                        norm->eps);
     }
 }
 
@@ -109,11 +108,16 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     real *dweight = call->partials + 2 * task * c;
     for (size_t i = 0; i < 2 * c; i++)
         dweight[i] = 0;
-    kernels->norm_backward_parameters(dweight, dweight + c, dy, x, mean, rstd, tokens, c);
+    sv_norm_add_gradients(&norm->norm, call->run, dweight, dweight + c, dy, x, mean, rstd, tokens,
+                          c);
     if (!call->out)
         return;
-    (norm->per_image ? kernels->group_norm_backward : kernels->layer_norm_backward)(
-        call->out + first * c, dy, x, mean, rstd, call->run->weights + norm->weight, tokens, c);
+    if (norm->per_image)
+        kernels->group_norm_backward(call->out + first * c, dy, x, mean, rstd,
+                                     call->run->weights + norm->norm.weight, tokens, c);
+    else
+        sv_norm_backward(&norm->norm, call->run, call->out + first * c, dy, x, mean, rstd, tokens,
+                         c);
 }
 
 static void backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
@@ -130,8 +134,9 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     size_t tasks = sv_block_count(call.tokens, call.token_block), c = norm->base.in.channels;
     sv_run_tasks(&run->exec, backward_task, &call, tasks);
     for (size_t task = 0; layer->trained && task < tasks; task++) {
-        kernels->add(sv_gradient(run, norm->weight), call.partials + 2 * task * c, c);
-        kernels->add(sv_gradient(run, norm->bias), call.partials + (2 * task + 1) * c, c);
+        kernels->add(sv_gradient(run, norm->norm.weight), call.partials + 2 * task * c, c);
+        if (sv_norm_has_bias(&norm->norm))
+            kernels->add(sv_gradient(run, norm->norm.bias), call.partials + (2 * task + 1) * c, c);
     }
 }
 
@@ -147,8 +152,7 @@ sv_layer *sv_norm_create(const sv_layer_source *source, const sv_norm_options *o
     if (!norm)
         return NULL;
     norm->base.in = norm->base.out = options->shape;
-    norm->weight = sv_layer_parameter(&norm->base, source, options->name, ".weight");
-    norm->bias = sv_layer_parameter(&norm->base, source, options->name, ".bias");
+    norm->norm = sv_norm_find(&norm->base, source, options->name);
     norm->per_image = options->per_image;
     norm->eps = (real)options->eps;
     return &norm->base;

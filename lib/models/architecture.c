@@ -32,7 +32,7 @@ size_t sv_model_block_count(const svit_model_config *config)
 svit_status sv_model_parameters(sv_parameter_table *out, const sv_allocator *allocator,
                                 const svit_model_config *config, svit_error *err)
 {
-    sv_scope top = {out, "", err, 0};
+    sv_scope top = {out, "", err, 0, false};
     sv_parameter_table_init(out, allocator);
     out->depths = (uint32_t)sv_model_block_count(config) + 1;
     svit_status status = sv_architecture_of(config)->parameters(&top, config);

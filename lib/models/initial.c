@@ -74,6 +74,13 @@ static void fill_standard_normal(real *w, size_t elements, const sv_parameter *p
     fill_normal(w, elements, 1, random);
 }
 
+/* Normal with deviation 0.1 (Ye et al. 2024). */
+static void fill_lambda(real *w, size_t elements, const sv_parameter *parameter, sv_random *random)
+{
+    (void)parameter;
+    fill_normal(w, elements, 0.1, random);
+}
+
 static const fill_rule WEIGHT_RULES[] = {[SV_WEIGHTS_GLOROT_UNIFORM] = fill_glorot,
                                          [SV_WEIGHTS_XAVIER_NORMAL] = fill_xavier,
                                          [SV_WEIGHTS_TRUNCATED_NORMAL] = fill_truncated_normal};
@@ -86,6 +93,8 @@ static fill_rule rule_of(const sv_parameter *parameter, const svit_model_config 
         return paper ? fill_standard_normal : fill_embedding;
     if (parameter->role == SV_ROLE_LORA_A)
         return fill_lora;
+    if (parameter->role == SV_ROLE_LAMBDA)
+        return fill_lambda;
     if (parameter->role != SV_ROLE_WEIGHT)
         return NULL;
     return paper ? WEIGHT_RULES[sv_architecture_of(config)->paper_weights] : fill_glorot;

@@ -37,6 +37,8 @@ svit_status sv_builder_append(sv_builder *build, sv_layer *layer)
         return SVIT_E_MEMORY;
     assert(list->training_count < list->capacity);
     layer->number = (uint32_t)list->training_count;
+    for (size_t i = 0; i < 2 && layer->parts[i]; i++)
+        layer->parts[i]->number = layer->number;
     build->shape = layer->out;
     list->layers[list->training_count++] = layer;
     layer->end = list->training_count;

@@ -24,7 +24,7 @@ svit_status sv_scope_vector(const sv_scope *in, const char *name, const char *su
 svit_status sv_scope_norm(const sv_scope *in, const char *name, size_t c)
 {
     SVIT_TRY(sv_scope_vector(in, name, ".weight", SV_ROLE_NORM_WEIGHT, c));
-    return sv_scope_vector(in, name, ".bias", SV_ROLE_NORM_BIAS, c);
+    return in->rms_norm ? SVIT_OK : sv_scope_vector(in, name, ".bias", SV_ROLE_NORM_BIAS, c);
 }
 
 static svit_status add_map(const sv_scope *in, const char *name, const int64_t *shape, size_t rank,

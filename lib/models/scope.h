@@ -12,6 +12,7 @@ typedef struct sv_scope {
     const char *prefix;
     svit_error *err;
     uint32_t depth; /* of its parameters, as sv_parameter.depth */
+    bool rms_norm;  /* norms are root-mean-square norms */
 } sv_scope;
 
 /* Adds the parameter prefix + name + suffix. */
@@ -22,7 +23,7 @@ svit_status sv_scope_add(const sv_scope *in, const char *name, const char *suffi
 svit_status sv_scope_vector(const sv_scope *in, const char *name, const char *suffix,
                             sv_parameter_role role, size_t c);
 
-/* Adds `name`.weight and `name`.bias [c] of a norm. */
+/* Adds `name`.weight and `name`.bias [c] of a norm; of a root-mean-square norm the weight alone. */
 svit_status sv_scope_norm(const sv_scope *in, const char *name, size_t c);
 
 /* Adds `name`.weight [out, c], and `name`.bias [out] if `bias`, of a linear map. */

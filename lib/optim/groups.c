@@ -21,6 +21,7 @@ static bool decays(const sv_parameter *parameter, uint32_t exclude)
     switch (parameter->role) {
     case SV_ROLE_BIAS:
     case SV_ROLE_TEMPERATURE:
+    case SV_ROLE_LAMBDA:
     case SV_ROLE_LAYER_SCALE:
         return !(exclude & SVIT_EXCLUDE_BIAS);
     case SV_ROLE_NORM_WEIGHT:

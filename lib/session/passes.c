@@ -132,9 +132,13 @@ void sv_session_forward_features(svit_session *session, const real *input, size_
 const sv_layer *sv_session_last_attention(const svit_session *session, size_t *heads,
                                           size_t *tokens)
 {
-    for (size_t end = session->layers.training_count; end > session->active.first; end--)
-        if (sv_layer_attends(session->layers.layers[end - 1], heads, tokens))
-            return session->layers.layers[end - 1];
+    for (size_t end = session->layers.training_count; end > session->active.first; end--) {
+        const sv_layer *layer = session->layers.layers[end - 1];
+        *heads = layer->heads;
+        *tokens = sv_shape_tokens(layer->in);
+        if (layer->heads > 0)
+            return layer;
+    }
     return NULL;
 }
 

@@ -60,6 +60,18 @@ static const subject SUBJECTS[] = {
      "\"pool\":\"attention\",\"pool_heads\":3,\"pool_mlp_dim\":40,\"mlp_norm\":true,\"mlp_last_"
      "gelu\":false}",
      20, 20},
+    /* Differential attention, and parallel blocks. */
+    {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":16,\"patch_size\":4,\"dim\":24,"
+     "\"depth\":2,\"heads\":3,\"head_dim\":12,\"mlp_dim\":32,\"head_units\":[],\"num_classes\":10,"
+     "\"mlp_last_gelu\":false,\"pool\":\"mean\",\"layer_scale\":true,\"dropout\":0.1,"
+     "\"attention_dropout\":0.1,\"drop_path\":0.1,\"attention\":\"differential\","
+     "\"block\":\"parallel-fused\"}",
+     20, 16},
+    {"{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":24,"
+     "\"depth\":2,\"heads\":2,\"head_dim\":16,\"mlp_dim\":32,\"head_units\":[],\"num_classes\":10,"
+     "\"pool\":\"class_token\",\"qk_norm\":true,\"rms_norm\":true,\"block\":\"parallel\","
+     "\"dropout\":0.1,\"drop_path\":0.1,\"lora_rank\":2,\"lora_alpha\":2}",
+     20, 20},
     /* Masks of an image end within a word: 35 tokens, 43 channels. */
     {"{\"architecture\":\"mixer\",\"input_height\":21,\"input_width\":15,\"patch_size\":3,"
      "\"dim\":43,\"depth\":2,\"token_mlp_dim\":19,\"mlp_dim\":40,\"num_classes\":10,"
@@ -228,6 +240,9 @@ static const char *const WIDE[] = {
     "\"num_classes\":10}",
     ("{\"architecture\":\"mixer\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,"
      "\"dim\":440,\"depth\":2,\"token_mlp_dim\":72,\"mlp_dim\":400,\"num_classes\":10}"),
+    "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":2,\"dim\":192,"
+    "\"depth\":2,\"heads\":3,\"head_dim\":64,\"mlp_dim\":400,\"head_units\":[],"
+    "\"num_classes\":10,\"attention\":\"differential\",\"block\":\"parallel\",\"rms_norm\":true}",
     /* One token for each image, after attention pooling. */
     ("{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":5,\"dim\":"
      "192,"

@@ -26,6 +26,10 @@ static const char *const SUBJECTS[] = {
     "{\"architecture\":\"mixer\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,"
     "\"dim\":24,\"depth\":5,\"token_mlp_dim\":20,\"mlp_dim\":48,\"num_classes\":10,"
     "\"dropout\":0.1,\"drop_path\":0.2}",
+    "{\"architecture\":\"vit\",\"input_height\":20,\"input_width\":20,\"patch_size\":4,\"dim\":24,"
+    "\"depth\":4,\"heads\":2,\"head_dim\":12,\"mlp_dim\":48,\"head_units\":[],\"num_classes\":10,"
+    "\"dropout\":0.1,\"attention_dropout\":0.1,\"drop_path\":0.2,\"pool\":\"mean\","
+    "\"attention\":\"differential\",\"block\":\"parallel-fused\",\"rms_norm\":true}",
     /* a model with few saved activations */
     "{\"input_height\":8,\"input_width\":8,\"dim\":12,\"blocks\":[1,1],\"drop_path\":0.2}",
 };

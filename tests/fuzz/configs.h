@@ -64,6 +64,12 @@ static inline void config_of_vit(svit_model_config *config, fuzz_bytes *bytes)
     config->class_token =
         fuzz_range(bytes, 0, 1) ? (int32_t)fuzz_range(bytes, 0, SVIT_CLASS_TOKEN_PRESENT) : 0;
     config->mlp_norm = (int32_t)fuzz_range(bytes, 0, 1);
+    config->rms_norm = (int32_t)fuzz_range(bytes, 0, 1);
+    config->block = (int32_t)fuzz_range(bytes, 0, 2);
+    if (fuzz_range(bytes, 0, 3) == 0) {
+        config->attention = SVIT_ATTENTION_DIFFERENTIAL;
+        config->head_dim = config->head_dim / 2 * 2 + 2;
+    }
     if (config->pool == SVIT_POOL_ATTENTION) {
         config->pool_heads = fuzz_range(bytes, 1, 4);
         config->pool_mlp_dim = fuzz_range(bytes, 1, 24);

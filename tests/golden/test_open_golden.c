@@ -112,6 +112,15 @@ static const struct family {
      "{\"architectures\":[\"SiglipVisionModel\"],\"model_type\":\"siglip_vision_model\","
      "\"num_attention_heads\":3,\"image_size\":32,\"patch_size\":8}",
      NULL},
+    {"family_timm_dpwee", "config.json", "{\"architecture\":\"vit_dpwee_patch16_reg1_gap_256\"}",
+     NULL},
+    {"family_timm_dwee", "config.json",
+     "{\"architecture\":\"vit_dwee_patch16_reg1_gap_256\",\"model_args\":{\"img_size\":[32,48]}}",
+     NULL},
+    {"family_timm_pwee", "config.json",
+     "{\"architecture\":\"vit_pwee_patch16_reg1_gap_256\",\"model_args\":{\"num_heads\":3}}", NULL},
+    {"family_timm_xp", "config.json",
+     "{\"architecture\":\"vit_base_patch16_xp_224\",\"model_args\":{\"img_size\":[32,48]}}", NULL},
 };
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
 

@@ -211,8 +211,28 @@ static const char *const FAMILIES[] = {"pretrained_timm_plain",
                                        "family_hf_dinov3",
                                        "family_timm_reg_gap",
                                        "family_timm_siglip",
-                                       "family_hf_siglip"};
+                                       "family_hf_siglip",
+                                       "family_timm_dpwee",
+                                       "family_timm_dwee",
+                                       "family_timm_pwee",
+                                       "family_timm_xp"};
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
+
+/* The tokens after the last block, where the file has them. */
+static void check_tokens(family *f, svit_session *session, const float *input, size_t n)
+{
+    size_t elements;
+    char layer[32];
+    if (!sv_safetensors_find(f->file, "tokens"))
+        return;
+    float *wanted = golden_floats(f->file, "tokens", &elements);
+    float *tokens = malloc(elements * sizeof *tokens);
+    snprintf(layer, sizeof layer, "blocks.%u", f->config.depth - 1);
+    OK(svit_forward_features(session, input, n, layer, tokens, elements, &f->err));
+    check_close(tokens, wanted, elements, 1e-5, "tokens");
+    free(tokens);
+    golden_free(wanted);
+}
 
 START_TEST(test_families_equal_their_own_code)
 {
@@ -235,6 +255,7 @@ START_TEST(test_families_equal_their_own_code)
     OK(svit_session_set_mode(session, SVIT_MODE_INFER, &f->err));
     OK(svit_forward(session, input, n, logits, &f->err));
     check_close(logits, wanted, elements, 1e-5, "logits of inference");
+    check_tokens(f, session, input, n);
     svit_session_free(session);
     free(logits);
     free(dlogits);
@@ -284,12 +305,48 @@ START_TEST(test_a_mapped_model_is_saved_as_its_own)
 }
 END_TEST
 
+/* A file of timm's names becomes the same tensors when it is loaded and saved under them again, also
+ * where its tensors are parts of a parameter, or several parameters are one. */
+static const char *const SAVED[] = {"family_timm_reg_gap", "family_timm_dpwee", "family_timm_dwee",
+                                    "family_timm_pwee", "family_timm_xp"};
+
+START_TEST(test_families_are_saved_under_their_names)
+{
+    family all, *f = &all;
+    sv_safetensors *saved;
+    size_t tensors = 0;
+    open_family(f, SAVED[_i]);
+    load_family(f);
+    OK(svit_model_save_mapped(f->model, f->path, f->map, &f->err));
+    OK(sv_safetensors_open(&saved, &f->context->allocator, f->path, &f->err));
+    for (size_t i = 0; i < sv_safetensors_count(f->file); i++) {
+        const char *name = sv_safetensors_at(f->file, i)->name;
+        size_t elements, same;
+        if (strncmp(name, "param.", 6) != 0)
+            continue;
+        ck_assert_msg(sv_safetensors_find(saved, name + 6) != NULL, "%s is not saved", name + 6);
+        float *wanted = golden_floats(f->file, name, &elements);
+        float *got = golden_floats(saved, name + 6, &same);
+        ck_assert_uint_eq(same, elements);
+        ck_assert_msg(memcmp(got, wanted, elements * sizeof *got) == 0, "%s differs", name + 6);
+        golden_free(got);
+        golden_free(wanted);
+        tensors++;
+    }
+    ck_assert_uint_eq(sv_safetensors_count(saved), tensors);
+    sv_safetensors_close(saved);
+    close_family(f);
+}
+END_TEST
+
 static Suite *pretrained_suite(void)
 {
     Suite *suite = suite_create("pretrained families");
     TCase *all = tcase_create("families");
     tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_families_equal_their_own_code, 0, FAMILY_COUNT);
+    tcase_add_loop_test(all, test_families_are_saved_under_their_names, 0,
+                        sizeof SAVED / sizeof *SAVED);
     tcase_add_test(all, test_positions_are_interpolated_as_timm_does);
     tcase_add_test(all, test_a_mapped_model_is_saved_as_its_own);
     suite_add_tcase(suite, all);

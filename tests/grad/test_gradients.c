@@ -81,6 +81,15 @@ static const char *const CONFIGS[] = {
                    "\"lora_rank\":1,\"lora_alpha\":0.5}",
     VIT ",\"heads\":1,\"head_dim\":12,\"head_units\":[],\"names\":\"paper\",\"qkv_bias\":false,"
         "\"pool\":\"class_token\",\"attention\":\"lsa\",\"lora_rank\":12,\"lora_alpha\":12}",
+    /* Differential attention, parallel blocks and root-mean-square norms. */
+    VIT ",\"heads\":2,\"head_dim\":6,\"head_units\":[],\"mlp_last_gelu\":false,\"pool\":\"mean\","
+        "\"attention\":\"differential\",\"layer_scale\":true,\"block\":\"parallel-fused\","
+        "\"lora_rank\":2,\"lora_alpha\":3,\"drop_path\":0.2}",
+    VIT ",\"heads\":2,\"head_dim\":8,\"head_units\":[],\"mlp_last_gelu\":false,\"pool\":\"mean\","
+        "\"attention\":\"differential\",\"rms_norm\":true,\"tokenizer\":\"spt\"}",
+    VIT TWO_HEADS ",\"head_units\":[],\"mlp_last_gelu\":false,\"pool\":\"class_token\","
+                  "\"qk_norm\":true,\"pre_norm\":true,\"rms_norm\":true,\"qkv_bias\":false,"
+                  "\"block\":\"parallel\",\"drop_path\":0.2}",
     /* Token counts and widths around those of vectors. */
     "{\"architecture\":\"mixer\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,"
     "\"dim\":12,\"depth\":2,\"token_mlp_dim\":9,\"mlp_dim\":14,\"num_classes\":4,"

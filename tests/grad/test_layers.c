@@ -7,11 +7,19 @@ static const sv_shape SHAPE = {3, 4, 12}; /* 12 tokens */
 
 static const sv_mlp_names MLP_NAMES = {"norm", "fc1", "fc2", "ls", "hidden"};
 
-static void add_norm_and_mlp(layer_check *check, int64_t c, int64_t hidden, bool gated)
+/* A norm without a bias is a root-mean-square norm. */
+static void add_norm(layer_check *check, const char *weight, const char *bias, int64_t c)
+{
+    layer_check_add(check, weight, (const int64_t[5]){c});
+    if (bias)
+        layer_check_add(check, bias, (const int64_t[5]){c});
+}
+
+static void add_norm_and_mlp(layer_check *check, const char *norm_bias, int64_t c, int64_t hidden,
+                             bool gated)
 {
     const int64_t width = gated ? 2 * hidden : hidden;
-    layer_check_add(check, "norm.weight", (const int64_t[5]){c});
-    layer_check_add(check, "norm.bias", (const int64_t[5]){c});
+    add_norm(check, "norm.weight", norm_bias, c);
     layer_check_add(check, "fc1.weight", (const int64_t[5]){width, c});
     layer_check_add(check, "fc1.bias", (const int64_t[5]){width});
     layer_check_add(check, "fc2.weight", (const int64_t[5]){c, hidden});
@@ -42,29 +50,28 @@ static const sv_mlp_options MLPS[] = {
 enum { MLP_COUNT = sizeof MLPS / sizeof *MLPS };
 
 /* Every block; then every block without a shift and a last GELU with LayerScale; then every block
- * with a norm of the hidden channels. */
+ * with a norm of the hidden channels; then with root-mean-square norms as well, without a shift. */
 
 START_TEST(test_mlp_blocks)
 {
     layer_check check = layer_check_open();
     sv_mlp_options options = MLPS[_i % MLP_COUNT];
-    const bool scaled = _i / MLP_COUNT == 1, normed = _i / MLP_COUNT == 2;
+    const bool scaled = _i / MLP_COUNT == 1, normed = _i / MLP_COUNT >= 2;
+    const bool rms = _i / MLP_COUNT == 3;
     options.last_gelu = options.last_gelu && !scaled;
-    if (scaled)
+    if (scaled || rms)
         options.shift = (sv_shift_options){0};
+    options.norm_per_image = options.norm_per_image && !rms;
     options.shape = SHAPE;
     options.eps = 1e-5;
     options.names = MLP_NAMES;
-    add_norm_and_mlp(&check, (int64_t)SHAPE.channels, (int64_t)options.hidden_channels,
-                     options.gated);
+    add_norm_and_mlp(&check, rms ? NULL : "norm.bias", (int64_t)SHAPE.channels,
+                     (int64_t)options.hidden_channels, options.gated);
     if (scaled)
         layer_check_add(&check, "ls", (const int64_t[5]){(int64_t)SHAPE.channels});
-    if (normed) {
-        layer_check_add(&check, "hidden.weight",
-                        (const int64_t[5]){(int64_t)options.hidden_channels});
-        layer_check_add(&check, "hidden.bias",
-                        (const int64_t[5]){(int64_t)options.hidden_channels});
-    }
+    if (normed)
+        add_norm(&check, "hidden.weight", rms ? NULL : "hidden.bias",
+                 (int64_t)options.hidden_channels);
     check.layer = sv_mlp_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     if (options.dropout > 0)
@@ -112,6 +119,8 @@ typedef struct attention_case {
     bool scaled; /* LayerScale */
     bool qk_norm, output_norm;
     sv_rotary_options rotary;
+    bool rms;          /* the norms are root-mean-square norms */
+    bool differential; /* differential attention */
 } attention_case;
 
 #define PER_HEAD .temperature = true, .per_head = true, .masked = true
@@ -138,33 +147,68 @@ static const attention_case ATTENTIONS[] = {
     {.head_dim = 7, .output_norm = true, .dropout = 0.25},
     {.head_dim = 8, .scaled = true, .qk_norm = true, .output_norm = true, .rotary = {GRID(MIXED)}},
     {.head_dim = 16, .qk_norm = true, .rotary = {GRID(AXIAL), .theta = 3, .halves = true}},
+    {.head_dim = 5, .dropout = 0.25, .qk_norm = true, .output_norm = true, .rms = true},
+    {.head_dim = 4, .differential = true},
+    {.head_dim = 40, .dropout = 0.25, .differential = true},
+    {.head_dim = 6, .dropout = 0.5, .scaled = true, .rms = true, .differential = true},
 };
 
-static void add_pair(layer_check *check, const char *weight, const char *bias, int64_t c)
+static void add_difference(layer_check *check, int64_t d)
 {
-    layer_check_add(check, weight, (const int64_t[5]){c});
-    layer_check_add(check, bias, (const int64_t[5]){c});
+    static const char *const vectors[] = {"lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"};
+    for (size_t i = 0; i < 4; i++)
+        layer_check_add(check, vectors[i], (const int64_t[5]){d / 2});
+    layer_check_add(check, "head_norm.weight", (const int64_t[5]){d});
 }
 
-static void add_attention(layer_check *check, const attention_case *of, int64_t heads)
+static void add_attention(layer_check *check, const attention_case *of, int64_t heads,
+                          bool proj_bias)
 {
     const int64_t c = (int64_t)SHAPE.channels, d = (int64_t)of->head_dim;
-    add_pair(check, "norm.weight", "norm.bias", c);
+    add_norm(check, "norm.weight", of->rms ? NULL : "norm.bias", c);
     layer_check_add(check, "qkv.weight", (const int64_t[5]){3 * heads * d, c});
     layer_check_add(check, "proj.weight", (const int64_t[5]){c, heads * d});
-    layer_check_add(check, "proj.bias", (const int64_t[5]){c});
+    if (proj_bias)
+        layer_check_add(check, "proj.bias", (const int64_t[5]){c});
     if (of->temperature)
         layer_check_add(check, "tau", (const int64_t[5]){of->per_head ? heads : 1});
     if (of->scaled)
         layer_check_add(check, "ls", (const int64_t[5]){c});
     if (of->qk_norm) {
-        add_pair(check, "q_norm.weight", "q_norm.bias", d);
-        add_pair(check, "k_norm.weight", "k_norm.bias", d);
+        add_norm(check, "q_norm.weight", of->rms ? NULL : "q_norm.bias", d);
+        add_norm(check, "k_norm.weight", of->rms ? NULL : "k_norm.bias", d);
     }
     if (of->output_norm)
-        add_pair(check, "o_norm.weight", "o_norm.bias", heads * d);
+        add_norm(check, "o_norm.weight", of->rms ? NULL : "o_norm.bias", heads * d);
+    if (of->differential)
+        add_difference(check, d);
     if (of->rotary.kind == SV_ROTARY_MIXED)
         layer_check_add(check, "frequencies", (const int64_t[5]){2, heads, d / 2});
+}
+
+static sv_attention_options attention_options(const attention_case *of, size_t heads)
+{
+    return (sv_attention_options){.shape = SHAPE,
+                                  .heads = heads,
+                                  .head_dim = of->head_dim,
+                                  .per_head = of->per_head,
+                                  .masked = of->masked,
+                                  .eps = 1e-5,
+                                  .dropout = of->dropout,
+                                  .rotary = of->rotary,
+                                  .lambda_init = of->differential ? 0.35 : 0,
+                                  .output_eps = 1e-3,
+                                  .names = {.norm = "norm",
+                                            .qkv = "qkv",
+                                            .proj = "proj",
+                                            .temperature = "tau",
+                                            .layer_scale = "ls",
+                                            .query_norm = "q_norm",
+                                            .key_norm = "k_norm",
+                                            .attention_norm = "o_norm",
+                                            .frequencies = "frequencies",
+                                            .lambda = "lambda_",
+                                            .output_norm = "head_norm"}};
 }
 
 START_TEST(test_attention_blocks)
@@ -172,27 +216,55 @@ START_TEST(test_attention_blocks)
     enum { HEADS = 2 };
     layer_check check = layer_check_open();
     const attention_case *of = &ATTENTIONS[_i];
-    const sv_attention_options options = {.shape = SHAPE,
-                                          .heads = HEADS,
-                                          .head_dim = of->head_dim,
-                                          .per_head = of->per_head,
-                                          .masked = of->masked,
-                                          .eps = 1e-5,
-                                          .dropout = of->dropout,
-                                          .rotary = of->rotary,
-                                          .names = {.norm = "norm",
-                                                    .qkv = "qkv",
-                                                    .proj = "proj",
-                                                    .temperature = "tau",
-                                                    .layer_scale = "ls",
-                                                    .query_norm = "q_norm",
-                                                    .key_norm = "k_norm",
-                                                    .attention_norm = "o_norm",
-                                                    .frequencies = "frequencies"}};
-    add_attention(&check, of, HEADS);
+    const sv_attention_options options = attention_options(of, HEADS);
+    add_attention(&check, of, HEADS, true);
     check.layer = sv_attention_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     if (options.dropout > 0)
+        layer_check_masks(&check);
+    layer_check_close(&check);
+}
+END_TEST
+
+/* Blocks whose MLP's backward is that of chunks and that of blocks of images, with one bias of both
+ * outputs or two. */
+typedef struct parallel_case {
+    int64_t hidden;
+    attention_case attention;
+    bool fused;
+    double drop_path;
+} parallel_case;
+static const parallel_case PARALLELS[] = {
+    {20, {.head_dim = 4}, false, 0},
+    {20, {.head_dim = 4, .dropout = 0.25, .qk_norm = true, .rms = true}, false, 0.25},
+    {20, {.head_dim = 4, .dropout = 0.5, .scaled = true, .differential = true}, true, 0.25},
+    {20, {.head_dim = 40, .dropout = 0.25}, true, 0.5},
+    {20, {.head_dim = 4, .scaled = true, .rotary = {GRID(AXIAL), .theta = 10}}, true, 0},
+    {LARGE, {.head_dim = 4, .dropout = 0.5, .scaled = true, .rms = true}, false, 0},
+};
+
+START_TEST(test_parallel_blocks)
+{
+    enum { HEADS = 2 };
+    layer_check check = layer_check_open();
+    const parallel_case *of = &PARALLELS[_i];
+    const int64_t c = (int64_t)SHAPE.channels;
+    sv_attention_options attention = attention_options(&of->attention, HEADS);
+    const sv_mlp_options mlp = {.shape = SHAPE,
+                                .hidden_channels = (size_t)of->hidden,
+                                .eps = 1e-5,
+                                .dropout = of->attention.dropout,
+                                .drop_path = of->drop_path,
+                                .names = {"norm", "fc1", "fc2", "ls", NULL}};
+    attention.drop_path = of->drop_path;
+    add_attention(&check, &of->attention, HEADS, !of->fused);
+    layer_check_add(&check, "fc1.weight", (const int64_t[5]){of->hidden, c});
+    layer_check_add(&check, "fc1.bias", (const int64_t[5]){of->hidden});
+    layer_check_add(&check, "fc2.weight", (const int64_t[5]){c, of->hidden});
+    layer_check_add(&check, "fc2.bias", (const int64_t[5]){c});
+    check.layer = sv_parallel_create(LAYER_SOURCE(check), &attention, &mlp);
+    layer_check_run(&check, true);
+    if (mlp.dropout > 0)
         layer_check_masks(&check);
     layer_check_close(&check);
 }
@@ -202,8 +274,7 @@ START_TEST(test_norms)
 {
     layer_check check = layer_check_open();
     const sv_norm_options options = {SHAPE, "norm", _i == 1, 1e-5};
-    layer_check_add(&check, "norm.weight", (const int64_t[5]){(int64_t)SHAPE.channels});
-    layer_check_add(&check, "norm.bias", (const int64_t[5]){(int64_t)SHAPE.channels});
+    add_norm(&check, "norm.weight", _i == 2 ? NULL : "norm.bias", (int64_t)SHAPE.channels);
     check.layer = sv_norm_create(LAYER_SOURCE(check), &options);
     layer_check_run(&check, true);
     layer_check_close(&check);
@@ -351,11 +422,12 @@ static Suite *layers_suite(void)
     Suite *suite = suite_create("gradients of single layers");
     TCase *all = tcase_create("layers");
     tcase_set_timeout(all, 100);
-    tcase_add_loop_test(all, test_mlp_blocks, 0, 3 * MLP_COUNT);
+    tcase_add_loop_test(all, test_mlp_blocks, 0, 4 * MLP_COUNT);
     tcase_add_loop_test(all, test_attention_pools, 0, sizeof POOLS / sizeof *POOLS);
     tcase_add_loop_test(all, test_token_mlp_blocks, 0, sizeof TOKEN_MLPS / sizeof *TOKEN_MLPS);
     tcase_add_loop_test(all, test_attention_blocks, 0, sizeof ATTENTIONS / sizeof *ATTENTIONS);
-    tcase_add_loop_test(all, test_norms, 0, 2);
+    tcase_add_loop_test(all, test_parallel_blocks, 0, sizeof PARALLELS / sizeof *PARALLELS);
+    tcase_add_loop_test(all, test_norms, 0, 3);
     tcase_add_loop_test(all, test_patches, 0, 2);
     tcase_add_loop_test(all, test_shifted_patch_tokens, 0, 2);
     tcase_add_loop_test(all, test_positions, 0, POSITION_COUNT);

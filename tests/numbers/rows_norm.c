@@ -76,6 +76,33 @@ static void run_layer_norm(numbers_errors *errors, const sv_kernels *k)
     }
 }
 
+/* The moments without a mean, as a root-mean-square norm has them. */
+static moments squares_of(const float *x, size_t count)
+{
+    moments m = moments_of(x, count);
+    m.mean = 0;
+    m.rstd = 1 / sqrtl(m.rms * m.rms + (long double)EPSILON);
+    return m;
+}
+
+/* A root-mean-square norm: layer_norm and, of the same moments, norm_apply without a bias. */
+static void run_rms_norm(numbers_errors *errors, const sv_kernels *k)
+{
+    static operands o;
+    static float y[ELEMENTS], again[ELEMENTS], mean[TOKENS], rstd[TOKENS];
+    fill(errors, &o);
+    NUMBERS_CALL(k->layer_norm(y, mean, rstd, o.x, o.weight, NULL, TOKENS, WIDTH, EPSILON));
+    NUMBERS_CALL(k->norm_apply(again, o.x, mean, rstd, o.weight, NULL, TOKENS, WIDTH));
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        const moments m = squares_of(o.x + i / WIDTH * WIDTH, WIDTH);
+        const long double wanted = numbers_in(o.weight[i % WIDTH]) * numbers_in(o.x[i]) * m.rstd;
+        const long double terms = fabsl(wanted) * (1 + m.rms * m.rstd);
+        numbers_see(errors, mean[i / WIDTH], 0, 0, "mean", i);
+        numbers_see(errors, y[i], wanted, terms, "y", i);
+        numbers_see(errors, again[i], wanted, terms, "y again", i);
+    }
+}
+
 static void run_norm_moments(numbers_errors *errors, const sv_kernels *k)
 {
     static float x[ELEMENTS];
@@ -186,6 +213,31 @@ static void run_layer_norm_backward(numbers_errors *errors, const sv_kernels *k)
         see_gradients(errors, dx, &o, t * WIDTH, WIDTH, mean[t], rstd[t]);
 }
 
+/* dx without the mean of g. The gradient of the weight is that of any norm whose mean is 0. */
+static void run_rms_norm_backward(numbers_errors *errors, const sv_kernels *k)
+{
+    static operands o;
+    static float dx[ELEMENTS];
+    const float mean[TOKENS] = {0};
+    float rstd[TOKENS], dweight[WIDTH] = {0}, same[WIDTH] = {0}, dbias[WIDTH] = {0};
+    fill(errors, &o);
+    for (size_t t = 0; t < TOKENS; t++)
+        rstd[t] = (float)squares_of(o.x + t * WIDTH, WIDTH).rstd;
+    errors->floor = 4 * WIDTH * (double)FLT_MIN * 400;
+    NUMBERS_CALL(k->rms_norm_backward(dx, o.dy, o.x, mean, rstd, o.weight, TOKENS, WIDTH));
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        const long double s = rstd[i / WIDTH], x = numbers_in(o.x[i]);
+        const long double g = numbers_in(o.dy[i]) * numbers_in(o.weight[i % WIDTH]);
+        const means of = means_of(&o, i / WIDTH * WIDTH, WIDTH, 0, s);
+        numbers_see(errors, dx[i], s * (g - x * s * of.gx),
+                    s * (fabsl(g) + fabsl(x) * s * of.gx_terms), "dx", i);
+    }
+    NUMBERS_CALL(k->norm_backward_parameters(same, dbias, o.dy, o.x, mean, rstd, TOKENS, WIDTH));
+    NUMBERS_CALL(k->norm_backward_parameters(dweight, NULL, o.dy, o.x, mean, rstd, TOKENS, WIDTH));
+    for (size_t c = 0; c < WIDTH; c++)
+        numbers_see(errors, dweight[c], same[c], 0, "dweight", c);
+}
+
 static void run_group_norm_backward(numbers_errors *errors, const sv_kernels *k)
 {
     static operands o;
@@ -208,6 +260,8 @@ static void run_group_norm_backward(numbers_errors *errors, const sv_kernels *k)
 static const numbers_row ROWS[] = {
     {"layer_norm", NUMBERS_ALL, NUMBERS_TERMS, LANE_SUM(WIDTH) + 4,
      "53 / 4 + 3 additions in 4 lanes, and 4 operations", run_layer_norm, 0, 0},
+    {"rms_norm", NUMBERS_ALL, NUMBERS_TERMS, LANE_SUM(WIDTH) + 6,
+     "without a bias: 53 / 4 + 3 additions in 4 lanes, and 6 operations", run_rms_norm, 0, 0},
     {"norm_moments", NUMBERS_ALL, NUMBERS_TERMS, LANE_SUM(ELEMENTS) + 4,
      "1113 / 4 + 3 additions in 4 lanes, and 4 operations", run_norm_moments, 0, 0},
     {"norm_apply", NUMBERS_ALL, NUMBERS_TERMS, 4, "4 operations", run_norm_apply, 0, 0},
@@ -215,6 +269,8 @@ static const numbers_row ROWS[] = {
      "21 additions, and 3 operations for each term", run_norm_backward_parameters, 0, 0},
     {"layer_norm_backward", NUMBERS_ALL, NUMBERS_TERMS, LANE_SUM(WIDTH) + 8,
      "53 / 4 + 3 additions in 4 lanes, and 8 operations", run_layer_norm_backward, 0, 0},
+    {"rms_norm_backward", NUMBERS_ALL, NUMBERS_TERMS, LANE_SUM(WIDTH) + 8,
+     "53 / 4 + 3 additions in 4 lanes, and 8 operations", run_rms_norm_backward, 0, 0},
     {"group_norm_backward", NUMBERS_ALL, NUMBERS_TERMS, LANE_SUM(ELEMENTS) + 8,
      "1113 / 4 + 3 additions in 4 lanes, and 8 operations", run_group_norm_backward, 0, 0},
 };

@@ -97,6 +97,36 @@ static void run_scale(numbers_errors *errors, const sv_kernels *k)
     }
 }
 
+static void run_subtract_scaled(numbers_errors *errors, const sv_kernels *k)
+{
+    static float x[ELEMENTS], y[ELEMENTS], before[ELEMENTS];
+    const float factor = 0.3333333f;
+    numbers_fill(errors, x, ELEMENTS);
+    numbers_fill(errors, y, ELEMENTS);
+    memcpy(before, y, sizeof before);
+    NUMBERS_CALL(k->subtract_scaled(y, x, factor, ELEMENTS));
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        const long double product = numbers_in(x[i]) * factor;
+        numbers_see(errors, y[i], numbers_in(before[i]) - product,
+                    fabsl(numbers_in(before[i])) + fabsl(product), "y", i);
+    }
+}
+
+static void run_dot(numbers_errors *errors, const sv_kernels *k)
+{
+    static float x[ELEMENTS], y[ELEMENTS];
+    float got;
+    long double wanted = 0, terms = 0;
+    numbers_fill(errors, x, ELEMENTS);
+    numbers_fill_between(errors, y, ELEMENTS, -1, 1);
+    NUMBERS_CALL(got = k->dot(x, y, ELEMENTS));
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        wanted += numbers_in(x[i]) * numbers_in(y[i]);
+        terms += fabsl(numbers_in(x[i]) * numbers_in(y[i]));
+    }
+    numbers_see(errors, got, wanted, terms, "sum", 0);
+}
+
 enum { HEIGHT = 5, COLUMNS = 7, MAP = HEIGHT * COLUMNS, TAPS = 9 };
 static const sv_depthwise_geometry GEOMETRY = {HEIGHT, COLUMNS, WIDTH};
 
@@ -254,6 +284,10 @@ static const numbers_row ROWS[] = {
     {"add_rows", NUMBERS_ALL, NUMBERS_TERMS, TOKENS, "40 additions", run_add_rows, 0, 0},
     {"add", NUMBERS_ALL, NUMBERS_VALUE, 0.50001, "1 rounding", run_add, 0, 0},
     {"scale", NUMBERS_ALL, NUMBERS_VALUE, 0.50001, "1 rounding", run_scale, 0, 0},
+    {"subtract_scaled", NUMBERS_ALL, NUMBERS_TERMS, 2, "a product and a difference",
+     run_subtract_scaled, 0, 0},
+    {"dot", NUMBERS_ALL, NUMBERS_TERMS, ELEMENTS / 4 + 4, "a sum in 4 lanes of products", run_dot,
+     0, 0},
     {"depthwise", NUMBERS_ALL, NUMBERS_TERMS, 10, "9 multiply-adds of up to 2 roundings",
      run_depthwise, 0, 0},
     {"depthwise_weight_gradient", NUMBERS_ALL, NUMBERS_TERMS, MAP + 1, "35 multiply-adds",

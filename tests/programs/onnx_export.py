@@ -204,6 +204,11 @@ VITS = [
     TOKENS | {"class_token": "none", "pool": "flatten", "position_tokens": "none"},
     TOKENS | {"mlp_norm": True, "layer_scale": True}, TOKENS | {"mlp_norm": True, "mlp": "swiglu"},
     VIT | {"mlp_norm": True, "mlp_last_gelu": True, "norm_eps": 0.01},
+    TOKENS | {"attention": "differential"}, TOKENS | {"attention": "differential", "depth": 3, "layer_scale": True},
+    TOKENS | {"rms_norm": True, "qk_norm": True, "pre_norm": True}, VIT | {"rms_norm": True, "tokenizer": "spt"},
+    TOKENS | {"block": "parallel", "layer_scale": True}, TOKENS | {"block": "parallel", "mlp": "swiglu"},
+    TOKENS | {"attention": "differential", "block": "parallel-fused", "rms_norm": True},
+    MIXED | {"block": "parallel-fused", "attention_norm": True},
 ]
 for fields in VITS:
     if fields.get("classifier") is False:

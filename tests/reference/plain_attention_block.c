@@ -25,7 +25,7 @@ static void add_temperature(plain_model *m, plain_attention_block *b, const char
 }
 
 /* The norms of queries and keys, frequencies, and the norm of outputs. */
-static void add_between(plain_model *m, plain_attention_block *b, const char *prefix)
+static void add_between(plain_model *m, plain_attention_block *b, const char *prefix, size_t layer)
 {
     const svit_model_config *c = &m->config;
     if (c->qk_norm) {
@@ -34,12 +34,15 @@ static void add_between(plain_model *m, plain_attention_block *b, const char *pr
     }
     if (c->rope == SVIT_ROPE_MIXED)
         b->rotary.frequencies = plain_add_tensor(m, prefix, "attn.rope", 0, b->width);
+    if (c->attention == SVIT_ATTENTION_DIFFERENTIAL)
+        b->differential = plain_add_differential(m, prefix, b->attention.tokens, layer);
     if (c->attention_norm)
         b->output_norm = plain_add_norm(m, prefix, "attn.norm", b->width);
 }
 
 void plain_attention_block_init(plain_attention_block *b, plain_model *m, const char *name_prefix,
-                                const plain_attention_names *names, size_t prefix, size_t tokens)
+                                const plain_attention_names *names, size_t layer, size_t prefix,
+                                size_t tokens)
 {
     const svit_model_config *c = &m->config;
     const int paper = c->names == SVIT_NAMES_PAPER;
@@ -57,10 +60,11 @@ void plain_attention_block_init(plain_attention_block *b, plain_model *m, const 
     if (paper)
         add_temperature(m, b, name_prefix, names->temperature);
     b->qkv = add_map(m, name_prefix, names->qkv, 3 * b->width, dim, c->qkv_bias);
-    add_between(m, b, name_prefix);
+    add_between(m, b, name_prefix, layer);
     /* The paper's code has no projection if there is one head and head_dim is dim. */
     if (!paper || c->heads > 1 || c->head_dim != dim)
-        b->proj = add_map(m, name_prefix, names->proj, dim, b->width, 1);
+        b->proj = add_map(m, name_prefix, names->proj, dim, b->width,
+                          c->block != SVIT_BLOCK_PARALLEL_FUSED);
     if (!paper)
         add_temperature(m, b, name_prefix, names->temperature);
     if (c->layer_scale)
@@ -111,7 +115,10 @@ void plain_attention_block_forward(const plain_model *m, double *y, const double
     plain_linear_forward(b->qkv_y, b->normed, &b->qkv, rows);
     norm_parts(b, &m->config);
     plain_rotary_forward(b->turned, &b->rotary);
-    plain_attention_forward(b->heads, b->p, b->turned, &b->attention);
+    if (b->differential.vectors[0])
+        plain_differential_forward(b->heads, b->turned, &b->differential);
+    else
+        plain_attention_forward(b->heads, b->p, b->turned, &b->attention);
     plain_norm_forward(b->normed_heads, b->heads, &b->output_norm, rows, b->width);
     if (b->proj.weight)
         plain_linear_forward(b->branch, b->normed_heads, &b->proj, rows);
@@ -133,7 +140,10 @@ void plain_attention_block_backward(const plain_model *m, double *d, double *scr
     else
         plain_copy(d2, d1, rows * dim);
     plain_norm_backward(d1, d2, b->heads, &b->output_norm, rows, b->width);
-    plain_attention_backward(d3, d4, d1, b->p, b->turned, &b->attention);
+    if (b->differential.vectors[0])
+        plain_differential_backward(d3, d4, d1, b->turned, &b->differential);
+    else
+        plain_attention_backward(d3, d4, d1, b->p, b->turned, &b->attention);
     plain_rotary_backward(d3, b->turned, &b->rotary);
     norm_parts_backward(d3, d4, b, &m->config);
     plain_linear_backward(d1, d3, b->normed, &b->qkv, rows);

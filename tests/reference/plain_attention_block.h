@@ -16,6 +16,7 @@ typedef struct plain_attention_block {
     plain_norm norm, query_norm, key_norm, output_norm;
     plain_linear qkv, proj; /* proj.weight NULL: there is no projection */
     plain_attention attention;
+    plain_differential differential; /* in its place if it has vectors */
     plain_rotary rotary;
     plain_tensor *scale;              /* LayerScale [dim]; NULL: none */
     double *normed, *branch;          /* [rows, dim]: before LayerScale */
@@ -23,10 +24,11 @@ typedef struct plain_attention_block {
     double *p, *heads, *normed_heads; /* [images, heads, T, T], [rows, width] */
 } plain_attention_block;
 
-/* Adds its parameters and arrays. `prefix` tokens of `tokens` are before the patches. */
+/* Adds its parameters and arrays, those of layer `layer`. `prefix` tokens of `tokens` are before the
+ * patches. */
 void plain_attention_block_init(plain_attention_block *block, plain_model *model,
                                 const char *name_prefix, const plain_attention_names *names,
-                                size_t prefix, size_t tokens);
+                                size_t layer, size_t prefix, size_t tokens);
 
 /* y[rows, dim] = x + scale * proj(norm(attention(turn(norm(qkv(norm(x)))))))) */
 void plain_attention_block_forward(const plain_model *model, double *y, const double *x,

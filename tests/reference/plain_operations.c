@@ -102,20 +102,23 @@ plain_norm plain_add_norm(plain_model *model, const char *prefix, const char *na
 {
     plain_norm norm = {.channels = channels, .eps = model->config.norm_eps};
     norm.weight = plain_add_part(model, prefix, name, ".weight", 0, channels);
-    norm.bias = plain_add_part(model, prefix, name, ".bias", 0, channels);
+    if (!model->config.rms_norm)
+        norm.bias = plain_add_part(model, prefix, name, ".bias", 0, channels);
     return norm;
 }
 
-/* mean and rstd = 1 / sqrt(variance + eps) of x[elements]; the variance is the biased one. */
-static void moments(double *mean, double *rstd, const double *x, size_t elements, double eps)
+/* mean and rstd = 1 / sqrt(variance + eps) of x[elements]; the variance is the biased one. Without a
+ * bias the mean is not subtracted (Zhang, Sennrich 2019). */
+static void moments(double *mean, double *rstd, const double *x, size_t elements,
+                    const plain_norm *norm)
 {
     double sum = 0, squares = 0;
-    for (size_t i = 0; i < elements; i++)
+    for (size_t i = 0; i < elements && norm->bias; i++)
         sum += x[i];
     *mean = sum / (double)elements;
     for (size_t i = 0; i < elements; i++)
         squares += (x[i] - *mean) * (x[i] - *mean);
-    *rstd = 1 / sqrt(squares / (double)elements + eps);
+    *rstd = 1 / sqrt(squares / (double)elements + norm->eps);
 }
 
 /* y = weight * xhat + bias,  xhat = (x - mean) * rstd.  Ba, Kiros, Hinton 2016; Wu, He 2018. */
@@ -128,16 +131,18 @@ void plain_norm_forward(double *y, const double *x, const plain_norm *norm, size
     }
     for (size_t g = 0; g < groups; g++, x += elements, y += elements) {
         double mean, rstd;
-        moments(&mean, &rstd, x, elements, norm->eps);
+        moments(&mean, &rstd, x, elements, norm);
         for (size_t i = 0; i < elements; i++) {
             const size_t c = i % norm->channels;
-            y[i] = norm->weight->value[c] * ((x[i] - mean) * rstd) + norm->bias->value[c];
+            y[i] = norm->weight->value[c] * ((x[i] - mean) * rstd);
+            y[i] += norm->bias ? norm->bias->value[c] : 0;
         }
     }
 }
 
 /* dweight += dy * xhat;  dbias += dy;  with dxhat = weight * dy:
  *   dx = rstd * (dxhat - average(dxhat) - xhat * average(dxhat * xhat))
+ * without average(dxhat) if the mean is not subtracted.
  * Derivation: docs/derivations/layer-norm.md */
 void plain_norm_backward(double *dx, const double *dy, const double *x, const plain_norm *norm,
                          size_t groups, size_t elements)
@@ -148,13 +153,15 @@ void plain_norm_backward(double *dx, const double *dy, const double *x, const pl
     }
     for (size_t g = 0; g < groups; g++, x += elements, dy += elements, dx += elements) {
         double mean, rstd, average = 0, average_xhat = 0;
-        moments(&mean, &rstd, x, elements, norm->eps);
+        moments(&mean, &rstd, x, elements, norm);
         for (size_t i = 0; i < elements; i++) {
             const size_t c = i % norm->channels;
             const double xhat = (x[i] - mean) * rstd, dxhat = norm->weight->value[c] * dy[i];
             norm->weight->gradient[c] += dy[i] * xhat;
-            norm->bias->gradient[c] += dy[i];
-            average += dxhat / (double)elements;
+            if (norm->bias) {
+                norm->bias->gradient[c] += dy[i];
+                average += dxhat / (double)elements;
+            }
             average_xhat += dxhat * xhat / (double)elements;
         }
         for (size_t i = 0; i < elements; i++) {

@@ -31,8 +31,8 @@ void plain_linear_backward(double *dx, const double *dy, const double *x, const 
                            size_t rows);
 
 /* Norms of x[groups, elements], where `elements` is a multiple of `channels`: layer norm if a group
- * is one token, group norm with one group if it is a whole image. If weight is NULL, the model
- * has no such norm, and y = x. */
+ * is one token, group norm with one group if it is a whole image. If bias is NULL, it is a
+ * root-mean-square norm. If weight is NULL, the model has no such norm, and y = x. */
 typedef struct plain_norm {
     size_t channels;
     double eps;
@@ -89,6 +89,26 @@ void plain_attention_forward(double *heads, double *p, const double *qkv,
 /* dheads -> dqkv and the temperatures' gradient; dp[tokens] is scratch. */
 void plain_attention_backward(double *dqkv, double *dp, const double *dheads, const double *p,
                               const double *qkv, const plain_attention *of);
+
+/* Differential attention (plain_differential.c): its parameters and what its forward saves. */
+typedef struct plain_differential {
+    size_t images, tokens, heads, half; /* half of the channels of a head */
+    double lambda_init;
+    plain_tensor *vectors[4]; /* q1, k1, q2, k2 [half]; NULL: there is no such attention */
+    plain_norm norm;          /* of each head's output */
+    double *o, *d, *p; /* [images, tokens, heads, head_dim]: before the norm, and its gradient;
+                          [images, 2 heads, tokens, tokens] */
+} plain_differential;
+
+plain_differential plain_add_differential(plain_model *model, const char *prefix, size_t tokens,
+                                          size_t layer);
+
+/* qkv[images, tokens, 3, heads, head_dim] -> heads[images, tokens, heads, head_dim] */
+void plain_differential_forward(double *heads, const double *qkv, const plain_differential *of);
+
+/* dheads -> dqkv and the gradients of the parameters; dp[tokens] is scratch. */
+void plain_differential_backward(double *dqkv, double *dp, const double *dheads, const double *qkv,
+                                 const plain_differential *of);
 
 /* Attention pooling of x[images, tokens, dim] to y[images, dim] and the MLP after it: its
  * parameters, what its forward saves, and scratch of its backward. */

@@ -69,7 +69,7 @@ typedef struct vit {
     layer *layers;
     double *patch_rows, *patch_normed, *embedded, *positioned_tokens, *normed, *pooled, *features_y;
     double *head_pre_gelu[SVIT_MAX_HEAD_LAYERS], *head_y[SVIT_MAX_HEAD_LAYERS], *distilled_y;
-    double *d, *d1, *d2, *d3, *d4; /* gradients, as large as the largest activation */
+    double *d, *d1, *d2, *d3, *d4, *d5; /* gradients, as large as the largest activation */
 } vit;
 
 static void add_layer(plain_model *m, const vit *v, layer *l, size_t index)
@@ -81,14 +81,17 @@ static void add_layer(plain_model *m, const vit *v, layer *l, size_t index)
     snprintf(prefix, sizeof prefix, "%s%zu.", NAMES[c->names].layer, index);
     const plain_attention_names names = {NAMES[c->names].norm1, NAMES[c->names].qkv,
                                          NAMES[c->names].proj, NAMES[c->names].temperature};
-    plain_attention_block_init(&l->attention, m, prefix, &names, v->prefix, v->tokens);
-    l->norm2 = plain_add_norm(m, prefix, NAMES[c->names].norm2, dim);
+    const int parallel = c->block != SVIT_BLOCK_SEQUENTIAL;
+    plain_attention_block_init(&l->attention, m, prefix, &names, index, v->prefix, v->tokens);
+    l->norm2 = parallel ? l->attention.norm : plain_add_norm(m, prefix, NAMES[c->names].norm2, dim);
     l->fc1 =
         plain_add_linear(m, prefix, NAMES[c->names].fc1, c->mlp_dim * (swiglu ? 2u : 1u), dim, 1);
     if (c->mlp_norm)
         l->mlp_norm = plain_add_norm(m, prefix, "mlp.norm", c->mlp_dim);
     l->fc2 = plain_add_linear(m, prefix, NAMES[c->names].fc2, dim, c->mlp_dim, 1);
-    if (c->layer_scale)
+    if (parallel)
+        l->scale2 = l->attention.scale;
+    else if (c->layer_scale)
         l->scale2 = plain_add_tensor(m, prefix, "ls2.gamma", 0, dim);
     double **of_dim[] = {&l->y1, &l->normed2, &l->fc2_y, &l->branch2, &l->y};
     for (size_t i = 0; i < sizeof of_dim / sizeof *of_dim; i++)
@@ -196,7 +199,7 @@ void plain_vit_init(plain_model *m)
     const size_t of_row = 3 * v->width + 2 * c->mlp_dim + 2 * c->dim + c->pool_mlp_dim;
     for (size_t i = 0; i < c->head_layers; i++)
         most += m->images * c->head_units[i];
-    double **gradients[] = {&v->d, &v->d1, &v->d2, &v->d3, &v->d4};
+    double **gradients[] = {&v->d, &v->d1, &v->d2, &v->d3, &v->d4, &v->d5};
     for (size_t i = 0; i < sizeof gradients / sizeof *gradients; i++)
         *gradients[i] = plain_array(m, most + v->rows * of_row);
 }
@@ -250,13 +253,19 @@ static void position_backward(double *dx, const double *dy, const vit *v, size_t
     }
 }
 
+/* What the MLP's norm reads: in a parallel block, what that of the attention reads. */
+static const double *mlp_input(const plain_model *m, const layer *l)
+{
+    return m->config.block == SVIT_BLOCK_SEQUENTIAL ? l->y1 : l->x;
+}
+
 /* y = y1 + scale2 * fc2(mlp_norm(gelu(fc1(norm2(y1))))), with SwiGLU in place of the GELU, or one
- * more GELU after fc2. */
+ * more GELU after fc2. In a parallel block norm2(x), norm2 and scale2 being those of the attention. */
 static void mlp_block_forward(const plain_model *m, const vit *v, const layer *l)
 {
     const svit_model_config *c = &m->config;
     const size_t rows = v->rows, dim = c->dim, hidden = rows * c->mlp_dim;
-    plain_norm_forward(l->normed2, l->y1, &l->norm2, rows, dim);
+    plain_norm_forward(l->normed2, mlp_input(m, l), &l->norm2, rows, dim);
     plain_linear_forward(l->fc1_y, l->normed2, &l->fc1, rows);
     if (c->mlp == SVIT_MLP_SWIGLU)
         plain_swiglu_forward(l->hidden, l->fc1_y, rows, c->mlp_dim);
@@ -272,12 +281,12 @@ static void mlp_block_forward(const plain_model *m, const vit *v, const layer *l
     plain_step(m, l->y, rows, dim);
 }
 
-/* v->d: dy -> dy1 */
-static void mlp_block_backward(const plain_model *m, const vit *v, const layer *l)
+/* v->d += what follows from dy, the gradient of the sum y. */
+static void mlp_block_backward(const plain_model *m, const vit *v, const layer *l, const double *dy)
 {
     const svit_model_config *c = &m->config;
     const size_t rows = v->rows, dim = c->dim, hidden = rows * c->mlp_dim;
-    plain_residual_backward(v->d1, v->d, l->branch2, l->scale2, rows, dim);
+    plain_residual_backward(v->d1, dy, l->branch2, l->scale2, rows, dim);
     if (c->mlp_last_gelu)
         plain_activation_backward(v->d1, v->d1, l->fc2_y, rows * dim, SVIT_ACTIVATION_GELU);
     plain_linear_backward(v->d3, v->d1, l->hidden_normed, &l->fc2, rows);
@@ -287,9 +296,22 @@ static void mlp_block_backward(const plain_model *m, const vit *v, const layer *
     else
         plain_activation_backward(v->d3, v->d2, l->fc1_y, hidden, c->activation);
     plain_linear_backward(v->d1, v->d3, l->normed2, &l->fc1, rows);
-    plain_norm_backward(v->d2, v->d1, l->y1, &l->norm2, rows, dim);
+    plain_norm_backward(v->d2, v->d1, mlp_input(m, l), &l->norm2, rows, dim);
     plain_add(v->d, v->d2, rows * dim);
     plain_step(m, v->d, rows, dim);
+}
+
+/* v->d: dy -> dx of a layer. In a parallel block both branches have the gradient dy. */
+static void layer_backward(const plain_model *m, const vit *v, const layer *l)
+{
+    double *scratch[] = {v->d1, v->d2, v->d3, v->d4};
+    if (m->config.block == SVIT_BLOCK_SEQUENTIAL)
+        mlp_block_backward(m, v, l, v->d);
+    else
+        plain_copy(v->d5, v->d, v->rows * m->config.dim);
+    plain_attention_block_backward(m, v->d, scratch, l->x, &l->attention);
+    if (m->config.block != SVIT_BLOCK_SEQUENTIAL)
+        mlp_block_backward(m, v, l, v->d5);
 }
 
 /* Where token t of image n goes in y[pooled_rows, features], and its factor there; -1: nowhere. */
@@ -439,11 +461,8 @@ void plain_vit_backward(plain_model *m)
     pool_backward(m, v, v->d2, v->d1);
     plain_norm_step_backward(m, v->d, v->d2, v->layers[c->depth - 1].y, &v->final_norm, v->rows,
                              dim);
-    for (size_t i = c->depth; i-- > 0;) {
-        mlp_block_backward(m, v, &v->layers[i]);
-        plain_attention_block_backward(m, v->d, (double *[]){v->d1, v->d2, v->d3, v->d4},
-                                       v->layers[i].x, &v->layers[i].attention);
-    }
+    for (size_t i = c->depth; i-- > 0;)
+        layer_backward(m, v, &v->layers[i]);
     plain_norm_step_backward(m, v->d1, v->d, v->positioned_tokens, &v->pre_norm, v->rows, dim);
     position_backward(v->d2, v->d1, v, m->images, dim);
     plain_step(m, v->d2, patches, dim);

@@ -189,6 +189,18 @@ static void draw_pretrained_fields(random_state *state, svit_model_config *confi
     draw_between(state, config);
 }
 
+/* The kinds of norms, blocks and attention of further families. */
+static void draw_further_fields(random_state *state, svit_model_config *config)
+{
+    config->rms_norm =
+        config->tokenizer == SVIT_TOKENIZER_PATCH && random_between(state, 0, 2) == 0;
+    config->block = random_coin(state) ? (int32_t)random_between(state, 0, 2) : 0;
+    if (config->rope || config->qk_norm || config->attention_norm || random_coin(state))
+        return;
+    config->attention = SVIT_ATTENTION_DIFFERENTIAL;
+    config->head_dim = (config->head_dim + 1) / 2 * 2;
+}
+
 static void draw_mlp(random_state *state, svit_model_config *config)
 {
     config->activation = (int32_t)random_between(state, 0, 2);
@@ -250,6 +262,8 @@ svit_model_config random_vit(random_state *state, size_t *images)
             draw_paper_fields(state, &config);
         else
             draw_pretrained_fields(state, &config);
+        if (config.names == SVIT_NAMES_TIMM)
+            draw_further_fields(state, &config);
         draw_mlp(state, &config);
         draw_lora(state, &config);
         draw_head(state, &config);

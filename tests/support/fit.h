@@ -162,7 +162,7 @@ static inline float *fit_copy_weights(const svit_model *model, float *to)
 /* Whether two configurations have the same JSON. The structs' padding does not count. */
 static inline int fit_same_config(const svit_model_config *a, const svit_model_config *b)
 {
-    char x[1024], y[1024];
+    char x[2048], y[2048];
     WORKS(svit_model_config_to_json(a, x, sizeof x, NULL, err));
     WORKS(svit_model_config_to_json(b, y, sizeof y, NULL, err));
     return strcmp(x, y) == 0;
@@ -170,7 +170,7 @@ static inline int fit_same_config(const svit_model_config *a, const svit_model_c
 
 static inline int fit_same_pipeline(const svit_pipeline_config *a, const svit_pipeline_config *b)
 {
-    char x[1024], y[1024];
+    char x[2048], y[2048];
     WORKS(svit_pipeline_config_to_json(a, x, sizeof x, NULL, err));
     WORKS(svit_pipeline_config_to_json(b, y, sizeof y, NULL, err));
     return strcmp(x, y) == 0;

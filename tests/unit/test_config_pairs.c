@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { N = 2, CLASSES = 5, MAX_SETTINGS = 200, SETTING_TEXT = 96, BASE_COUNT = 7 };
+enum { N = 2, CLASSES = 5, MAX_SETTINGS = 200, SETTING_TEXT = 96, BASE_COUNT = 8 };
 
 /* Small models that differ in what a pair of settings meets. */
 static const struct {
@@ -29,6 +29,10 @@ static const struct {
               "{\"patch_size\":4,\"dim\":8,\"depth\":1,\"heads\":2,\"head_dim\":4,\"mlp_dim\":12,"
               "\"head_units\":[],\"mlp_last_gelu\":false,\"pool\":\"attention\",\"pool_heads\":2,"
               "\"pool_mlp_dim\":6}"},
+             {SVIT_ARCHITECTURE_VIT,
+              "{\"patch_size\":4,\"dim\":8,\"depth\":2,\"heads\":2,\"head_dim\":4,\"mlp_dim\":12,"
+              "\"head_units\":[],\"mlp_last_gelu\":false,\"pool\":\"mean\","
+              "\"attention\":\"differential\",\"block\":\"parallel-fused\"}"},
              {SVIT_ARCHITECTURE_SHIFTVIT, "{\"dim\":12,\"blocks\":[1,2],\"num_div\":6}"},
              {SVIT_ARCHITECTURE_SHIFTVIT,
               "{\"dim\":12,\"blocks\":[1,1],\"num_div\":6,\"patch_size\":2,\"final_norm\":true}"},

@@ -395,6 +395,8 @@ static const struct {
     {"\"head_dim\":4", "'head_dim'"},
     {"\"register_tokens\":2,\"position_tokens\":\"class-patches\"", "'position_tokens'"},
     {"\"names\":\"paper\"", "svit_model_save"},
+    {"\"block\":\"parallel\",\"mlp\":\"swiglu\"", "'block'"},
+    {"\"block\":\"parallel-fused\",\"mlp_norm\":true", "'block'"},
 };
 
 START_TEST(test_models_without_names_in_timm_are_refused)

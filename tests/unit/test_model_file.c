@@ -114,7 +114,7 @@ static void write_changed(const svit_model *model, const change *wanted)
     static const sv_tensor_desc three = {.rank = 1, .shape = {3}, .elements = 3};
     if (wanted->extra)
         tensors[count++] = (sv_safetensors_tensor){wanted->extra, &three, NULL};
-    char config[1024];
+    char config[2048];
     svit_model_config of_model;
     WORKS(svit_model_get_config(model, &of_model, sizeof of_model, err));
     WORKS(svit_model_config_to_json(&of_model, config, sizeof config, NULL, err));

@@ -37,6 +37,7 @@ ENUMS: dict[str, str | None] = {
     "SVIT_ROPE_PAIRS_": "RopePairs",
     "SVIT_ACTIVATION_": "Activation",
     "SVIT_MLP_": "Mlp",
+    "SVIT_BLOCK_": "Block",
     "SVIT_NAMES_": "Names",
     "SVIT_OUTPUT_": "Output",
     "SVIT_DTYPE_": "Dtype",

@@ -19,14 +19,12 @@ void sv_attention_normalize(const attention_call *call, attention_work *work, si
 {
     const attention_block *block = call->block;
     const attention_saved *saved = &call->saved;
-    const real *weights = call->run->weights;
     size_t tokens = call->tokens, token = image * tokens, c = block->base.in.channels;
     /* In inference nobody reads the moments again, so they lie where the scores will. */
     real *mean = saved->mean ? saved->mean + token : work->scores;
     real *rstd = saved->rstd ? saved->rstd + token : work->scores + tokens;
-    call->run->exec.context->kernels->layer_norm(work->x_norm, mean, rstd, call->in + token * c,
-                                                 weights + block->norm_weight,
-                                                 weights + block->norm_bias, tokens, c, block->eps);
+    sv_norm_forward(&block->norm, call->run, work->x_norm, mean, rstd, call->in + token * c, tokens,
+                    c, block->eps);
     if (block->folded)
         sv_pack_b(&call->run->exec, &work->keys_t, work->x_norm, 1, c, c, tokens);
 }
@@ -42,6 +40,14 @@ static int is_wanted(const attention_call *call)
 static int is_unscaled(const attention_call *call)
 {
     return call->block->folded && !call->saved.mask && !is_wanted(call);
+}
+
+void sv_attention_report(const attention_call *call, const real *p, size_t image, size_t head,
+                         size_t first, size_t rows)
+{
+    const size_t tokens = call->tokens, row = (image * call->block->heads + head) * tokens + first;
+    if (is_wanted(call))
+        memcpy(call->run->pass.attention + row * tokens, p, rows * tokens * sizeof(real));
 }
 
 /* A block of queries of one head, from query `first`: o = dropout(softmax(scale q k^T)) v */
@@ -62,9 +68,7 @@ static void attend(const attention_call *call, const attention_work *work,
     sv_matmul(&run->exec, &scores, &queries, &work->keys_t, rows.rows);
     rows.unscaled = is_unscaled(call);
     kernels->attention_softmax(p, p, p, &rows);
-    if (is_wanted(call))
-        memcpy(run->pass.attention + ((image * block->heads + head) * tokens + first) * tokens, p,
-               rows.rows * tokens * sizeof(real));
+    sv_attention_report(call, p, image, head, first, rows.rows);
     sv_matmul(&run->exec, &output, &dropped, &work->values, rows.rows);
 }
 
@@ -75,6 +79,10 @@ void sv_attention_head(const attention_call *call, attention_work *work,
     size_t tokens = call->tokens, w = block->head_width, row = block->qkv_width;
     const real *values = work->qkv + row - block->heads_width + head * w;
     uint32_t *mask = sv_attention_mask(call, image, head);
+    if (block->differential) {
+        sv_attention_differential_head(call, work, heads, image, head);
+        return;
+    }
     if (!block->folded)
         sv_pack_b(&call->run->exec, &work->keys_t, values - block->heads_width, 1, row, w, tokens);
     sv_pack_b(&call->run->exec, &work->values, values, row, 1, tokens, w);
@@ -117,7 +125,7 @@ void sv_attention_project(const attention_call *call, const attention_heads *hea
                                   .residual = call->in + first * c,
                                   .drop_path_scale = call->saved.drop_path_scale,
                                   .image_tokens = call->tokens};
-    if (sv_attention_norm_exists(&block->output_norm))
+    if (sv_norm_exists(&block->output_norm))
         sv_attention_normalize_output(call, heads, row, rows);
     if (block->folded)
         sum_heads(call, heads, image, row, rows);
@@ -330,10 +338,8 @@ static void image_backward(const attention_call *call, attention_work *work, siz
     const sv_kernels *kernels = run->exec.context->kernels;
     size_t tokens = call->tokens, token = image * tokens, c = block->base.in.channels;
     const real *dy = call->in + token * c, *x = call->x + token * c;
-    const real *weight = run->weights + block->norm_weight;
     const real *mean = saved->mean + token, *rstd = saved->rstd + token;
-    kernels->norm_apply(work->x_norm, x, mean, rstd, weight, run->weights + block->norm_bias,
-                        tokens, c);
+    sv_norm_again(&block->norm, run, work->x_norm, x, mean, rstd, tokens, c);
     sv_linear_forward(&block->qkv, run, work->qkv, work->x_norm, tokens, NULL);
     if (block->prepares)
         sv_attention_prepare_again(call, work);
@@ -343,11 +349,12 @@ static void image_backward(const attention_call *call, attention_work *work, siz
         memcpy(work->doutput, work->dbranch, tokens * c * sizeof(real));
     else if (!block->folded)
         sv_linear_backward(&block->proj, run, work->doutput, work->dbranch, tokens, NULL);
-    if (sv_attention_norm_exists(&block->output_norm))
+    if (sv_norm_exists(&block->output_norm))
         sv_attention_normalize_output_backward(call, work, image);
     for (size_t head = 0; head < block->heads; head++)
         sv_attention_partial(call, SCORE_SCALE, image)[head] +=
-            head_backward(call, work, image, head);
+            block->differential ? sv_attention_differential_head_backward(call, work, image, head)
+                                : head_backward(call, work, image, head);
     if (block->prepares)
         sv_attention_prepare_backward(call, work, image);
     if (block->base.trained)
@@ -356,13 +363,13 @@ static void image_backward(const attention_call *call, attention_work *work, siz
     if (block->folded)
         kernels->add(work->dx_norm, work->dkeys, tokens * c);
     if (block->base.trained)
-        kernels->norm_backward_parameters(sv_attention_partial(call, NORM_WEIGHT, image),
-                                          sv_attention_partial(call, NORM_BIAS, image),
-                                          work->dx_norm, x, mean, rstd, tokens, c);
+        sv_norm_add_gradients(&block->norm, run, sv_attention_partial(call, NORM_WEIGHT, image),
+                              sv_attention_partial(call, NORM_BIAS, image), work->dx_norm, x, mean,
+                              rstd, tokens, c);
     if (!call->out)
         return;
     real *dx = call->out + token * c;
-    kernels->layer_norm_backward(dx, work->dx_norm, x, mean, rstd, weight, tokens, c);
+    sv_norm_backward(&block->norm, run, dx, work->dx_norm, x, mean, rstd, tokens, c);
     kernels->add(dx, dy, tokens * c);
 }
 
@@ -384,6 +391,8 @@ static void chunk_task(void *argument, size_t chunk, uint32_t worker)
 static void reduce_score_scale(const attention_call *call, size_t chunks)
 {
     const attention_block *block = call->block;
+    if (block->differential)
+        sv_attention_add_lambda(call, chunks);
     if (block->temperature == SV_NO_PARAMETER)
         return;
     real *gradient = sv_gradient(call->run, block->temperature);

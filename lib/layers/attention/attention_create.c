@@ -58,29 +58,12 @@ static const sv_layer_ops ATTENTION_OPS = {.name = "attention block",
                                            .forward = sv_attention_forward,
                                            .backward = sv_attention_backward};
 
-bool sv_layer_attends(const sv_layer *layer, size_t *heads, size_t *tokens)
-{
-    if (layer->ops != &ATTENTION_OPS)
-        return false;
-    *heads = ((const attention_block *)layer)->heads;
-    *tokens = sv_shape_tokens(layer->in);
-    return true;
-}
-
-static attention_norm find_norm(attention_block *block, const sv_layer_source *source,
-                                const char *name)
-{
-    return (attention_norm){sv_layer_parameter_if(&block->base, source, name, ".weight"),
-                            sv_layer_parameter_if(&block->base, source, name, ".bias")};
-}
-
 /* Finds the offsets of the parameters. Without a projection weight the projection is the identity.
  */
 static void find_parameters(attention_block *block, const sv_layer_source *source,
                             const sv_attention_names *names)
 {
-    block->norm_weight = sv_layer_parameter(&block->base, source, names->norm, ".weight");
-    block->norm_bias = sv_layer_parameter(&block->base, source, names->norm, ".bias");
+    block->norm = sv_norm_find(&block->base, source, names->norm);
     block->weight = sv_layer_parameter(&block->base, source, names->qkv, ".weight");
     block->bias = sv_layer_parameter_if(&block->base, source, names->qkv, ".bias");
     block->proj.weight = sv_layer_parameter_if(&block->base, source, names->proj, ".weight");
@@ -88,9 +71,28 @@ static void find_parameters(attention_block *block, const sv_layer_source *sourc
     block->identity = block->proj.weight == SV_NO_PARAMETER;
     block->temperature = sv_layer_parameter_if(&block->base, source, names->temperature, "");
     block->scale.gamma = sv_layer_parameter_if(&block->base, source, names->layer_scale, "");
-    block->query_norm = find_norm(block, source, names->query_norm);
-    block->key_norm = find_norm(block, source, names->key_norm);
-    block->output_norm = find_norm(block, source, names->attention_norm);
+    block->query_norm = sv_norm_find(&block->base, source, names->query_norm);
+    block->key_norm = sv_norm_find(&block->base, source, names->key_norm);
+    block->output_norm = sv_norm_find(&block->base, source, names->attention_norm);
+}
+
+/* Differential attention if the table has its parameters. */
+static void find_difference(attention_block *block, const sv_layer_source *source,
+                            const sv_attention_options *options)
+{
+    static const char *const vectors[4] = {"q1", "k1", "q2", "k2"};
+    for (size_t i = 0; i < 4; i++)
+        block->lambda[i] =
+            sv_layer_parameter_if(&block->base, source, options->names.lambda, vectors[i]);
+    block->differential = block->lambda[0] != SV_NO_PARAMETER;
+    block->maps = (block->differential ? 2 : 1) * block->heads;
+    block->map_dim = block->head_dim / (block->differential ? 2 : 1);
+    block->output_groups = block->differential ? block->heads : 1;
+    block->output_eps = (real)(block->differential ? options->output_eps : options->eps);
+    block->lambda_init = options->lambda_init;
+    block->output_scale = (real)(1 - options->lambda_init);
+    if (block->differential)
+        block->output_norm = sv_norm_find(&block->base, source, options->names.output_norm);
 }
 
 /* Initialises qkv and proj, the linear maps of a block that is not folded. A map with LoRA adapters
@@ -120,7 +122,7 @@ static void init_linears(attention_block *block, const sv_layer_source *source,
     const bool adapted =
         sv_layer_parameter_if(&block->base, source, names->qkv, ".lora_a") != SV_NO_PARAMETER;
     const bool separate =
-        block->prepares || block->no_key_bias || sv_attention_norm_exists(&block->output_norm);
+        block->prepares || block->no_key_bias || sv_norm_exists(&block->output_norm);
     block->folded = !adapted && !separate && sv_attention_is_folded(block);
     block->head_width = block->folded ? c : block->head_dim;
     block->heads_width = block->heads * block->head_width;
@@ -134,21 +136,22 @@ static void init_linears(attention_block *block, const sv_layer_source *source,
         block->qkv.forward.split = block->head_width;
 }
 
-sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_options *options)
+size_t sv_attention_bytes(const sv_attention_options *options)
 {
     const size_t phases = sv_attention_fixed_phases(options);
-    if (phases > (SIZE_MAX - sizeof(attention_block)) / sizeof(real)) {
-        sv_fail_memory(source->err, SIZE_MAX, ATTENTION_OPS.name);
-        return NULL;
-    }
-    attention_block *block =
-        sv_layer_new(source, sizeof *block + phases * sizeof(real), &ATTENTION_OPS);
-    if (!block)
-        return NULL;
+    return phases <= (SIZE_MAX - sizeof(attention_block)) / sizeof(real)
+               ? sizeof(attention_block) + phases * sizeof(real)
+               : SIZE_MAX;
+}
+
+void sv_attention_init(attention_block *block, const sv_layer_source *source,
+                       const sv_attention_options *options)
+{
     const uint64_t tokens = sv_shape_tokens(options->shape);
+    block->base.ops = &ATTENTION_OPS;
     block->base.in = block->base.out = options->shape;
     block->base.activation_multiply_adds = 2 * tokens * tokens * options->heads * options->head_dim;
-    block->heads = options->heads;
+    block->base.heads = block->heads = options->heads;
     block->head_dim = options->head_dim;
     block->per_head = options->per_head;
     block->masked = options->masked;
@@ -157,8 +160,17 @@ sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_
     block->drop_path = options->drop_path;
     sv_dropout_rate(&block->dropout_threshold, &block->dropout_scale, options->dropout);
     find_parameters(block, source, &options->names);
+    find_difference(block, source, options);
     sv_attention_rotary_init(block, source, options);
-    block->prepares = block->rotary.rows > 0 || sv_attention_norm_exists(&block->query_norm);
+    block->prepares = block->rotary.rows > 0 || sv_norm_exists(&block->query_norm);
     init_linears(block, source, &options->names, options->lora_alpha);
+}
+
+sv_layer *sv_attention_create(const sv_layer_source *source, const sv_attention_options *options)
+{
+    attention_block *block = sv_layer_new(source, sv_attention_bytes(options), &ATTENTION_OPS);
+    if (!block)
+        return NULL;
+    sv_attention_init(block, source, options);
     return &block->base;
 }

@@ -5,11 +5,7 @@
 #include "layers/create.h"
 #include "layers/linear/lora.h"
 #include "layers/linear/partial_gradients.h"
-
-/* A layer norm inside of the block. */
-typedef struct attention_norm {
-    size_t weight, bias; /* offsets; SV_NO_PARAMETER: there is no such norm */
-} attention_norm;
+#include "layers/norm.h"
 
 /* The rotary position embedding. */
 typedef struct attention_rotary {
@@ -30,6 +26,11 @@ typedef struct attention_rotary {
 typedef struct attention_block {
     sv_layer base;
     size_t heads, head_dim;
+    size_t maps, map_dim; /* maps of attention weights, and the channels of a map's queries: heads
+                             and head_dim; with differential attention twice and half as many */
+    bool differential;
+    size_t lambda[4]; /* offsets of q1, k1, q2, k2 [map_dim] of differential attention */
+    double lambda_init;
     bool folded;
     size_t head_width;    /* columns of a query, a key and a value: head_dim, folded c */
     size_t heads_width;   /* heads * head_width */
@@ -41,12 +42,16 @@ typedef struct attention_block {
     sv_layer_scale qkv_base;     /* with qkv_lora: the parameters of qkv, which has no LayerScale */
     size_t weight, bias; /* offsets, of queries, keys and values; bias may be SV_NO_PARAMETER */
     bool identity;       /* there is no projection: heads_width is c */
-    size_t norm_weight, norm_bias;
+    sv_norm norm;
     size_t temperature; /* SV_NO_PARAMETER: scores are divided by sqrt(head_dim) */
     bool per_head;      /* the temperature is one factor per head; otherwise one divisor */
     bool masked;        /* masks the diagonal of the scores */
     bool no_key_bias;
-    attention_norm query_norm, key_norm, output_norm;
+    sv_norm query_norm, key_norm, output_norm;
+    size_t output_groups; /* of heads_width channels that output_norm norms by themselves: 1; with
+                             differential attention the heads */
+    real output_eps;
+    real output_scale; /* factor of output_norm's output */
     attention_rotary rotary;
     bool prepares; /* queries and keys are normalised or rotated */
     real eps;
@@ -60,9 +65,9 @@ typedef struct attention_block {
 typedef struct attention_saved {
     real *mean, *rstd;               /* [tokens] */
     real *o;                         /* [tokens, heads_width]: the heads' outputs; folded: NULL */
-    real *output_mean, *output_rstd; /* [tokens]: of output_norm; NULL without it */
-    real *row_max, *inv_row_sum;     /* [n, heads, T]: from which the softmax is recomputed */
-    uint32_t *mask;                  /* [n, heads, ceil(T / 32), T]; NULL without dropout */
+    real *output_mean, *output_rstd; /* [tokens, groups]: of output_norm; NULL without it */
+    real *row_max, *inv_row_sum;     /* [n, maps, T]: from which the softmax is recomputed */
+    uint32_t *mask;                  /* [n, maps, ceil(T / 32), T]; NULL without dropout */
     real *drop_path_scale;           /* [n]; NULL without DropPath */
 } attention_saved;
 
@@ -74,7 +79,7 @@ enum {
     PROJ_BIAS,
     NORM_WEIGHT,
     NORM_BIAS,
-    SCORE_SCALE, /* [heads]: of the factor of each head's scores */
+    SCORE_SCALE, /* [heads]: of the factor of each head's scores; differential: of lambda */
     QUERY_NORM_WEIGHT,
     QUERY_NORM_BIAS,
     KEY_NORM_WEIGHT,
@@ -88,8 +93,9 @@ enum {
 /* What the heads of one image write. */
 typedef struct attention_heads {
     real *o;                         /* [T, heads_width] */
-    real *row_max, *inv_row_sum;     /* [heads, T]; NULL: not wanted */
-    real *output_mean, *output_rstd; /* [T]: what the projection writes; NULL without output_norm */
+    real *row_max, *inv_row_sum;     /* [maps, T]; NULL: not wanted */
+    real *output_mean, *output_rstd; /* [T, groups]: what the projection writes; NULL without
+                                        output_norm */
 } attention_heads;
 
 /* A worker's scratch for one image. Scores are computed for attention_call.queries queries at a time,
@@ -101,6 +107,10 @@ typedef struct attention_work {
     real *scores;             /* [queries, T] */
     real *qk_mean, *qk_rstd;  /* [T, 2, heads]: of the norms of queries and keys */
     void *packed_a;           /* packed x_norm; inference only */
+    /* Differential attention alone: [queries, T], and the packed keys of both maps, [map_dim, T] and,
+     * in the backward, [T, map_dim]. */
+    real *difference;
+    sv_gemm_b map_keys_t[2], map_keys[2];
     /* The backward alone: */
     real *dbranch, *dx_norm; /* [T, c] */
     real *dkeys;             /* [T, c]; folded: gradient of the tokens as keys */
@@ -128,7 +138,14 @@ typedef struct attention_call {
     size_t queries;      /* of a full block of scores, a multiple of 32 */
     size_t mask_blocks;  /* blocks of 32 queries of one head */
     size_t chunk_images; /* images of a full reduction chunk */
+    real lambda;         /* of differential attention */
 } attention_call;
+
+/* attention_create.c: the bytes of a block, SIZE_MAX if they do not fit, and its initialisation in
+ * cleared memory. */
+size_t sv_attention_bytes(const sv_attention_options *options);
+void sv_attention_init(attention_block *block, const sv_layer_source *source,
+                       const sv_attention_options *options);
 
 /* attention_memory.c: layouts, each used once to measure and once to use the memory. */
 attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n);
@@ -146,11 +163,11 @@ attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void 
 attention_heads sv_attention_heads(const attention_call *call, const attention_work *work,
                                    size_t image);
 
-/* Describes a block of scores of one head of an image, from query `first`. */
+/* Describes a block of scores of one head (or map) of an image, from query `first`. */
 sv_attention_rows sv_attention_rows_of(const attention_call *call, const attention_heads *heads,
                                        size_t image, size_t head, size_t first);
 
-/* The dropout mask of one head of an image; NULL without dropout. */
+/* The dropout mask of one head (or map) of an image; NULL without dropout. */
 uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t head);
 
 /* attention_block.c: the general path, and the steps of it that special paths share. */
@@ -165,6 +182,10 @@ void sv_attention_normalize(const attention_call *call, attention_work *work, si
 /* One head of one image: from work->qkv to its columns of heads->o. */
 void sv_attention_head(const attention_call *call, attention_work *work,
                        const attention_heads *heads, size_t image, size_t head);
+
+/* Writes the attention weights p[rows, T] of a head to the caller's array if they are wanted. */
+void sv_attention_report(const attention_call *call, const real *p, size_t image, size_t head,
+                         size_t first, size_t rows);
 
 /* y = x + drop_path_scale * (o Wproj^T + bproj), folded: x + drop_path_scale * (sum of the heads' o
  * + bproj), for `rows` rows of an image from row `row`. */
@@ -194,11 +215,6 @@ void sv_attention_normalize_output(const attention_call *call, const attention_h
  * work->normed_o. */
 void sv_attention_normalize_output_backward(const attention_call *call, const attention_work *work,
                                             size_t image);
-
-static inline bool sv_attention_norm_exists(const attention_norm *norm)
-{
-    return norm->weight != SV_NO_PARAMETER;
-}
 
 /* The partial gradient of a parameter to which an image is added. */
 static inline real *sv_attention_partial(const attention_call *call, size_t which, size_t image)
@@ -230,6 +246,23 @@ void sv_attention_rotate(const attention_call *call, real *qkv, size_t first, si
  * gradients. */
 void sv_attention_add_frequencies(const attention_call *call, const attention_work *work,
                                   size_t image);
+
+/* attention_differential.c: differential attention. */
+
+/* The factor of the second map, from its parameters. */
+real sv_attention_lambda(const attention_block *block, const real *weights);
+
+/* Adds what follows from its gradient, the sum of the partial gradients SCORE_SCALE, to those of its
+ * parameters. */
+void sv_attention_add_lambda(const attention_call *call, size_t chunks);
+
+/* sv_attention_head of such a block. */
+void sv_attention_differential_head(const attention_call *call, attention_work *work,
+                                    const attention_heads *heads, size_t image, size_t head);
+
+/* One head of one image, from work->doutput to work->dqkv. Returns the gradient of the factor. */
+real sv_attention_differential_head_backward(const attention_call *call, attention_work *work,
+                                             size_t image, size_t head);
 
 /* attention_small_m.c: inference on few images. */
 

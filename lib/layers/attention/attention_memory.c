@@ -24,14 +24,14 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
     saved.rstd = sv_arena_reals(arena, n, tokens);
     if (!block->folded)
         saved.o = sv_arena_reals(arena, n * tokens, block->heads_width);
-    if (sv_attention_norm_exists(&block->output_norm)) {
-        saved.output_mean = sv_arena_reals(arena, n, tokens);
-        saved.output_rstd = sv_arena_reals(arena, n, tokens);
+    if (sv_norm_exists(&block->output_norm)) {
+        saved.output_mean = sv_arena_reals(arena, n * tokens, block->output_groups);
+        saved.output_rstd = sv_arena_reals(arena, n * tokens, block->output_groups);
     }
-    saved.row_max = sv_arena_reals(arena, n * block->heads, tokens);
-    saved.inv_row_sum = sv_arena_reals(arena, n * block->heads, tokens);
+    saved.row_max = sv_arena_reals(arena, n * block->maps, tokens);
+    saved.inv_row_sum = sv_arena_reals(arena, n * block->maps, tokens);
     if (block->dropout_threshold)
-        saved.mask = sv_arena_take(arena, n * block->heads * blocks, tokens, sizeof(uint32_t));
+        saved.mask = sv_arena_take(arena, n * block->maps * blocks, tokens, sizeof(uint32_t));
     if (block->drop_path > 0)
         saved.drop_path_scale = sv_arena_reals(arena, n, 1);
     return saved;
@@ -59,15 +59,16 @@ void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_GRADIENTS
         (sv_partial_gradient){block->proj.weight, block->folded ? 0 : c * block->heads_width, NULL};
     list[QKV_BIAS] = (sv_partial_gradient){block->qkv.bias, row, NULL};
     list[PROJ_BIAS] = (sv_partial_gradient){block->proj.bias, c, NULL};
-    list[NORM_WEIGHT] = (sv_partial_gradient){block->norm_weight, c, NULL};
-    list[NORM_BIAS] = (sv_partial_gradient){block->norm_bias, c, NULL};
+    list[NORM_WEIGHT] = (sv_partial_gradient){block->norm.weight, c, NULL};
+    list[NORM_BIAS] = partial_if(block->norm.bias, c);
     list[SCORE_SCALE] = (sv_partial_gradient){SV_NO_PARAMETER, block->heads, NULL};
     list[QUERY_NORM_WEIGHT] = partial_if(block->query_norm.weight, block->head_dim);
     list[QUERY_NORM_BIAS] = partial_if(block->query_norm.bias, block->head_dim);
     list[KEY_NORM_WEIGHT] = partial_if(block->key_norm.weight, block->head_dim);
     list[KEY_NORM_BIAS] = partial_if(block->key_norm.bias, block->head_dim);
-    list[OUTPUT_NORM_WEIGHT] = partial_if(block->output_norm.weight, block->heads_width);
-    list[OUTPUT_NORM_BIAS] = partial_if(block->output_norm.bias, block->heads_width);
+    const size_t group = block->heads_width / block->output_groups;
+    list[OUTPUT_NORM_WEIGHT] = partial_if(block->output_norm.weight, group);
+    list[OUTPUT_NORM_BIAS] = partial_if(block->output_norm.bias, group);
     list[FREQUENCIES] = partial_if(block->rotary.frequencies, block->heads * block->head_dim);
     sv_partial_gradients_take(arena, list, ATTENTION_GRADIENTS, chunks);
 }
@@ -84,17 +85,30 @@ static void take_norms(attention_work *work, sv_arena *arena, const attention_bl
                        bool training)
 {
     const size_t tokens = sv_shape_tokens(block->base.in);
-    if (sv_attention_norm_exists(&block->query_norm)) {
+    if (sv_norm_exists(&block->query_norm)) {
         work->qk_mean = sv_arena_reals(arena, tokens, 2 * block->heads);
         work->qk_rstd = sv_arena_reals(arena, tokens, 2 * block->heads);
         if (training)
             work->qk = sv_arena_reals(arena, tokens, 2 * block->heads_width);
     }
-    if (sv_attention_norm_exists(&block->output_norm)) {
-        work->heads.output_mean = sv_arena_reals(arena, tokens, 1);
-        work->heads.output_rstd = sv_arena_reals(arena, tokens, 1);
+    if (sv_norm_exists(&block->output_norm)) {
+        work->heads.output_mean = sv_arena_reals(arena, tokens, block->output_groups);
+        work->heads.output_rstd = sv_arena_reals(arena, tokens, block->output_groups);
         if (training)
             work->normed_o = sv_arena_reals(arena, tokens, block->heads_width);
+    }
+}
+
+/* What differential attention needs beside. */
+static void take_difference(attention_work *work, sv_arena *arena, const attention_block *block,
+                            const sv_run *run, size_t queries)
+{
+    const size_t tokens = sv_shape_tokens(block->base.in);
+    work->difference = sv_arena_reals(arena, queries, tokens);
+    for (size_t m = 0; m < 2; m++) {
+        work->map_keys_t[m] = take_packed_b(arena, run, block->map_dim, tokens);
+        if (run->pass.training)
+            work->map_keys[m] = take_packed_b(arena, run, tokens, block->map_dim);
     }
 }
 
@@ -110,6 +124,8 @@ attention_work sv_attention_work(sv_arena *arena, const attention_block *block, 
     work.values = take_packed_b(arena, run, tokens, w);
     work.heads.o = sv_arena_reals(arena, tokens, block->heads_width);
     take_norms(&work, arena, block, run->pass.training);
+    if (block->differential)
+        take_difference(&work, arena, block, run, queries);
     if (!run->pass.training && block->folded) {
         work.heads.row_max = sv_arena_reals(arena, block->heads, tokens);
         work.heads.inv_row_sum = sv_arena_reals(arena, block->heads, tokens);
@@ -168,6 +184,8 @@ attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void 
     call.queries = queries_at_once(call.tokens);
     call.mask_blocks = sv_block_count(call.tokens, MASK_BITS);
     call.chunk_images = sv_reduction_chunk_images(run->pass.n, weight_bytes(block));
+    if (block->differential)
+        call.lambda = sv_attention_lambda(block, run->weights);
     return call;
 }
 
@@ -175,7 +193,7 @@ attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void 
 static real scale_of(const attention_block *block, const real *weights, size_t head)
 {
     if (block->temperature == SV_NO_PARAMETER)
-        return 1 / (real)sqrt((double)block->head_dim);
+        return 1 / (real)sqrt((double)block->map_dim);
     const real *temperature = weights + block->temperature;
     return block->per_head ? temperature[head] : 1 / temperature[0];
 }
@@ -184,14 +202,15 @@ attention_heads sv_attention_heads(const attention_call *call, const attention_w
                                    size_t image)
 {
     attention_heads heads = work->heads;
-    size_t scores = image * call->block->heads * call->tokens;
+    const size_t scores = image * call->block->maps * call->tokens;
+    const size_t moments = image * call->tokens * call->block->output_groups;
     if (call->saved.row_max) {
         heads.row_max = call->saved.row_max + scores;
         heads.inv_row_sum = call->saved.inv_row_sum + scores;
     }
     if (call->saved.output_mean) {
-        heads.output_mean = call->saved.output_mean + image * call->tokens;
-        heads.output_rstd = call->saved.output_rstd + image * call->tokens;
+        heads.output_mean = call->saved.output_mean + moments;
+        heads.output_rstd = call->saved.output_rstd + moments;
     }
     return heads;
 }
@@ -218,6 +237,5 @@ uint32_t *sv_attention_mask(const attention_call *call, size_t image, size_t hea
 {
     if (!call->saved.mask)
         return NULL;
-    return call->saved.mask +
-           (image * call->block->heads + head) * call->mask_blocks * call->tokens;
+    return call->saved.mask + (image * call->block->maps + head) * call->mask_blocks * call->tokens;
 }

@@ -3,6 +3,7 @@
  * image, so they are gathered one token block at a time, again in the backward, and never saved.
  * Reference: tests/reference/plain_patches.c. */
 #include "layers/linear/partial_gradients.h"
+#include "layers/norm.h"
 
 #include <string.h>
 
@@ -10,7 +11,7 @@ typedef struct shifted_layer {
     sv_layer base;
     sv_patch_geometry patches;
     int paper_order;
-    size_t norm_weight, norm_bias; /* offsets */
+    sv_norm norm;
     real eps;
     sv_linear linear;
 } shifted_layer;
@@ -67,8 +68,8 @@ static void take_partial_gradients(sv_partial_gradient list[PARAMETERS], sv_aren
     const sv_linear *linear = &layer->linear;
     list[WEIGHT] = (sv_partial_gradient){linear->weight, linear->out * linear->in, NULL};
     list[BIAS] = (sv_partial_gradient){linear->bias, linear->out, NULL};
-    list[NORM_WEIGHT] = (sv_partial_gradient){layer->norm_weight, linear->in, NULL};
-    list[NORM_BIAS] = (sv_partial_gradient){layer->norm_bias, linear->in, NULL};
+    list[NORM_WEIGHT] = (sv_partial_gradient){layer->norm.weight, linear->in, NULL};
+    list[NORM_BIAS] = (sv_partial_gradient){layer->norm.bias, linear->in, NULL};
     sv_partial_gradients_take(arena, list, PARAMETERS, chunks);
 }
 
@@ -130,15 +131,12 @@ static void forward_task(void *argument, size_t task, uint32_t worker)
 {
     const shifted_call *call = argument;
     const shifted_layer *layer = call->layer;
-    const real *weights = call->run->weights;
     shifted_work work = find_work(call, worker);
     size_t first = task * call->token_block,
            tokens = sv_block_length(call->tokens, first, call->token_block);
     gather(call, work.patches, first, tokens);
-    call->run->exec.context->kernels->layer_norm(
-        work.x_norm, call->saved.mean + first, call->saved.rstd + first, work.patches,
-        weights + layer->norm_weight, weights + layer->norm_bias, tokens, layer->linear.in,
-        layer->eps);
+    sv_norm_forward(&layer->norm, call->run, work.x_norm, call->saved.mean + first,
+                    call->saved.rstd + first, work.patches, tokens, layer->linear.in, layer->eps);
     sv_linear_forward(&layer->linear, call->run, call->out + first * layer->linear.out, work.x_norm,
                       tokens, NULL);
 }
@@ -162,14 +160,13 @@ static void add_gradients(const shifted_call *call, real *const partial[PARAMETE
     const sv_kernels *kernels = run->exec.context->kernels;
     const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     const real *dy = call->in + first * linear->out;
-    kernels->norm_apply(work->x_norm, work->patches, mean, rstd, run->weights + layer->norm_weight,
-                        run->weights + layer->norm_bias, tokens, linear->in);
+    sv_norm_again(&layer->norm, run, work->x_norm, work->patches, mean, rstd, tokens, linear->in);
     sv_gemm_weight_gradient(run->exec.gemm, kernels, partial[WEIGHT], linear->in, dy, linear->out,
                             work->x_norm, linear->in, linear->out, linear->in, tokens,
                             work->gemm_scratch);
     kernels->add_rows(partial[BIAS], dy, tokens, linear->out);
-    kernels->norm_backward_parameters(partial[NORM_WEIGHT], partial[NORM_BIAS], work->dx_norm,
-                                      work->patches, mean, rstd, tokens, linear->in);
+    sv_norm_add_gradients(&layer->norm, run, partial[NORM_WEIGHT], partial[NORM_BIAS],
+                          work->dx_norm, work->patches, mean, rstd, tokens, linear->in);
 }
 
 /* dx += the pixels of  dpatches = norm'(dx_norm)  of `tokens` tokens. A pixel is in several
@@ -180,9 +177,8 @@ static void add_to_images(const shifted_call *call, const shifted_work *work, si
     const shifted_layer *layer = call->layer;
     const sv_kernels *kernels = call->run->exec.context->kernels;
     real *dpatches = work->x_norm;
-    kernels->layer_norm_backward(dpatches, work->dx_norm, work->patches, call->saved.mean + first,
-                                 call->saved.rstd + first, call->run->weights + layer->norm_weight,
-                                 tokens, layer->linear.in);
+    sv_norm_backward(&layer->norm, call->run, dpatches, work->dx_norm, work->patches,
+                     call->saved.mean + first, call->saved.rstd + first, tokens, layer->linear.in);
     kernels->shifted_patches_add(call->out, dpatches, &layer->patches, layer->paper_order, first,
                                  tokens);
 }
@@ -265,8 +261,7 @@ sv_layer *sv_shifted_tokens_create(const sv_layer_source *source, const sv_shift
                                          .stride = size};
     layer->paper_order = options->paper_order;
     layer->eps = (real)options->eps;
-    layer->norm_weight = sv_layer_parameter(&layer->base, source, options->norm, ".weight");
-    layer->norm_bias = sv_layer_parameter(&layer->base, source, options->norm, ".bias");
+    layer->norm = sv_norm_find(&layer->base, source, options->norm);
     layer->base.in = in;
     layer->base.out =
         (sv_shape){layer->patches.rows, layer->patches.columns, options->channels_out};

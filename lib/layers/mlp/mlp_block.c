@@ -47,18 +47,16 @@ static void shift_and_normalize(const mlp_call *call, const mlp_rows *rows, size
 {
     const mlp_block *block = call->block;
     const sv_kernels *kernels = call->run->exec.context->kernels;
-    const real *weight = call->run->weights + block->norm_weight;
-    const real *bias = call->run->weights + block->norm_bias;
     size_t c = block->base.in.channels;
     if (block->norm_per_image) {
-        kernels->norm_apply(rows->x_norm, rows->x_shifted, rows->mean, rows->rstd, weight, bias,
-                            tokens, c);
+        sv_norm_again(&block->norm, call->run, rows->x_norm, rows->x_shifted, rows->mean,
+                      rows->rstd, tokens, c);
         return;
     }
     if (rows->shift_into)
         kernels->shift(rows->shift_into, call->in, &block->shift, first, tokens);
-    kernels->layer_norm(rows->x_norm, rows->mean, rows->rstd, rows->x_shifted, weight, bias, tokens,
-                        c, block->eps);
+    sv_norm_forward(&block->norm, call->run, rows->x_norm, rows->mean, rows->rstd, rows->x_shifted,
+                    tokens, c, block->eps);
 }
 
 /* Draws dropout mask `which` of this layer for a token block that begins at token `first`, a
@@ -66,10 +64,13 @@ static void shift_and_normalize(const mlp_call *call, const mlp_rows *rows, size
 static sv_dropout draw_mask(const mlp_call *call, uint32_t *words, uint32_t which, size_t first,
                             size_t tokens, size_t c)
 {
+    /* In a parallel block the attention has the masks of the block's number. */
+    enum { PARALLEL = 1 << 28 };
     const mlp_block *block = call->block;
     if (words)
-        sv_dropout_mask(call->run, block->base.number, which, block->dropout_threshold,
-                        words + first / 32 * c, first / 32, (tokens + 31) / 32, c);
+        sv_dropout_mask(call->run, block->base.number + (call->run->exec.residual ? PARALLEL : 0),
+                        which, block->dropout_threshold, words + first / 32 * c, first / 32,
+                        (tokens + 31) / 32, c);
     return (sv_dropout){words, block->dropout_scale};
 }
 
@@ -117,7 +118,7 @@ static void fc2_forward(const mlp_call *call, const mlp_rows *rows, size_t first
         .first_token = first,
         .gelu = block->last_gelu,
         .save_pre_gelu = saved->pre_last_gelu ? saved->pre_last_gelu + first * c : NULL,
-        .residual = rows->x_shifted,
+        .residual = sv_mlp_residual(call, rows->x_shifted, first),
         .drop_path_scale = saved->drop_path_scale,
         .image_tokens = call->image_tokens,
         .not_in_cache = true};
@@ -250,9 +251,9 @@ static void sum_over_tokens(const mlp_call *call, size_t task, size_t first, siz
     memset(dnorm_bias, 0, c * sizeof(real));
     kernels->add_rows(dfc1_bias, work->dhidden + first * width, tokens, width);
     kernels->add_rows(dfc2_bias, work->dbranch + first * c, tokens, c);
-    kernels->norm_backward_parameters(dnorm_weight, dnorm_bias, dx_norm,
-                                      call->saved.x_shifted + token * c, call->saved.mean + token,
-                                      call->saved.rstd + token, tokens, c);
+    sv_norm_add_gradients(&call->block->norm, call->run, dnorm_weight, dnorm_bias, dx_norm,
+                          call->saved.x_shifted + token * c, call->saved.mean + token,
+                          call->saved.rstd + token, tokens, c);
 }
 
 /* Where token block `task` writes its part of the branch's backward; `first` counts within the image
@@ -287,23 +288,21 @@ static void backward_task(void *argument, size_t task, uint32_t worker)
     size_t first = locate_token_block(call, task, &tokens), token = call->first + first;
     const mlp_branch_gradients branch = branch_gradients(call, task, first);
     const real *x_shifted = saved->x_shifted + token * c;
-    const real *weight = run->weights + block->norm_weight;
     real *dx_shifted = work->dx_shifted + first * c;
     real *dx_norm =
         block->norm_per_image ? dx_shifted : (real *)(void *)sv_worker_scratch(&run->exec, worker);
     sv_mlp_branch_backward(call, &branch, token, tokens);
     sv_linear_backward(&block->fc1, run, dx_norm, branch.dhidden, tokens, NULL);
     if (block->base.trained) {
-        kernels->norm_apply(work->x_norm + first * c, x_shifted, saved->mean + token,
-                            saved->rstd + token, weight, run->weights + block->norm_bias, tokens,
-                            c);
+        sv_norm_again(&block->norm, run, work->x_norm + first * c, x_shifted, saved->mean + token,
+                      saved->rstd + token, tokens, c);
         sum_over_tokens(call, task, first, tokens, dx_norm);
     }
     if (block->norm_per_image)
         return;
-    kernels->layer_norm_backward(dx_shifted, dx_norm, x_shifted, saved->mean + token,
-                                 saved->rstd + token, weight, tokens, c);
-    kernels->add(dx_shifted, call->in + token * c, tokens * c);
+    sv_norm_backward(&block->norm, run, dx_shifted, dx_norm, x_shifted, saved->mean + token,
+                     saved->rstd + token, tokens, c);
+    kernels->add(dx_shifted, sv_mlp_residual(call, call->in + token * c, token), tokens * c);
 }
 
 /* dx_shifted = dy + group_norm'(dx_norm) of one image; dx_norm lies in dx_shifted. */
@@ -318,8 +317,8 @@ static void norm_task(void *argument, size_t image, uint32_t worker)
     real *dx_shifted = call->work.dx_shifted + first * c;
     kernels->group_norm_backward(dx_shifted, dx_shifted, call->saved.x_shifted + token * c,
                                  call->saved.mean + token, call->saved.rstd + token,
-                                 call->run->weights + block->norm_weight, tokens, c);
-    kernels->add(dx_shifted, call->in + token * c, tokens * c);
+                                 call->run->weights + block->norm.weight, tokens, c);
+    kernels->add(dx_shifted, sv_mlp_residual(call, call->in + token * c, token), tokens * c);
 }
 
 /* Tasks of dW1 += dhidden^T x_norm, then of dW2 += dbranch^T hidden, then token blocks of
@@ -359,6 +358,15 @@ static void set_gradient_jobs(mlp_call *call)
                            sv_weight_gradient_tasks(&call->gradients[1]);
 }
 
+/* Adds partial sums [rows, c] to the gradient of a parameter that the block may lack. */
+static void add_rows_if(const mlp_call *call, size_t parameter, const real *sums, size_t rows,
+                        size_t c)
+{
+    if (parameter != SV_NO_PARAMETER)
+        call->run->exec.context->kernels->add_rows(sv_gradient(call->run, parameter), sums, rows,
+                                                   c);
+}
+
 /* Adds the token blocks' partial sums to the gradients, in index order. */
 static void reduce_sums(const mlp_call *call, size_t token_blocks)
 {
@@ -369,15 +377,12 @@ static void reduce_sums(const mlp_call *call, size_t token_blocks)
     kernels->add_rows(sv_gradient(call->run, block->fc1.bias), work->dfc1_bias, token_blocks,
                       block->fc1.out);
     kernels->add_rows(call->dfc2_bias, work->dfc2_bias, token_blocks, c);
-    kernels->add_rows(sv_gradient(call->run, block->norm_weight), work->dnorm_weight, token_blocks,
-                      c);
-    kernels->add_rows(sv_gradient(call->run, block->norm_bias), work->dnorm_bias, token_blocks, c);
-    if (!sv_mlp_has_hidden_norm(block))
-        return;
-    kernels->add_rows(sv_gradient(call->run, block->hidden_norm_weight), work->dhidden_norm_weight,
-                      token_blocks, block->hidden_channels);
-    kernels->add_rows(sv_gradient(call->run, block->hidden_norm_bias), work->dhidden_norm_bias,
-                      token_blocks, block->hidden_channels);
+    add_rows_if(call, block->norm.weight, work->dnorm_weight, token_blocks, c);
+    add_rows_if(call, block->norm.bias, work->dnorm_bias, token_blocks, c);
+    add_rows_if(call, block->hidden_norm.weight, work->dhidden_norm_weight, token_blocks,
+                block->hidden_channels);
+    add_rows_if(call, block->hidden_norm.bias, work->dhidden_norm_bias, token_blocks,
+                block->hidden_channels);
 }
 
 static void image_block_backward(mlp_call *call)

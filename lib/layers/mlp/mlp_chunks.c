@@ -41,10 +41,10 @@ static void take_partial_gradients(sv_partial_gradient list[PARAMETERS], sv_aren
     list[FC2_WEIGHT] = (sv_partial_gradient){block->fc2.weight, c * block->hidden_channels, NULL};
     list[FC1_BIAS] = (sv_partial_gradient){block->fc1.bias, block->fc1.out, NULL};
     list[FC2_BIAS] = (sv_partial_gradient){block->fc2.bias, c, NULL};
-    list[NORM_WEIGHT] = (sv_partial_gradient){block->norm_weight, c, NULL};
-    list[NORM_BIAS] = (sv_partial_gradient){block->norm_bias, c, NULL};
-    list[HIDDEN_NORM_WEIGHT] = (sv_partial_gradient){block->hidden_norm_weight, hidden_norm, NULL};
-    list[HIDDEN_NORM_BIAS] = (sv_partial_gradient){block->hidden_norm_bias, hidden_norm, NULL};
+    list[NORM_WEIGHT] = (sv_partial_gradient){block->norm.weight, c, NULL};
+    list[NORM_BIAS] = (sv_partial_gradient){block->norm.bias, c, NULL};
+    list[HIDDEN_NORM_WEIGHT] = (sv_partial_gradient){block->hidden_norm.weight, hidden_norm, NULL};
+    list[HIDDEN_NORM_BIAS] = (sv_partial_gradient){block->hidden_norm.bias, hidden_norm, NULL};
     sv_partial_gradients_take(arena, list, PARAMETERS, chunks);
 }
 
@@ -109,9 +109,9 @@ static void add_gradients(const chunks_call *all, size_t chunk, const chunk_scra
                             scratch->gemm_scratch);
     kernels->add_rows(partial[FC1_BIAS], scratch->dhidden, tokens, width);
     kernels->add_rows(partial[FC2_BIAS], scratch->dbranch, tokens, c);
-    kernels->norm_backward_parameters(partial[NORM_WEIGHT], partial[NORM_BIAS], scratch->dx_norm,
-                                      call->saved.x_shifted + first * c, call->saved.mean + first,
-                                      call->saved.rstd + first, tokens, c);
+    sv_norm_add_gradients(&call->block->norm, call->run, partial[NORM_WEIGHT], partial[NORM_BIAS],
+                          scratch->dx_norm, call->saved.x_shifted + first * c,
+                          call->saved.mean + first, call->saved.rstd + first, tokens, c);
 }
 
 /* dx_shifted = norm'(dx_norm) */
@@ -121,12 +121,12 @@ static void norm_backward(const mlp_call *call, const chunk_scratch *scratch, si
     const mlp_block *block = call->block;
     const mlp_saved *saved = &call->saved;
     const sv_kernels *kernels = call->run->exec.context->kernels;
-    const real *weight = call->run->weights + block->norm_weight;
+    const real *weight = call->run->weights + block->norm.weight;
     size_t c = block->base.in.channels, image = call->image_tokens;
     if (!block->norm_per_image) {
-        kernels->layer_norm_backward(scratch->dx_shifted, scratch->dx_norm,
-                                     saved->x_shifted + first * c, saved->mean + first,
-                                     saved->rstd + first, weight, tokens, c);
+        sv_norm_backward(&block->norm, call->run, scratch->dx_shifted, scratch->dx_norm,
+                         saved->x_shifted + first * c, saved->mean + first, saved->rstd + first,
+                         tokens, c);
         return;
     }
     for (size_t i = 0; i < tokens; i += image)
@@ -154,16 +154,16 @@ static void images_backward(const chunks_call *all, size_t chunk, const chunk_sc
     sv_mlp_branch_backward(call, &branch, first, tokens);
     sv_linear_backward(&block->fc1, run, scratch->dx_norm, scratch->dhidden, tokens, NULL);
     if (block->base.trained) {
-        kernels->norm_apply(scratch->x_norm, saved->x_shifted + first * c, saved->mean + first,
-                            saved->rstd + first, run->weights + block->norm_weight,
-                            run->weights + block->norm_bias, tokens, c);
+        sv_norm_again(&block->norm, run, scratch->x_norm, saved->x_shifted + first * c,
+                      saved->mean + first, saved->rstd + first, tokens, c);
         add_gradients(all, chunk, scratch, first, tokens);
     }
     if (!call->out)
         return;
     /* dx = shift'(dy + norm'(dx_norm)) */
     norm_backward(call, scratch, first, tokens);
-    kernels->add(scratch->dx_shifted, call->in + first * c, tokens * c);
+    kernels->add(scratch->dx_shifted, sv_mlp_residual(call, call->in + first * c, first),
+                 tokens * c);
     kernels->shift_backward(call->out + first * c, scratch->dx_shifted, &block->shift, 0, tokens);
 }
 

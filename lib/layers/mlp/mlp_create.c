@@ -29,13 +29,13 @@ static void derive_weights(const sv_layer *layer, const sv_run *run, real *memor
         sv_mlp_derive_correction(block, run, memory, scratch);
 }
 
-static const sv_layer_ops MLP_OPS = {.name = "mlp block",
-                                     .derived_elements = derived_elements,
-                                     .place_derived = place_derived,
-                                     .derive_weights = derive_weights,
-                                     .plan_workspace = sv_mlp_plan_workspace,
-                                     .forward = sv_mlp_forward,
-                                     .backward = sv_mlp_backward};
+const sv_layer_ops sv_mlp_ops = {.name = "mlp block",
+                                 .derived_elements = derived_elements,
+                                 .place_derived = place_derived,
+                                 .derive_weights = derive_weights,
+                                 .plan_workspace = sv_mlp_plan_workspace,
+                                 .forward = sv_mlp_forward,
+                                 .backward = sv_mlp_backward};
 
 void sv_mlp_init(mlp_block *block, const sv_layer_source *source, const sv_mlp_options *options)
 {
@@ -55,19 +55,15 @@ void sv_mlp_init(mlp_block *block, const sv_layer_source *source, const sv_mlp_o
                     (block->gated ? 2 : 1) * block->hidden_channels, shape.channels);
     sv_layer_scale_init(&block->scale, &block->fc2, &block->base, source, names->fc2,
                         names->layer_scale, shape.channels, block->hidden_channels);
-    block->norm_weight = sv_layer_parameter(&block->base, source, names->norm, ".weight");
-    block->norm_bias = sv_layer_parameter(&block->base, source, names->norm, ".bias");
-    block->hidden_norm_weight =
-        sv_layer_parameter_if(&block->base, source, names->hidden_norm, ".weight");
-    block->hidden_norm_bias =
-        sv_layer_parameter_if(&block->base, source, names->hidden_norm, ".bias");
+    block->norm = sv_norm_find(&block->base, source, names->norm);
+    block->hidden_norm = sv_norm_find(&block->base, source, names->hidden_norm);
     block->chunked = sv_mlp_is_chunked(block);
     block->zeros = sv_shift_zero_groups(&block->shift);
 }
 
 sv_layer *sv_mlp_create(const sv_layer_source *source, const sv_mlp_options *options)
 {
-    mlp_block *block = sv_layer_new(source, sizeof *block, &MLP_OPS);
+    mlp_block *block = sv_layer_new(source, sizeof *block, &sv_mlp_ops);
     if (!block)
         return NULL;
     sv_mlp_init(block, source, options);

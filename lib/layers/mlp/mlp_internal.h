@@ -4,6 +4,7 @@
 
 #include "layers/create.h"
 #include "layers/layer_scale.h"
+#include "layers/norm.h"
 
 /* The layer. Offsets are into the flat arrays of the parameter table. */
 typedef struct mlp_block {
@@ -11,8 +12,7 @@ typedef struct mlp_block {
     sv_shift_geometry shift; /* shift.group 0: the block has no shift */
     sv_linear fc1, fc2;   /* [hidden_channels, c] (gated: twice the rows), [c, hidden_channels] */
     sv_layer_scale scale; /* of fc2 */
-    size_t norm_weight, norm_bias;
-    size_t hidden_norm_weight, hidden_norm_bias; /* SV_NO_PARAMETER: there is no such norm */
+    sv_norm norm, hidden_norm;
     size_t hidden_channels;
     bool norm_per_image; /* group norm with one group; otherwise layer norm of each token */
     bool last_gelu;      /* GELU follows fc2 too */
@@ -87,6 +87,8 @@ typedef struct mlp_call {
     real *dfc2_weight, *dfc2_bias;       /* where the gradients of fc2 are added up */
 } mlp_call;
 
+extern const sv_layer_ops sv_mlp_ops;
+
 /* mlp_create.c: initialises a cleared block; its position in the list of layers is set later. */
 void sv_mlp_init(mlp_block *block, const sv_layer_source *source, const sv_mlp_options *options);
 
@@ -121,6 +123,14 @@ void sv_mlp_forward(const sv_layer *layer, const sv_run *run, void *saved, real 
 void sv_mlp_backward(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x);
 
+/* What is added from token `first` on: to the branch in the forward, to its gradient in the
+ * backward; `own` unless the pass has another residual. */
+static inline const real *sv_mlp_residual(const mlp_call *call, const real *own, size_t first)
+{
+    const real *residual = call->run->exec.residual;
+    return residual ? residual + first * call->block->base.in.channels : own;
+}
+
 /* Computes what token blocks need of whole images: with group norm the moments. */
 void sv_mlp_prepare(mlp_call *call);
 
@@ -143,7 +153,7 @@ void sv_mlp_branch_backward(const mlp_call *call, const mlp_branch_gradients *ou
 
 static inline bool sv_mlp_has_hidden_norm(const mlp_block *block)
 {
-    return block->hidden_norm_weight != SV_NO_PARAMETER;
+    return sv_norm_exists(&block->hidden_norm);
 }
 
 /* hidden = norm(hidden), if the block has that norm. */

@@ -6,12 +6,10 @@
 void sv_mlp_hidden_norm(const mlp_call *call, const mlp_rows *rows, size_t tokens)
 {
     const mlp_block *block = call->block;
-    const real *weights = call->run->weights;
     if (sv_mlp_has_hidden_norm(block))
-        call->run->exec.context->kernels->layer_norm(
-            rows->hidden, rows->hidden_mean, rows->hidden_rstd, rows->hidden,
-            weights + block->hidden_norm_weight, weights + block->hidden_norm_bias, tokens,
-            block->hidden_channels, block->eps);
+        sv_norm_forward(&block->hidden_norm, call->run, rows->hidden, rows->hidden_mean,
+                        rows->hidden_rstd, rows->hidden, tokens, block->hidden_channels,
+                        block->eps);
 }
 
 /* hidden = keep * gelu(pre_gelu), or gated */
@@ -53,22 +51,20 @@ void sv_mlp_hidden_norm_backward(const mlp_call *call, const mlp_branch_gradient
 {
     const mlp_block *block = call->block;
     const mlp_saved *saved = &call->saved;
-    const sv_kernels *kernels = call->run->exec.context->kernels;
+    const sv_norm *norm = &block->hidden_norm;
     const size_t width = block->hidden_channels;
     const sv_rows rows = {first, tokens, width, width};
     const sv_dropout dropout = {saved->hidden_mask, block->dropout_scale};
     const real *pre_gelu = saved->pre_gelu + first * block->fc1.out;
     const real *mean = saved->hidden_mean + first, *rstd = saved->hidden_rstd + first;
-    const real *weight = call->run->weights + block->hidden_norm_weight;
     real *gradient = block->gated ? out->hidden : out->dhidden;
     real *hidden = block->gated ? out->dhidden : out->hidden;
     sv_linear_backward(&block->fc2, call->run, gradient, out->dbranch, tokens, NULL);
     recompute_hidden(call, hidden, pre_gelu, dropout, rows);
     if (out->dhidden_norm_weight)
-        kernels->norm_backward_parameters(out->dhidden_norm_weight, out->dhidden_norm_bias,
-                                          gradient, hidden, mean, rstd, tokens, width);
-    kernels->layer_norm_backward(gradient, gradient, hidden, mean, rstd, weight, tokens, width);
+        sv_norm_add_gradients(norm, call->run, out->dhidden_norm_weight, out->dhidden_norm_bias,
+                              gradient, hidden, mean, rstd, tokens, width);
+    sv_norm_backward(norm, call->run, gradient, gradient, hidden, mean, rstd, tokens, width);
     activation_backward(call, out, pre_gelu, dropout, rows);
-    kernels->norm_apply(out->hidden, out->hidden, mean, rstd, weight,
-                        call->run->weights + block->hidden_norm_bias, tokens, width);
+    sv_norm_again(norm, call->run, out->hidden, out->hidden, mean, rstd, tokens, width);
 }

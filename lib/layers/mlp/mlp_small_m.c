@@ -34,7 +34,8 @@ static void fc2_task(void *argument, size_t partition, uint32_t worker)
     const small_call *small = argument;
     const mlp_call *call = small->call;
     const mlp_block *block = call->block;
-    const sv_epilogue epilogue = {.gelu = block->last_gelu, .residual = small->rows.x_shifted};
+    const sv_epilogue epilogue = {.gelu = block->last_gelu,
+                                  .residual = sv_mlp_residual(call, small->rows.x_shifted, 0)};
     sv_linear_forward_columns(
         &block->fc2, call->run, call->out, &small->a, call->tokens,
         sv_column_partition(block->base.in.channels, small->fc2_partitions, partition), &epilogue);
@@ -62,9 +63,8 @@ static small_call compute_hidden(const mlp_call *call)
     mlp_rows *rows = &small.rows;
     rows->x_shifted = rows->shift_into;
     kernels->shift(rows->shift_into, call->in, &block->shift, 0, call->tokens);
-    kernels->layer_norm(rows->x_norm, rows->mean, rows->rstd, rows->x_shifted,
-                        run->weights + block->norm_weight, run->weights + block->norm_bias,
-                        call->tokens, c, block->eps);
+    sv_norm_forward(&block->norm, run, rows->x_norm, rows->mean, rows->rstd, rows->x_shifted,
+                    call->tokens, c, block->eps);
     small.zeros = sv_mlp_zero_skipping(call, rows->x_norm, rows->mean, rows->rstd, 0, call->tokens);
     small.a = sv_pack_a(&run->exec, rows->x_norm, call->tokens, c, rows->packed_a);
     sv_run_tasks(&run->exec, fc1_task, &small, small.fc1_partitions);

@@ -74,8 +74,8 @@ static void derive_group(const mlp_block *block, const sv_run *run, size_t g, re
     sv_arena arena = {.base = scratch};
     real *factors = sv_arena_reals(&arena, FACTORS, width);
     char *packed = scratch + arena.bytes;
-    memcpy(factors, run->weights + block->norm_weight + g * width, width * sizeof(real));
-    memcpy(factors + width, run->weights + block->norm_bias + g * width, width * sizeof(real));
+    memcpy(factors, run->weights + block->norm.weight + g * width, width * sizeof(real));
+    memcpy(factors + width, run->weights + block->norm.bias + g * width, width * sizeof(real));
     sv_add_matmul(&run->exec,
                   &(sv_small_matmul){
                       correction, hidden, {factors, width, 1}, {w1, 1, c}, FACTORS, width, hidden},

@@ -31,6 +31,18 @@ static const char *const NO_PREFIX[] = {"", NULL};
         }                                                                                          \
     }
 
+/* Rules for what a parallel block has in one linear map: the attention's share on an axis, and the
+ * rest. */
+#define RULE_SHARE(parameter, tensor, which, is_attention, times)                                  \
+    {                                                                                              \
+        .name = parameter, .kind = SV_RULE_SHARE, .tensors = (const char *const[]){tensor},        \
+        .count = 1, .part = {                                                                      \
+            .axis = which,                                                                         \
+            .first = is_attention,                                                                 \
+            .of = times                                                                            \
+        }                                                                                          \
+    }
+
 /* Only the classifier has another name: a ViT of this library may have hidden layers before it. */
 static const char *const TIMM_IGNORED[] = {"mask_token", NULL};
 /* timm's VisionTransformer, then what its Eva names otherwise, which has EVA-02, DINOv3 and ViTs with
@@ -42,7 +54,7 @@ static const sv_name_rule TIMM[] = {
     RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, "blocks.*.gamma_1"),
     RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, "blocks.*.ls2.gamma"),
     RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, "blocks.*.gamma_2"),
-    RULE("blocks.*.attn.qkv", SV_RULE_PLAIN, "blocks.*.attn.qkv"),
+    RULE("blocks.*.attn", SV_RULE_PLAIN, "blocks.*.attn"),
     RULE("blocks.*.attn.qkv.bias", SV_RULE_PLAIN, "blocks.*.attn.q_bias", "?blocks.*.attn.k_bias",
          "blocks.*.attn.v_bias"),
     RULE("blocks.*.attn.qkv.weight", SV_RULE_PLAIN, "blocks.*.attn.q_proj.weight",
@@ -58,6 +70,19 @@ static const sv_name_rule TIMM[] = {
     RULE("blocks.*.mlp.fc1", SV_RULE_PLAIN, "blocks.*.mlp.w12"),
     RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "blocks.*.mlp.fc2"),
     RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "blocks.*.mlp.w3"),
+    /* Parallel blocks, whose names have no module of the attention. */
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, "blocks.*.norm1"),
+    RULE("blocks.*.norm1", SV_RULE_PLAIN, "blocks.*.in_norm"),
+    RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, "blocks.*.ls.gamma"),
+    RULE_SHARE("blocks.*.attn.qkv", "blocks.*.in_proj", 0, 1, 3),
+    RULE_SHARE("blocks.*.mlp.fc1", "blocks.*.in_proj", 0, 0, 3),
+    RULE("blocks.*.mlp.fc1.bias", SV_RULE_PLAIN, "blocks.*.mlp_bias"),
+    RULE("blocks.*.attn.proj", SV_RULE_PLAIN, "blocks.*.attn_out_proj"),
+    RULE_SHARE("blocks.*.attn.proj.weight", "blocks.*.out_proj.weight", 1, 1, 1),
+    RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, "blocks.*.mlp_out_proj"),
+    RULE_SHARE("blocks.*.mlp.fc2.weight", "blocks.*.out_proj.weight", 1, 0, 1),
+    RULE("blocks.*.mlp.fc2.bias", SV_RULE_PLAIN, "blocks.*.out_proj.bias"),
+    RULE("blocks.*.attn", SV_RULE_PLAIN, "blocks.*"),
 };
 
 /* ViT, DeiT; DINOv2, with registers too; DINOv3; the image towers of CLIP and SigLIP, of which the

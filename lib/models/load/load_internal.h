@@ -33,8 +33,7 @@ typedef struct sv_load {
  * parameter's, *fits is false and nothing is read; SVIT_E_FORMAT names both shapes then, unless
  * `may_differ`. */
 svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_parameter *parameter,
-                              const sv_name_match *match, bool may_differ, bool *fits,
-                              svit_error *err);
+                              sv_name_match *match, bool may_differ, bool *fits, svit_error *err);
 
 /* load.c: reads the parameters of `model` from an open file into `flat`, as svit_model_load_into
  * does. */

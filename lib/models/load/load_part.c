@@ -10,7 +10,25 @@ typedef struct part_range {
 
 static bool is_whole(const sv_name_match *match)
 {
-    return match->kind != SV_RULE_PART && match->kind != SV_RULE_BLOCK;
+    return match->kind != SV_RULE_PART && match->kind != SV_RULE_BLOCK &&
+           match->kind != SV_RULE_SHARE;
+}
+
+/* Returns false if the shares are longer than the axis. */
+static bool share_of(part_range *range, const sv_tensor_desc *whole, const sv_name_match *match)
+{
+    const sv_rule_part *part = &match->part;
+    const bool is_last = (part->axis == 0) == (part->first == 1);
+    size_t taken = match->elements > 0 ? match->elements : range->length;
+    if (whole->rank == 2) {
+        const size_t other = (size_t)whole->shape[1 - part->axis];
+        if (other > range->length / part->of)
+            return false;
+        taken = part->first ? part->of * other : range->length - part->of * other;
+    }
+    range->first = is_last && taken <= range->length ? range->length - taken : 0;
+    range->end = range->first + taken;
+    return taken <= range->length;
 }
 
 /* Returns false if the tensor lacks the axis or the elements. */
@@ -27,6 +45,8 @@ static bool range_of(part_range *range, const sv_tensor_desc *whole, const sv_na
         range->end = range->first < range->length ? range->first + 1 : 0;
         return range->first < range->length;
     }
+    if (match->kind == SV_RULE_SHARE)
+        return share_of(range, whole, match);
     if (range->length % part->of != 0)
         return false;
     range->first = range->length / part->of * part->first;

@@ -262,8 +262,7 @@ static svit_status fail_shape(const sv_load *load, const sv_parameter *parameter
 }
 
 svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_parameter *parameter,
-                              const sv_name_match *match, bool may_differ, bool *fits,
-                              svit_error *err)
+                              sv_name_match *match, bool may_differ, bool *fits, svit_error *err)
 {
     sv_tensor_desc whole, file;
     sv_stored_grid grid = {0, 0};
@@ -273,6 +272,7 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
         memset(flat + parameter->offset, 0, parameter->desc.elements * sizeof *flat);
         return SVIT_OK;
     }
+    match->elements = parameter->desc.elements;
     *fits = sv_name_match_shape(&whole, match);
     file = whole;
     *fits = *fits && sv_load_part_shape(&file, match) &&

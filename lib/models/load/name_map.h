@@ -11,6 +11,7 @@ typedef enum sv_rule_kind {
     SV_RULE_PLAIN,      /* the tensors one after the other on the first axis */
     SV_RULE_TRANSPOSED, /* one tensor [in, out] of a weight [out, in] */
     SV_RULE_PART,       /* a part of one tensor */
+    SV_RULE_SHARE, /* the attention's share of a linear map that it has with an MLP, or the rest */
     SV_RULE_BLOCK, /* of one tensor the element of an axis that the number of '*' says, which is
                            that of the block */
     SV_RULE_ZERO   /* the parameter is 0; if `tensors` has a name, only if the file has that
@@ -18,7 +19,10 @@ typedef enum sv_rule_kind {
 } sv_rule_kind;
 
 /* Which part of a tensor a rule takes: elements `first` to `end` - 1 of the axis, if that is divided
- * into `of` equal ones. A rule SV_RULE_BLOCK has the axis alone; the part then lacks that axis. */
+ * into `of` equal ones. A rule SV_RULE_BLOCK has the axis alone; the part then lacks that axis. With
+ * SV_RULE_SHARE the attention has `of` times the length of a matrix's other axis, at the end of axis
+ * 0 or the begin of axis 1, and `first` is 1 for its share, 0 for the rest; the share of a vector is as
+ * long as the parameter. */
 typedef struct sv_rule_part {
     size_t axis, first, end, of;
 } sv_rule_part;
@@ -36,7 +40,7 @@ typedef struct sv_name_rule {
     const char *const *tensors; /* [count] */
     size_t count;               /* 0: SV_RULE_ZERO for every file */
     sv_rule_kind kind;
-    sv_rule_part part; /* of SV_RULE_PART and SV_RULE_BLOCK */
+    sv_rule_part part; /* of SV_RULE_PART, SV_RULE_SHARE and SV_RULE_BLOCK */
 } sv_name_rule;
 
 /* The rules are tried in their order, each with every prefix before the tensors' names; the first
@@ -78,6 +82,7 @@ typedef struct sv_name_match {
     size_t count; /* of the tensors; 0: the parameter is 0 */
     sv_rule_kind kind;
     sv_rule_part part; /* of 0: `first` is the element of the axis that is taken */
+    size_t elements;   /* of the parameter, for a share of a vector; 0: it is not known */
     char wanted[160];  /* the name of the first tensor that is looked for and missing */
 } sv_name_match;
 

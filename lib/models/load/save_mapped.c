@@ -3,15 +3,17 @@
 #include "models/load/load_internal.h"
 #include "models/lora.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { NAME = 160 };
 
-/* One tensor that is written. */
+/* One tensor that is written: a parameter, and another one after it on an axis. */
 typedef struct item {
     char name[NAME];
-    const sv_parameter *parameter;
-    sv_tensor_desc desc; /* in the file */
+    const sv_parameter *parameter, *other; /* other NULL: none */
+    size_t axis;                           /* 0 or 1 */
+    sv_tensor_desc desc;                   /* in the file */
 } item;
 
 /* Returns the first field of a ViT with which timm's VisionTransformer has no names for the
@@ -20,7 +22,7 @@ typedef struct item {
 static const char *field_without_names(const svit_model_config *config)
 {
     return config->tokenizer != SVIT_TOKENIZER_PATCH         ? "tokenizer"
-           : config->attention != SVIT_ATTENTION_GLOBAL      ? "attention"
+           : config->attention == SVIT_ATTENTION_LSA         ? "attention"
            : config->mlp_last_gelu                           ? "mlp_last_gelu"
            : config->pool == SVIT_POOL_FLATTEN               ? "pool"
            : config->pool == SVIT_POOL_CLASS_MEAN            ? "pool"
@@ -28,6 +30,8 @@ static const char *field_without_names(const svit_model_config *config)
            : config->rope                                    ? "rope"
            : config->no_key_bias                             ? "no_key_bias"
            : config->heads * config->head_dim != config->dim ? "head_dim"
+           : config->block && (config->mlp || config->mlp_norm || config->attention_norm) ? "block"
+           : config->block == SVIT_BLOCK_PARALLEL && config->attention                    ? "block"
            : config->register_tokens > 0 && config->position_tokens == SVIT_POSITION_CLASS_PATCHES
                ? "position_tokens"
                : NULL;
@@ -42,13 +46,68 @@ static svit_status check_timm(const svit_model *model, svit_error *err)
                        "names of its own code, which svit_model_save writes");
     const char *field = field_without_names(config);
     if (field)
-        return sv_fail(err, SVIT_E_UNSUPPORTED,
-                       "timm has no names for a ViT with this '%s'; it has for tokenizer 'patch', "
-                       "attention 'global', mlp_last_gelu false, pool 'class_token', 'mean', "
-                       "'mean-patches' or 'attention', head_units [], rope 'none', no_key_bias "
-                       "false, head_dim dim / heads, and positions of all tokens or the patches",
-                       field);
+        return sv_fail(
+            err, SVIT_E_UNSUPPORTED,
+            "timm has no names for a ViT with this '%s'; it has for tokenizer 'patch', "
+            "attention 'global' or 'differential', mlp_last_gelu false, pool "
+            "'class_token', 'mean', "
+            "'mean-patches' or 'attention', head_units [], rope 'none', no_key_bias "
+            "false, head_dim dim / heads, positions of all tokens or the patches, and in "
+            "parallel blocks mlp 'plain', mlp_norm and attention_norm false, and with "
+            "differential attention block 'parallel-fused'",
+            field);
     return SVIT_OK;
+}
+
+/* What the parameters of a parallel block are in timm's file, behind "blocks.N.": the tensor, and the
+ * parameter that follows in it. The first row that meets a name, or begins it, is taken; without a
+ * tensor another row writes the parameter. */
+typedef struct parallel_row {
+    const char *own, *tensor, *other;
+    size_t axis;
+} parallel_row;
+static const parallel_row PARALLEL[] = {{"norm1", "in_norm", NULL, 0},
+                                        {"ls1", "ls", NULL, 0},
+                                        {"mlp.fc1.weight", "in_proj.weight", "attn.qkv.weight", 0},
+                                        {"mlp.fc1.bias", "in_proj.bias", "attn.qkv.bias", 0},
+                                        {"attn.qkv", NULL, NULL, 0},
+                                        {"attn.proj", "attn_out_proj", NULL, 0},
+                                        {"mlp.fc2", "mlp_out_proj", NULL, 0},
+                                        {"attn.", "", NULL, 0}};
+static const parallel_row FUSED[] = {
+    {"attn.proj.weight", "out_proj.weight", "mlp.fc2.weight", 1},
+    {"mlp.fc2.weight", NULL, NULL, 0},
+    {"mlp.fc2.bias", "out_proj.bias", NULL, 0},
+};
+
+/* Names the tensor of a parameter of a parallel block and finds what follows in it. Returns false if
+ * another parameter's tensor has it. */
+static bool name_parallel(item *one, const svit_model *model)
+{
+    const sv_parameter_table *table = &model->parameters;
+    const char *name = one->parameter->name, *dot = strchr(name + strlen("blocks."), '.');
+    const bool fused = model->config.block == SVIT_BLOCK_PARALLEL_FUSED;
+    const size_t fused_rows = fused ? sizeof FUSED / sizeof *FUSED : 0;
+    const int prefix = (int)(dot + 1 - name);
+    char other[NAME];
+    for (size_t i = 0; i < fused_rows + sizeof PARALLEL / sizeof *PARALLEL; i++) {
+        const parallel_row *row = i < fused_rows ? &FUSED[i] : &PARALLEL[i - fused_rows];
+        if (strncmp(dot + 1, row->own, strlen(row->own)) != 0)
+            continue;
+        if (!row->tensor)
+            return false;
+        snprintf(other, sizeof other, "%.*s%s", prefix, name, row->other ? row->other : "");
+        one->other = sv_parameter_find(table, other);
+        one->axis = row->axis;
+        /* Without a bias of queries, keys and values the MLP's is apart. */
+        if (row->other && !one->other)
+            snprintf(one->name, NAME, "%.*smlp_bias", prefix, name);
+        else
+            snprintf(one->name, NAME, "%.*s%s%s", prefix, name, row->tensor,
+                     dot + 1 + strlen(row->own));
+        return true;
+    }
+    return true;
 }
 
 /* The shape in timm's file: a position embedding is [1, rows, dim], the patch embedding a
@@ -63,6 +122,31 @@ static bool timm_shape(sv_tensor_desc *out, const sv_parameter *parameter)
             out, SV_DTYPE_F32,
             (const int64_t[]){own[0], (int64_t)parameter->patch_channels, size, size}, 4);
     return sv_tensor_desc_init(out, SV_DTYPE_F32, own, parameter->desc.rank);
+}
+
+/* The shape of an item. Returns false if it overflows. */
+static bool item_shape(item *one)
+{
+    int64_t shape[SV_MAX_RANK];
+    if (!timm_shape(&one->desc, one->parameter) || !one->other)
+        return !one->other;
+    memcpy(shape, one->desc.shape, sizeof shape);
+    shape[one->axis] += one->other->desc.shape[one->axis];
+    return sv_tensor_desc_init(&one->desc, SV_DTYPE_F32, shape, one->desc.rank);
+}
+
+/* Writes two parameters, one after the other or row by row. */
+static void join(float *out, const item *one, const real *weights)
+{
+    const size_t rows = one->axis == 1 ? (size_t)one->desc.shape[0] : 1;
+    const sv_parameter *const parts[2] = {one->parameter, one->other};
+    for (size_t r = 0; r < rows; r++)
+        for (size_t p = 0; p < 2; p++) {
+            const size_t elements = parts[p]->desc.elements / rows;
+            const real *from = weights + parts[p]->offset + r * elements;
+            for (size_t i = 0; i < elements; i++)
+                *out++ = (float)from[i];
+        }
 }
 
 /* out[o, i, a] = in[o, a, i], a being a pixel of the patch: the inverse of loading. */
@@ -80,7 +164,9 @@ static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
 {
     const svit_model *model = user;
     const item *source = tensor->source;
-    if (source->parameter->patch_size > 0)
+    if (source->other)
+        join(out, source, model->weights);
+    else if (source->parameter->patch_size > 0)
         permute_patch(out, model->weights + source->parameter->offset, tensor->desc);
     else
         sv_parameter_export(source->parameter, out, model->weights);
@@ -92,16 +178,20 @@ static svit_status write_items(const svit_model *model, const char *path, item *
                                svit_error *err)
 {
     const sv_parameter_table *table = &model->parameters;
+    size_t count = 0;
     for (size_t i = 0; i < table->count; i++) {
         item *one = &items[i];
-        one->parameter = &table->list[i];
+        *one = (item){.parameter = &table->list[i]};
         sv_name_map_tensor(one->name, map, one->parameter->name);
-        if (!timm_shape(&one->desc, one->parameter))
+        if (model->config.block && strncmp(one->name, "blocks.", 7) == 0 &&
+            !name_parallel(one, model))
+            continue;
+        if (!item_shape(one))
             return sv_fail(err, SVIT_E_ARGUMENT, "'%s' is too large for a file", one->name);
-        tensors[i] = (sv_safetensors_tensor){one->name, &one->desc, one};
+        tensors[count++] = (sv_safetensors_tensor){one->name, &one->desc, one};
     }
     return sv_safetensors_write(&model->context->allocator, path, "{\"format\":\"pt\"}", tensors,
-                                table->count, fill, (void *)model, err);
+                                count, fill, (void *)model, err);
 }
 
 static svit_status save_timm(const svit_model *model, const char *path, const sv_name_map *map,

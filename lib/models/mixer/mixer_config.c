@@ -55,7 +55,7 @@ static svit_status add_block(const sv_scope *top, const svit_model_config *confi
 {
     char prefix[48];
     snprintf(prefix, sizeof prefix, "blocks.%u.", index);
-    const sv_scope in = {top->table, prefix, top->err, index + 1};
+    const sv_scope in = {top->table, prefix, top->err, index + 1, false};
     SVIT_TRY(sv_scope_norm(&in, "norm1", config->dim));
     SVIT_TRY(add_mlp(&in, "mlp_tokens.fc1", "mlp_tokens.fc2", config->token_mlp_dim,
                      sv_model_patches(config)));

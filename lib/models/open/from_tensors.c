@@ -84,11 +84,16 @@ static svit_status state_attention(sv_open *open, svit_error *err)
     SVIT_TRY(state(open, "no_key_bias", biased && sv_name_match_has_zeros(&match), err));
     SVIT_TRY(state(open, "qk_norm", has(open, "blocks.0.attn.q_norm.weight"), err));
     SVIT_TRY(state(open, "attention_norm", has(open, "blocks.0.attn.norm.weight"), err));
+    SVIT_TRY(state(open, "attention",
+                   has(open, "blocks.0.attn.lambda_q1") ? SVIT_ATTENTION_DIFFERENTIAL
+                                                        : SVIT_ATTENTION_GLOBAL,
+                   err));
     size_t head = 0;
     if (sv_open_find(open, "blocks.0.attn.rope", &shape) && shape.rank == 3) {
         SVIT_TRY(state(open, "rope", SVIT_ROPE_MIXED, err));
         head = 2 * (size_t)shape.shape[2];
-    } else if (sv_open_find(open, "blocks.0.attn.q_norm.weight", &shape)) {
+    } else if (sv_open_find(open, "blocks.0.attn.q_norm.weight", &shape) ||
+               sv_open_find(open, "blocks.0.attn.sub_norm.weight", &shape)) {
         head = (size_t)shape.shape[0];
     }
     if (head > 0 && width % head == 0)
@@ -127,6 +132,12 @@ static svit_status state_norms(sv_open *open, svit_error *err)
                        "%s: a tensor is missing: patches have neither a bias nor a norm before the "
                        "blocks, of which ViTs have one",
                        open->weights);
+    SVIT_TRY(state(open, "rms_norm", !has(open, "blocks.0.norm1.bias"), err));
+    SVIT_TRY(state(open, "block",
+                   has(open, "blocks.0.out_proj.weight")  ? SVIT_BLOCK_PARALLEL_FUSED
+                   : has(open, "blocks.0.in_proj.weight") ? SVIT_BLOCK_PARALLEL
+                                                          : SVIT_BLOCK_SEQUENTIAL,
+                   err));
     sv_facts_assume(&open->facts, "final_norm", has(open, "norm.weight"), TENSORS);
     return state(open, "head_norm", has(open, "fc_norm.weight"), err);
 }

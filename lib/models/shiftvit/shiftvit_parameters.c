@@ -47,7 +47,7 @@ static svit_status add_stage(const sv_scope *in, const svit_model_config *config
                              uint32_t *depth)
 {
     char prefix[48];
-    sv_scope inner = {in->table, prefix, in->err, *depth};
+    sv_scope inner = {in->table, prefix, in->err, *depth, false};
     size_t c = sv_shiftvit_stage_channels(config, stage);
     for (uint32_t block = 0; block < config->blocks[stage]; block++, inner.depth++) {
         snprintf(prefix, sizeof prefix, "layers.%u.blocks.%u.", stage, block);

@@ -30,6 +30,12 @@ size_t sv_vit_sequence(const svit_model_config *config);
  * that is as wide as the model. */
 bool sv_vit_has_projection(const svit_model_config *config);
 
+/* The epsilon of the norm of each head's output in differential attention. */
+#define SV_VIT_OUTPUT_EPS 1e-5
+
+/* What differential attention adds to lambda in layer `layer`, from 0 (Ye et al. 2024). */
+double sv_vit_lambda_init(size_t layer);
+
 /* The names of the parameters. Names of linear maps and norms lack their .weight and .bias. */
 typedef struct sv_vit_names {
     const char *position, *class_token, *distillation_token, *register_tokens;
@@ -37,6 +43,8 @@ typedef struct sv_vit_names {
     /* A name of layer i, from 0, is `layer`, i, a dot, and one of norm1 to scale2. */
     const char *layer;
     const char *norm1, *qkv, *query_norm, *key_norm, *frequencies, *attention_norm, *projection;
+    const char *lambda; /* of differential attention, followed by q1, k1, q2 or k2 */
+    const char *output_norm;
     const char *temperature, *scale1, *norm2, *fc1, *mlp_norm, *fc2, *scale2;
     const char *pre_norm; /* before the first layer */
     const char *norm;     /* after the last layer */

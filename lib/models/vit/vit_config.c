@@ -5,6 +5,8 @@
 #include "models/config_fields.h"
 #include "models/vit/vit.h"
 
+#include <math.h>
+
 static const sv_field FIELDS[] = {
     SV_MODEL_FIELDS_INPUT,
     SV_MODEL_SIZE(depth, 1, 1000),
@@ -13,7 +15,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_SIZE(mlp_dim, 1, 1048576),
     SV_MODEL_WORD(tokenizer, "patch", "spt"),
     SV_MODEL_WORD(spt_order, "seed", "paper"),
-    SV_MODEL_WORD(attention, "global", "lsa"),
+    SV_MODEL_WORD(attention, "global", "lsa", "differential"),
     SV_MODEL_WORD(temperature, "divide", "multiply"),
     SV_MODEL_FLAG(qkv_bias),
     SV_MODEL_FLAG(mlp_last_gelu),
@@ -54,6 +56,8 @@ static const sv_field FIELDS[] = {
     SV_MODEL_FLAG(mlp_norm),
     SV_MODEL_SIZE(pool_heads, 0, 65536),
     SV_MODEL_SIZE(pool_mlp_dim, 0, 1048576),
+    SV_MODEL_FLAG(rms_norm),
+    SV_MODEL_WORD(block, "sequential", "parallel", "parallel-fused"),
 };
 const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
@@ -107,6 +111,11 @@ bool sv_vit_has_projection(const svit_model_config *config)
 {
     return config->names != SVIT_NAMES_PAPER || config->heads != 1 ||
            config->head_dim != config->dim;
+}
+
+double sv_vit_lambda_init(size_t layer)
+{
+    return 0.8 - 0.6 * exp(-0.3 * (double)layer);
 }
 
 size_t sv_vit_features(const svit_model_config *config)
@@ -205,6 +214,24 @@ static svit_status check_rope(const svit_model_config *config, svit_error *err)
     return SVIT_OK;
 }
 
+/* The heads' outputs have a norm already, and queries and keys are two halves. */
+static svit_status check_differential(const svit_model_config *config, svit_error *err)
+{
+    const char *field = config->rope                        ? "rope"
+                        : config->qk_norm                   ? "qk_norm"
+                        : config->attention_norm            ? "attention_norm"
+                        : config->names == SVIT_NAMES_PAPER ? "names"
+                        : config->head_dim % 2 != 0         ? "head_dim"
+                                                            : NULL;
+    if (config->attention == SVIT_ATTENTION_DIFFERENTIAL && field)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "attention is 'differential', which does not go with this '%s'; with it "
+                       "head_dim is even, names 'seed', rope 'none', and qk_norm and "
+                       "attention_norm false",
+                       field);
+    return SVIT_OK;
+}
+
 static svit_status check_attention_pool(const svit_model_config *config, svit_error *err)
 {
     const bool pools = config->pool == SVIT_POOL_ATTENTION;
@@ -270,6 +297,8 @@ static svit_status check_paper(const svit_model_config *config, svit_error *err)
                         : config->qk_norm                              ? "qk_norm"
                         : config->attention_norm                       ? "attention_norm"
                         : config->mlp_norm                             ? "mlp_norm"
+                        : config->rms_norm                             ? "rms_norm"
+                        : config->block                                ? "block"
                                                                        : NULL;
     if (config->names == SVIT_NAMES_PAPER && field)
         return sv_fail(err, SVIT_E_ARGUMENT,
@@ -284,6 +313,7 @@ svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
     SVIT_TRY(check_heads(config, err));
     SVIT_TRY(check_tokens(config, err));
     SVIT_TRY(check_rope(config, err));
+    SVIT_TRY(check_differential(config, err));
     SVIT_TRY(check_attention_pool(config, err));
     SVIT_TRY(check_mlp(config, err));
     SVIT_TRY(check_paper(config, err));

@@ -67,53 +67,68 @@ static svit_status add_position(sv_builder *build)
     return config->pre_norm ? sv_builder_norm(build, names->pre_norm, false) : SVIT_OK;
 }
 
-static svit_status add_attention(sv_builder *build, size_t index, const patch_grid *grid)
+static sv_attention_options attention_of(const sv_builder *build, size_t index,
+                                         const patch_grid *grid)
 {
     const svit_model_config *config = build->config;
     const sv_vit_names *names = sv_vit_names_of(config);
-    const sv_attention_options options = {
-        .shape = build->shape,
-        .heads = config->heads,
-        .head_dim = config->head_dim,
-        .per_head = config->temperature == SVIT_TEMPERATURE_MULTIPLY,
-        .masked = config->attention == SVIT_ATTENTION_LSA,
-        .eps = config->norm_eps,
-        .dropout = config->attention_dropout,
-        .no_key_bias = config->no_key_bias,
-        .lora_alpha = config->lora_alpha,
-        .drop_path = sv_drop_path_rate(config, index, 0, config->depth),
-        .rotary = sv_vit_rotary(config, grid->rows, grid->columns),
-        .names = {.norm = names->norm1,
-                  .qkv = names->qkv,
-                  .proj = names->projection,
-                  .temperature = names->temperature,
-                  .layer_scale = names->scale1,
-                  .query_norm = names->query_norm,
-                  .key_norm = names->key_norm,
-                  .attention_norm = names->attention_norm,
-                  .frequencies = names->frequencies}};
-    return sv_builder_append(build, sv_attention_create(&build->source, &options));
+    return (sv_attention_options){.shape = build->shape,
+                                  .heads = config->heads,
+                                  .head_dim = config->head_dim,
+                                  .per_head = config->temperature == SVIT_TEMPERATURE_MULTIPLY,
+                                  .masked = config->attention == SVIT_ATTENTION_LSA,
+                                  .eps = config->norm_eps,
+                                  .dropout = config->attention_dropout,
+                                  .no_key_bias = config->no_key_bias,
+                                  .lora_alpha = config->lora_alpha,
+                                  .lambda_init = sv_vit_lambda_init(index),
+                                  .output_eps = SV_VIT_OUTPUT_EPS,
+                                  .drop_path = sv_drop_path_rate(config, index, 0, config->depth),
+                                  .rotary = sv_vit_rotary(config, grid->rows, grid->columns),
+                                  .names = {.norm = names->norm1,
+                                            .qkv = names->qkv,
+                                            .proj = names->projection,
+                                            .temperature = names->temperature,
+                                            .layer_scale = names->scale1,
+                                            .query_norm = names->query_norm,
+                                            .key_norm = names->key_norm,
+                                            .attention_norm = names->attention_norm,
+                                            .frequencies = names->frequencies,
+                                            .lambda = names->lambda,
+                                            .output_norm = names->output_norm}};
 }
 
 static const sv_activation ACTIVATIONS[] = {[SVIT_ACTIVATION_GELU] = SV_GELU,
                                             [SVIT_ACTIVATION_GELU_TANH] = SV_GELU_TANH,
                                             [SVIT_ACTIVATION_QUICK_GELU] = SV_QUICK_GELU};
 
-static svit_status add_mlp(sv_builder *build, size_t index)
+/* In a parallel block it has the norm and the factors of the attention. */
+static sv_mlp_options mlp_of(const sv_builder *build, size_t index)
 {
     const svit_model_config *config = build->config;
     const sv_vit_names *names = sv_vit_names_of(config);
-    const sv_mlp_options options = {
-        .shape = build->shape,
-        .hidden_channels = config->mlp_dim,
-        .last_gelu = config->mlp_last_gelu,
-        .activation = ACTIVATIONS[config->activation],
-        .gated = config->mlp == SVIT_MLP_SWIGLU,
-        .eps = config->norm_eps,
-        .dropout = config->dropout,
-        .drop_path = sv_drop_path_rate(config, index, 0, config->depth),
-        .names = {names->norm2, names->fc1, names->fc2, names->scale2, names->mlp_norm}};
-    return sv_builder_append(build, sv_mlp_create(&build->source, &options));
+    const bool parallel = config->block != SVIT_BLOCK_SEQUENTIAL;
+    return (sv_mlp_options){.shape = build->shape,
+                            .hidden_channels = config->mlp_dim,
+                            .last_gelu = config->mlp_last_gelu,
+                            .activation = ACTIVATIONS[config->activation],
+                            .gated = config->mlp == SVIT_MLP_SWIGLU,
+                            .eps = config->norm_eps,
+                            .dropout = config->dropout,
+                            .drop_path = sv_drop_path_rate(config, index, 0, config->depth),
+                            .names = {parallel ? names->norm1 : names->norm2, names->fc1,
+                                      names->fc2, parallel ? names->scale1 : names->scale2,
+                                      names->mlp_norm}};
+}
+
+static svit_status add_block(sv_builder *build, size_t index, const patch_grid *grid)
+{
+    const sv_attention_options attention = attention_of(build, index, grid);
+    const sv_mlp_options mlp = mlp_of(build, index);
+    if (build->config->block != SVIT_BLOCK_SEQUENTIAL)
+        return sv_builder_append(build, sv_parallel_create(&build->source, &attention, &mlp));
+    SVIT_TRY(sv_builder_append(build, sv_attention_create(&build->source, &attention)));
+    return sv_builder_append(build, sv_mlp_create(&build->source, &mlp));
 }
 
 /* Attention pooling and the MLP block of the one token that it leaves. */
@@ -221,8 +236,7 @@ svit_status sv_vit_layers(sv_builder *build)
     sv_builder_name(build, "tokens");
     for (size_t i = 0; i < config->depth; i++) {
         sv_builder_prefix(build, "%s%zu.", sv_vit_names_of(config)->layer, i);
-        SVIT_TRY(add_attention(build, i, &grid));
-        SVIT_TRY(add_mlp(build, i));
+        SVIT_TRY(add_block(build, i, &grid));
         sv_builder_name(build, "blocks.%zu", i);
     }
     build->source.prefix = "";

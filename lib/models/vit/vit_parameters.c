@@ -100,6 +100,20 @@ static svit_status add_qkv(const sv_scope *in, const svit_model_config *config)
     return add_lora(in, config, sv_vit_names_of(config)->qkv, 3 * width, config->dim);
 }
 
+/* The vectors of lambda, and the norm of each head's output, which has no bias. */
+static svit_status add_difference(const sv_scope *in, const svit_model_config *config)
+{
+    static const char *const vectors[4] = {"q1", "k1", "q2", "k2"};
+    const sv_vit_names *names = sv_vit_names_of(config);
+    if (config->attention != SVIT_ATTENTION_DIFFERENTIAL)
+        return SVIT_OK;
+    for (size_t i = 0; i < 4; i++)
+        SVIT_TRY(
+            sv_scope_vector(in, names->lambda, vectors[i], SV_ROLE_LAMBDA, config->head_dim / 2));
+    return sv_scope_vector(in, names->output_norm, ".weight", SV_ROLE_NORM_WEIGHT,
+                           config->head_dim);
+}
+
 /* The norms of queries and keys, and the learnt frequencies [2, heads, head_dim / 2] of a rotary
  * position embedding: of the first axis of the grid, then of the second. */
 static svit_status add_queries_and_keys(const sv_scope *in, const svit_model_config *config)
@@ -121,7 +135,8 @@ static svit_status add_projection(const sv_scope *in, const svit_model_config *c
         return SVIT_OK;
     size_t index = in->table->count;
     SVIT_TRY(sv_scope_linear(in, sv_vit_names_of(config)->projection, config->dim,
-                             (size_t)config->heads * config->head_dim, true));
+                             (size_t)config->heads * config->head_dim,
+                             config->block != SVIT_BLOCK_PARALLEL_FUSED));
     if (config->init == SVIT_INIT_KERAS_3_14)
         set_convolution_fans(&in->table->list[index], config->heads, config->head_dim, config->dim);
     return add_lora(in, config, sv_vit_names_of(config)->projection, config->dim,
@@ -147,6 +162,7 @@ static svit_status add_attention(const sv_scope *in, const svit_model_config *co
         SVIT_TRY(add_temperature(in, config));
     SVIT_TRY(add_qkv(in, config));
     SVIT_TRY(add_queries_and_keys(in, config));
+    SVIT_TRY(add_difference(in, config));
     if (config->attention_norm)
         SVIT_TRY(sv_scope_norm(in, sv_vit_names_of(config)->attention_norm,
                                (size_t)config->heads * config->head_dim));
@@ -159,20 +175,21 @@ static svit_status add_attention(const sv_scope *in, const svit_model_config *co
 static svit_status add_mlp(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);
-    SVIT_TRY(sv_scope_norm(in, names->norm2, config->dim));
+    if (config->block == SVIT_BLOCK_SEQUENTIAL)
+        SVIT_TRY(sv_scope_norm(in, names->norm2, config->dim));
     size_t halves = config->mlp == SVIT_MLP_SWIGLU ? 2 : 1;
     SVIT_TRY(sv_scope_linear(in, names->fc1, halves * config->mlp_dim, config->dim, true));
     if (config->mlp_norm)
         SVIT_TRY(sv_scope_norm(in, names->mlp_norm, config->mlp_dim));
     SVIT_TRY(sv_scope_linear(in, names->fc2, config->dim, config->mlp_dim, true));
-    return add_scale(in, config, names->scale2);
+    return config->block == SVIT_BLOCK_SEQUENTIAL ? add_scale(in, config, names->scale2) : SVIT_OK;
 }
 
 static svit_status add_layer(const sv_scope *in, const svit_model_config *config, uint32_t layer)
 {
     char prefix[48];
     snprintf(prefix, sizeof prefix, "%s%u.", sv_vit_names_of(config)->layer, layer);
-    sv_scope inner = {in->table, prefix, in->err, layer + 1};
+    sv_scope inner = {in->table, prefix, in->err, layer + 1, in->rms_norm};
     SVIT_TRY(add_attention(&inner, config));
     return add_mlp(&inner, config);
 }
@@ -220,6 +237,7 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
 
 svit_status sv_vit_parameters(sv_scope *top, const svit_model_config *config)
 {
+    top->rms_norm = config->rms_norm;
     SVIT_TRY(add_tokens(top, config));
     SVIT_TRY(add_patches(top, config));
     for (uint32_t layer = 0; layer < config->depth; layer++)

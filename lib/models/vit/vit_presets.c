@@ -108,6 +108,8 @@
         .position_tokens = SVIT_POSITION_PATCHES, .head_norm = 1, .norm_eps = 1e-6,                \
         .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
 
+#define DIFFERENTIAL .attention = SVIT_ATTENTION_DIFFERENTIAL
+
 /* Presets of pretrained families have the names of timm's models, with dashes. */
 const sv_preset sv_vit_presets[] = {
     {"vit-cifar100", {KERAS_3_15, PLAIN}},
@@ -162,6 +164,13 @@ const sv_preset sv_vit_presets[] = {
     {"vit-base-patch16-siglip-384", {SIGLIP(384, 16)}},
     {"vit-base-patch32-siglip-256", {SIGLIP(256, 32), .activation = SVIT_ACTIVATION_GELU_TANH}},
     {"vit-wee-patch16-reg1-gap-256", {REGISTERS_MEAN(256, 14, 1280, 1, 256), .layer_scale = 1}},
+    {"vit-dwee-patch16-reg1-gap-256",
+     {REGISTERS_MEAN(256, 14, 1280, 1, 256), .layer_scale = 1, DIFFERENTIAL}},
+    {"vit-pwee-patch16-reg1-gap-256",
+     {REGISTERS_MEAN(256, 16, 1280, 1, 256), .layer_scale = 1, .block = SVIT_BLOCK_PARALLEL}},
+    {"vit-dpwee-patch16-reg1-gap-256",
+     {REGISTERS_MEAN(256, 16, 1280, 1, 256), .layer_scale = 1, DIFFERENTIAL,
+      .block = SVIT_BLOCK_PARALLEL_FUSED}},
     {"vit-little-patch16-reg1-gap-256", {REGISTERS_MEAN(320, 14, 1792, 1, 256), .layer_scale = 1}},
     {"vit-little-patch16-reg4-gap-256", {REGISTERS_MEAN(320, 14, 1792, 4, 256), .layer_scale = 1}},
     {"vit-medium-patch16-reg1-gap-256", {REGISTERS_MEAN(512, 12, 2048, 1, 256), .layer_scale = 1}},

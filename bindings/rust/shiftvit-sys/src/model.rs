@@ -75,13 +75,18 @@ pub const SVIT_TOKENIZER_PATCH: i32 = 0;
 /// shifted patch tokenization (Lee, Lee, Song 2021)
 pub const SVIT_TOKENIZER_SPT: i32 = 1;
 
-// The attention of a ViT.
+// The attention of a ViT. In differential attention (Ye et al. 2024) each half of the queries and
+// keys of a head gives a map of attention weights. The values are weighted by the first map minus
+// lambda, which is learnt, times the second one, and each head's output has a root-mean-square norm.
+// head_dim is even, rope is SVIT_ROPE_NONE, and qk_norm and attention_norm are 0.
 
 /// scores are divided by sqrt(head_dim)
 pub const SVIT_ATTENTION_GLOBAL: i32 = 0;
 /// locality self-attention (Lee, Lee, Song 2021): the temperature is
 /// learnt and the diagonal of the scores is masked
 pub const SVIT_ATTENTION_LSA: i32 = 1;
+/// differential attention
+pub const SVIT_ATTENTION_DIFFERENTIAL: i32 = 2;
 
 // The temperature of locality self-attention.
 
@@ -201,6 +206,17 @@ pub const SVIT_MLP_PLAIN: i32 = 0;
 /// W3 (silu(W1 x) \* (W2 x)) (Shazeer 2020), mlp_dim the width of each half.
 /// "mlp.fc1" has the rows of W1, then those of W2
 pub const SVIT_MLP_SWIGLU: i32 = 1;
+
+// The blocks of a ViT. A parallel block (Dehghani et al. 2023) has one norm, "norm1", one LayerScale,
+// "ls1.gamma", and one DropPath.
+
+/// y = x + attention(norm1(x)), then y + mlp(norm2(y))
+pub const SVIT_BLOCK_SEQUENTIAL: i32 = 0;
+/// x + attention(norm1(x)) + mlp(norm1(x))
+pub const SVIT_BLOCK_PARALLEL: i32 = 1;
+/// the same without a bias of the attention's projection, so that
+/// it and the second layer of the MLP are one linear map
+pub const SVIT_BLOCK_PARALLEL_FUSED: i32 = 2;
 
 // The names of a ViT's parameters in files.
 
@@ -410,4 +426,9 @@ pub struct svit_model_config {
     /// SVIT_POOL_ATTENTION: hidden channels of its MLP, 1..1048576; otherwise
     /// 0
     pub pool_mlp_dim: u32,
+    /// 1: all layer norms are root-mean-square norms, which subtract no mean
+    /// and have no bias (Zhang, Sennrich 2019)
+    pub rms_norm: i32,
+    /// SVIT_BLOCK_\*
+    pub block: i32,
 }

@@ -215,8 +215,9 @@ extern "C" {
 
     /// Computes the logits as svit_forward does in inference, whatever the mode is, and the attention
     /// weights of the last layer, attention\[n, heads, tokens, tokens\], after the softmax: the last axis
-    /// is the token that is attended to, and each row sums to 1. `elements` is the exact size of
-    /// `attention`. The saved activations are discarded. After SVIT_E_NUMERIC for a logit, both outputs
+    /// is the token that is attended to, and each row sums to 1; with SVIT_ATTENTION_DIFFERENTIAL they are
+    /// the difference of a head's two maps, whose rows sum to 1 - lambda and may have elements below 0.
+    /// `elements` is the exact size of `attention`. The saved activations are discarded. After SVIT_E_NUMERIC for a logit, both outputs
     /// are undefined.
     pub fn svit_forward_attention(
         session: *mut svit_session,

@@ -137,6 +137,8 @@ pub fn check() {
         mlp_norm: 372, 4;
         pool_heads: 376, 4;
         pool_mlp_dim: 380, 4;
+        rms_norm: 384, 4;
+        block: 388, 4;
     });
     layout!(svit_optimizer_config, {
         struct_size: 0, 4;

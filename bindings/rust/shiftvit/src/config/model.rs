@@ -5,6 +5,7 @@
 use crate::enums::Activation;
 use crate::enums::Architecture;
 use crate::enums::Attention;
+use crate::enums::Block;
 use crate::enums::ClassToken;
 use crate::enums::DropPathRule;
 use crate::enums::Init;
@@ -181,6 +182,11 @@ config! {
         /// `Pool::Attention`: hidden channels of its MLP, 1..1048576; otherwise
         /// 0\.
         pool_mlp_dim: u32;
+        /// 1: all layer norms are root-mean-square norms, which subtract no mean
+        /// and have no bias (Zhang, Sennrich 2019).
+        rms_norm: bool;
+        /// `Block`.
+        block: Block;
     }
     lists {
         /// Shift blocks in each stage, 0..1000.

@@ -96,13 +96,18 @@ enumeration! {
 }
 
 enumeration! {
-    /// The attention of a ViT.
+    /// The attention of a ViT. In differential attention (Ye et al. 2024) each half of the queries and
+    /// keys of a head gives a map of attention weights. The values are weighted by the first map minus
+    /// lambda, which is learnt, times the second one, and each head's output has a root-mean-square norm.
+    /// head_dim is even, rope is `Rope::None`, and qk_norm and attention_norm are 0.
     pub enum Attention {
         /// Scores are divided by sqrt(head_dim).
         Global = SVIT_ATTENTION_GLOBAL,
         /// Locality self-attention (Lee, Lee, Song 2021): the temperature is
         /// learnt and the diagonal of the scores is masked.
         Lsa = SVIT_ATTENTION_LSA,
+        /// Differential attention.
+        Differential = SVIT_ATTENTION_DIFFERENTIAL,
     }
 }
 
@@ -255,6 +260,20 @@ enumeration! {
         /// W3 (silu(W1 x) \* (W2 x)) (Shazeer 2020), mlp_dim the width of each half.
         /// "mlp.fc1" has the rows of W1, then those of W2.
         Swiglu = SVIT_MLP_SWIGLU,
+    }
+}
+
+enumeration! {
+    /// The blocks of a ViT. A parallel block (Dehghani et al. 2023) has one norm, "norm1", one LayerScale,
+    /// "ls1.gamma", and one DropPath.
+    pub enum Block {
+        /// Y = x + attention(norm1(x)), then y + mlp(norm2(y)).
+        Sequential = SVIT_BLOCK_SEQUENTIAL,
+        /// X + attention(norm1(x)) + mlp(norm1(x)).
+        Parallel = SVIT_BLOCK_PARALLEL,
+        /// The same without a bias of the attention's projection, so that
+        /// it and the second layer of the MLP are one linear map.
+        ParallelFused = SVIT_BLOCK_PARALLEL_FUSED,
     }
 }
 
