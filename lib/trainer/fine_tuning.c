@@ -12,7 +12,6 @@
 typedef struct rule_row {
     uint64_t images; /* the row is for at most as many images */
     bool head_alone; /* everything below the head is frozen */
-    double learning_rate;
     double layer_decay;
     uint32_t epochs, batch;
     double horizon; /* of the average of the weights: fraction of all steps; 0: no average */
@@ -20,14 +19,15 @@ typedef struct rule_row {
 
 /* docs/fine-tuning.md has this table, and what the rows were compared with. */
 static const rule_row RULE[] = {
-    {200, true, 1e-3, 1, 40, 16, 0},
-    {2000, true, 1e-3, 1, 10, 32, 0},
-    {20000, false, 1e-4, 0.9, 10, 64, 0},
-    {UINT64_MAX, false, 1e-4, 0.9, 5, 128, 0.05},
+    {200, true, 1, 40, 16, 0},
+    {2000, true, 1, 10, 32, 0},
+    {20000, false, 0.75, 10, 64, 0},
+    {UINT64_MAX, false, 0.75, 5, 128, 0.05},
 };
 
-/* The rate of adapters, which begin as 0 and need larger steps than weights. */
-static const double LORA_RATE = 1e-3;
+/* The rate of the head and of adapters. Where everything is trained, layer_decay lowers it towards
+ * the input. */
+static const double RATE = 1e-3;
 
 /* The longest horizon of an average, in steps: its momentum stays below 1. */
 static const double MOST_STEPS = 1e6;
@@ -127,7 +127,7 @@ static svit_status fill(sv_training *out, const svit_model *model, uint64_t imag
     fill_pipeline(&out->pipeline, model);
     out->trainer.epochs = row->epochs;
     out->trainer.batch = row->batch;
-    out->optimizer.learning_rate = has_lora ? LORA_RATE : row->learning_rate;
+    out->optimizer.learning_rate = RATE;
     out->optimizer.layer_decay = has_lora ? 1 : row->layer_decay;
     if (row->horizon > 0)
         add_average(out, row->horizon, images);

@@ -58,7 +58,7 @@ def main():
     if results.exists():
         known = {tuple(line.split()[:2]) for line in results.read_text().splitlines()}
     test = images_of(cifar / "test_batch.bin", TEST_IMAGES)
-    for per_class in sys.argv[4:] or ["5", "50"]:
+    for per_class in sys.argv[4:] or ["5", "50", "500"]:
         training = images_of(cifar / "data_batch_1.bin", int(per_class))
         for name, settings in SEARCH.items():
             if (per_class, name) in known:
