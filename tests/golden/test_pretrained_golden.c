@@ -339,6 +339,47 @@ START_TEST(test_families_are_saved_under_their_names)
 }
 END_TEST
 
+/* The attention of a differential head is the difference of its maps, whose rows sum to 1 - lambda. */
+START_TEST(test_difference_maps_sum_to_one_minus_lambda)
+{
+    static const char *const names[4] = {"q1", "k1", "q2", "k2"};
+    family all, *f = &all;
+    size_t heads, tokens, n = 2, half = 8;
+    double products[2] = {0, 0};
+    open_family(f, "family_timm_dpwee");
+    load_family(f);
+    for (size_t pair = 0; pair < 2; pair++) {
+        float vectors[2][8];
+        for (size_t i = 0; i < 2; i++) {
+            char name[48];
+            snprintf(name, sizeof name, "blocks.1.attn.lambda_%s", names[2 * pair + i]);
+            OK(svit_model_get_parameter(f->model, name, vectors[i], half, &f->err));
+        }
+        for (size_t i = 0; i < half; i++)
+            products[pair] += (double)vectors[0][i] * (double)vectors[1][i];
+    }
+    const double lambda = exp(products[0]) - exp(products[1]) + 0.8 - 0.6 * exp(-0.3);
+    svit_session *session = training_session(f, n);
+    OK(svit_session_attention_size(session, &heads, &tokens, &f->err));
+    ck_assert_uint_eq(heads, 3);
+    ck_assert_uint_eq(tokens, 17);
+    const size_t rows = n * heads * tokens;
+    float *attention = malloc(rows * tokens * sizeof *attention), logits[14];
+    float *input = golden_floats(f->file, "input", NULL);
+    OK(svit_forward_attention(session, input, n, logits, attention, rows * tokens, &f->err));
+    for (size_t r = 0; r < rows; r++) {
+        double sum = 0;
+        for (size_t t = 0; t < tokens; t++)
+            sum += (double)attention[r * tokens + t];
+        ck_assert_double_le(fabs(sum - (1 - lambda)), 1e-6);
+    }
+    golden_free(input);
+    free(attention);
+    svit_session_free(session);
+    close_family(f);
+}
+END_TEST
+
 static Suite *pretrained_suite(void)
 {
     Suite *suite = suite_create("pretrained families");
@@ -349,6 +390,7 @@ static Suite *pretrained_suite(void)
                         sizeof SAVED / sizeof *SAVED);
     tcase_add_test(all, test_positions_are_interpolated_as_timm_does);
     tcase_add_test(all, test_a_mapped_model_is_saved_as_its_own);
+    tcase_add_test(all, test_difference_maps_sum_to_one_minus_lambda);
     suite_add_tcase(suite, all);
     return suite;
 }
