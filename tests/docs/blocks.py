@@ -47,6 +47,7 @@ COMMANDS = {
     "python3 docs/man/options.py": "the test man_pages compares what it would write",
     "python3 tests/bench/compare_finetune.py": "needs PyTorch",
     "python3 tests/bench/compare_features.py": "needs PyTorch",
+    "python3 tests/bench/compare_checkpoints.py --build build --largest 30e6 --gradients '*' --out table.md": "needs PyTorch",
     "--set": "settings for any training: the test pages",
     "for": "a loop around commands of build/examples",
     "done": "a loop around commands of build/examples",
