@@ -37,22 +37,31 @@ static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
         out[e] = value_of((size_t)(of - ADAPTER), e);
 }
 
-/* Writes the adapter; `renamed` takes the place of the last tensor's name. */
-static void write_adapter(const open_case *self, const fit_folder *folder, const char *more,
-                          const char *renamed)
+/* The adapter's tensors; `renamed` takes the place of the last one's name, and the tensor of number
+ * `damaged` has other shapes: more rows, more columns, or one axis. */
+static void write_tensors(const open_case *self, const fit_folder *folder, const char *renamed,
+                          size_t damaged, size_t how)
 {
     sv_safetensors_tensor tensors[TENSORS];
     sv_tensor_desc descs[TENSORS];
-    char text[512];
     for (size_t t = 0; t < TENSORS; t++) {
-        const size_t rank = t == 0 ? 1 : 2;
-        ck_assert(sv_tensor_desc_init(&descs[t], SV_DTYPE_F32, ADAPTER[t].shape, rank));
+        const size_t rank = t == 0 || (t == damaged && how == 2) ? 1 : 2;
+        int64_t shape[] = {ADAPTER[t].shape[0], ADAPTER[t].shape[1]};
+        shape[how == 1] += t == damaged;
+        ck_assert(sv_tensor_desc_init(&descs[t], SV_DTYPE_F32, shape, rank));
         tensors[t] = (sv_safetensors_tensor){
             t + 1 == TENSORS && renamed ? renamed : ADAPTER[t].name, &descs[t], &ADAPTER[t]};
     }
     WORKS(sv_safetensors_write(&self->context->allocator,
                                fit_path(folder, "adapter_model.safetensors"), "{}", tensors,
                                TENSORS, fill, NULL, err));
+}
+
+static void write_adapter(const open_case *self, const fit_folder *folder, const char *more,
+                          const char *renamed)
+{
+    char text[512];
+    write_tensors(self, folder, renamed, TENSORS, 0);
     snprintf(text, sizeof text, LORA, more);
     fit_write(fit_path(folder, "adapter_config.json"), text, strlen(text));
 }
@@ -164,6 +173,62 @@ START_TEST(test_other_adapters_are_refused)
 }
 END_TEST
 
+/* Each member of the configuration with other values: refused, or the adapter is merged as before. */
+START_TEST(test_members_are_refused_or_change_nothing)
+{
+    static const struct {
+        const char *key, *value;
+        bool tells; /* another value is another model */
+    } members[] = {{"peft_type", "\"LORA\"", false}, {"lora_alpha", "6", true},
+                   {"bias", "\"none\"", false},      {"use_rslora", "false", true},
+                   {"alpha_pattern", "{}", false},   {"use_dora", "false", false},
+                   {"lora_bias", "false", false},    {"r", "2", false},
+                   {"target_modules", "[]", false},  {"base_model_name_or_path", "\"a\"", false}};
+    static const char *const values[] = {"null",     "true", "7",  "-1",       "1e999",
+                                         "\"text\"", "[]",   "{}", "{\"q\":1}"};
+    enum { MEMBERS = sizeof members / sizeof *members };
+    open_case all, *self = &all;
+    fit_folder folder;
+    svit_model *base = NULL;
+    begin(self, &folder);
+    WORKS(case_open(self, &base, NULL));
+    write_tensors(self, &folder, NULL, TENSORS, 0);
+    for (size_t i = 0; i < MEMBERS * (sizeof values / sizeof *values); i++) {
+        char text[512] = "{\"all\":0";
+        svit_model *model = NULL;
+        for (size_t m = 0; m < MEMBERS; m++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), ",\"%s\":%s", members[m].key,
+                     m == i % MEMBERS ? values[i / MEMBERS] : members[m].value);
+        strcat(text, "}");
+        fit_write(fit_path(&folder, "adapter_config.json"), text, strlen(text));
+        if (open_adapter(self, &folder, &model) != SVIT_OK)
+            ck_assert_msg(strstr(self->err.message, folder.path), "%s: %s", text,
+                          self->err.message);
+        else if (!members[i % MEMBERS].tells)
+            check_attention(base, model, 3);
+        svit_model_free(model);
+    }
+    svit_model_free(base);
+    end(self, &folder);
+}
+END_TEST
+
+START_TEST(test_halves_of_other_shapes_are_refused)
+{
+    open_case all, *self = &all;
+    fit_folder folder;
+    begin(self, &folder);
+    write_adapter(self, &folder, "", NULL);
+    for (size_t i = 3; i < 3 * TENSORS; i++) {
+        svit_model *model = NULL;
+        write_tensors(self, &folder, NULL, i / 3, i % 3);
+        ck_assert_int_eq(open_adapter(self, &folder, &model), SVIT_E_FORMAT);
+        ck_assert_ptr_nonnull(strstr(self->err.message, folder.path));
+    }
+    end(self, &folder);
+}
+END_TEST
+
 /* What the configuration names is not there, and the option is not given. */
 START_TEST(test_the_model_of_an_adapter_is_asked_for)
 {
@@ -187,6 +252,8 @@ static Suite *open_adapter_suite(void)
     TCase *tcase = tcase_create("open");
     tcase_add_loop_test(tcase, test_adapters_are_merged, 0, 2);
     tcase_add_loop_test(tcase, test_other_adapters_are_refused, 0, 5);
+    tcase_add_test(tcase, test_members_are_refused_or_change_nothing);
+    tcase_add_test(tcase, test_halves_of_other_shapes_are_refused);
     tcase_add_test(tcase, test_the_model_of_an_adapter_is_asked_for);
     suite_add_tcase(suite, tcase);
     return suite;

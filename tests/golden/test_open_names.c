@@ -118,7 +118,58 @@ START_TEST(test_equal_encoders_need_a_choice)
     svit_model_free(model);
     options.prefix = "middle.";
     FAILS(svit_model_open(&model, self->context, self->folder.path, &options, NULL, err),
-          SVIT_E_ARGUMENT, "the option prefix");
+          SVIT_E_ARGUMENT,
+          "begin with the prefix 'middle.'; there are some that begin with 'left.'");
+    case_end(self);
+}
+END_TEST
+
+/* More parts, or more characters, than a prefix may have. */
+START_TEST(test_prefixes_have_a_limit)
+{
+    static const char *const texts[][2] = {
+        {"a.b.c.d.e.f.g.h.i.j.", "has more than 9 parts"},
+        {"a1234567890123456789012345678901234567890123456789012345678901234567890123456789."
+         "b123456789012345678901234567890123456789012345678.",
+         "begin with more than 127 bytes"}};
+    open_case all, *self = &all;
+    case_begin(self, "pretrained_timm_plain");
+    case_text(self, "config.json", TIMM);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        svit_model *model = NULL;
+        case_weights(self, texts[i][0]);
+        FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
+              SVIT_E_UNSUPPORTED, texts[i][1]);
+    }
+    case_end(self);
+}
+END_TEST
+
+/* Of as many encoders as are told apart the caller chooses one. */
+START_TEST(test_many_encoders_need_a_choice)
+{
+    enum { COUNT = 8 };
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    char names[COUNT][40];
+    const char *files[COUNT];
+    case_begin(self, "pretrained_timm_plain");
+    for (int i = 0; i < COUNT; i++) {
+        char prefix[16];
+        snprintf(prefix, sizeof prefix, "e%02d.", i);
+        snprintf(names[i], sizeof names[i], "part-%02d.safetensors", i);
+        files[i] = names[i];
+        case_part(self, names[i], prefix, 0, 1);
+    }
+    write_index(self, files, COUNT);
+    case_text(self, "config.json", TIMM);
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
+          SVIT_E_ARGUMENT, "'e00.' and 'e01.'; the option prefix");
+    const svit_open_options options = {.struct_size = sizeof options, .prefix = "e05."};
+    const svit_status status =
+        svit_model_open(&model, self->context, self->folder.path, &options, NULL, &self->err);
+    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+    svit_model_free(model);
     case_end(self);
 }
 END_TEST
@@ -247,6 +298,8 @@ static Suite *open_names_suite(void)
     Suite *suite = suite_create("open_names");
     TCase *tcase = tcase_create("open");
     tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, test_prefixes_have_a_limit);
+    tcase_add_test(tcase, test_many_encoders_need_a_choice);
     tcase_add_loop_test(tcase, test_any_prefix_is_found, 0, 2 * PREFIX_COUNT);
     tcase_add_loop_test(tcase, test_shards_are_one_checkpoint, 0, 2);
     tcase_add_loop_test(tcase, test_one_of_several_encoders_is_taken, 0, 3);

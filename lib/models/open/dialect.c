@@ -58,7 +58,8 @@ static int rank_of(const place *at)
     return has_word(at, "student") ? 0 : 1;
 }
 
-static svit_status fail_places(const sv_open *open, const places *found, svit_error *err)
+static svit_status fail_places(const sv_open *open, const places *found, const char *wanted,
+                               svit_error *err)
 {
     if (found->count == 0)
         return sv_fail(err, SVIT_E_UNSUPPORTED,
@@ -68,6 +69,11 @@ static svit_status fail_places(const sv_open *open, const places *found, svit_er
                        open->weights,
                        sv_safetensors_count(open->file) > 0 ? sv_safetensors_at(open->file, 0)->name
                                                             : "");
+    if (wanted)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: no encoder's names begin with the prefix '%.60s'; there are some that "
+                       "begin with '%.*s'",
+                       open->weights, wanted, (int)found->list[0].prefix, found->list[0].name);
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "%s: the file holds several encoders, whose names begin with '%.*s' and '%.*s'; "
                    "the option prefix tells which is meant",
@@ -91,7 +97,7 @@ static svit_status choose(place *out, const sv_open *open, const places *found, 
         best = difference > 0 ? i : best;
     }
     if (wanted || equal != 1)
-        return fail_places(open, found, err);
+        return fail_places(open, found, wanted, err);
     *out = found->list[best];
     return SVIT_OK;
 }
