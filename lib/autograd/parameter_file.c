@@ -307,7 +307,8 @@ static svit_status apply_scales(float *buffer, const sv_safetensors_entry *of,
     SVIT_TRY(find_scales(&entry, of, file, path, err));
     const size_t rows = (size_t)of->desc.shape[0], columns = of->desc.elements / (rows ? rows : 1);
     sv_safetensors_entry one = *entry;
-    one.desc.elements = one.desc.shape[0] = 1;
+    one.desc.elements = 1;
+    one.desc.shape[0] = 1;
     one.bytes = sizeof(float);
     for (size_t r = 0; r < rows; r++, one.offset += one.bytes) {
         float scale;

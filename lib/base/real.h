@@ -3,6 +3,15 @@
 #ifndef SV_REAL_H
 #define SV_REAL_H
 
+#include <float.h>
+
+/* The x87 computes in registers of 80 bits, so that results would depend on when the compiler stores
+ * them, and gcc in double on IBM Z. 16 means _Float16 in excess precision, which the library does not
+ * use. */
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#error "excess precision: use -msse2 -mfpmath=sse on x86, -fexcess-precision=fast elsewhere"
+#endif
+
 #ifdef SV_DOUBLE
 typedef double real;
 #else

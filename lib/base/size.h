@@ -41,6 +41,14 @@ static inline size_t sv_size_max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* The smaller of a number that may be above SIZE_MAX and a size. */
+/*@ assigns \nothing;
+    ensures \result == (value < most ? value : most); */
+static inline size_t sv_size_at_most(uint64_t value, size_t most)
+{
+    return value < most ? (size_t)value : most;
+}
+
 /* The first of the items that belong to part `part` if they are divided into `parts` parts, at
  * least 1: items * part / parts, rounded down. */
 /*@ requires parts > 0;
@@ -48,6 +56,14 @@ static inline size_t sv_size_max(size_t a, size_t b)
 static inline uint64_t sv_share_first(uint64_t items, uint64_t parts, uint64_t part)
 {
     return items / parts * part + items % parts * part / parts;
+}
+
+/* The same of sizes, for a part up to `parts`. */
+/*@ requires parts > 0;
+    assigns \nothing; */
+static inline size_t sv_size_share(size_t items, uint64_t parts, uint64_t part)
+{
+    return (size_t)sv_share_first(items, parts, part);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* Writes ONNX files: a ModelProto whose last field is the graph, in which the initialisers come
  * last, so that only one parameter at a time is in memory twice. */
 #include "base/files/file.h"
+#include "base/numbers/byte_order.h"
 #include "base/size.h"
 #include "export/onnx.h"
 #include "export/onnx_format.h"
@@ -160,11 +161,13 @@ static svit_status make_head(onnx_parts *parts, const sv_onnx_graph *graph,
     return SVIT_OK;
 }
 
-/* The data of an initialiser: parts->values, or its transpose. */
+/* The data of an initialiser as in the file: parts->values, or its transpose. */
 static const float *data_of(const onnx_parts *parts, const sv_onnx_graph *graph,
                             const sv_onnx_initializer *initializer)
 {
     sv_parameter_export(initializer->parameter, parts->values, graph->model->weights);
+    const size_t elements = initializer->parameter->desc.elements;
+    sv_little_endian(parts->values, sizeof *parts->values, elements);
     if (!initializer->transposed)
         return parts->values;
     const size_t in = (size_t)initializer->shape[0], out = (size_t)initializer->shape[1];

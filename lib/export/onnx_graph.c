@@ -124,9 +124,9 @@ void sv_onnx_end_as(sv_onnx_graph *graph, const char *name)
     end_node(graph, value.name, name);
 }
 
-/* A node Constant with a tensor of elements of data_type. */
-static sv_onnx_value constant(sv_onnx_graph *graph, int64_t data_type, const void *data,
-                              size_t bytes, const int64_t *shape, size_t rank)
+/* A node Constant with a tensor of elements[count] of data_type, each of `bytes` bytes. */
+static sv_onnx_value constant(sv_onnx_graph *graph, int64_t data_type, const void *elements,
+                              unsigned bytes, size_t count, const int64_t *shape, size_t rank)
 {
     sv_onnx_begin(graph, "Constant");
     size_t attribute = begin_attribute(graph, "value", TYPE_TENSOR);
@@ -134,7 +134,7 @@ static sv_onnx_value constant(sv_onnx_graph *graph, int64_t data_type, const voi
     for (size_t i = 0; i < rank; i++)
         sv_protobuf_put_integer(&graph->nodes, TENSOR_DIMS, shape[i]);
     sv_protobuf_put_integer(&graph->nodes, TENSOR_DATA_TYPE, data_type);
-    sv_protobuf_put_bytes(&graph->nodes, TENSOR_RAW_DATA, data, bytes);
+    sv_protobuf_put_words(&graph->nodes, TENSOR_RAW_DATA, elements, bytes, count);
     sv_protobuf_end(&graph->nodes, tensor);
     sv_protobuf_end(&graph->nodes, attribute);
     return sv_onnx_end(graph);
@@ -143,7 +143,7 @@ static sv_onnx_value constant(sv_onnx_graph *graph, int64_t data_type, const voi
 sv_onnx_value sv_onnx_vector(sv_onnx_graph *graph, const int64_t *values, size_t count)
 {
     const int64_t shape = (int64_t)count;
-    return constant(graph, DATA_INT64, values, count * sizeof *values, &shape, 1);
+    return constant(graph, DATA_INT64, values, sizeof *values, count, &shape, 1);
 }
 
 sv_onnx_value sv_onnx_tensor(sv_onnx_graph *graph, const float *values, const int64_t *shape,
@@ -152,7 +152,7 @@ sv_onnx_value sv_onnx_tensor(sv_onnx_graph *graph, const float *values, const in
     size_t elements = 1;
     for (size_t i = 0; i < rank; i++)
         elements *= (size_t)shape[i];
-    return constant(graph, DATA_FLOAT, values, elements * sizeof *values, shape, rank);
+    return constant(graph, DATA_FLOAT, values, sizeof *values, elements, shape, rank);
 }
 
 sv_onnx_value sv_onnx_scalar(sv_onnx_graph *graph, double value)

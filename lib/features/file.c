@@ -1,4 +1,5 @@
 /* Feature sets as safetensors files. */
+#include "base/numbers/byte_order.h"
 #include "base/numbers/finite.h"
 #include "base/size.h"
 #include "base/threads/fp_env.h"
@@ -175,9 +176,7 @@ static svit_status read_class_count(const reader *self, size_t *classes, bool *k
 static int64_t stored_label(const uint8_t *stored, sv_dtype dtype, size_t index)
 {
     const size_t bytes = sv_dtype_bits(dtype) / 8;
-    uint64_t value = 0;
-    for (size_t i = 0; i < bytes; i++)
-        value |= (uint64_t)stored[index * bytes + i] << 8 * i;
+    const uint64_t value = sv_load_little(stored + index * bytes, (unsigned)bytes);
     return bytes == 8 ? (int64_t)value : (int32_t)(uint32_t)value;
 }
 

@@ -1,6 +1,7 @@
 /* Protocol buffers: a field is a key, which is its number and its wire type, and a value. */
 #include "io/protobuf_writer.h"
 
+#include "base/numbers/byte_order.h"
 #include "base/size.h"
 
 #include <stdbool.h>
@@ -85,8 +86,9 @@ void sv_protobuf_put_integer(sv_protobuf_writer *writer, unsigned field, int64_t
 
 void sv_protobuf_append_little(sv_protobuf_writer *writer, uint64_t value, int bytes)
 {
-    for (; bytes > 0; bytes--, value >>= 8)
-        sv_protobuf_append(writer, &(uint8_t){(uint8_t)value}, 1);
+    uint8_t stored[8];
+    sv_store_little(stored, value, (unsigned)bytes);
+    sv_protobuf_append(writer, stored, (size_t)bytes);
 }
 
 void sv_protobuf_put_float(sv_protobuf_writer *writer, unsigned field, float value)
@@ -111,16 +113,23 @@ void sv_protobuf_put_length(sv_protobuf_writer *writer, unsigned field, uint64_t
     append_varint(writer, bytes);
 }
 
-void sv_protobuf_put_bytes(sv_protobuf_writer *writer, unsigned field, const void *data,
-                           size_t bytes)
+static void put_bytes(sv_protobuf_writer *writer, unsigned field, const void *data, size_t bytes)
 {
     sv_protobuf_put_length(writer, field, bytes);
     sv_protobuf_append(writer, data, bytes);
 }
 
+void sv_protobuf_put_words(sv_protobuf_writer *writer, unsigned field, const void *words,
+                           unsigned bytes, size_t count)
+{
+    put_bytes(writer, field, words, count * bytes);
+    if (writer->status == SVIT_OK)
+        sv_little_endian(writer->data + writer->length - count * bytes, bytes, count);
+}
+
 void sv_protobuf_put_text(sv_protobuf_writer *writer, unsigned field, const char *text)
 {
-    sv_protobuf_put_bytes(writer, field, text, strlen(text));
+    put_bytes(writer, field, text, strlen(text));
 }
 
 size_t sv_protobuf_begin(sv_protobuf_writer *writer, unsigned field)

@@ -24,8 +24,9 @@ void sv_protobuf_put_integer(sv_protobuf_writer *writer, unsigned field, int64_t
 void sv_protobuf_put_float(sv_protobuf_writer *writer, unsigned field, float value);
 void sv_protobuf_put_double(sv_protobuf_writer *writer, unsigned field, double value);
 void sv_protobuf_put_text(sv_protobuf_writer *writer, unsigned field, const char *text);
-void sv_protobuf_put_bytes(sv_protobuf_writer *writer, unsigned field, const void *data,
-                           size_t bytes);
+/* The numbers words[count], each of `bytes` bytes, at most 8, as little-endian bytes. */
+void sv_protobuf_put_words(sv_protobuf_writer *writer, unsigned field, const void *words,
+                           unsigned bytes, size_t count);
 
 /* Begins a field of `bytes` bytes, which the caller writes elsewhere. */
 void sv_protobuf_put_length(sv_protobuf_writer *writer, unsigned field, uint64_t bytes);

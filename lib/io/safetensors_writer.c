@@ -1,15 +1,10 @@
 /* Writes safetensors files: first the complete header, then one tensor after the other. */
+#include "base/numbers/byte_order.h"
 #include "io/safetensors_header.h"
 #include "tensor/convert.h"
 
 #include <stdbool.h>
 #include <string.h>
-
-static void store_u64(uint8_t b[8], uint64_t value)
-{
-    for (int i = 0; i < 8; i++)
-        b[i] = (uint8_t)(value >> 8 * i);
-}
 
 /* "name":{"dtype":"F32","shape":[...],"data_offsets":[begin,begin+bytes]} */
 static void put_tensor(sv_json_writer *header, const sv_safetensors_tensor *tensor, uint64_t begin)
@@ -131,7 +126,7 @@ static svit_status write_header(sv_byte_sink *file, const sv_json_writer *header
     char spaces[SV_ALIGNMENT];
     size_t bytes = header->length, padding = padding_of(header);
     memset(spaces, ' ', sizeof spaces);
-    store_u64(length, bytes + padding);
+    sv_store_little(length, bytes + padding, sizeof length);
     SVIT_TRY(sv_byte_sink_write(file, length, sizeof length, err));
     SVIT_TRY(sv_byte_sink_write(file, header->text, bytes, err));
     return sv_byte_sink_write(file, spaces, padding, err);

@@ -4,16 +4,14 @@
 #include "models/model_map.h"
 
 #include "autograd/parameter_file.h"
+#include "base/numbers/byte_order.h"
 #include "base/numbers/finite.h"
 
-#include <string.h>
-
-/* Whether `real` is little-endian float32 in memory, as in files. */
+/* Whether `real` is little-endian float32 in memory, as in files. On a big-endian machine the weights
+ * are converted into memory instead. */
 static bool is_file_format(void)
 {
-    const float one = 1;
-    const unsigned char stored[4] = {0, 0, 0x80, 0x3f};
-    return sizeof(real) == sizeof(float) && memcmp(&one, stored, sizeof stored) == 0;
+    return sizeof(real) == sizeof(float) && SV_IS_LITTLE_ENDIAN;
 }
 
 /* Whether the parameters have the same layout in the file as in the flat array. *start is the byte

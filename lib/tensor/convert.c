@@ -1,6 +1,8 @@
 /* Conversion between stored tensor elements and float32. */
 #include "tensor/convert.h"
 
+#include "base/numbers/byte_order.h"
+
 #include <assert.h>
 #include <float.h>
 #include <stdint.h>
@@ -30,12 +32,7 @@ static float float_of_half(uint32_t half)
 
 static uint32_t load_u16(const uint8_t *b)
 {
-    return (uint32_t)b[0] | (uint32_t)b[1] << 8;
-}
-
-static uint32_t load_u32(const uint8_t *b)
-{
-    return load_u16(b) | load_u16(b + 2) << 16;
+    return (uint32_t)sv_load_little(b, 2);
 }
 
 bool sv_converts_to_f32(sv_dtype dtype)
@@ -48,10 +45,10 @@ void sv_convert_to_f32(float *out, const void *stored, sv_dtype dtype, size_t el
 {
     const uint8_t *in = stored;
     assert(sv_converts_to_f32(dtype));
-    if (dtype == SV_DTYPE_F32)
-        for (size_t i = 0; i < elements; i++)
-            out[i] = float_of_bits(load_u32(in + 4 * i));
-    else if (dtype == SV_DTYPE_F16)
+    if (dtype == SV_DTYPE_F32) {
+        memmove(out, in, elements * sizeof *out);
+        sv_little_endian(out, sizeof *out, elements);
+    } else if (dtype == SV_DTYPE_F16)
         for (size_t i = 0; i < elements; i++)
             out[i] = float_of_half(load_u16(in + 2 * i));
     else if (dtype == SV_DTYPE_BF16)
@@ -66,8 +63,7 @@ void sv_convert_f64_to_f32(float *out, const void *stored, size_t elements)
 {
     const uint8_t *in = stored;
     for (size_t i = 0; i < elements; i++) {
-        const uint64_t bits =
-            (uint64_t)load_u32(in + 8 * i + 4) << 32 | (uint64_t)load_u32(in + 8 * i);
+        const uint64_t bits = sv_load_little(in + 8 * i, 8);
         double value;
         memcpy(&value, &bits, sizeof value);
         out[i] = (float)value;
@@ -79,12 +75,6 @@ static uint32_t bits_of(float value)
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
-}
-
-static void store_u16(uint8_t *b, uint32_t value)
-{
-    b[0] = (uint8_t)value;
-    b[1] = (uint8_t)(value >> 8);
 }
 
 /* value / 2^shift, rounded to nearest, ties to even; shift is 1..31. */
@@ -121,19 +111,21 @@ void sv_convert_from_f32(void *stored, const float *values, sv_dtype dtype, size
 {
     uint8_t *out = stored;
     assert(sv_converts_to_f32(dtype) || dtype == SV_DTYPE_I32);
+    if (dtype == SV_DTYPE_F32) {
+        memmove(out, values, elements * sizeof *values);
+        sv_little_endian(out, sizeof *values, elements);
+        return;
+    }
     for (size_t i = 0; i < elements; i++) {
-        float value = values[i];
-        if (dtype == SV_DTYPE_F32 || dtype == SV_DTYPE_I32) {
-            uint32_t bits = dtype == SV_DTYPE_F32 ? bits_of(value) : (uint32_t)(int32_t)value;
-            store_u16(out + 4 * i, bits);
-            store_u16(out + 4 * i + 2, bits >> 16);
-        } else if (dtype == SV_DTYPE_F16) {
-            store_u16(out + 2 * i, half_of_float(value));
-        } else if (dtype == SV_DTYPE_BF16) {
-            store_u16(out + 2 * i, bfloat_of_float(value));
-        } else {
+        const float value = values[i];
+        if (dtype == SV_DTYPE_I32)
+            sv_store_little(out + 4 * i, (uint32_t)(int32_t)value, 4);
+        else if (dtype == SV_DTYPE_F16)
+            sv_store_little(out + 2 * i, half_of_float(value), 2);
+        else if (dtype == SV_DTYPE_BF16)
+            sv_store_little(out + 2 * i, bfloat_of_float(value), 2);
+        else
             out[i] = (uint8_t)(int8_t)value;
-        }
     }
 }
 

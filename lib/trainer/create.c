@@ -215,8 +215,8 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
     sv_arrays *arrays = &trainer->arrays;
     const svit_reducer *place = &trainer->ranks.reducer;
     const size_t leaves = trainer->config.leaves, row = trainer->classes * sizeof(float);
-    const size_t own = svit_share_first(leaves, place->ranks, place->rank + 1) -
-                       svit_share_first(leaves, place->ranks, place->rank);
+    const size_t own = sv_size_share(leaves, place->ranks, place->rank + 1) -
+                       sv_size_share(leaves, place->ranks, place->rank);
     const size_t image = trainer->image_floats * sizeof(float);
     const size_t batch = place->ranks > 1 ? own * trainer->micro_batch : trainer->config.batch;
     SVIT_TRY(sv_arrays_add(arrays, &trainer->data.images, batch, image, err));

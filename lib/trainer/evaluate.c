@@ -110,7 +110,7 @@ static svit_status open_buffers(sv_evaluator *evaluator, svit_error *err)
         SVIT_TRY(sv_arrays_add(arrays, &evaluator->mean_logits, batch, row, err));
     if (evaluator->tta == SVIT_TTA_FLIP_SHIFT)
         SVIT_TRY(sv_arrays_add(arrays, &evaluator->moved, batch, image, err));
-    const size_t batches = svit_loader_batches(evaluator->loader);
+    const size_t batches = (size_t)svit_loader_batches(evaluator->loader);
     SVIT_TRY(sv_arrays_add(arrays, &evaluator->own, batches, sizeof *evaluator->own, err));
     SVIT_TRY(sv_arrays_add(arrays, &evaluator->all, batches, sizeof *evaluator->all, err));
     return sv_arrays_add(arrays, &evaluator->data.labels, batch, sizeof(int32_t), err);
@@ -176,7 +176,7 @@ svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_
     SVIT_TRY(svit_loader_seek(evaluator->loader, 0, first, err));
     for (uint64_t batch = first; batch < end; batch++)
         SVIT_TRY(run_batch(evaluator, &evaluator->own[batch - first], err));
-    SVIT_TRY(sv_ranks_collect(evaluator->ranks, evaluator->own, evaluator->all, batches,
+    SVIT_TRY(sv_ranks_collect(evaluator->ranks, evaluator->own, evaluator->all, (size_t)batches,
                               sizeof *evaluator->own, err));
     *metrics = (sv_metrics){0};
     for (uint64_t batch = 0; batch < batches; batch++)

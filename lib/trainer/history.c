@@ -50,7 +50,7 @@ svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_
     SVIT_TRY(sv_allocate_array(&trainer->context->allocator, (void **)&history, capacity,
                                sizeof *history, "the history", err));
     if (trainer->progress.rows)
-        memcpy(history, trainer->history, trainer->progress.rows * sizeof *history);
+        memcpy(history, trainer->history, (size_t)trainer->progress.rows * sizeof *history);
     sv_release(&trainer->context->allocator, trainer->history,
                trainer->history_capacity * sizeof *history);
     trainer->history = history;

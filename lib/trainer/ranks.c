@@ -125,12 +125,11 @@ svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_
     SVIT_TRY(sv_allocate_array(ranks->allocator, (void **)&shares, count + 1, share,
                                "what the ranks exchange", err));
     unsigned char *own = shares + count * share;
-    const size_t first = sv_share_first(items, count, ranks->reducer.rank);
-    memcpy(own, mine, (sv_share_first(items, count, ranks->reducer.rank + 1) - first) * bytes);
+    const size_t first = sv_size_share(items, count, ranks->reducer.rank);
+    memcpy(own, mine, (sv_size_share(items, count, ranks->reducer.rank + 1) - first) * bytes);
     svit_status status = collect_shares(ranks, own, shares, share, err);
     for (size_t rank = 0; rank < count && status == SVIT_OK; rank++) {
-        const size_t n =
-            sv_share_first(items, count, rank + 1) - sv_share_first(items, count, rank);
+        const size_t n = sv_size_share(items, count, rank + 1) - sv_size_share(items, count, rank);
         memcpy(to, shares + rank * share, n * bytes);
         to += n * bytes;
     }

@@ -32,8 +32,8 @@ static share find_share(const svit_trainer *trainer)
     const uint64_t done = trainer->progress.position * trainer->config.batch;
     share own = {.first = svit_share_first(place->leaves, place->ranks, place->rank),
                  .end = svit_share_first(place->leaves, place->ranks, place->rank + 1),
-                 .images = sv_size_min(trainer->training_count - done, trainer->config.batch)};
-    own.begin = svit_share_first(own.images, place->leaves, own.first);
+                 .images = sv_size_at_most(trainer->training_count - done, trainer->config.batch)};
+    own.begin = sv_size_share(own.images, place->leaves, own.first);
     return own;
 }
 
@@ -41,8 +41,8 @@ static share find_share(const svit_trainer *trainer)
 static sv_batch leaf_part(const svit_trainer *trainer, const share *own, uint64_t leaf)
 {
     const uint64_t leaves = trainer->config.leaves;
-    const size_t first = svit_share_first(own->images, leaves, leaf);
-    const size_t n = svit_share_first(own->images, leaves, leaf + 1) - first;
+    const size_t first = sv_size_share(own->images, leaves, leaf);
+    const size_t n = sv_size_share(own->images, leaves, leaf + 1) - first;
     return sv_batch_part(&trainer->data, &trainer->objective, trainer->image_floats,
                          first - own->begin, n);
 }

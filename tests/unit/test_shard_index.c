@@ -72,6 +72,50 @@ START_TEST(test_an_index_of_another_shard_is_not_used)
 }
 END_TEST
 
+/* Of an archive of one sample: a header, whose numbers are little-endian, and the sample. */
+START_TEST(test_an_index_has_the_same_bytes_on_every_machine)
+{
+    NEEDS(HAS_PNG, "PNG");
+    enum { FIELDS = 10 };
+    static const struct {
+        uint64_t value;
+        unsigned bytes;
+    } fields[FIELDS] = {
+        {0x3178646974697673, 8}, /* svitidx1 */
+        {0, 8},                  /* checksum */
+        {3072, 8},               /* bytes of the shard */
+        {5000000007, 8},         /* its time in nanoseconds */
+        {1, 8},                  /* samples */
+        {0, 8},                  /* bytes of names */
+        {1, 4},                  /* labels are numbers */
+        {0, 4},                  /* names */
+        {512, 8},                /* where the image begins */
+        {0x0000000300000005, 8}  /* its bytes, then its label */
+    };
+    static const struct timespec times[2] = {{5, 7}, {5, 7}};
+    unsigned char wanted[128], index[sizeof wanted];
+    size_t bytes = 0;
+    tar_archive tar = {0};
+    tar_text(&tar, "a.png", "image");
+    tar_text(&tar, "a.cls", "3");
+    tar_fill(&tar, 2 * TAR_BLOCK);
+    shard_write("a.tar", &tar);
+    ck_assert_int_eq(utimensat(AT_FDCWD, path_in(&folder, "a.tar"), times, 0), 0);
+    svit_dataset *dataset = NULL;
+    WORKS(shards_open(&dataset, "a.tar", err));
+    svit_dataset_free(dataset);
+    for (int i = 0; i < FIELDS; i++)
+        for (unsigned k = 0; k < fields[i].bytes; k++)
+            wanted[bytes++] = (unsigned char)(fields[i].value >> 8 * k);
+    FILE *file = fopen(path_in(&folder, "a.tar.index"), "rb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fread(index, 1, sizeof index, file), bytes);
+    fclose(file);
+    memcpy(wanted + 8, index + 8, 8);
+    ck_assert_mem_eq(index, wanted, bytes);
+}
+END_TEST
+
 START_TEST(test_a_folder_that_cannot_be_written_has_no_index)
 {
     NEEDS(HAS_PNG, "PNG");
@@ -238,6 +282,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_an_index_is_made_once);
     tcase_add_test(c, test_an_index_of_another_shard_is_not_used);
+    tcase_add_test(c, test_an_index_has_the_same_bytes_on_every_machine);
     tcase_add_test(c, test_a_folder_that_cannot_be_written_has_no_index);
     tcase_add_test(c, test_a_shard_that_changes_later_is_an_error);
     tcase_add_test(c, test_a_sample_takes_at_most_32_bytes);

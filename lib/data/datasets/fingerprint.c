@@ -1,4 +1,5 @@
 /* Fingerprints of datasets: FNV-1a of 64 bits (Fowler, Noll, Vo 1991). */
+#include "base/numbers/byte_order.h"
 #include "base/threads/fp_env.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
@@ -21,8 +22,7 @@ static uint64_t mix_bytes(uint64_t hash, const void *data, size_t bytes)
 static uint64_t mix_u64(uint64_t hash, uint64_t value)
 {
     unsigned char bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)(value >> 8 * i);
+    sv_store_little(bytes, value, sizeof bytes);
     return mix_bytes(hash, bytes, sizeof bytes);
 }
 

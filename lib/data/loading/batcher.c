@@ -156,8 +156,8 @@ size_t sv_batcher_elements(const sv_batcher *batcher)
 /* Samples of a batch, those of all ranks together. */
 static size_t whole_samples(const sv_batcher *batcher, uint64_t batch)
 {
-    return sv_size_min(sample_count(batcher) - batch * batcher->config.batch,
-                       batcher->config.batch);
+    return sv_size_at_most(sample_count(batcher) - batch * batcher->config.batch,
+                           batcher->config.batch);
 }
 
 /* A range of the samples of a batch. */
@@ -168,8 +168,8 @@ typedef struct range {
 /* The samples that this rank makes of a batch of n samples. */
 static range own_samples(const sv_batcher *batcher, size_t n)
 {
-    return (range){sv_share_first(n, batcher->leaves, batcher->first_leaf),
-                   sv_share_first(n, batcher->leaves, batcher->end_leaf)};
+    return (range){sv_size_share(n, batcher->leaves, batcher->first_leaf),
+                   sv_size_share(n, batcher->leaves, batcher->end_leaf)};
 }
 
 size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch)

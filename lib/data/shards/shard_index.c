@@ -1,6 +1,7 @@
 /* The file of a shard's index: a header, the samples, and the names of classes. */
 #include "data/shards/shard_index.h"
 
+#include "base/numbers/byte_order.h"
 #include "base/size.h"
 #include "base/text/utf8.h"
 #include "data/decoding/image_file.h"
@@ -9,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "svitidx1" as a number, which on a machine of another byte order is another one: there the index
- * is made anew. */
+/* "svitidx1" as a number. */
 static const uint64_t MAGIC = 0x3178646974697673u;
+static const uint64_t FIRST_SUM = 0xCBF29CE484222325u;
 
 /* The header of the file. */
 typedef struct header {
@@ -23,13 +24,33 @@ typedef struct header {
     uint32_t labels, name_count;
 } header;
 
-/* FNV-1a of 64 bits (Fowler, Noll, Vo 1991), over words of 64 bits and the bytes that are left. */
+enum { WIDE_FIELDS = 6, NARROW_FIELDS = 2, CHECKED = offsetof(header, shard_bytes) };
+
+/* Converts a header from memory to the file's byte order, or back. */
+static void convert_header(header *head)
+{
+    sv_little_endian(head, sizeof head->magic, WIDE_FIELDS);
+    sv_little_endian(&head->labels, sizeof head->labels, NARROW_FIELDS);
+}
+
+/* Converts samples[count], likewise. */
+static void convert_samples(sv_shard_sample *samples, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sv_little_endian(&samples[i].offset, sizeof samples[i].offset, 1);
+        sv_little_endian(&samples[i].bytes, sizeof samples[i].bytes, 2);
+    }
+}
+
+/* FNV-1a of 64 bits (Fowler, Noll, Vo 1991), over words of 64 bits of the file and the bytes that are
+ * left. */
 static uint64_t add_checksum(uint64_t sum, const void *data, size_t bytes)
 {
     const unsigned char *from = data;
     for (; bytes >= 8; bytes -= 8, from += 8) {
         uint64_t word;
         memcpy(&word, from, sizeof word);
+        sv_little_endian(&word, sizeof word, 1);
         sum = (sum ^ word) * 0x100000001B3u;
         sum ^= sum >> 32; /* so that high bits reach the low ones */
     }
@@ -38,15 +59,7 @@ static uint64_t add_checksum(uint64_t sum, const void *data, size_t bytes)
     return sum;
 }
 
-static uint64_t checksum_of(const header *head, const sv_shard_index *index)
-{
-    const size_t front = offsetof(header, shard_bytes);
-    uint64_t sum =
-        add_checksum(0xCBF29CE484222325u, (const char *)head + front, sizeof *head - front);
-    sum = add_checksum(sum, index->samples, index->count * sizeof *index->samples);
-    return add_checksum(sum, index->names, index->name_bytes);
-}
-
+/* The header of an index as in its file, in which samples[] are, too. */
 static header header_of(const sv_shard_index *index)
 {
     header head = {.magic = MAGIC,
@@ -56,7 +69,11 @@ static header header_of(const sv_shard_index *index)
                    .name_bytes = index->name_bytes,
                    .labels = index->labels,
                    .name_count = index->name_count};
-    head.checksum = checksum_of(&head, index);
+    convert_header(&head);
+    uint64_t sum = add_checksum(FIRST_SUM, (const char *)&head + CHECKED, sizeof head - CHECKED);
+    sum = add_checksum(sum, index->samples, index->count * sizeof *index->samples);
+    head.checksum = add_checksum(sum, index->names, index->name_bytes);
+    sv_little_endian(&head.checksum, sizeof head.checksum, 1);
     return head;
 }
 
@@ -112,28 +129,31 @@ static svit_status take_index(sv_shard_index *out, bool *is_valid, const sv_allo
     if (bytes < sizeof head)
         return SVIT_OK;
     memcpy(&head, data, sizeof head);
+    convert_header(&head);
     if (head.magic != MAGIC || head.shard_bytes != sv_file_size(shard) ||
         head.shard_modified != sv_file_modified(shard) || head.labels > SV_LABELS_TEXT ||
-        head.name_bytes > bytes || head.name_count > INT32_MAX ||
-        !sv_size_multiply(&sample_bytes, head.count, sizeof *out->samples) ||
-        !sv_size_add(&wanted, sample_bytes, sizeof head + head.name_bytes) || wanted != bytes)
+        head.count > bytes || head.name_bytes > bytes || head.name_count > INT32_MAX ||
+        !sv_size_multiply(&sample_bytes, (size_t)head.count, sizeof *out->samples) ||
+        !sv_size_add(&wanted, sample_bytes, sizeof head + (size_t)head.name_bytes) ||
+        wanted != bytes ||
+        add_checksum(FIRST_SUM, data + CHECKED, bytes - CHECKED) != head.checksum)
         return SVIT_OK;
     *out = (sv_shard_index){.shard_bytes = head.shard_bytes,
                             .shard_modified = head.shard_modified,
                             .samples = sv_allocate(allocator, sample_bytes),
-                            .count = head.count,
-                            .capacity = head.count,
-                            .names = sv_allocate(allocator, head.name_bytes),
-                            .name_bytes = head.name_bytes,
-                            .name_capacity = head.name_bytes,
+                            .count = (size_t)head.count,
+                            .capacity = (size_t)head.count,
+                            .names = sv_allocate(allocator, (size_t)head.name_bytes),
+                            .name_bytes = (size_t)head.name_bytes,
+                            .name_capacity = (size_t)head.name_bytes,
                             .name_count = head.name_count,
                             .labels = head.labels};
     if (!out->samples || !out->names)
         return sv_fail_memory(err, wanted, "the index of a shard");
     memcpy(out->samples, data + sizeof head, sample_bytes);
-    memcpy(out->names, data + sizeof head + sample_bytes, head.name_bytes);
-    *is_valid =
-        checksum_of(&head, out) == head.checksum && names_are_valid(out) && samples_are_valid(out);
+    memcpy(out->names, data + sizeof head + sample_bytes, out->name_bytes);
+    convert_samples(out->samples, out->count);
+    *is_valid = names_are_valid(out) && samples_are_valid(out);
     return SVIT_OK;
 }
 
@@ -155,10 +175,10 @@ static svit_status read_index(sv_shard_index *out, bool *is_valid, const sv_allo
     return status;
 }
 
-/* Writes the file if that is possible. An index that cannot be kept is made again the next time.
- * SVIT_E_MEMORY. */
-static svit_status write_index(const sv_shard_index *index, const sv_allocator *allocator,
-                               const char *path, svit_error *err)
+/* Writes the file, with samples[] as in it, if that is possible. An index that cannot be kept is made
+ * again the next time. SVIT_E_MEMORY. */
+static svit_status write_converted(const sv_shard_index *index, const sv_allocator *allocator,
+                                   const char *path, svit_error *err)
 {
     const header head = header_of(index);
     sv_replacement *file = NULL;
@@ -174,6 +194,15 @@ static svit_status write_index(const sv_shard_index *index, const sv_allocator *
     else
         sv_replacement_abandon(allocator, file);
     return SVIT_OK;
+}
+
+static svit_status write_index(sv_shard_index *index, const sv_allocator *allocator,
+                               const char *path, svit_error *err)
+{
+    convert_samples(index->samples, index->count);
+    const svit_status status = write_converted(index, allocator, path, err);
+    convert_samples(index->samples, index->count);
+    return status;
 }
 
 /* Reads or makes the index of the shard `file`; `name` is the path of its index. */
