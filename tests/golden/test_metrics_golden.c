@@ -84,6 +84,9 @@ START_TEST(test_average_precision)
     const float few[] = {2, 1, 1, 0}, present[] = {1, 0, 1, 0}, absent[] = {0, 0, 0, 0};
     WORKS(svit_average_precision(context, few, present, 4, 1, precision, err));
     ck_assert_double_eq_tol(precision[0], (1 + 2.0 / 3) / 2, 1e-12);
+    const float one[] = {0, 1, 0, 0};
+    WORKS(svit_average_precision(context, few, one, 4, 1, precision, err));
+    ck_assert_double_eq_tol(precision[0], 1.0 / 3, 1e-12);
     WORKS(svit_average_precision(context, few, absent, 4, 1, precision, err));
     ck_assert(isnan(precision[0]));
     logits[7] = NAN;

@@ -55,6 +55,10 @@ START_TEST(test_the_number_of_images_decides)
     ck_assert_uint_eq(trainer.epochs, rows[i].epochs);
     ck_assert_uint_eq(trainer.batch, rows[i].batch);
     ck_assert_int_eq(config.ema != SVIT_EMA_NONE, rows[i].has_average);
+    ck_assert_int_eq(config.decay_exclude,
+                     SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM | SVIT_EXCLUDE_POSITION);
+    ck_assert(config.learning_rate == 1e-3 && config.weight_decay == 0.05 && config.clip_norm == 1);
+    ck_assert_double_eq(config.layer_decay, rows[i].head_alone ? 1 : 0.75);
     char patterns[256] = "";
     for (uint32_t g = 0; g < config.group_count; g++) {
         ck_assert_int_eq(config.groups[g].trainable, g > 0);

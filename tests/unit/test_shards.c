@@ -293,7 +293,7 @@ START_TEST(test_a_file_names_numbered_classes)
     ck_assert_uint_eq(svit_dataset_classes(dataset), 3);
     ck_assert_ptr_null(svit_dataset_class_name(dataset, 0));
     svit_dataset_free(dataset);
-    file_write(&folder, "classes.txt", "a\nb\r\n\nc c\nd", 11);
+    file_write(&folder, "classes.txt", "\n\ra\nb\r\n\nc c\nd", 13);
     WORKS(shards_open(&dataset, "a.tar", err));
     ck_assert_uint_eq(svit_dataset_classes(dataset), 4);
     ck_assert_str_eq(svit_dataset_class_name(dataset, 2), "c c");

@@ -11,14 +11,14 @@ typedef struct custom {
     float smoothing;     /* of labels */
     int calls, fails_at; /* number of the call that fails; 0: none */
     int32_t status;      /* of that failure; SVIT_OK: see `fault` */
-    enum { NO_MESSAGE, MESSAGE, NO_LOSS, NO_GRADIENT, INFINITE } fault;
+    enum { NO_MESSAGE, MESSAGE, NO_LOSS, NO_GRADIENT, NO_LAST_GRADIENT, INFINITE } fault;
     size_t largest, samples;
 } custom;
 
 static svit_status break_down(svit_loss_call *call, const custom *self, svit_error *err)
 {
-    for (size_t i = 0; i < call->n * call->classes; i++)
-        call->dlogits[i] = 0;
+    for (size_t i = self->fault == NO_LAST_GRADIENT; i < call->n * call->classes; i++)
+        call->dlogits[call->n * call->classes - 1 - i] = 0;
     call->loss = 1;
     if (self->fault == MESSAGE)
         return svit_error_set(err, self->status, "the teacher is ill");
@@ -176,6 +176,7 @@ static const struct {
     {SVIT_E_STOPPED, NO_MESSAGE, SVIT_E_STOPPED, "the loss function returned -7 (SVIT_E_STOPPED)"},
     {SVIT_OK, NO_LOSS, SVIT_E_NUMERIC, "the loss function gave the loss nan"},
     {SVIT_OK, NO_GRADIENT, SVIT_E_NUMERIC, "dlogits[0] is nan"},
+    {SVIT_OK, NO_LAST_GRADIENT, SVIT_E_NUMERIC, "dlogits[8] is nan"},
     {SVIT_OK, INFINITE, SVIT_E_NUMERIC, "dlogits[8] is inf"}};
 enum { FAULT_COUNT = sizeof FAULTS / sizeof *FAULTS };
 
