@@ -1,6 +1,7 @@
 /* What open_clip_config.json tells of the image tower. */
 #include "models/open/open_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The side of the images. */
@@ -34,7 +35,7 @@ static svit_status state_own(sv_open *open, const sv_json_value *model, const sv
     open->has_positions = true;
     (void)sv_json_number(sv_json_get(tower, "head_width"), &channels);
     if (sv_json_number(sv_json_get(tower, "width"), &width) && channels > 0)
-        SVIT_TRY(sv_facts_state(&open->facts, "heads", (double)(int)(width / channels), err,
+        SVIT_TRY(sv_facts_state(&open->facts, "heads", floor(width / channels), err,
                                 "%s: head_width", file));
     SVIT_TRY(state_side(open, tower, err));
     SVIT_TRY(sv_facts_state(&open->facts, "activation",
