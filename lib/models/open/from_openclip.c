@@ -54,6 +54,7 @@ static svit_status state_timm(sv_open *open, const sv_json_value *tower, const c
                                         [SVIT_POOL_MEAN_PATCHES] = "avg",
                                         [SVIT_POOL_ATTENTION] = "map"};
     const char *pool = sv_json_text(sv_json_get(tower, "timm_pool"));
+    SVIT_TRY(sv_open_refuse_timm_name(open, name, err));
     SVIT_TRY(sv_open_from_timm_name(open, name, err));
     for (size_t i = 0; pool && i < sizeof pools / sizeof *pools; i++)
         if (pools[i] && strcmp(pools[i], pool) == 0)

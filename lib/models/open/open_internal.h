@@ -92,8 +92,7 @@ svit_status sv_open_from_openclip(sv_open *open, svit_error *err);
  * that this library does not compute. NULL is no name. */
 svit_status sv_open_refuse_timm_name(const sv_open *open, const char *name, svit_error *err);
 
-/* timm_names.c: states what the name of one of timm's models tells. SVIT_E_UNSUPPORTED names the
- * family of one that this library does not compute. */
+/* timm_names.c: states what the name of one of timm's models, which is not refused, tells. */
 svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err);
 
 /* preprocessing.c: sets the pipeline of a model of this configuration, if a file describes one that

@@ -197,7 +197,6 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *
     static const char *const fields[] = {"norm_eps",   "activation", "rope",        "rope_theta",
                                          "rope_axes",  "rope_pairs", "rope_offset", "rope_height",
                                          "rope_width", "pool_heads"};
-    SVIT_TRY(sv_open_refuse_timm_name(open, name, err));
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         SVIT_TRY(state_field(open, name, fields[i], err));
     assume_heads(open, name);
