@@ -282,4 +282,15 @@ SV_INLINE void dot_matmul(const dot_type *type, const sv_kernels *kernels, const
         dot_matmul(&type, kernels, c, a, b, m, first, count);                                      \
     }
 
+/* Defines those of a backend that lets a caller pack A. */
+#define SV_DOT_PACK_A_FUNCTIONS(symbol, type)                                                      \
+    static size_t symbol##_packed_a_bytes(size_t m, size_t k)                                      \
+    {                                                                                              \
+        return dot_packed_a_bytes(&type, m, k);                                                    \
+    }                                                                                              \
+    static void symbol##_pack_a(const sv_gemm_a *a, size_t m, size_t k, void *packed)              \
+    {                                                                                              \
+        dot_pack_a(&type, a, m, k, packed);                                                        \
+    }
+
 #endif

@@ -67,16 +67,7 @@ static const dot_type INT8X4 = {.interleave = INTERLEAVE,
                                 .microkernels = MICROKERNELS};
 
 SV_DOT_BACKEND_FUNCTIONS(vnni_int8, INT8X4)
-
-static size_t packed_a_bytes(size_t m, size_t k)
-{
-    return dot_packed_a_bytes(&INT8X4, m, k);
-}
-
-static void pack_a(const sv_gemm_a *a, size_t m, size_t k, void *packed)
-{
-    dot_pack_a(&INT8X4, a, m, k, packed);
-}
+SV_DOT_PACK_A_FUNCTIONS(vnni_int8, INT8X4)
 
 const sv_gemm sv_gemm_vnni_int8 = {
     .name = "vnni-int8",
@@ -84,6 +75,6 @@ const sv_gemm sv_gemm_vnni_int8 = {
     .pack_b = vnni_int8_pack_b,
     .matmul = vnni_int8_matmul,
     .activations = &sv_gemm_tile,
-    .packed_a_bytes = packed_a_bytes,
-    .pack_a = pack_a,
+    .packed_a_bytes = vnni_int8_packed_a_bytes,
+    .pack_a = vnni_int8_pack_a,
 };

@@ -1,8 +1,7 @@
 /* The int8 backend of CPUs without dot products of bytes: the products of two steps of k are added
  * to a 32-bit sum at once (PMADDWD), in integers of 16 bits, to which packed B is widened. It is
  * compiled for each instruction set. The sums are exact and the scales those of int8_pack_impl.h, so
- * the bits are those of VNNI and AMX. Plain reference:
- * tests/unit/test_int8.c. */
+ * the bits are those of VNNI and AMX. Plain reference: tests/unit/test_int8.c. */
 #ifndef SV_DOUBLE
 #define SV_INTEGER_SUMS
 #include "gemm/low_precision/dot_backend_impl.h"
@@ -13,6 +12,12 @@ enum { INTERLEAVE = 2, KC = 1024 };
 
 TILE_MICROKERNELS(int8x2, SV_PACKED_INT8X2)
 static const tile_microkernels MICROKERNELS[] = TILE_MICROKERNEL_LIST(int8x2);
+
+/* The steps of a K block with those that are zeros: whole pairs of lanes. */
+static size_t padded_steps(size_t depth)
+{
+    return dot_round_up(depth, 2 * INTERLEAVE);
+}
 
 /* LANES integers of 16 bits, at any address. */
 typedef int16_t quantized_vector __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
@@ -66,7 +71,7 @@ static void store_column(int8_t *to, size_t lanes, const int16_t *quantized, siz
 
 static void pack_b_panel(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p)
 {
-    const size_t depth = sv_size_min(b->k - p, KC), padded = dot_round_up(depth, INTERLEAVE * 2);
+    const size_t depth = sv_size_min(b->k - p, KC), padded = padded_steps(depth);
     int8_t *bytes = (int8_t *)(panel->words + panel->lanes);
     for (size_t j = 0; j < panel->lanes; j++) {
         float column[KC];
@@ -85,14 +90,14 @@ static dot_packed_a pack_a_block(float *lanes, float *scales, const sv_gemm_a *a
                                  const dot_a_block *block, size_t k)
 {
     const size_t width = sv_size_min(block->depth, k - block->p);
-    const size_t stride = dot_round_up(width, INTERLEAVE * 2) / INTERLEAVE;
+    const size_t stride = padded_steps(width) / INTERLEAVE;
     const dot_packed_a packed = {lanes, scales, stride, 1, block->rows};
     for (size_t p = 0; p < width; p += KC, scales += block->rows)
         for (size_t i = 0; i < block->rows; i++) {
             const size_t depth = sv_size_min(width - p, KC);
             scales[i] = quantize((char *)(lanes + i * stride + p / INTERLEAVE),
                                  a->a + (block->i + i) * a->row_stride + block->p + p, depth,
-                                 dot_round_up(depth, INTERLEAVE * 2));
+                                 padded_steps(depth));
         }
     return packed;
 }
@@ -107,16 +112,7 @@ static const dot_type INT8X2 = {.interleave = INTERLEAVE,
                                 .microkernels = MICROKERNELS};
 
 SV_DOT_BACKEND_FUNCTIONS(pairs_int8, INT8X2)
-
-static size_t packed_a_bytes(size_t m, size_t k)
-{
-    return dot_packed_a_bytes(&INT8X2, m, k);
-}
-
-static void pack_a(const sv_gemm_a *a, size_t m, size_t k, void *packed)
-{
-    dot_pack_a(&INT8X2, a, m, k, packed);
-}
+SV_DOT_PACK_A_FUNCTIONS(pairs_int8, INT8X2)
 
 const sv_gemm SV_ISA(sv_gemm_pairs_int8) = {
     .name = "pairs-int8",
@@ -124,8 +120,8 @@ const sv_gemm SV_ISA(sv_gemm_pairs_int8) = {
     .pack_b = pairs_int8_pack_b,
     .matmul = pairs_int8_matmul,
     .activations = &sv_gemm_tile,
-    .packed_a_bytes = packed_a_bytes,
-    .pack_a = pack_a,
+    .packed_a_bytes = pairs_int8_packed_a_bytes,
+    .pack_a = pairs_int8_pack_a,
 };
 #else
 typedef int no_int8_in_double; /* a file has a declaration */

@@ -5,6 +5,7 @@
 #define SV_TILE_MICROKERNEL_IMPL_H
 
 #include "gemm/tile/tile_rows_impl.h"
+#include "kernels/simd_int8.h"
 
 /* MR_OF_v is MR for a micropanel of v vectors: the sums fill the registers that the v vectors of
  * packed B and one broadcast element of A leave. */
@@ -26,8 +27,7 @@ enum {
     MR_OF_2 = 5,
     MR_OF_1 = 8,
 #else
-    MR_OF_3 =
-        2, /* so does one without FMA, and A's element, which is copied before it is multiplied */
+    MR_OF_3 = 2, /* likewise without FMA */
     SMALL_M_MR_OF_3 = MR_OF_3,
     MR_OF_2 = 3,
     MR_OF_1 = 4,
