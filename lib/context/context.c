@@ -43,7 +43,7 @@ static sv_isa find_isa(void)
     const sv_isa isa = sv_cpu_isa();
     const char *wanted = getenv("SHIFTVIT_TEST_ISA");
     for (sv_isa lower = SV_ISA_BASELINE; wanted && lower < isa; lower++)
-        if (strcmp(sv_isa_name(lower), wanted) == 0)
+        if (sv_cpu_has(lower) && strcmp(sv_isa_name(lower), wanted) == 0)
             return lower;
     return isa;
 }

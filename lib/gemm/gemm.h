@@ -124,6 +124,13 @@ extern const sv_gemm sv_gemm_amx_int8_small_m; /* the same, for inference with a
 #if defined(SV_HAVE_VNNI) && !defined(SV_DOUBLE)
 extern const sv_gemm sv_gemm_vnni_int8; /* int8 A and B, for inference; AVX-512 dot products */
 #endif
+#if defined(SV_HAVE_DOTPROD) && !defined(SV_DOUBLE)
+extern const sv_gemm sv_gemm_dotprod_int8; /* int8 A and B, for inference; dot products of Arm */
+#endif
+#if defined(SV_HAVE_I8MM) && !defined(SV_DOUBLE)
+extern const sv_gemm sv_gemm_i8mm_int8; /* int8 A and B, for inference; matrix products of Arm */
+extern const sv_gemm sv_gemm_neon_bf16; /* bfloat16 A and B; matrix products of Arm */
+#endif
 
 /* Finds the float32 backend of this name, and the one to use with a small M. With `name` NULL they
  * are the best for the CPU. SVIT_E_ARGUMENT: the name is unknown; SVIT_E_UNSUPPORTED: this build,

@@ -129,6 +129,14 @@ const sv_gemm *sv_gemm_int8(sv_isa isa, int small_m)
     if (isa >= SV_ISA_AVX512_VNNI)
         return &sv_gemm_vnni_int8;
 #endif
+#ifdef SV_HAVE_I8MM
+    if (isa >= SV_ISA_NEON_I8MM)
+        return &sv_gemm_i8mm_int8;
+#endif
+#ifdef SV_HAVE_DOTPROD
+    if (isa >= SV_ISA_NEON_DOTPROD)
+        return &sv_gemm_dotprod_int8;
+#endif
     return pairs_int8(isa);
 }
 
@@ -140,6 +148,10 @@ const sv_gemm *sv_gemm_bf16(sv_isa isa, int small_m)
         return &sv_gemm_amx_bf16;
     if (isa >= SV_ISA_AVX512_BF16 && sv_cpu_has_fast_bf16_dots())
         return &sv_gemm_dot_bf16;
+#endif
+#ifdef SV_HAVE_I8MM
+    if (isa >= SV_ISA_NEON_I8MM)
+        return &sv_gemm_neon_bf16;
 #endif
     return small_m ? &sv_gemm_tile_bf16 : &sv_gemm_tile_bf16_as_f32;
 }

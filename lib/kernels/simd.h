@@ -195,6 +195,13 @@ SV_INLINE sv_lanes_mask v_first_mask(size_t count)
 }
 #endif
 
+/* Whether there are loads and stores of some lanes. Elsewhere each takes a branch. */
+#if defined(__AVX2__)
+#define SV_HAS_LANE_MASKS 1
+#else
+#define SV_HAS_LANE_MASKS 0
+#endif
+
 /* Selects the first `count` lanes, all if count >= LANES, in the form that v_load_lanes and
  * v_store_lanes take. A loop computes it once. */
 #if defined(__AVX512F__)
@@ -212,6 +219,37 @@ SV_INLINE vsome v_some(size_t count)
 #endif
 }
 
+#if SV_VECTOR_BYTES == 16
+/* Loads the first `count` lanes, of which the vector has more. A call of memcpy would have all sums of
+ * a microtile spilled. */
+SV_INLINE vreal v_load_first_lanes(const real *from, size_t count)
+{
+    vreal value = {0};
+#if SV_LANES == 4
+    if (count >= 2)
+        value = (vreal){from[0], from[1]};
+    if (count == 3)
+        value[2] = from[2];
+#endif
+    if (count == 1)
+        value[0] = from[0];
+    return value;
+}
+
+/* Stores the first `count` lanes, of which the vector has more. */
+SV_INLINE void v_store_first_lanes(real *to, vreal value, size_t count)
+{
+#if SV_LANES == 4
+    if (count >= 2)
+        to[1] = value[1];
+    if (count == 3)
+        to[2] = value[2];
+#endif
+    if (count >= 1)
+        to[0] = value[0];
+}
+#endif
+
 /* Loads these lanes; the others are 0, and their memory is not read. */
 SV_INLINE vreal v_load_lanes(const real *from, vsome some)
 {
@@ -223,9 +261,7 @@ SV_INLINE vreal v_load_lanes(const real *from, vsome some)
 #if defined(__AVX2__)
     return SV_X86(maskload)(from, (__m256i)v_first(some));
 #else
-    vreal value = {0};
-    memcpy(&value, from, some * sizeof(real));
-    return value;
+    return v_load_first_lanes(from, some);
 #endif
 #endif
 }
@@ -242,7 +278,7 @@ SV_INLINE void v_store_lanes(real *to, vreal value, vsome some)
 #if defined(__AVX2__)
         SV_X86(maskstore)(to, (__m256i)v_first(some), value);
 #else
-        memcpy(to, &value, some * sizeof(real));
+        v_store_first_lanes(to, value, some);
 #endif
 #endif
 }

@@ -145,6 +145,18 @@ GEMM(vnni_int8, INT8)
 #else
 #define run_vnni_int8 NULL
 #endif
+#ifdef SV_HAVE_DOTPROD
+GEMM(dotprod_int8, INT8)
+#else
+#define run_dotprod_int8 NULL
+#endif
+#ifdef SV_HAVE_I8MM
+GEMM(i8mm_int8, INT8)
+GEMM(neon_bf16, BF16)
+#else
+#define run_i8mm_int8 NULL
+#define run_neon_bf16 NULL
+#endif
 
 #define ADDITIONS "210 additions, a product each, and the bias"
 /* Rounding is off by 2^-8 of each operand, and an ulp is at least 2^-24 of the terms. */
@@ -174,6 +186,12 @@ static const numbers_row ROWS[] = {
      run_amx_bf16, 1, SV_ISA_AMX},
     {"matmul of amx-int8", NUMBERS_ALL, NUMBERS_TERMS, INT8_BOUND,
      "1 / 254 of the largest of A and of B", run_amx_int8, 1, SV_ISA_AMX},
+    {"matmul of dotprod-int8", NUMBERS_ALL, NUMBERS_TERMS, INT8_BOUND,
+     "1 / 254 of the largest of A and of B", run_dotprod_int8, 1, SV_ISA_NEON_DOTPROD},
+    {"matmul of i8mm-int8", NUMBERS_ALL, NUMBERS_TERMS, INT8_BOUND,
+     "1 / 254 of the largest of A and of B", run_i8mm_int8, 1, SV_ISA_NEON_I8MM},
+    {"matmul of neon-bf16", NUMBERS_ALL, NUMBERS_TERMS, TWO_BF16, "2^-8 of A and of B, and the sum",
+     run_neon_bf16, 1, SV_ISA_NEON_I8MM},
 };
 
 NUMBERS_ROWS(numbers_matmuls, ROWS);

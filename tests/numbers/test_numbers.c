@@ -61,11 +61,11 @@ static numbers_errors run_row(const numbers_row *row, const sv_kernels *k)
 /* Whether this build and this CPU can run the row on the kernels of an instruction set. */
 static bool runs_here(const numbers_row *row, sv_isa isa)
 {
-    if (!row->run || isa > sv_cpu_isa())
+    if (!row->run || !sv_cpu_has(isa))
         return false;
     if (!row->once)
         return true;
-    return row->needs <= sv_cpu_isa() && (row->needs < SV_ISA_AMX || sv_cpu_request_amx());
+    return sv_cpu_has(row->needs) && (row->needs != SV_ISA_AMX || sv_cpu_request_amx());
 }
 
 /* Iteration row * ISA_COUNT + instruction set. A function that is compiled once runs with the

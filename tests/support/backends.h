@@ -50,6 +50,13 @@ static const subject SUBJECTS[] = {
 #ifdef SV_HAVE_VNNI
     {&sv_gemm_vnni_int8, SV_ISA_AVX512_VNNI, BYTE, BYTE},
 #endif
+#ifdef SV_HAVE_DOTPROD
+    {&sv_gemm_dotprod_int8, SV_ISA_NEON_DOTPROD, BYTE, BYTE},
+#endif
+#ifdef SV_HAVE_I8MM
+    {&sv_gemm_i8mm_int8, SV_ISA_NEON_I8MM, BYTE, BYTE},
+    {&sv_gemm_neon_bf16, SV_ISA_NEON_I8MM, 0x1p-8, 0x1p-8},
+#endif
 #endif
 };
 /* clang-format on */
@@ -61,7 +68,7 @@ static inline const sv_kernels *kernels_of(const subject *of)
     if (of->gemm == &sv_gemm_cblas)
         ck_assert_int_eq(sv_blas_load(NULL), SVIT_OK);
 #endif
-    if (of->isa <= sv_cpu_isa() && (of->isa < SV_ISA_AMX || sv_cpu_request_amx()))
+    if (sv_cpu_has(of->isa) && (of->isa != SV_ISA_AMX || sv_cpu_request_amx()))
         return sv_kernels_for(of->isa);
     skip_check(sv_isa_name(of->isa));
     return NULL;

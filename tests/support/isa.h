@@ -14,7 +14,7 @@ enum { ISA_COUNT = sizeof ISAS / sizeof *ISAS };
 /* The kernels of ISAS[index]; NULL if the CPU lacks them. */
 static inline const sv_kernels *isa_kernels(int index)
 {
-    if (ISAS[index] <= sv_cpu_isa())
+    if (sv_cpu_has(ISAS[index]))
         return sv_kernels_for(ISAS[index]);
     skip_check(sv_isa_name(ISAS[index]));
     return NULL;

@@ -180,8 +180,8 @@ START_TEST(test_each_cpu_has_its_backends)
                       name);
     ck_assert_uint_ge(count, 1);
 #ifdef SV_LOW_PRECISION
-    for (sv_isa isa = SV_ISA_BASELINE; isa < SV_ISA_AMX; isa++)
-        for (int small_m = 0; small_m < 2; small_m++) {
+    for (sv_isa isa = SV_ISA_BASELINE; isa <= SV_ISA_NEON_I8MM; isa++)
+        for (int small_m = 0; sv_cpu_has(isa) && isa != SV_ISA_AMX && small_m < 2; small_m++) {
             const sv_gemm *int8 = pairs_of(isa);
             const sv_gemm *bf16 = small_m ? &sv_gemm_tile_bf16 : &sv_gemm_tile_bf16_as_f32;
 #ifdef SV_HAVE_VNNI
@@ -191,6 +191,14 @@ START_TEST(test_each_cpu_has_its_backends)
 #ifdef SV_HAVE_AMX
             if (isa >= SV_ISA_AVX512_BF16 && sv_cpu_has_fast_bf16_dots())
                 bf16 = &sv_gemm_dot_bf16;
+#endif
+#ifdef SV_HAVE_DOTPROD
+            if (isa >= SV_ISA_NEON_DOTPROD)
+                int8 = &sv_gemm_dotprod_int8;
+#endif
+#ifdef SV_HAVE_I8MM
+            if (isa >= SV_ISA_NEON_I8MM)
+                int8 = &sv_gemm_i8mm_int8, bf16 = &sv_gemm_neon_bf16;
 #endif
             ck_assert_ptr_eq(sv_gemm_int8(isa, small_m), int8);
             ck_assert_ptr_eq(sv_gemm_bf16(isa, small_m), bf16);

@@ -6,7 +6,7 @@
 #include "context/context.h"
 #include "layers/linear/linear.h"
 
-#if defined SV_HAVE_VNNI && !defined SV_DOUBLE
+#if defined SV_LOW_PRECISION && !defined SV_DOUBLE
 enum { MOST_TOKENS = 130, NARROW = 96, WIDE = 600 };
 
 /* A weight of WIDE rows and columns has several column partitions, one of NARROW has one. */
@@ -49,15 +49,11 @@ static bool is_written(const uint8_t *memory, size_t bytes)
 
 START_TEST(test_a_is_packed_where_partitions_share_it)
 {
-    if (sv_cpu_isa() < SV_ISA_AVX512_VNNI) {
-        skip_check("avx512-vnni");
-        return;
-    }
     const size_t width = CASES[_i].width, tokens = CASES[_i].tokens;
     svit_context *context = NULL;
     ck_assert_int_eq(svit_context_create(&context, NULL, NULL), SVIT_OK);
     const matrix weights = make(width, width, false, 1), x = make(tokens, width, false, 2);
-    const sv_run run = {.exec = {.context = context, .gemm = &sv_gemm_vnni_int8},
+    const sv_run run = {.exec = {.context = context, .gemm = sv_gemm_int8(sv_cpu_isa(), 0)},
                         .weights = weights.x};
     real *wanted = malloc(tokens * width * sizeof *wanted), *y = malloc(tokens * width * sizeof *y);
     sv_linear linear;

@@ -5,19 +5,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Instruction sets that kernels are compiled for. Each includes those before it. The baseline is
- * SSE2 on x86-64 and NEON on 64-bit Arm. */
+/* Instruction sets that kernels are compiled for. Each includes those before it of the same processor
+ * family. The baseline is SSE2 on x86-64 and NEON on 64-bit Arm. */
 typedef enum sv_isa {
     SV_ISA_BASELINE,
     SV_ISA_AVX2,
     SV_ISA_AVX512,
-    SV_ISA_AVX512_VNNI, /* int8 dot products */
-    SV_ISA_AVX512_BF16, /* bfloat16 dot products */
-    SV_ISA_AMX          /* AMX tiles of int8 and bfloat16 */
+    SV_ISA_AVX512_VNNI,  /* int8 dot products */
+    SV_ISA_AVX512_BF16,  /* bfloat16 dot products */
+    SV_ISA_AMX,          /* AMX tiles of int8 and bfloat16 */
+    SV_ISA_NEON_DOTPROD, /* 64-bit Arm: int8 dot products (FEAT_DotProd) */
+    SV_ISA_NEON_I8MM     /* and matrix products of int8 and bfloat16 (FEAT_I8MM, FEAT_BF16) */
 } sv_isa;
 
 /* Returns the best instruction set that both the CPU and the operating system support. */
 sv_isa sv_cpu_isa(void);
+
+/* Whether the CPU has this instruction set, which may be one of another processor family. */
+bool sv_cpu_has(sv_isa isa);
 
 /* Whether bfloat16 dot products (VDPBF16PS) have a higher throughput than float32 multiply-adds.
  * They have twice the throughput on AMD's CPUs from Zen 4 on, and half of it on Intel's. */
@@ -33,7 +38,7 @@ bool sv_cpu_prefers_interleaved_reads(void);
 bool sv_cpu_request_amx(void);
 
 /* The name of an instruction set: "baseline" ("neon" on 64-bit Arm), "avx2", "avx512",
- * "avx512-vnni", "avx512-bf16" or "amx". */
+ * "avx512-vnni", "avx512-bf16", "amx", "neon-dotprod" or "neon-i8mm". */
 const char *sv_isa_name(sv_isa isa);
 
 /* Writes the CPU's model name, or "unknown", to `buffer`. Returns `buffer`. */

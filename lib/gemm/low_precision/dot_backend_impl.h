@@ -1,5 +1,6 @@
-/* The driver of the backends that multiply by dot products (VDPBF16PS, VPDPBUSD, PMADDWD). A lane
- * holds several steps of k (VNNI interleaving): bf16x2, int8x4 or int8x2. The microkernels are those
+/* The driver of the backends that multiply by dot products (VDPBF16PS, VPDPBUSD, PMADDWD, SDOT)
+ * or matrix products (SMMLA, BFMMLA). A lane holds several steps of k (VNNI interleaving): bf16x2,
+ * int8x4 or int8x2. The microkernels are those
  * of the tile backend; packed B is interleaved once, and A is interleaved a block at a time. A C
  * file that includes this header defines a dot_type, which interleaves, and its functions by
  * SV_DOT_BACKEND_FUNCTIONS. */
@@ -15,7 +16,7 @@ enum {
     PACKED_A_LANES = 18432,
     /* Lanes past the block, for rows that are padded to whole vectors. */
     PACKED_A_PADDING = 2048,
-    /* Space for the scales of one block, one for each row and K block: at most 64 are used. */
+    /* Space for the scales of one block, one for each row and K block: at most 72 are used. */
     PACKED_A_SCALES = 128
 };
 
@@ -24,7 +25,8 @@ typedef struct dot_a_block {
     size_t i, rows, p, depth;
 } dot_a_block;
 
-/* Packed A: lane q of row i at lanes[i * row_stride + q * lane_stride]; the scale of row i in K
+/* Packed A: lane q of row i at lanes[i * row_stride + q * lane_stride]; for matrix products that is so
+ * for even i and q, and the lanes (i, q), (i, q + 1), (i + 1, q), (i + 1, q + 1) lie together. The scale of row i in K
  * block t at scales[t * scale_stride + i]. */
 typedef struct dot_packed_a {
     const float *lanes, *scales;
@@ -153,6 +155,7 @@ SV_INLINE void dot_multiply_panel(const dot_type *type, const dot_call *call, co
 {
     const sv_gemm_c *c = call->c;
     const size_t kc = type->kc_lanes * type->interleave;
+    const bool column_major = type->column_major && a->row_stride == 1;
     dot_skip_k_blocks(type, &panel, block->p / kc);
     for (size_t p = 0; p < block->depth; p += kc, dot_skip_k_blocks(type, &panel, 1)) {
         const tile_range range = {0, dot_lanes(type, sv_size_min(block->depth - p, kc))};
@@ -168,10 +171,9 @@ SV_INLINE void dot_multiply_panel(const dot_type *type, const dot_call *call, co
             .row_scales = a->scales + p / kc * a->scale_stride,
             .bias = c->bias ? c->bias + j : NULL,
             .residual = dot_residual(call, block, p + kc, j),
-            .prefetch = a->lane_stride != 1 ? PREFETCH_A : call->prefetch};
-        const tile_microkernels *kernels =
-            a->lane_stride == 1 ? type->microkernels : type->column_major;
-        multiply_rows(&kernels[panel.vectors], call->small_m && a->lane_stride == 1,
+            .prefetch = column_major ? PREFETCH_A : call->prefetch};
+        const tile_microkernels *kernels = column_major ? type->column_major : type->microkernels;
+        multiply_rows(&kernels[panel.vectors], call->small_m && !column_major,
                       c->c + block->i * c->ldc + j, c->ldc, &operands, block->rows, panel.width,
                       c->accumulate || block->p + p > 0);
     }

@@ -4,86 +4,12 @@
  * the bits are those of VNNI and AMX. Plain reference: tests/unit/test_int8.c. */
 #ifndef SV_DOUBLE
 #define SV_INTEGER_SUMS
-#include "gemm/low_precision/dot_backend_impl.h"
+enum { INTERLEAVE = 2, TOGETHER = 1, PADDING = 2 }; /* padding keeps loads of packed B aligned */
+#include "gemm/low_precision/int8_columns_impl.h"
 #include "gemm/low_precision/pairs.h"
-
-/* KC is that of int8_pack_impl.h. A K block of 16-bit products stays below 127 * 127 * 1024 < 2^24. */
-enum { INTERLEAVE = 2, KC = 1024 };
 
 TILE_MICROKERNELS(int8x2, SV_PACKED_INT8X2)
 static const tile_microkernels MICROKERNELS[] = TILE_MICROKERNEL_LIST(int8x2);
-
-/* The steps of a K block with those that are zeros: whole pairs of lanes. */
-static size_t padded_steps(size_t depth)
-{
-    return dot_round_up(depth, 2 * INTERLEAVE);
-}
-
-/* LANES integers of 16 bits, at any address. */
-typedef int16_t quantized_vector __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
-
-/* The largest |x[p]| as the bits of a float, which are ordered like floats, and NaN above infinity. */
-static int32_t largest_magnitude(const float *x, size_t count)
-{
-    vlane max = {0};
-    for (size_t p = 0; p < count; p += LANES) {
-        vlane bits = (vlane)v_abs(v_load_some(x + p, count - p));
-        vlane more = bits > max;
-        max = (bits & more) | (max & ~more);
-    }
-    int32_t largest = 0;
-    for (size_t i = 0; i < LANES; i++)
-        largest = max[i] > largest ? max[i] : largest;
-    return largest;
-}
-
-/* 127 / the largest magnitude; 2^126 for magnitudes below 2^-119, for which it might overflow. */
-static float inverse_scale(int32_t bits)
-{
-    float largest;
-    memcpy(&largest, &bits, sizeof largest);
-    return largest < 0x1p-119f ? 0x1p126f : 127 / largest;
-}
-
-/* to[padded] = round(x[count] / scale), then zeros. Returns the scale, which is not finite if an
- * element is not. */
-static float quantize(char *to, const float *x, size_t count, size_t padded)
-{
-    const float inverse = inverse_scale(largest_magnitude(x, count));
-    for (size_t p = 0; p < padded; p += LANES) {
-        vreal scaled = v_load_some(x + p, p < count ? count - p : 0) * v_set(inverse);
-        quantized_vector whole = __builtin_convertvector(v_to_nearest(scaled), quantized_vector);
-        if (padded - p >= LANES)
-            *(quantized_vector *)(void *)(to + 2 * p) = whole;
-        else
-            memcpy(to + 2 * p, &whole, 2 * (padded - p));
-    }
-    return 1 / inverse;
-}
-
-/* Packs a column of at most KC steps as bytes, two steps to a lane. */
-static void store_column(int8_t *to, size_t lanes, const int16_t *quantized, size_t padded)
-{
-    for (size_t p = 0; p < padded; p += INTERLEAVE, to += INTERLEAVE * lanes)
-        for (size_t i = 0; i < INTERLEAVE; i++)
-            to[i] = (int8_t)quantized[p + i];
-}
-
-static void pack_b_panel(const dot_panel *panel, const sv_gemm_b *b, size_t first, size_t p)
-{
-    const size_t depth = sv_size_min(b->k - p, KC), padded = padded_steps(depth);
-    int8_t *bytes = (int8_t *)(panel->words + panel->lanes);
-    for (size_t j = 0; j < panel->lanes; j++) {
-        float column[KC];
-        int16_t quantized[KC];
-        const size_t count = j < panel->width ? depth : 0;
-        const float *from = b->b + (first + j) * b->column_stride + p * b->row_stride;
-        for (size_t i = 0; i < count; i++)
-            column[i] = from[i * b->row_stride];
-        panel->words[j] = quantize((char *)quantized, column, count, padded);
-        store_column(bytes + j * INTERLEAVE, panel->lanes, quantized, padded);
-    }
-}
 
 /* Packs a block of A: lanes[rows, k / 2], the last step of an odd k beside a zero. */
 static dot_packed_a pack_a_block(float *lanes, float *scales, const sv_gemm_a *a,
@@ -103,7 +29,7 @@ static dot_packed_a pack_a_block(float *lanes, float *scales, const sv_gemm_a *a
 }
 
 static const dot_type INT8X2 = {.interleave = INTERLEAVE,
-                                .lane_multiple = 2, /* so that loads of packed B are aligned */
+                                .lane_multiple = PADDING,
                                 .lane_bytes = 2,
                                 .kc_lanes = KC / INTERLEAVE,
                                 .header_words = 1,

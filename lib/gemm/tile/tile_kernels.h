@@ -13,9 +13,15 @@ typedef enum sv_packed_type {
                               bytes, and no widening where many rows meet a micropanel */
 
     /* Interleaved for dot products (gemm/low_precision/): */
-    SV_PACKED_BF16X2, /* two steps of k in bfloat16 per lane */
-    SV_PACKED_INT8X4, /* four steps of k in int8 per lane; A is uint8 */
-    SV_PACKED_INT8X2 /* two steps of k in int8 per lane, widened to int16 in registers; A is int16 */
+    SV_PACKED_BF16X2,        /* two steps of k in bfloat16 per lane */
+    SV_PACKED_INT8X4,        /* four steps of k in int8 per lane; A is uint8 */
+    SV_PACKED_INT8X4_SIGNED, /* the same; A is int8 */
+    SV_PACKED_INT8X2, /* two steps of k in int8 per lane, widened to int16 in registers; A is int16 */
+
+    /* Interleaved for matrix products of 64-bit Arm: a column's two lanes lie together, and so do
+     * those of two rows of A (tile_matrix_impl.h). */
+    SV_PACKED_INT8X8, /* eight steps of k in int8 */
+    SV_PACKED_BF16X4  /* four steps of k in bfloat16 */
 } sv_packed_type;
 
 /* c[m, n] = bias[n] + a[m, k] b[k, n], or c[m, n] += a[m, k] b[k, n], and then the epilogue. */

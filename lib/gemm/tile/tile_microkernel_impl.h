@@ -38,6 +38,9 @@ enum {
                                farther than the hardware prefetchers go */
 };
 
+/* The sums of a microtile. */
+#include "gemm/tile/tile_matrix_impl.h"
+
 /* Which stride of A is 1. A constant stride saves address arithmetic in the inner loop. */
 typedef enum a_layout {
     A_ROW_MAJOR,    /* column_stride */
@@ -54,14 +57,6 @@ typedef struct tile_form {
                               through an array and one shared function, which is smaller and slower
                             */
 } tile_form;
-
-/* A vector of sums: integers in a file that defines SV_INTEGER_SUMS, otherwise reals. One type for
- * both would be cast in the loop, and gcc copies a register for each cast. */
-#ifdef SV_INTEGER_SUMS
-typedef vlane vsums;
-#else
-typedef vreal vsums;
-#endif
 
 /* Loads LANES elements of one row of a micropanel, widened to reals. bf16 has two rows in one
  * vector; `second` selects the second of them. */
@@ -86,6 +81,9 @@ SV_INLINE vsums multiply_add(vsums sum, vreal a, vreal b, const sv_packed_type t
 #if defined(__AVX512VNNI__)
     if (type == SV_PACKED_INT8X4)
         return (vsums)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+#elif defined(__ARM_FEATURE_DOTPROD)
+    if (type == SV_PACKED_INT8X4_SIGNED)
+        return (vsums)vdotq_s32((int32x4_t)sum, (int8x16_t)a, (int8x16_t)b);
 #endif
     (void)type;
     return v_add_pair_products(sum, (vlane)a, (vlane)b);
@@ -125,14 +123,18 @@ SV_INLINE size_t row_stride(const tile_operands *operands, const tile_form form)
 /* The same from one column to the next. */
 SV_INLINE size_t column_stride(const tile_operands *operands, const tile_form form)
 {
-    return form.layout == A_ROW_MAJOR ? 1 : operands->column_stride;
+    return form.layout == A_ROW_MAJOR ? rows_together(form.type) : operands->column_stride;
 }
 
-/* sum += a b for the steps of k that a vector of the micropanel interleaves: two for bf16, else
- * one. */
+/* sum += a b for the steps of k that lie together in the micropanel. */
 SV_INLINE void add_steps(vsums sum[MAX_MR][MAX_VECTORS], const real *a,
                          const tile_operands *operands, const char *panel, const tile_form form)
 {
+    if (rows_together(form.type) > 1) {
+        matrix_add_step(sum, a, row_stride(operands, form), panel, form.rows, form.vectors,
+                        form.type);
+        return;
+    }
     add_step(sum, a, row_stride(operands, form), panel, form, 0);
     if (steps_interleaved(form.type) > 1)
         add_step(sum, a + column_stride(operands, form), row_stride(operands, form), panel, form,
@@ -175,8 +177,9 @@ SV_INLINE void add_range(vsums sum[MAX_MR][MAX_VECTORS], const tile_operands *op
 {
     const size_t interleaved = steps_interleaved(form.type);
     const size_t bytes = form.vectors * vector_bytes(form.type);
-    const size_t rounds = UNROLL * sizeof(real) / element_bytes(form.type) / interleaved;
-    const size_t steps = rounds * interleaved, unroll = element_bytes(form.type) < 4 ? 1 : UNROLL;
+    const size_t rounds = UNROLL * LANES * sizeof(real) / vector_bytes(form.type);
+    const size_t steps = rounds * interleaved;
+    const size_t unroll = rounds < UNROLL || element_bytes(form.type) < 4 ? 1 : UNROLL;
     const size_t stride = column_stride(operands, form);
     const real *a = operands->a + range->first * stride;
     const char *panel = operands->panel + range->first / interleaved * bytes;
@@ -195,7 +198,7 @@ SV_INLINE void add_range(vsums sum[MAX_MR][MAX_VECTORS], const tile_operands *op
     SV_NOT_UNROLLED
     for (; rest >= interleaved; rest -= interleaved, a += interleaved * stride, panel += bytes)
         add_steps(sum, a, operands, panel, form);
-    if (interleaved > 1 && rest)
+    if (form.type == SV_PACKED_BF16 && rest)
         add_step(sum, a, row_stride(operands, form), panel, form, 0);
 }
 
@@ -221,13 +224,15 @@ SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_operands *operands,
 #endif
 }
 
-/* Whether sums need no scale at the end, so that they can start at the bias instead of 0. */
-SV_INLINE int starts_at_bias(void)
+/* Whether sums need no scale and no other order at the end, so that they can start at the bias
+ * instead of 0. */
+SV_INLINE int starts_at_bias(const sv_packed_type type)
 {
 #ifdef SV_INTEGER_SUMS
+    (void)type;
     return 0;
 #else
-    return 1;
+    return rows_together(type) == 1;
 #endif
 }
 
@@ -242,7 +247,8 @@ SV_INLINE void store_vector(real *c, const real *before, const real *residual, v
     v_store_lanes(c, value, some);
 }
 
-/* c[rows, width] = before[rows, width] + sum[rows, vectors] + residual, from registers. */
+/* c[rows, width] = before[rows, width] + sum[rows, vectors] + residual, from registers. Without masks of
+ * lanes `width` is that of all vectors. */
 SV_INLINE void store_registers(real *c, size_t ldc, vsums sum[MAX_MR][MAX_VECTORS],
                                const tile_operands *operands, const tile_form form, size_t width,
                                const real *before, size_t before_stride, const real *residual)
@@ -250,7 +256,7 @@ SV_INLINE void store_registers(real *c, size_t ldc, vsums sum[MAX_MR][MAX_VECTOR
     vsome some[MAX_VECTORS];
     SV_REGISTERS
     for (size_t v = 0; v < form.vectors; v++)
-        some[v] = v_some(width - v * LANES);
+        some[v] = v_some(SV_HAS_LANE_MASKS ? width - v * LANES : LANES);
     SV_UNROLLED(MAX_MR)
     for (size_t r = 0; r < form.rows; r++, c += ldc, before += before_stride) {
         SV_UNROLLED(MAX_VECTORS)
@@ -280,14 +286,16 @@ SV_INLINE void store_microtile(real *c, size_t ldc, vsums sum[MAX_MR][MAX_VECTOR
                                const tile_operands *operands, const tile_form form, size_t width,
                                int accumulate)
 {
-    const real *bias = starts_at_bias() ? NULL : operands->bias;
+    const real *bias = starts_at_bias(form.type) ? NULL : operands->bias;
     const real *before = accumulate ? c : bias ? bias : ZEROS;
     const size_t stride = accumulate ? ldc : 0;
-    if (form.stores_registers && operands->residual) {
+    const bool registers =
+        form.stores_registers && (SV_HAS_LANE_MASKS || width == form.vectors * LANES);
+    if (registers && operands->residual) {
         store_registers(c, ldc, sum, operands, form, width, before, stride, operands->residual);
         return;
     }
-    if (form.stores_registers) {
+    if (registers) {
         store_registers(c, ldc, sum, operands, form, width, before, stride, NULL);
         return;
     }
@@ -317,7 +325,9 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
                                   const tile_form form, size_t width, int accumulate)
 {
     vsums sum[MAX_MR][MAX_VECTORS];
-    const bool starts = !accumulate && operands->bias && starts_at_bias();
+    const size_t together = rows_together(form.type);
+    const size_t sum_rows = (form.rows + together - 1) / together * together;
+    const bool starts = !accumulate && operands->bias && starts_at_bias(form.type);
     if (operands->c_not_in_cache)
         prefetch_c(c, ldc, form.rows, width);
     SV_UNROLLED(MAX_VECTORS)
@@ -326,12 +336,14 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
         if (starts)
             first = (vsums)v_load_lanes(operands->bias + v * LANES, v_some(width - v * LANES));
         SV_UNROLLED(MAX_MR)
-        for (size_t r = 0; r < form.rows; r++)
+        for (size_t r = 0; r < sum_rows; r++)
             sum[r][v] = first;
     }
     const tile_range *end = operands->ranges + operands->range_count;
     for (const tile_range *range = operands->ranges; range < end; range++)
         add_range(sum, operands, form, range);
+    if (together > 1)
+        matrix_order_sums(sum, form.rows, form.vectors);
     store_microtile(c, ldc, sum, operands, form, width, accumulate);
 }
 
@@ -398,7 +410,7 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
 #endif
 #define TILE_ENTRY(prefix, vectors, full, small_m_mr, small_m)                                     \
     {                                                                                              \
-        MR_OF_##vectors, small_m_mr, full, small_m, prefix##_half_##vectors,                       \
+        MR_OF_##vectors, small_m_mr, full, small_m, prefix##_half_##vectors, NULL,                 \
             prefix##_single_##vectors                                                              \
     }
 #define TILE_LIST(prefix, full_3, full_4)                                                          \
@@ -417,14 +429,14 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
 #define TILE_WIDENING_FULL(name, rows, vectors, type)
 #define TILE_WIDENING_ENTRY(mr, full, single)                                                      \
     {                                                                                              \
-        1, 1, single, single, NULL, single                                                         \
+        1, 1, single, single, NULL, NULL, single                                                   \
     }
 #else
 #define TILE_WIDENING_FULL(name, rows, vectors, type)                                              \
     TILE_MICROKERNEL(name, rows, vectors, type, A_ROW_MAJOR, false)
 #define TILE_WIDENING_ENTRY(mr, full, single)                                                      \
     {                                                                                              \
-        mr, mr, full, full, NULL, single                                                           \
+        mr, mr, full, full, NULL, NULL, single                                                     \
     }
 #endif
 #define TILE_WIDENING_MICROKERNELS(prefix, type)                                                   \
@@ -442,6 +454,31 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
             TILE_WIDENING_ENTRY(MR_OF_2, prefix##_full_2, prefix##_single_2),                      \
             TILE_WIDENING_ENTRY(SMALL_M_MR_OF_3, prefix##_full_3, prefix##_single_3),              \
             TILE_IF_32_REGISTERS(TILE_WIDENING_ENTRY(MR_OF_4, prefix##_full_4, prefix##_single_4)) \
+    }
+
+/* The same for matrix products, whose rows come in pairs. */
+#define TILE_MATRIX_MICROKERNELS(prefix, type)                                                     \
+    TILE_MATRIX_ROWS(prefix, 1, type)                                                              \
+    TILE_MATRIX_ROWS(prefix, 2, type)                                                              \
+    TILE_MATRIX_ROWS(prefix, 3, type)                                                              \
+    TILE_MATRIX_ROWS(prefix, 4, type)                                                              \
+    TILE_MICROKERNEL(prefix##_half_1, 4, 1, type, A_ROW_MAJOR, false)                              \
+    TILE_MICROKERNEL(prefix##_half_2, 4, 2, type, A_ROW_MAJOR, false)                              \
+    TILE_MICROKERNEL(prefix##_half_3, 4, 3, type, A_ROW_MAJOR, false)
+#define TILE_MATRIX_ROWS(prefix, vectors, type)                                                    \
+    TILE_MICROKERNEL(prefix##_full_##vectors, MR_OF_##vectors, vectors, type, A_ROW_MAJOR, true)   \
+    TILE_MICROKERNEL(prefix##_pair_##vectors, 2, vectors, type, A_ROW_MAJOR, false)                \
+    TILE_MICROKERNEL(prefix##_single_##vectors, 1, vectors, type, A_ROW_MAJOR, false)
+#define TILE_MATRIX_ENTRY(prefix, vectors, half)                                                   \
+    {                                                                                              \
+        MR_OF_##vectors, MR_OF_##vectors, prefix##_full_##vectors, prefix##_full_##vectors, half,  \
+            prefix##_pair_##vectors, prefix##_single_##vectors                                     \
+    }
+#define TILE_MATRIX_LIST(prefix)                                                                   \
+    {                                                                                              \
+        {0}, TILE_MATRIX_ENTRY(prefix, 1, prefix##_half_1),                                        \
+            TILE_MATRIX_ENTRY(prefix, 2, prefix##_half_2),                                         \
+            TILE_MATRIX_ENTRY(prefix, 3, prefix##_half_3), TILE_MATRIX_ENTRY(prefix, 4, NULL)      \
     }
 
 #endif

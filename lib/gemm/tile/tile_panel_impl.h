@@ -40,11 +40,18 @@ SV_INLINE size_t panel_vectors(size_t columns)
     return vectors == 4 ? 2 : vectors < 3 ? vectors : 3;
 }
 
-/* Steps of k that share a lane of a micropanel and are widened one after the other: two in bf16. A
- * last odd step is paired with zeros. A lane of bf16x2 or int8x4 counts as one step. */
+/* Rows of A and columns of B that meet in one instruction: two for matrix products. */
+SV_INLINE size_t rows_together(sv_packed_type type)
+{
+    return type == SV_PACKED_INT8X8 || type == SV_PACKED_BF16X4 ? 2 : 1;
+}
+
+/* Steps of k that lie together in a column of a micropanel: two in bf16, which share a lane and are
+ * widened one after the other; a last odd step is paired with zeros. A lane of bf16x2 or int8x4
+ * counts as one step; two of them lie together for matrix products. */
 SV_INLINE size_t steps_interleaved(sv_packed_type type)
 {
-    return type == SV_PACKED_BF16 ? 2 : 1;
+    return type == SV_PACKED_BF16 ? 2 : rows_together(type);
 }
 
 /* Bytes of one vector of a micropanel, with all steps of k that it interleaves. */

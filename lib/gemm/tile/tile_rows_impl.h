@@ -51,12 +51,13 @@ typedef struct tile_operands {
 typedef void tile_microkernel(real *c, size_t ldc, const tile_operands *operands, size_t width,
                               int accumulate);
 
-/* The microkernels of one NR: `full` for MR rows, `half` for MR / 2, `single` for one. If M is
- * small, `small_m`, for small_m_mr rows, replaces `full`. */
+/* The microkernels of one NR: `full` for MR rows, `half` for MR / 2, `pair` for two, `single` for one.
+ * If M is small, `small_m`, for small_m_mr rows, replaces `full`. */
 typedef struct tile_microkernels {
     size_t mr, small_m_mr;
     tile_microkernel *full, *small_m;
     tile_microkernel *half; /* NULL: none */
+    tile_microkernel *pair; /* NULL: none */
     tile_microkernel *single;
 } tile_microkernels;
 
@@ -85,6 +86,8 @@ static inline void multiply_rows(const tile_microkernels *kernels, bool small_m,
         full(c, ldc, &rest, width, accumulate);
     for (; kernels->half && m >= half; m -= half, c += half * ldc, advance_rows(&rest, half, ldc))
         kernels->half(c, ldc, &rest, width, accumulate);
+    for (; kernels->pair && m >= 2; m -= 2, c += 2 * ldc, advance_rows(&rest, 2, ldc))
+        kernels->pair(c, ldc, &rest, width, accumulate);
     for (; m > 0; m--, c += ldc, advance_rows(&rest, 1, ldc))
         kernels->single(c, ldc, &rest, width, accumulate);
 }
