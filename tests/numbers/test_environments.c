@@ -38,11 +38,7 @@ static fenv_t initial;
 /* The exceptions that have occurred are no part of the environment: a status register has them. */
 static uint64_t control_now(void)
 {
-#ifdef __SSE2__
-    return sv_fp_env_read() & ~(uint64_t)0x3F;
-#else
-    return sv_fp_env_read();
-#endif
+    return sv_fp_env_read() & ~(sv_fp_env)SV_FP_ENV_FLAGS;
 }
 
 static void enter(const environment *to)
