@@ -205,8 +205,7 @@ static void write_f64(open_case *self)
         golden_free(values);
     }
     length += (size_t)sprintf(header + length, "}");
-    for (size_t i = 0; i < 8; i++)
-        header[i] = (char)((length - 8) >> (8 * i));
+    sv_store_little(header, length - 8, 8);
     header = realloc(header, length + offset);
     rewind(data);
     ck_assert_uint_eq(fread(header + length, 1, offset, data), offset);
