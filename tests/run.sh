@@ -5,6 +5,7 @@
 # machine cannot run is reported as skipped.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+. tests/runner/packages.sh
 builds=build-tests
 log=$builds/run.log
 venv=$builds/venv
@@ -66,19 +67,6 @@ missing() {
         [ -n "$(find /usr/lib /usr/local/lib -name "$library" 2>/dev/null | head -n 1)" ] ||
             echo "$library"
     done
-}
-
-as_root() {
-    if [ "$(id -u)" = 0 ]; then
-        "$@"
-    else
-        sudo -n "$@"
-    fi
-}
-
-# get PACKAGE...: installs packages of Debian.
-get() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >/dev/null
 }
 
 # without PYTHON: the modules that it lacks.

@@ -5,16 +5,18 @@
  *                                   has written its own
  *   exchange check FOLDER           writes the files, compares their bytes with the recorded sums, and reads them
  *
- * FOLDER is made if it does not exist. Files of fixed numbers have the same bytes on every machine. Those of a training begin with
- * the same weights and differ by rounding. */
+ * FOLDER is made if it does not exist. Files of fixed numbers have the same bytes on every machine.
+ * Those of a training begin with the same weights and differ by rounding. */
 #include <shiftvit/shiftvit.h>
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { SIDE = 8, CLASSES = 3, IMAGES = 12, SAMPLES = 5, CHANNELS = 7, PATH = 512 };
 
@@ -46,22 +48,32 @@ static const char *path_in(const char *folder, const char *name)
     return path;
 }
 
-/* The files that have the same bytes on every machine, with the FNV-1a of 64 bits of these bytes. model.onnx has none:
- * it names the version of the library. */
+/* The files that have the same bytes on every machine, with the FNV-1a of 64 bits of these bytes.
+ * model.onnx has none: it names the version of the library. */
 typedef struct fixed_file {
     const char *name;
     int32_t dtype; /* of a model, else -1 */
     uint64_t sum;
+    int is_of_shards;
 } fixed_file;
 
+/* Whether this build reads images, and so shards. */
+#if defined(SV_HAVE_PNG)
+static const int HAS_SHARDS = 1;
+#else
+static const int HAS_SHARDS = 0;
+#endif
+
 static const fixed_file FIXED[] = {
-    {"f32.safetensors", SVIT_DTYPE_F32, 0x01fb35655756338a},
-    {"f16.safetensors", SVIT_DTYPE_F16, 0x82e50337b152dcce},
-    {"bf16.safetensors", SVIT_DTYPE_BF16, 0xaafd693293f72142},
-    {"i8.safetensors", SVIT_DTYPE_I8, 0xc655034bad0f60a4},
-    {"start.safetensors", -1, 0xcaea68057768c54b},
-    {"model.onnx", -1, 0},
-    {"features.safetensors", -1, 0xedb4a9be4ebfd9b0},
+    {"f32.safetensors", SVIT_DTYPE_F32, 0x01fb35655756338a, 0},
+    {"f16.safetensors", SVIT_DTYPE_F16, 0x82e50337b152dcce, 0},
+    {"bf16.safetensors", SVIT_DTYPE_BF16, 0xaafd693293f72142, 0},
+    {"i8.safetensors", SVIT_DTYPE_I8, 0xc655034bad0f60a4, 0},
+    {"start.safetensors", -1, 0xcaea68057768c54b, 0},
+    {"model.onnx", -1, 0, 0},
+    {"features.safetensors", -1, 0xedb4a9be4ebfd9b0, 0},
+    {"shard.tar", -1, 0xb43a02cdf8fa8d34, 0},
+    {"shard.tar.index", -1, 0x0943768407d00d59, 1},
 };
 enum { FIXED_COUNT = sizeof FIXED / sizeof *FIXED };
 
@@ -174,6 +186,71 @@ static svit_trainer *trainer_make(svit_context *context, svit_model *model, svit
     return trainer;
 }
 
+/* An image of 8 x 8 pixels. */
+static const uint8_t PNG[] = {137, 80,  78,  71,  13, 10,  26,  10,  0,   0,   0,   13,  73,  72,
+                              68,  82,  0,   0,   0,  8,   0,   0,   0,   8,   1,   0,   0,   0,
+                              0,   236, 116, 131, 38, 0,   0,   0,   24,  73,  68,  65,  84,  120,
+                              218, 99,  8,   101, 88, 197, 192, 207, 240, 129, 193, 152, 225, 12,
+                              67,  35,  67,  29,  0,  30,  36,  3,   253, 85,  53,  100, 103, 0,
+                              0,   0,   0,   73,  69, 78,  68,  174, 66,  96,  130};
+enum { TAR_BLOCK = 512, SHARD_BYTES = 10 * TAR_BLOCK };
+
+/* Writes a member of a tar archive at `at`. Returns where the next one begins. */
+static uint8_t *member_write(uint8_t *at, const char *name, const void *data, size_t bytes)
+{
+    unsigned sum = 8 * ' ';
+    memcpy(at, name, strlen(name));
+    memcpy(at + 100, "0000644\0000000000\0000000000", 23);
+    snprintf((char *)at + 124, 25, "%011o%c%011o", (unsigned)bytes, 0, 0u);
+    memcpy(at + 156, "0", 1);
+    memcpy(at + 257, "ustar\00000", 8);
+    for (size_t i = 0; i < TAR_BLOCK; i++)
+        sum += at[i];
+    snprintf((char *)at + 148, 8, "%06o", sum);
+    at[155] = ' ';
+    memcpy(at + TAR_BLOCK, data, bytes);
+    return at + 2 * TAR_BLOCK;
+}
+
+/* The dataset of the shard, whose index is made if there is none. */
+static svit_dataset *shard_open(svit_context *context, const char *path)
+{
+    svit_pipeline_config pipeline;
+    svit_dataset *dataset = NULL;
+    svit_pipeline_config_init(&pipeline, sizeof pipeline);
+    pipeline.source_height = pipeline.source_width = SIDE;
+    pipeline.resize_height = pipeline.resize_width = SIDE;
+    pipeline.output_height = pipeline.output_width = SIDE;
+    WORKS(svit_dataset_shards(&dataset, context, path, &pipeline, err));
+    for (size_t i = 0; i < 2; i++) {
+        uint8_t pixels[SIDE * SIDE * 3];
+        int32_t label = -1;
+        WORKS(svit_dataset_sample(dataset, i, pixels, &label, err));
+        require(label == 2 * (int32_t)i && pixels[0] == 0 && pixels[3] == 255,
+                "has other samples than those written", path);
+    }
+    return dataset;
+}
+
+/* A shard, last changed at a fixed time, which its index has. */
+static void shard_write(svit_context *context, const char *folder)
+{
+    const char *path = path_in(folder, "shard.tar");
+    static uint8_t shard[SHARD_BYTES];
+    static const struct timespec times[2] = {{1000000000, 0}, {1000000000, 500}};
+    uint8_t *at = member_write(shard, "a.png", PNG, sizeof PNG);
+    at = member_write(at, "a.cls", "0", 1);
+    at = member_write(at, "b.cls", "2", 1);
+    member_write(at, "b.png", PNG, sizeof PNG);
+    FILE *file = fopen(path, "wb");
+    require(file && fwrite(shard, 1, sizeof shard, file) == sizeof shard && fclose(file) == 0 &&
+                utimensat(AT_FDCWD, path, times, 0) == 0,
+            "cannot be written", path);
+    unlink(path_in(folder, "shard.tar.index"));
+    if (HAS_SHARDS)
+        svit_dataset_free(shard_open(context, path));
+}
+
 static void write_all(const char *folder)
 {
     svit_context *context = context_make();
@@ -188,6 +265,7 @@ static void write_all(const char *folder)
                                values, 1, err));
     WORKS(svit_model_export_onnx(model, path_in(folder, "model.onnx"), NULL, err));
     WORKS(svit_features_save(features, path_in(folder, "features.safetensors"), err));
+    shard_write(context, folder);
     svit_trainer *trainer =
         trainer_make(context, model, images, path_in(folder, "run"), SVIT_EXISTING_OVERWRITE);
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));
@@ -293,6 +371,24 @@ static void compare_features(svit_context *context, const char *folder)
     svit_features_free(made);
 }
 
+static int has(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* The index that another machine has made is used as it is. */
+static void check_shard(svit_context *context, const char *folder)
+{
+    static const struct timespec old[2] = {{1, 0}, {1, 0}};
+    const char *index = path_in(folder, "shard.tar.index");
+    struct stat found;
+    if (!HAS_SHARDS || !has(index))
+        return;
+    require(utimensat(AT_FDCWD, index, old, 0) == 0, "has a time that cannot be set", index);
+    svit_dataset_free(shard_open(context, path_in(folder, "shard.tar")));
+    require(stat(index, &found) == 0 && found.st_mtime == 1, "was made anew", index);
+}
+
 /* Goes on with the other machine's run, which has ended. */
 static void resume(svit_context *context, const char *folder)
 {
@@ -314,6 +410,8 @@ static void read_all(const char *folder, const char *mine)
 {
     svit_context *context = context_make();
     for (size_t i = 0; i < FIXED_COUNT; i++) {
+        if (FIXED[i].is_of_shards && !(HAS_SHARDS && has(path_in(folder, FIXED[i].name))))
+            continue;
         check_same_bytes(FIXED[i].name, folder, mine);
         if (FIXED[i].dtype >= 0)
             compare_files(context, FIXED[i].name, folder, mine, 0);
@@ -322,6 +420,7 @@ static void read_all(const char *folder, const char *mine)
     WORKS(svit_checkpoint_open(&checkpoint, context, path_in(folder, "start.safetensors"), err));
     svit_checkpoint_free(checkpoint);
     compare_features(context, folder);
+    check_shard(context, folder);
     compare_files(context, "trained.safetensors", folder, mine, ROUNDING);
     resume(context, folder);
     svit_context_free(context);
@@ -332,6 +431,8 @@ static int check(const char *folder)
     int wrong = 0;
     write_all(folder);
     for (size_t i = 0; i < FIXED_COUNT; i++) {
+        if (FIXED[i].is_of_shards && !HAS_SHARDS)
+            continue;
         const uint64_t sum = file_sum(path_in(folder, FIXED[i].name));
         if (FIXED[i].sum == 0 || sum == FIXED[i].sum)
             continue;

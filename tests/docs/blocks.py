@@ -33,7 +33,6 @@ COMMANDS = {
     "sed": "goes on with cc",
     "meson": "the tests are run by such a build",
     "ninja": "the tests are run by such a build",
-    "CK_TIMEOUT_MULTIPLIER": "needs an emulator; tests/run.sh runs it where there is one",
     "sh tools/": "the test release",
     "sh tests/": "the command that runs the tests, and abi_symbols, abi_types, abi_constants",
     "sh examples/quickstart.sh": "needs root and the network",

@@ -3,6 +3,8 @@
  * samples fails or works, and the dataset is opened as if there were none if the index is refused. */
 #include "datasets.h"
 
+#include "base/numbers/byte_order.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,9 +15,7 @@ enum { MODIFIED = 1000000000, SHARD_BYTES = 4096 };
 static uint64_t add_checksum(uint64_t sum, const uint8_t *from, size_t bytes)
 {
     for (; bytes >= 8; bytes -= 8, from += 8) {
-        uint64_t word;
-        memcpy(&word, from, sizeof word);
-        sum = (sum ^ word) * 0x100000001B3u;
+        sum = (sum ^ sv_load_little(from, 8)) * 0x100000001B3u;
         sum ^= sum >> 32;
     }
     for (; bytes > 0; bytes--)
@@ -42,16 +42,17 @@ static void write_index(const uint8_t *data, size_t size, unsigned choice)
         count = (uint64_t)1 << (choice >> 3 & 31) * 2;
     const uint64_t numbers[] = {SHARD_BYTES, MODIFIED * UINT64_C(1000000000), count, name_bytes};
     memcpy(file, magic, 8);
-    memcpy(file + 16, numbers, sizeof numbers);
-    memcpy(file + 48, &labels, 4);
-    memcpy(file + 52, &names, 4);
+    for (size_t i = 0; i < 4; i++)
+        sv_store_little(file + 16 + 8 * i, numbers[i], 8);
+    sv_store_little(file + 48, labels, 4);
+    sv_store_little(file + 52, names, 4);
     if (bytes.size > 0)
         memcpy(file + 56, bytes.data, bytes.size);
     uint64_t sum = add_checksum(UINT64_C(0xCBF29CE484222325), file + 16, 40);
     const size_t sample_bytes = count * 16 <= bytes.size ? count * 16 : bytes.size;
     sum = add_checksum(sum, file + 56, sample_bytes);
     sum = add_checksum(sum, file + 56 + sample_bytes, bytes.size - sample_bytes);
-    memcpy(file + 8, &sum, 8);
+    sv_store_little(file + 8, sum, 8);
     fuzz_file("shard.tar.index", file, 56 + bytes.size);
     free(file);
 }

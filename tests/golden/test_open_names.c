@@ -3,6 +3,8 @@
 #include "open_case.h"
 #include "suite.h"
 
+#include "base/numbers/byte_order.h"
+
 static const char VIT[] =
     "{\"architectures\":[\"ViTForImageClassification\"],\"model_type\":\"vit\","
     "\"num_attention_heads\":2,\"patch_size\":7,\"id2label\":{\"0\":\"ant\",\"1\":\"bee\","
@@ -190,7 +192,8 @@ static void write_f64(open_case *self)
             snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%lld",
                      r > 0 ? "," : "", (long long)entry->desc.shape[r]);
         for (size_t e = 0; e < entry->desc.elements; e++) {
-            const double value = values[e];
+            double value = values[e];
+            sv_little_endian(&value, sizeof value, 1);
             ck_assert_uint_eq(fwrite(&value, sizeof value, 1, data), 1);
         }
         const size_t end = offset + 8 * entry->desc.elements;
@@ -202,8 +205,7 @@ static void write_f64(open_case *self)
         golden_free(values);
     }
     length += (size_t)sprintf(header + length, "}");
-    for (size_t i = 0; i < 8; i++)
-        header[i] = (char)((length - 8) >> (8 * i));
+    sv_store_little(header, length - 8, 8);
     header = realloc(header, length + offset);
     rewind(data);
     ck_assert_uint_eq(fread(header + length, 1, offset, data), offset);

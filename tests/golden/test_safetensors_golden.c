@@ -109,7 +109,9 @@ START_TEST(test_headers_are_read_as_the_reference_reads_them)
         svit_error error = {.struct_size = sizeof error};
         const svit_status status = sv_safetensors_open_memory(&file, &allocator, "a header",
                                                               one.file, one.file_bytes, &error);
-        ck_assert_msg(status == (one.reads ? SVIT_OK : SVIT_E_FORMAT),
+        /* Only the reference of 64 bits reads shapes whose product has more, even if it is 0. */
+        const bool fits = BY_SIZE(!strstr(error.message, "does not fit memory"), true);
+        ck_assert_msg(status == (one.reads && fits ? SVIT_OK : SVIT_E_FORMAT),
                       "line %zu: %d (%s), and the reference %s it: %.200s", cases + 1, (int)status,
                       error.message, one.reads ? "reads" : "refuses", one.file + 8);
         if (file) {

@@ -4,6 +4,8 @@
 
 #include "fit.h"
 
+#include "base/numbers/byte_order.h"
+
 /* Returns where the text of the entry `key` begins in a header. */
 static inline char *edit_find(char *header, const char *key)
 {
@@ -17,11 +19,12 @@ static inline char *edit_find(char *header, const char *key)
 /* Writes the file with another header, padded to a multiple of 8 bytes. */
 static inline void edit_write(const char *path, const char *data, size_t bytes, const char *header)
 {
-    uint64_t old, size = (strlen(header) + 7) / 8 * 8;
-    memcpy(&old, data, sizeof old);
+    const uint64_t old = sv_load_little(data, 8), size = (strlen(header) + 7) / 8 * 8;
+    char length[8];
+    sv_store_little(length, size, 8);
     FILE *file = fopen(path, "wb");
     ck_assert_ptr_nonnull(file);
-    fwrite(&size, sizeof size, 1, file);
+    fwrite(length, sizeof length, 1, file);
     fprintf(file, "%-*s", (int)size, header);
     fwrite(data + sizeof old + old, 1, bytes - sizeof old - old, file);
     ck_assert_int_eq(fclose(file), 0);
@@ -34,8 +37,7 @@ static inline void checkpoint_edit(const char *path, const char *key, size_t fro
 {
     size_t bytes;
     char *data = fit_read(path, &bytes);
-    uint64_t size;
-    memcpy(&size, data, sizeof size);
+    const uint64_t size = sv_load_little(data, 8);
     char *header = strndup(data + sizeof size, size), *at = edit_find(header, key);
     size_t end = from ? from + strlen(value) : strcspn(at, "\"");
     char *edited = malloc(size + strlen(value) + 1);
@@ -52,8 +54,7 @@ static inline void checkpoint_rename(const char *path, const char *key, const ch
 {
     size_t bytes;
     char *data = fit_read(path, &bytes);
-    uint64_t size;
-    memcpy(&size, data, sizeof size);
+    const uint64_t size = sv_load_little(data, 8);
     ck_assert_uint_eq(strlen(key), strlen(name));
     char *header = strndup(data + sizeof size, size);
     memcpy(edit_find(header, key) - strlen(key) - 3, name, strlen(name));

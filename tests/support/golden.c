@@ -3,6 +3,8 @@
 
 #include "worst.h"
 
+#include "base/numbers/byte_order.h"
+
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -47,6 +49,7 @@ int32_t *golden_labels(const sv_safetensors *file, const char *name, size_t *ele
     svit_error err = {.struct_size = sizeof err};
     ck_assert_msg(sv_safetensors_read_bytes(file, entry, values, &err) == SVIT_OK, "%s",
                   err.message);
+    sv_little_endian(values, sizeof *values, entry->desc.elements);
     if (elements)
         *elements = entry->desc.elements;
     return values;

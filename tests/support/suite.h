@@ -15,6 +15,13 @@ static inline void skip_check(const char *reason)
     printf("skipped check: %s\n", reason);
 }
 
+/* What holds where a size has 32 bits, and where it has 64. */
+#if SIZE_MAX == UINT32_MAX
+#define BY_SIZE(of_32_bits, of_64_bits) of_32_bits
+#else
+#define BY_SIZE(of_32_bits, of_64_bits) of_64_bits
+#endif
+
 /* Whether case `i` of many of one kind runs: each does, but with SHIFTVIT_TEST_EVERY=N only the first
  * and about one of N of the others, at random. tests/run.sh sets it for sanitizers and valgrind,
  * which look for other faults than wrong numbers. */

@@ -66,7 +66,8 @@ static void read_scalar(event_message *out, const unsigned char *at, const unsig
             at += length;
         } else {
             ck_assert_uint_eq(key, 2 << 3 | 5);
-            memcpy(&out->scalars[out->count].value, at, 4);
+            const uint32_t bits = (uint32_t)little(at, 4);
+            memcpy(&out->scalars[out->count].value, &bits, 4);
             at += 4;
         }
     }
@@ -80,7 +81,8 @@ static event_message read_event(const unsigned char *at, const unsigned char *en
     while (at < end) {
         uint64_t key = read_varint(&at);
         if (key == (1 << 3 | 1)) {
-            memcpy(&out.wall_time, at, 8);
+            const uint64_t bits = little(at, 8);
+            memcpy(&out.wall_time, &bits, 8);
             at += 8;
         } else if (key == (2 << 3 | 0)) {
             out.step = read_varint(&at);

@@ -1,6 +1,8 @@
 /* Files of features: what is written is read back, and what is damaged is named. */
 #include "test_data_support.h"
 
+#include "base/numbers/byte_order.h"
+
 #include <shiftvit/shiftvit.h>
 
 static char path[64];
@@ -15,8 +17,8 @@ static void teardown(void)
     unlink(path);
 }
 
-/* Writes a safetensors file of this header and data[bytes]. */
-static void write_file(const char *header, const void *data, size_t bytes)
+/* Writes a safetensors file of this header and data[bytes], which are numbers of `width` bytes. */
+static void write_file(const char *header, const void *data, size_t bytes, unsigned width)
 {
     unsigned char file[4096];
     const uint64_t length = strlen(header);
@@ -24,6 +26,7 @@ static void write_file(const char *header, const void *data, size_t bytes)
         file[i] = (unsigned char)(length >> 8 * i);
     memcpy(file + 8, header, length);
     memcpy(file + 8 + length, data, bytes);
+    sv_little_endian(file + 8 + length, width, bytes / width);
     WORKS(svit_file_replace(path, file, 8 + length + bytes, err));
 }
 
@@ -63,17 +66,15 @@ START_TEST(test_files_without_metadata_are_read)
 {
     svit_context *context = context_open();
     svit_features *set = NULL;
-    const struct {
-        float values[2];
-        int64_t labels[2];
-    } wide = {{1, 2}, {-1, 4}};
-    write_file("{" VALUES LABELS("I64", "[2]", "24") "}", &wide, sizeof wide);
+    /* The floats 1 and 2, and -1 and 4 of 64 bits. */
+    static const uint32_t wide[] = {0x3f800000, 0x40000000, UINT32_MAX, UINT32_MAX, 4, 0};
+    write_file("{" VALUES LABELS("I64", "[2]", "24") "}", wide, sizeof wide, 4);
     WORKS(svit_features_load(&set, context, path, err));
     ck_assert_uint_eq(svit_features_classes(set), 5);
     ck_assert_int_eq(svit_features_labels(set)[0], -1);
     ck_assert_int_eq(svit_features_labels(set)[1], 4);
     svit_features_free(set);
-    write_file("{" VALUES "}", &wide, 8);
+    write_file("{" VALUES "}", wide, 8, 4);
     WORKS(svit_features_load(&set, context, path, err));
     ck_assert_uint_eq(svit_features_classes(set), 0);
     ck_assert_int_eq(svit_features_labels(set)[1], -1);
@@ -95,7 +96,7 @@ START_TEST(test_features_of_16_bits_are_read)
     snprintf(header, sizeof header,
              "{\"features\":{\"dtype\":\"%s\",\"shape\":[2,1],\"data_offsets\":[0,4]}}",
              cases[_i].dtype);
-    write_file(header, cases[_i].values, 4);
+    write_file(header, cases[_i].values, 4, 2);
     WORKS(svit_features_load(&set, context, path, err));
     ck_assert_uint_eq(svit_features_count(set), 2);
     ck_assert_float_eq(svit_features_values(set)[0], 1.5f);
@@ -214,7 +215,7 @@ START_TEST(test_damaged_files_are_named)
 {
     svit_context *context = context_open();
     svit_features *set = NULL;
-    write_file(DAMAGED[_i].header, DAMAGED[_i].data, DAMAGED[_i].bytes);
+    write_file(DAMAGED[_i].header, DAMAGED[_i].data, DAMAGED[_i].bytes, 4);
     FAILS(svit_features_load(&set, context, path, err), SVIT_E_FORMAT, DAMAGED[_i].message);
     ck_assert_ptr_null(set);
     svit_context_free(context);
@@ -238,7 +239,7 @@ START_TEST(test_as_many_classes_as_are_accepted_are_read)
     const uint32_t data[4] = {0, 0, (1 << 20) - 1, (uint32_t)-1};
     write_file("{" META("\"format_version\":\"1\",\"class_count\":\"1048576\"") VALUES I32_LABELS
                "}",
-               data, 16);
+               data, 16, 4);
     WORKS(svit_features_load(&set, context, path, err));
     ck_assert_uint_eq(svit_features_classes(set), 1 << 20);
     ck_assert_int_eq(svit_features_labels(set)[0], (1 << 20) - 1);

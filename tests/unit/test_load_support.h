@@ -4,6 +4,7 @@
 
 #include "fit.h"
 
+#include "base/numbers/byte_order.h"
 #include "io/safetensors.h"
 #include "tensor/convert.h"
 
@@ -173,8 +174,9 @@ static inline size_t write_tensors(const tensor_file *file)
     length += snprintf(header + length, sizeof header - (size_t)length, "}");
     FILE *out = fopen(path, "wb");
     ck_assert_ptr_nonnull(out);
-    uint64_t count = (uint64_t)length;
-    fwrite(&count, 1, sizeof count, out);
+    uint8_t count[8];
+    sv_store_little(count, (uint64_t)length, 8);
+    fwrite(count, 1, sizeof count, out);
     fwrite(header, 1, (size_t)length, out);
     fwrite(data, 1, used, out);
     ck_assert_int_eq(fclose(out), 0);

@@ -17,7 +17,7 @@ START_TEST(test_a_mapped_model_is_the_loaded_one_to_the_bit)
     svit_model *mapped = NULL, *loaded = NULL;
     WORKS(svit_model_map(&mapped, local_context, path, err));
     WORKS(svit_model_load(&loaded, local_context, path, err));
-    ck_assert(is_mapped(mapped) && !is_mapped(loaded));
+    ck_assert(is_mapped_here(mapped) && !is_mapped(loaded));
     ck_assert(fit_same(mapped, loaded) && fit_same(mapped, origin));
     for (int twice = 0; twice < 2; twice++)
         assert_equal(ask_model(mapped), ask_model(loaded));
@@ -37,7 +37,7 @@ START_TEST(test_a_checkpoint_is_mapped)
     ask(session); /* the checkpoint has a counter of dropout masks, which mapping ignores */
     WORKS(svit_checkpoint_save(path, origin, optimizer, session, NULL, NULL, 0, err));
     svit_model *mapped = load(1);
-    ck_assert(is_mapped(mapped) && fit_same(mapped, origin));
+    ck_assert(is_mapped_here(mapped) && fit_same(mapped, origin));
     assert_equal(ask_model(mapped), ask_model(origin));
     svit_model_free(mapped);
     svit_optimizer_free(optimizer);
@@ -110,7 +110,7 @@ START_TEST(test_training_goes_as_on_a_loaded_model)
     svit_model *mapped = load(1), *loaded = load(0);
     train(mapped);
     train(loaded);
-    ck_assert(is_mapped(mapped) && fit_same(mapped, loaded) && !fit_same(mapped, origin));
+    ck_assert(is_mapped_here(mapped) && fit_same(mapped, loaded) && !fit_same(mapped, origin));
     assert_equal(ask_model(mapped), ask_model(loaded));
     svit_model_free(mapped);
     svit_model_free(loaded);
@@ -153,7 +153,7 @@ START_TEST(test_packed_weights_leave_memory)
     ck_assert_uint_gt(svit_model_parameter_elements(large), 4000000);
     long before = file_kilobytes();
     svit_model *mapped = load(1);
-    ck_assert(is_mapped(mapped));
+    ck_assert(is_mapped_here(mapped));
     ck_assert_int_lt(file_kilobytes() - before, 2048);
     svit_session *session = session_of(mapped, SVIT_MODE_INFER),
                  *sharing = session_of(mapped, SVIT_MODE_INFER);
@@ -270,7 +270,7 @@ START_TEST(test_sessions_of_several_threads_share_a_mapped_model)
     svit_model *large = create(64, 1);
     WORKS(svit_model_save(large, path, err));
     svit_model *mapped = load(1);
-    ck_assert(is_mapped(mapped));
+    ck_assert(is_mapped_here(mapped));
     reader readers[2];
     for (int i = 0; i < 2; i++) {
         readers[i] = (reader){.model = mapped, .wanted = ask_model(large)};

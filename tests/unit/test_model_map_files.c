@@ -29,9 +29,7 @@ void *__wrap_mmap64(void *at, size_t bytes, int access, int kind, int descriptor
 
 static size_t first_data(const char *file)
 {
-    uint64_t length;
-    memcpy(&length, file, sizeof length);
-    return 8 + (size_t)length;
+    return 8 + (size_t)sv_load_little(file, 8);
 }
 
 /* The saved file with `spaces` additional spaces in its header. */
@@ -40,8 +38,7 @@ static void widen_header(size_t spaces)
     size_t bytes;
     char *file = fit_read(path, &bytes), *wide = malloc(bytes + spaces);
     size_t data = first_data(file);
-    uint64_t length = data - 8 + spaces;
-    memcpy(wide, &length, sizeof length);
+    sv_store_little(wide, data - 8 + spaces, 8);
     memcpy(wide + 8, file + 8, data - 8);
     memset(wide + data, ' ', spaces);
     memcpy(wide + data + spaces, file + data, bytes - data);
@@ -56,7 +53,7 @@ START_TEST(test_a_file_may_end_with_its_page)
     free(fit_read(path, &bytes));
     widen_header(page - bytes % page);
     svit_model *mapped = load(1);
-    ck_assert(is_mapped(mapped) && fit_same(mapped, origin));
+    ck_assert(is_mapped_here(mapped) && fit_same(mapped, origin));
     assert_equal(ask_model(mapped), ask_model(origin));
     svit_model_free(mapped);
 }
@@ -66,7 +63,7 @@ START_TEST(test_numbers_that_do_not_lie_aligned_are_read)
 {
     widen_header((size_t)_i);
     svit_model *model = load(1);
-    ck_assert_int_eq(is_mapped(model), _i % 4 == 0);
+    ck_assert_int_eq(is_mapped(model), SV_IS_LITTLE_ENDIAN && _i % 4 == 0);
     ck_assert(fit_same(model, origin));
     assert_equal(ask_model(model), ask_model(origin));
     svit_model_free(model);
@@ -79,7 +76,7 @@ START_TEST(test_parameters_of_any_size_are_mapped)
     svit_model *odd = create(21, 1);
     WORKS(svit_model_save(odd, path, err));
     svit_model *model = load(1);
-    ck_assert(is_mapped(model) && fit_same(model, odd));
+    ck_assert(is_mapped_here(model) && fit_same(model, odd));
     assert_equal(ask_model(model), ask_model(odd));
     svit_model_free(model);
     svit_model_free(odd);
@@ -141,6 +138,10 @@ END_TEST
 
 START_TEST(test_where_nothing_can_be_mapped_the_file_is_read)
 {
+    if (!SV_IS_LITTLE_ENDIAN) {
+        skip_check("a big-endian machine maps no weights");
+        return;
+    }
     refuse_call = _i;
     svit_model *model = load(1);
     ck_assert_int_eq(refuse_call, 0);
@@ -193,7 +194,7 @@ START_TEST(test_numbers_that_are_not_finite_are_refused)
     char *file = fit_read(path, &bytes);
     size_t data = first_data(file), last = (bytes - data) / 4 - 1;
     size_t at = (size_t)((double)last * bad_numbers[_i].place);
-    memcpy(file + data + 4 * at, &bad_numbers[_i].bits, 4);
+    sv_store_little(file + data + 4 * at, bad_numbers[_i].bits, 4);
     fit_write(path, file, bytes);
     ck_assert_int_eq(compare_with_load(), SVIT_E_FORMAT);
     FAILS(svit_model_map(&(svit_model *){NULL}, context, path, err), SVIT_E_FORMAT, "not finite");
@@ -219,8 +220,7 @@ START_TEST(test_hostile_headers_are_refused_as_by_load)
 {
     size_t bytes, extra = strlen(insertions[_i].text) - 1;
     char *file = fit_read(path, &bytes), *hostile = malloc(bytes + extra);
-    uint64_t length = first_data(file) - 8 + extra;
-    memcpy(hostile, &length, 8);
+    sv_store_little(hostile, first_data(file) - 8 + extra, 8);
     memcpy(hostile + 8, insertions[_i].text, extra + 1);
     memcpy(hostile + 8 + extra + 1, file + 9, bytes - 9);
     fit_write(path, hostile, bytes + extra);

@@ -4,6 +4,7 @@
 
 #include "fit.h"
 
+#include "base/numbers/byte_order.h"
 #include "models/model.h"
 
 enum { CLASSES = 5, BATCH = 3, INPUT = BATCH * 8 * 8 * 3 };
@@ -52,6 +53,12 @@ static inline svit_model *load(int mapped)
 static inline int is_mapped(const svit_model *model)
 {
     return model->mapping.base != NULL;
+}
+
+/* Whether the model is mapped, where its file may be: a big-endian machine converts every file. */
+static inline int is_mapped_here(const svit_model *model)
+{
+    return is_mapped(model) == SV_IS_LITTLE_ENDIAN;
 }
 
 static inline svit_session *session_of(svit_model *model, int32_t mode)

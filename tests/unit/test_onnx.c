@@ -3,6 +3,7 @@
 #include "suite.h"
 #include "test_onnx_support.h"
 
+#include "base/numbers/byte_order.h"
 #include "models/model.h"
 
 #include <shiftvit/shiftvit.h>
@@ -95,6 +96,7 @@ static void check_tensor(const svit_model *model, const onnx_tensor *tensor)
         for (size_t o = 0; o < out; o++, at++) {
             float found;
             memcpy(&found, tensor->raw.data + at * sizeof found, sizeof found);
+            sv_little_endian(&found, sizeof found, 1);
             ck_assert(found == values[is_transposed ? o * in + i : at]);
         }
     free(values);

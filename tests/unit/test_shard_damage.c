@@ -2,6 +2,8 @@
  * or gives samples, and no memory is touched that should not be (with the address sanitizer). */
 #include "test_shards_support.h"
 
+#include "base/numbers/byte_order.h"
+
 #include <fcntl.h>
 
 static const uint8_t CHANGES[] = {0x01, 0x80, 0xff, 0x10};
@@ -155,9 +157,7 @@ END_TEST
 static uint64_t checksum_add(uint64_t sum, const uint8_t *data, size_t bytes)
 {
     for (; bytes >= 8; bytes -= 8, data += 8) {
-        uint64_t word;
-        memcpy(&word, data, 8);
-        sum = (sum ^ word) * 0x100000001B3u;
+        sum = (sum ^ sv_load_little(data, 8)) * 0x100000001B3u;
         sum ^= sum >> 32;
     }
     for (; bytes > 0; bytes--)
@@ -173,7 +173,7 @@ static void index_seal_of(uint8_t *index, size_t samples, size_t name_bytes)
         checksum_add(0xCBF29CE484222325u, index + INDEX_FRONT, INDEX_HEADER - INDEX_FRONT);
     sum = checksum_add(sum, index + INDEX_HEADER, samples * INDEX_SAMPLE);
     sum = checksum_add(sum, index + INDEX_HEADER + samples * INDEX_SAMPLE, name_bytes);
-    memcpy(index + 8, &sum, sizeof sum);
+    sv_store_little(index + 8, sum, 8);
 }
 
 static void index_seal(uint8_t *index)
@@ -272,7 +272,7 @@ START_TEST(test_an_index_beyond_its_shard_is_not_used)
     read_index(index);
     for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {
         memcpy(damaged, index, sizeof index);
-        memcpy(damaged + WRONG[k].at, &WRONG[k].value, WRONG[k].bytes);
+        sv_store_little(damaged + WRONG[k].at, WRONG[k].value, (unsigned)WRONG[k].bytes);
         index_seal(damaged);
         file_write(&folder, "a.tar.index", damaged, sizeof damaged);
         ck_assert_int_eq(read_samples(true), 2);
@@ -316,7 +316,7 @@ START_TEST(test_an_index_of_numbers_is_checked_too)
         if (k == sizeof WRONG / sizeof *WRONG)
             break;
         memcpy(damaged, index, BYTES);
-        memcpy(damaged + WRONG[k].at, &WRONG[k].value, WRONG[k].bytes);
+        sv_store_little(damaged + WRONG[k].at, WRONG[k].value, (unsigned)WRONG[k].bytes);
         index_seal_of(damaged, 1, 0);
         file_write(&folder, "a.tar.index", damaged, BYTES);
     }

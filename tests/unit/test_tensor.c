@@ -33,8 +33,9 @@ END_TEST
 
 START_TEST(test_elements_and_bytes_that_do_not_fit_are_refused)
 {
-    static const int64_t elements[] = {INT64_C(1) << 32, INT64_C(1) << 32};
-    static const int64_t bytes[] = {INT64_C(1) << 31, INT64_C(1) << 31};
+    enum { HALF = 4 * sizeof(size_t) }; /* the bits of half a size */
+    static const int64_t elements[] = {INT64_C(1) << HALF, INT64_C(1) << HALF};
+    static const int64_t bytes[] = {INT64_C(1) << (HALF - 1), INT64_C(1) << (HALF - 1)};
     sv_tensor_desc desc;
     ck_assert(!sv_tensor_desc_init(&desc, SV_DTYPE_U8, elements, 2));
     ck_assert(sv_tensor_desc_init(&desc, SV_DTYPE_U8, bytes, 2));

@@ -9,8 +9,14 @@ static inline uint16_t sv_x87_read(void)
     return control;
 }
 
+/* Forgets exceptions that have occurred if `control` does not mask them, since the next instruction
+ * of the x87 would trap. */
 static inline void sv_x87_write(uint16_t control)
 {
+    uint16_t status;
+    __asm__ volatile("fnstsw %0" : "=m"(status));
+    if (status & ~control & 0x3F)
+        __asm__ volatile("fnclex");
     __asm__ volatile("fldcw %0" : : "m"(control));
 }
 #else

@@ -25,40 +25,73 @@ static inline void sv_fp_env_write(sv_fp_env state)
 /* MXCSR: all exceptions masked; and flush-to-zero (results), denormals-are-zero (operands). */
 enum { SV_FP_ENV_DEFAULT = 0x1F80, SV_FP_ENV_FLUSH_TO_ZERO = 0x1F80 | 0x8000 | 0x0040 };
 
-#elif defined(__aarch64__)
+/* The flags of exceptions that have occurred. */
+#define SV_FP_ENV_FLAGS 0x3Fu
 
+#elif defined(__aarch64__) || (defined(__arm__) && defined(__ARM_FP)) || defined(__s390x__) ||     \
+    defined(__riscv_flen)
+
+/* The register that controls the arithmetic, whose value is 0 in the default environment. Arm's FZ
+ * makes subnormal operands and results zero; the others have no such bit. 64-bit Arm has the flags
+ * in another register. */
+#if defined(__aarch64__)
 typedef uint64_t sv_fp_env;
+#define SV_FP_ENV_READ "mrs %0, fpcr"
+#define SV_FP_ENV_WRITE "msr fpcr, %0"
+#define SV_FP_ENV_FLAGS 0u
+enum { SV_FP_ENV_FLUSH_TO_ZERO = 1 << 24 };
+#elif defined(__arm__)
+typedef uint32_t sv_fp_env;
+#define SV_FP_ENV_READ "vmrs %0, fpscr"
+#define SV_FP_ENV_WRITE "vmsr fpscr, %0"
+#define SV_FP_ENV_FLAGS 0xF800009Fu /* with those of the last comparison */
+enum { SV_FP_ENV_FLUSH_TO_ZERO = 1 << 24 };
+#elif defined(__s390x__)
+typedef uint32_t sv_fp_env;
+#define SV_FP_ENV_READ "efpc %0"
+#define SV_FP_ENV_WRITE "sfpc %0"
+#define SV_FP_ENV_FLAGS 0x00F8FF00u /* with the code of the last trap */
+enum { SV_FP_ENV_FLUSH_TO_ZERO = 0 };
+#else
+typedef unsigned long sv_fp_env;
+#define SV_FP_ENV_READ "frcsr %0"
+#define SV_FP_ENV_WRITE "fscsr %0"
+#define SV_FP_ENV_FLAGS 0x1Fu
+enum { SV_FP_ENV_FLUSH_TO_ZERO = 0 };
+#endif
+
+enum { SV_FP_ENV_DEFAULT = 0 };
 
 static inline sv_fp_env sv_fp_env_read(void)
 {
     sv_fp_env state;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(state));
+    __asm__ volatile(SV_FP_ENV_READ : "=r"(state));
     return state;
 }
 
 static inline void sv_fp_env_write(sv_fp_env state)
 {
-    __asm__ volatile("msr fpcr, %0" : : "r"(state));
+    __asm__ volatile(SV_FP_ENV_WRITE : : "r"(state));
 }
-
-/* FPCR: exceptions untrapped; and FZ (subnormal operands and results become zero). */
-enum { SV_FP_ENV_DEFAULT = 0, SV_FP_ENV_FLUSH_TO_ZERO = 1 << 24 };
 
 #else
 
+#include <fenv.h>
+
+/* Other machines: the rounding mode alone. */
 typedef int sv_fp_env;
+#define SV_FP_ENV_FLAGS 0u
+enum { SV_FP_ENV_DEFAULT = FE_TONEAREST, SV_FP_ENV_FLUSH_TO_ZERO = FE_TONEAREST };
 
 static inline sv_fp_env sv_fp_env_read(void)
 {
-    return 0;
+    return fegetround();
 }
 
 static inline void sv_fp_env_write(sv_fp_env state)
 {
-    (void)state;
+    fesetround(state);
 }
-
-enum { SV_FP_ENV_DEFAULT = 0, SV_FP_ENV_FLUSH_TO_ZERO = 0 };
 
 #endif
 

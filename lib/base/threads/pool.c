@@ -119,7 +119,8 @@ static void worker_main(void *argument)
             return;
         if (worker->index > (seen & PART))
             continue; /* another round may have begun: only those who take part delay it */
-        sv_ranges_claim(&pool->ranges, worker->index, pool->task, pool->argument);
+        if (worker->index < pool->ranges.workers)
+            sv_ranges_claim(&pool->ranges, worker->index, pool->task, pool->argument);
         finish_round(pool);
     }
 }
@@ -151,7 +152,7 @@ static void wait_until_idle(sv_pool *pool)
 
 /* How many workers take part where `needed` have tasks. Where a size has 32 bits, a worker that
  * slept through four million rounds could take a new one for the one that it saw, so that all of
- * them take part there. */
+ * them take part there, those without a task too. */
 static uint32_t participants(const sv_pool *pool, uint32_t needed)
 {
     return sizeof(size_t) < sizeof(uint64_t) ? pool->started : needed;
