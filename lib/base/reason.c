@@ -1,0 +1,14 @@
+/* The reasons of POSIX for a failure. */
+#include "base/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *sv_errno_text(int code, char *buffer, size_t capacity)
+{
+    /* The GNU variant of strerror_r may return a static text instead of filling the buffer. */
+    const char *text = strerror_r(code, buffer, capacity);
+    if (text != buffer)
+        snprintf(buffer, capacity, "%s", text);
+    return buffer;
+}
