@@ -1,18 +1,14 @@
-/* Exclusive locks of folders: flock on the file `.lock` in the folder. Outside of base/files/ only
- * this file opens files. */
+/* Exclusive locks of folders: a lock of the file `.lock` in the folder. */
 #include "base/files/file.h"
+#include "base/files/lock_file.h"
+#include "base/files/path.h"
 #include "base/status.h"
 #include "base/threads/thread.h"
 #include "context/context.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define LOCK_NAME ".lock"
 
@@ -23,7 +19,7 @@ struct svit_folder_lock {
     size_t path_bytes;
     size_t created; /* length of the path of the topmost folder that was created; 0: none was */
     size_t failed;  /* length of the path of the folder that could not be made; 0: there is none */
-    int descriptor; /* of the lock file; -1: the lock is not held, as in a forked child */
+    sv_lock_file file; /* SV_NO_LOCK_FILE: the lock is not held, as in a forked child */
     svit_folder_lock *next;
 };
 
@@ -35,8 +31,8 @@ static svit_folder_lock *held_locks;
 static void close_in_child(void)
 {
     for (svit_folder_lock *lock = held_locks; lock; lock = lock->next) {
-        close(lock->descriptor);
-        lock->descriptor = -1;
+        sv_lock_file_abandon(lock->file);
+        lock->file = SV_NO_LOCK_FILE;
     }
     held_locks = NULL;
 }
@@ -48,16 +44,10 @@ static int make_folder(svit_folder_lock *lock, size_t length)
 {
     char after = lock->folder[length];
     lock->folder[length] = '\0';
-    struct stat state;
-    int code = mkdir(lock->folder, 0777) == 0 ? 0 : errno;
-    if (code == 0 && (lock->created == 0 || length < lock->created))
+    bool made;
+    const int code = sv_folder_make(&made, lock->folder);
+    if (made && (lock->created == 0 || length < lock->created))
         lock->created = length;
-    if (code && stat(lock->folder, &state) == 0)
-        code = S_ISDIR(state.st_mode) ? 0 : ENOTDIR;
-    else if (code == EEXIST && errno != ENOENT)
-        code = errno;
-    else if (code == EEXIST && !(lstat(lock->folder, &state) == 0 && S_ISLNK(state.st_mode)))
-        code = ENOENT;
     lock->folder[length] = after;
     lock->failed = code ? length : 0;
     return code;
@@ -68,7 +58,7 @@ static int make_folders(svit_folder_lock *lock)
 {
     int code = 0;
     for (size_t i = 1; lock->folder[i] && !code; i++)
-        if (lock->folder[i] == '/')
+        if (sv_path_is_separator(lock->folder[i]))
             code = make_folder(lock, i);
     return code ? code : make_folder(lock, strlen(lock->folder));
 }
@@ -79,54 +69,20 @@ static void remove_folders(svit_folder_lock *lock)
 {
     size_t length = lock->created ? strlen(lock->folder) : 0;
     while (length > 0 && length >= lock->created) {
-        rmdir(lock->folder);
+        sv_folder_remove(lock->folder);
         do
             length--;
-        while (length > 0 && lock->folder[length] != '/');
+        while (length > 0 && !sv_path_is_separator(lock->folder[length]));
         lock->folder[length] = '\0';
     }
 }
 
-/* Whether the open lock file has no content, as this file creates it. A `.lock` of another program
- * that has some is locked, but not removed. */
-static bool is_empty(const svit_folder_lock *lock)
-{
-    struct stat state;
-    return fstat(lock->descriptor, &state) == 0 && state.st_size == 0;
-}
-
-/* Removes the lock file if this lock has created its folder, and so the file. */
-static void remove_own_file(const svit_folder_lock *lock)
-{
-    if (lock->created > 0)
-        unlink(lock->path);
-}
-
-/* Opens and locks the lock file. Returns 0 or an errno value: EAGAIN or ENOENT if its owner has
- * removed it or the folder in the meantime, EBUSY if it is locked. On a file system without locks the file stays
- * open unlocked. */
+/* Makes the folder, and opens and locks the lock file. Returns 0 or an errno value: EAGAIN or ENOENT if
+ * its owner has removed it or the folder in the meantime, EBUSY if it is locked. */
 static int try_lock(svit_folder_lock *lock)
 {
-    int code = make_folders(lock);
-    if (code)
-        return code;
-    lock->descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (lock->descriptor < 0)
-        return errno;
-    /* The previous owner removes the file before it unlocks it, so this may be a file that has lost
-     * its name. */
-    bool is_at_path = false;
-    if (flock(lock->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        code = EBUSY;
-    else if ((code = sv_file_compare(&is_at_path, lock->descriptor, lock->path)) != 0)
-        remove_own_file(lock);
-    else if (!is_at_path)
-        code = EAGAIN;
-    if (code) {
-        close(lock->descriptor);
-        lock->descriptor = -1;
-    }
-    return code;
+    const int code = make_folders(lock);
+    return code ? code : sv_lock_file_open(&lock->file, lock->path, lock->created > 0);
 }
 
 /* A failure to make or lock the folder, with its reason in errno. A symbolic link that leads
@@ -136,7 +92,7 @@ static svit_status fail_lock(svit_folder_lock *lock, svit_error *err)
     const int code = errno;
     for (size_t i = 1; i <= strlen(lock->folder); i++) {
         const char after = lock->folder[i];
-        if (after != '/' && after != '\0')
+        if (!sv_path_is_separator(after) && after != '\0')
             continue;
         lock->folder[i] = '\0';
         const bool dangles = sv_is_dangling(lock->folder);
@@ -181,12 +137,8 @@ static void unlock_folder(svit_folder_lock *lock)
     while (*link != lock)
         link = &(*link)->next;
     *link = lock->next;
-    bool is_at_path;
-    if (sv_file_compare(&is_at_path, lock->descriptor, lock->path) == 0 && is_at_path &&
-        is_empty(lock))
-        unlink(lock->path);
-    close(lock->descriptor);
-    lock->descriptor = -1;
+    sv_lock_file_close(lock->file, lock->path);
+    lock->file = SV_NO_LOCK_FILE;
 }
 
 /* Copies the folder's path without trailing slashes, and writes the path of the lock file. */
@@ -194,7 +146,7 @@ static svit_status copy_paths(svit_folder_lock *lock, const char *folder, svit_e
 {
     const sv_allocator *allocator = &lock->context->allocator;
     size_t length = strlen(folder);
-    while (length > 1 && folder[length - 1] == '/')
+    while (length > 1 && sv_path_is_separator(folder[length - 1]))
         length--;
     lock->folder = sv_copy_text(allocator, folder);
     lock->path_bytes = strlen(folder) + sizeof "/" LOCK_NAME;
@@ -220,7 +172,7 @@ SVIT_API svit_status svit_folder_lock_create(svit_folder_lock **out, svit_contex
                                "a folder lock", err));
     svit_folder_lock *lock = memory;
     lock->context = sv_context_retain(context);
-    lock->descriptor = -1;
+    lock->file = SV_NO_LOCK_FILE;
     svit_status status = copy_paths(lock, folder, err);
     if (status == SVIT_OK) {
         sv_process_lock();
@@ -243,7 +195,7 @@ SVIT_API void svit_folder_lock_free(svit_folder_lock *lock)
     size_t bytes = lock->folder ? lock->path_bytes - sizeof LOCK_NAME : 0;
     if (svit_context_check(context, NULL) == SVIT_OK) {
         sv_process_lock();
-        if (lock->descriptor >= 0)
+        if (lock->file != SV_NO_LOCK_FILE)
             unlock_folder(lock);
         if (lock->folder)
             remove_folders(lock);
@@ -256,22 +208,22 @@ SVIT_API void svit_folder_lock_free(svit_folder_lock *lock)
 }
 
 /* Writes the path of `name` in the folder. Returns false, with errno, if it is too long. */
-static bool path_of(char path[PATH_MAX], const svit_folder_lock *lock, const char *name)
+static bool path_of(char path[SV_PATH_MAX], const svit_folder_lock *lock, const char *name)
 {
-    int length = snprintf(path, PATH_MAX, "%s/%s", lock->folder, name);
+    int length = snprintf(path, SV_PATH_MAX, "%s/%s", lock->folder, name);
     errno = ENAMETOOLONG;
-    return length > 0 && length < PATH_MAX;
+    return length > 0 && length < SV_PATH_MAX;
 }
 
 svit_status sv_folder_lock_find(bool *out, const svit_folder_lock *lock, const char *name,
                                 svit_error *err)
 {
-    char path[PATH_MAX];
-    struct stat state;
-    *out = path_of(path, lock, name) && lstat(path, &state) == 0;
-    if (*out || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
+    char path[SV_PATH_MAX];
+    *out = false;
+    if (!path_of(path, lock, name))
         return SVIT_OK;
-    return sv_fail_io(err, "examine", path);
+    errno = sv_path_examine(out, path);
+    return errno == 0 ? SVIT_OK : sv_fail_io(err, "examine", path);
 }
 
 SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *lock, const char *name)
@@ -286,11 +238,11 @@ SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *lock, const char 
     SV_REQUIRE(lock);
     SV_REQUIRE(name);
     SVIT_TRY(svit_context_check(lock->context, err));
-    if (!*name || strchr(name, '/'))
+    if (!sv_path_is_name(name))
         return sv_fail(err, SVIT_E_ARGUMENT, "name is '%.100s'; the name of a file is needed",
                        name);
-    char path[PATH_MAX];
-    if (!path_of(path, lock, name) || (unlink(path) != 0 && errno != ENOENT))
-        return sv_fail_io(err, "remove", path);
-    return SVIT_OK;
+    char path[SV_PATH_MAX];
+    if (path_of(path, lock, name))
+        errno = sv_file_remove(path);
+    return errno == 0 || errno == ENOENT ? SVIT_OK : sv_fail_io(err, "remove", path);
 }

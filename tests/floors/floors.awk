@@ -12,13 +12,21 @@ BEGIN {
         owner_of[words[i] ".h"] = words[i + 1]
 
     door("malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign valloc " \
-         "strdup strndup asprintf vasprintf getline getdelim", "lib/base/memory.c")
+         "strdup strndup asprintf vasprintf getline getdelim", "lib/base/heap.c")
     door("fopen fdopen freopen open openat creat mkstemp tmpfile", "lib/base/files/file.c")
     door("rename renameat fsync fdatasync ftruncate", "lib/base/files/replace.c")
     second_door["open", "lib/base/files/replace.c"] = 1
-    second_door["open", "lib/context/folder_lock.c"] = 1
+    second_door["open", "lib/base/files/lock_file.c"] = 1
     door("mmap mmap64 munmap mremap", "lib/base/files/mapping.c")
     door("dlopen dlmopen dlsym dlvsym", "lib/base/files/dynamic_library.c")
+    # Headers of POSIX and of Linux, and the files that may include them: the adapters, whose fellows of Windows are in
+    # folders windows/, and what asks Linux for the tile registers.
+    split("unistd.h fcntl.h dirent.h sched.h signal.h poll.h sys/file.h sys/ioctl.h sys/mman.h sys/resource.h sys/stat.h " \
+          "sys/syscall.h sys/time.h sys/types.h sys/wait.h", words, " ")
+    for (i = 1; i in words; i++)
+        is_posix[words[i]] = 1
+    posix_files = "^lib/base/((heap|reason)[.]c|files/descriptor[.]h|files/(dynamic_library|file|folder|lock_file|mapping|" \
+                  "path|replace)[.]c|threads/(affinity|cgroup|cpu|thread)[.]c)$"
     header_door["dlfcn.h"] = "lib/base/files/dynamic_library.c"
     header_door["pthread.h"] = "lib/base/threads/thread.c"
     header_door["threads.h"] = "lib/base/threads/thread.c"
@@ -70,6 +78,10 @@ function check_include(own, line, target, folder)
     sub(/[>"].*/, "", target)
     if ((target in header_door) && header_door[target] != FILENAME)
         complain("<" target "> belongs in " header_door[target])
+    if ((target in is_posix) && FILENAME !~ posix_files)
+        complain("<" target "> belongs in the adapters of lib/base/")
+    if ((target == "windows.h" || target ~ /\/windows\//) && FILENAME !~ /^lib\/base\/.*windows\//)
+        complain("<" target "> belongs in the folders windows/ of lib/base/")
     if (target ~ /^shiftvit\//)
         check_public(own, target)
     if (line ~ /</)
@@ -108,6 +120,8 @@ function code_of(line, start)
 
 function check_calls(code, name, before)
 {
+    if (code ~ /_WIN32|_WIN64|__MINGW32__/ && FILENAME !~ /^lib\/base\/.*windows\//)
+        complain("code for one system belongs in the adapters of lib/base/")
     while (match(code, /[A-Za-z_][A-Za-z0-9_]*[ \t]*\(/)) {
         name = substr(code, RSTART, RLENGTH - 1)
         sub(/[ \t]+$/, "", name)

@@ -58,7 +58,7 @@ plant lib/layers/planted.c '#include <jpeglib.h>' 'lib/data/decoding/jpeg.c'
 plant lib/layers/planted.c '#include <webp/decode.h>' 'lib/data/decoding/webp.c'
 plant lib/base/planted.c '#include <jansson.h>' 'examples/'
 for call in malloc calloc realloc free aligned_alloc posix_memalign strdup; do
-    plant lib/layers/planted.c "void *p = $call(1);" "$call() belongs in lib/base/memory.c"
+    plant lib/layers/planted.c "void *p = $call(1);" "$call() belongs in lib/base/heap.c"
 done
 for call in fopen open; do
     plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/files/file.c"
@@ -66,6 +66,10 @@ done
 for call in rename fsync ftruncate; do
     plant lib/data/planted.c "int f = $call (1);" "$call() belongs in lib/base/files/replace.c"
 done
+for header in unistd.h sys/stat.h fcntl.h windows.h; do
+    plant lib/context/planted.c "#include <$header>" "<$header> belongs in the"
+done
+plant lib/data/planted.c '#ifdef _WIN32' 'code for one system belongs in the adapters'
 plant lib/context/folder_lock.c "int f = rename (0, 0);" "rename() belongs in lib/base/files/replace.c"
 for call in mmap munmap; do
     plant lib/base/planted.c "int f = $call(0);" "$call() belongs in lib/base/files/mapping.c"

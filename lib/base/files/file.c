@@ -1,5 +1,6 @@
-/* Reads files and says what a path is, through POSIX calls. */
+/* Reads files and says what a path is, through the calls of POSIX. */
 #include "base/files/file.h"
+#include "base/files/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,32 +144,6 @@ bool sv_file_read_short(const char *path, char *text, size_t capacity)
     return true;
 }
 
-svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
-                         const char *path, size_t limit, svit_error *err)
-{
-    sv_file *file = NULL;
-    SVIT_TRY(sv_file_open(&file, allocator, path, err));
-    svit_status status = SVIT_OK;
-    char *memory = NULL;
-    size_t size = (size_t)file->size;
-    if (file->size > limit)
-        status = sv_fail(err, SVIT_E_FORMAT, "'%s' has %llu bytes; at most %zu are read", path,
-                         (unsigned long long)file->size, limit);
-    else if (!(memory = sv_allocate(allocator, size + 1)))
-        status = sv_fail_memory(err, size + 1, path);
-    else
-        status = sv_file_read_at(file, 0, memory, size, err);
-    sv_file_close(allocator, file);
-    if (status != SVIT_OK) {
-        sv_release(allocator, memory, size + 1);
-        return status;
-    }
-    memory[size] = '\0';
-    *data = memory;
-    *bytes = size;
-    return SVIT_OK;
-}
-
 svit_status sv_fail_dangling(svit_error *err, const char *action, const char *path)
 {
     char target[256];
@@ -194,7 +169,7 @@ bool sv_is_absent(const char *path)
     return stat(path, &state) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-int sv_file_compare(bool *is_same, int descriptor, const char *path)
+int sv_descriptor_compare(bool *is_same, int descriptor, const char *path)
 {
     struct stat opened, named;
     *is_same = false;
@@ -204,4 +179,10 @@ int sv_file_compare(bool *is_same, int descriptor, const char *path)
         return errno == ENOENT ? 0 : errno;
     *is_same = opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
     return 0;
+}
+
+bool sv_is_folder(const char *path)
+{
+    struct stat state;
+    return stat(path, &state) == 0 && S_ISDIR(state.st_mode);
 }

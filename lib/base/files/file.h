@@ -1,5 +1,5 @@
-/* Reading, replacing and listing files. Outside of this folder only context/folder_lock.c opens
- * files. Messages name the path and the system's reason. */
+/* Reading, replacing and listing files. No file outside of this folder opens files. Messages name the
+ * path and the system's reason. Paths are in UTF-8 where the system has an encoding of its own. */
 #ifndef SV_FILE_H
 #define SV_FILE_H
 
@@ -7,22 +7,18 @@
 #include "base/status.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
+#include <stdint.h>
 
 /* SVIT_E_IO with a message of what could not be done ("write", "open the folder"), the path and the
  * system's reason, errno; SVIT_E_MEMORY if that is ENOMEM. */
 svit_status sv_fail_io(svit_error *err, const char *action, const char *path);
 
-/* "a folder", "a FIFO": what a path is that is no regular file, by its st_mode. */
-const char *sv_path_kind(mode_t mode);
-
 /* Whether there is nothing at `path`. False if the system cannot say so: an optional file that it
  * cannot read is not taken for one that is not there. */
 bool sv_is_absent(const char *path);
 
-/* Says whether the open file is the one at `path`. Returns 0, or an errno value if the system cannot
- * say it. */
-int sv_file_compare(bool *is_same, int descriptor, const char *path);
+/* Whether `path` leads to a folder. */
+bool sv_is_folder(const char *path);
 
 /* Whether `path` is a symbolic link to what does not exist. Files are not written there, and
  * folders are not made: the system's calls differ in what they would do. */
@@ -35,10 +31,6 @@ svit_status sv_fail_dangling(svit_error *err, const char *action, const char *pa
  * caller releases *data with that size. SVIT_E_FORMAT if the file has more than `limit` bytes. */
 svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
                          const char *path, size_t limit, svit_error *err);
-
-/* Reads a file of the system, whose size is known only at its end, into `text` and ends it with a
- * NUL byte. False if it cannot be read or does not fit `capacity` bytes. */
-bool sv_file_read_short(const char *path, char *text, size_t capacity);
 
 /* A regular file, open for reading at any offset. */
 typedef struct sv_file sv_file;
@@ -56,9 +48,6 @@ int64_t sv_file_modified(const sv_file *file);
 
 /* The path by which the file was opened. */
 const char *sv_file_path(const sv_file *file);
-
-/* The descriptor, which sv_file_close closes. */
-int sv_file_descriptor(const sv_file *file);
 
 /* Reads `bytes` bytes from `offset` on. SVIT_E_FORMAT if the file ends before offset + bytes. Any
  * thread may call it. */
@@ -87,6 +76,11 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
 /* Removes the temporary file and frees the replacement. NULL is allowed. */
 void sv_replacement_abandon(const sv_allocator *allocator, sv_replacement *replacement);
 
+/* Appends to a file, or creates it, and flushes it to disk. If that fails, the file gets the size
+ * that it had, as far as the system allows it. A symbolic link is followed; SVIT_E_IO if it leads
+ * nowhere. */
+svit_status sv_file_append(const char *path, const void *data, size_t bytes, svit_error *err);
+
 /* listing.c: a list of names, such as the entries of a folder. All zero: empty. Besides the
  * characters of a name it takes 2 bytes and a pointer, and twice that at most while it grows. */
 typedef struct sv_listing {
@@ -110,7 +104,7 @@ svit_status sv_listing_add(sv_listing *listing, const sv_allocator *allocator, c
 /* Brings the entries from `first` on into byte order of their names. */
 void sv_listing_sort(sv_listing *listing, size_t first);
 
-/* Takes an entry of a folder. A failure ends the listing. */
+/* folder.c: takes an entry of a folder. A failure ends the listing. */
 typedef svit_status (*sv_entry_function)(void *user, const char *name, bool is_folder,
                                          svit_error *err);
 

@@ -1,6 +1,8 @@
 /* Maps files into memory with mmap. */
 #include "base/files/mapping.h"
 
+#include "base/files/descriptor.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 

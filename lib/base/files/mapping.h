@@ -19,7 +19,7 @@ svit_status sv_mapping_create(sv_mapping *out, const sv_file *file, svit_error *
 void sv_mapping_free(sv_mapping *mapping);
 
 /* Discards the pages that lie entirely in the `bytes` bytes at `from`. The next access reads them
- * from the file again, so what was written to them is lost. */
+ * from the file again, so what was written to them may be lost. */
 void sv_mapping_discard(const void *from, size_t bytes);
 
 /* Makes private copies of the pages that contain the `bytes` bytes at `from`, as a write to each

@@ -1,12 +1,11 @@
-/* Replaces files atomically and appends to them, through POSIX calls. */
+/* Replaces files atomically and appends to them, through the calls of POSIX. */
+#include "base/files/descriptor.h"
 #include "base/files/file.h"
-
-#include <shiftvit/file.h>
+#include "base/files/temporary_name.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +20,6 @@ struct sv_replacement {
     char *temporary;
     size_t capacity; /* bytes of `temporary` */
 };
-
-/* The name of a temporary file, and the bytes that it has at most, with the NUL. */
-#define TEMPORARY_NAME ".shiftvit-%016" PRIx64 ".part"
-enum { TEMPORARY_BYTES = sizeof ".shiftvit-0123456789abcdef.part" };
 
 static void replacement_free(const sv_allocator *allocator, sv_replacement *replacement)
 {
@@ -74,7 +69,7 @@ static bool remove_leftover(const char *path)
     bool is_same = false;
     bool removed = fstat(descriptor, &state) == 0 && S_ISREG(state.st_mode) &&
                    flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
-                   sv_file_compare(&is_same, descriptor, path) == 0;
+                   sv_descriptor_compare(&is_same, descriptor, path) == 0;
     if (is_same)
         removed = unlink(path) == 0 || errno == ENOENT;
     close(descriptor);
@@ -89,7 +84,7 @@ static int lock_temporary(int descriptor, const char *path)
     bool is_same;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return EAGAIN;
-    const int code = sv_file_compare(&is_same, descriptor, path);
+    const int code = sv_descriptor_compare(&is_same, descriptor, path);
     if (code)
         unlink(path);
     return code || is_same ? code : EAGAIN;
@@ -119,29 +114,6 @@ static int create_temporary(const char *path, mode_t mode)
     return -1;
 }
 
-/* FNV-1a of 64 bits (Fowler, Noll, Vo 1991). */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
-    return hash;
-}
-
-/* Writes the temporary file's name number `i`: in the folder of the file that it replaces, hidden,
- * with a hash of that file's name, so that a file with such a name was written here and nowhere
- * else. */
-static void name_temporary(sv_replacement *replacement, int i)
-{
-    const char *slash = strrchr(replacement->path, '/');
-    const char *name = slash ? slash + 1 : replacement->path;
-    char number[16];
-    snprintf(number, sizeof number, "/%d", i);
-    const uint64_t hash =
-        hash_text(hash_text(hash_text(0xCBF29CE484222325u, "shiftvit/replace/"), name), number);
-    snprintf(replacement->temporary, replacement->capacity, "%.*s" TEMPORARY_NAME,
-             (int)(name - replacement->path), replacement->path, hash);
-}
-
 /* Opens the first temporary file whose name no other writer has locked. So concurrent writers of
  * one path get different files, and the next writer reuses the name of a killed one, which leaves
  * no more files than there were writers at once. */
@@ -149,7 +121,7 @@ static int open_temporary(sv_replacement *replacement, mode_t mode)
 {
     enum { NAMES = 4096 };
     for (int i = 0; i < NAMES; i++) {
-        name_temporary(replacement, i);
+        sv_temporary_name(replacement->temporary, replacement->capacity, replacement->path, i);
         int descriptor = create_temporary(replacement->temporary, mode);
         if (descriptor >= 0 || errno != EEXIST)
             return descriptor;
@@ -203,7 +175,7 @@ svit_status sv_replacement_begin(sv_replacement **out, const sv_allocator *alloc
     svit_status status = resolve_link(&replacement->path, allocator, path, err);
     if (status == SVIT_OK) {
         assert(replacement->path);
-        replacement->capacity = strlen(replacement->path) + TEMPORARY_BYTES;
+        replacement->capacity = strlen(replacement->path) + SV_TEMPORARY_BYTES;
         replacement->temporary = sv_allocate(allocator, replacement->capacity);
         status = replacement->temporary
                      ? begin_temporary(replacement, err)
@@ -298,23 +270,6 @@ void sv_replacement_abandon(const sv_allocator *allocator, sv_replacement *repla
     replacement_free(allocator, replacement);
 }
 
-SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
-                                       svit_error *err)
-{
-    SV_REQUIRE(path);
-    if (bytes)
-        SV_REQUIRE(data);
-    sv_allocator allocator = sv_allocator_default();
-    sv_replacement *replacement = NULL;
-    SVIT_TRY(sv_replacement_begin(&replacement, &allocator, path, err));
-    svit_status status = sv_replacement_write(replacement, data, bytes, err);
-    if (status != SVIT_OK) {
-        sv_replacement_abandon(&allocator, replacement);
-        return status;
-    }
-    return sv_replacement_commit(&allocator, replacement, err);
-}
-
 /* Appends to an open file. If that fails, the file gets the size that it had, as far as the system
  * allows it. */
 static svit_status append_all(int descriptor, const char *path, const void *data, size_t bytes,
@@ -344,12 +299,8 @@ static int open_to_append(bool *is_new, const char *path)
     return *is_new || errno != EEXIST ? descriptor : open(path, flags);
 }
 
-SVIT_API svit_status svit_file_append(const char *path, const void *data, size_t bytes,
-                                      svit_error *err)
+svit_status sv_file_append(const char *path, const void *data, size_t bytes, svit_error *err)
 {
-    SV_REQUIRE(path);
-    if (bytes)
-        SV_REQUIRE(data);
     if (sv_is_dangling(path))
         return sv_fail_dangling(err, "append to", path);
     bool is_new;

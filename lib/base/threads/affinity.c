@@ -1,7 +1,7 @@
 /* Reads the affinity mask, and which CPUs are hyperthreads of one core. */
 #include "base/threads/affinity.h"
 
-#include "base/files/file.h"
+#include "base/files/descriptor.h"
 #include "base/threads/cgroup.h"
 
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* Reads CPU quotas of control groups. What cannot be read or understood is no quota. */
 #include "base/threads/cgroup.h"
 
-#include "base/files/file.h"
+#include "base/files/descriptor.h"
 
 #include <errno.h>
 #include <stdio.h>

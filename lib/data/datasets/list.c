@@ -1,4 +1,5 @@
 /* Datasets of image files that a CSV file lists, each with a class or with numbers. */
+#include "base/files/path.h"
 #include "base/text/unique.h"
 #include "base/threads/fp_env.h"
 #include "config/decimal.h"
@@ -53,7 +54,7 @@ static svit_status list_path(const svit_dataset *dataset, size_t index, char **o
     const list_set *self = list_of(dataset);
     const sv_allocator *allocator = &dataset->context->allocator;
     const char *name = sv_csv_field(&self->csv, index + 1, 0);
-    if (name[0] != '/')
+    if (!sv_path_is_absolute(name))
         return sv_path_join(out, allocator, self->folder, name, err);
     *out = sv_copy_text(allocator, name);
     return *out ? SVIT_OK : sv_fail_memory(err, strlen(name) + 1, "a file's name");
@@ -205,9 +206,9 @@ static svit_status read_targets(list_set *self, const char *path, svit_error *er
 /* Copies the folder of a path: "." if it has none, "" for the root. */
 static svit_status copy_folder(list_set *self, const char *path, svit_error *err)
 {
-    const char *slash = strrchr(path, '/');
-    const char *from = slash ? path : ".";
-    size_t length = slash ? (size_t)(slash - path) : 1;
+    const char *name = sv_path_name(path);
+    const char *from = name > path ? path : ".";
+    size_t length = name > path ? (size_t)(name - 1 - path) : 1;
     self->folder = sv_allocate(&self->base.context->allocator, length + 1);
     if (!self->folder)
         return sv_fail_memory(err, length + 1, "a folder's name");

@@ -194,10 +194,12 @@ unsigned sv_xmp_orientation(sv_span xmp)
     /*@ loop invariant in_span(xmp);
         loop assigns xmp; */
     for (; xmp.bytes > LENGTH; xmp = behind(xmp, 1)) {
-        const uint8_t *found = memmem(xmp.at, xmp.bytes, KEY, LENGTH);
+        const uint8_t *found = memchr(xmp.at, KEY[0], xmp.bytes);
         if (!found)
             break;
         xmp = behind(xmp, (size_t)(found - xmp.at));
+        if (!begins_with(xmp, KEY, LENGTH))
+            continue;
         sv_span rest = behind(xmp, LENGTH);
         size_t skipped = begins_with(rest, "=\"", 2) ? 2 : begins_with(rest, ">", 1) ? 1 : 0;
         if (skipped > 0 && rest.bytes > skipped && rest.at[skipped] >= '0' &&

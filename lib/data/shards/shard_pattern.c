@@ -1,6 +1,7 @@
 /* Expands the patterns of shards. */
 #include "data/shards/shard_pattern.h"
 
+#include "base/files/path.h"
 #include "base/text/pattern.h"
 #include "data/shards/shard_index.h"
 
@@ -112,7 +113,7 @@ static svit_status add_matches(sv_listing *out, const sv_allocator *allocator, c
 svit_status sv_shard_paths(sv_listing *out, const sv_allocator *allocator, const char *pattern,
                            svit_error *err)
 {
-    const char *slash = strrchr(pattern, '/'), *names = slash ? slash + 1 : pattern;
+    const char *names = sv_path_name(pattern);
     *out = (sv_listing){0};
     if (strchr(pattern, '{'))
         return add_range(out, allocator, pattern, err);

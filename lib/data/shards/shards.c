@@ -1,4 +1,5 @@
 /* Datasets of images in WebDataset's shards, which are tar archives. */
+#include "base/files/path.h"
 #include "base/text/unique.h"
 #include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
@@ -239,8 +240,8 @@ static svit_status read_class_file(shard_set *self, svit_error *err)
 {
     enum { LIMIT = 1 << 26 };
     const sv_allocator *allocator = &self->base.context->allocator;
-    const char *first = self->paths.names[0], *slash = strrchr(first, '/');
-    const size_t front = slash ? (size_t)(slash + 1 - first) : 0;
+    const char *first = self->paths.names[0];
+    const size_t front = (size_t)(sv_path_name(first) - first);
     const size_t bytes = front + sizeof "classes.txt";
     char *path = sv_allocate(allocator, bytes);
     if (!path)

@@ -1,10 +1,10 @@
 /* The files of a checkpoint: the weights, and the JSON files that lie beside them. */
 #include "base/files/file.h"
+#include "base/files/path.h"
 #include "models/open/open_internal.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* A configuration with the names of 21,000 classes has less than this. */
 enum { SIDE_LIMIT = 16 << 20 };
@@ -19,12 +19,6 @@ static const char *const SIDE_NAMES[SV_SIDE_FILES] = {[SV_SIDE_CONFIG] = "config
 static const char *const WEIGHTS[] = {"best.safetensors", "model.safetensors",
                                       "model.safetensors.index.json", "open_clip_model.safetensors",
                                       "checkpoint.safetensors"};
-
-static bool is_folder(const char *path)
-{
-    struct stat found;
-    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-}
 
 static svit_status join(char out[SV_OPEN_PATH], const char *folder, size_t bytes, const char *name,
                         svit_error *err)
@@ -62,15 +56,20 @@ static svit_status find_weights(sv_open *open, svit_error *err)
         open->path);
 }
 
+/* Bytes of the path of the weights' folder, without the separator; 0: there is none. */
+static size_t folder_bytes(const sv_open *open)
+{
+    const size_t bytes = (size_t)(sv_path_name(open->weights) - open->weights);
+    return bytes > 0 ? bytes - 1 : 0;
+}
+
 /* Reads the JSON file `which` beside the weights, if it is there. */
 static svit_status read_side(sv_open *open, size_t which, svit_error *err)
 {
     sv_side_file *side = &open->side[which];
-    const char *slash = strrchr(open->weights, '/');
     char path[SV_OPEN_PATH];
     side->name = SIDE_NAMES[which];
-    SVIT_TRY(
-        join(path, open->weights, slash ? (size_t)(slash - open->weights) : 0, side->name, err));
+    SVIT_TRY(join(path, open->weights, folder_bytes(open), side->name, err));
     if (sv_is_absent(path))
         return SVIT_OK;
     SVIT_TRY(sv_file_read(&side->text, &side->bytes, open->allocator, path, SIDE_LIMIT, err));
@@ -83,7 +82,7 @@ enum { MAX_PARTS = 1000 };
 static bool is_part_name(const char *name)
 {
     const size_t bytes = name ? strlen(name) : 0;
-    return bytes > 12 && !strchr(name, '/') && strcmp(name + bytes - 12, ".safetensors") == 0;
+    return bytes > 12 && sv_path_is_name(name) && strcmp(name + bytes - 12, ".safetensors") == 0;
 }
 
 /* Collects the names of the files in an index's weight_map, each once, in the order of their first
@@ -114,7 +113,7 @@ static svit_status list_parts(const char **names, size_t *count, const sv_json_v
 static svit_status open_parts(sv_open *open, const char *const *names, size_t count,
                               svit_error *err)
 {
-    const size_t folder = (size_t)(strrchr(open->weights, '/') - open->weights);
+    const size_t folder = folder_bytes(open);
     char(*paths)[SV_OPEN_PATH];
     const char **list;
     SVIT_TRY(sv_allocate_array(open->allocator, (void **)&list, count + 1, sizeof *list,
@@ -167,14 +166,13 @@ static svit_status open_index(sv_open *open, svit_error *err)
 static svit_status open_weights(sv_open *open, svit_error *err)
 {
     static const char ending[] = ".index.json";
-    if (is_folder(open->path))
+    const bool is_bare = sv_path_name(open->path) == open->path;
+    if (sv_is_folder(open->path))
         SVIT_TRY(find_weights(open, err));
     else
-        SVIT_TRY(join(open->weights, strchr(open->path, '/') ? "" : ".",
-                      strchr(open->path, '/') ? 0 : 1, open->path, err));
+        SVIT_TRY(join(open->weights, is_bare ? "." : "", is_bare ? 1 : 0, open->path, err));
     const size_t bytes = strlen(open->weights), end = sizeof ending - 1;
-    if (bytes > end && strcmp(open->weights + bytes - end, ending) == 0 &&
-        strchr(open->weights, '/'))
+    if (bytes > end && strcmp(open->weights + bytes - end, ending) == 0)
         SVIT_TRY(open_index(open, err));
     else
         SVIT_TRY(sv_safetensors_open(&open->file, open->allocator, open->weights, err));
@@ -185,7 +183,7 @@ static svit_status open_weights(sv_open *open, svit_error *err)
 
 svit_status sv_open_files(sv_open *open, const char *base, svit_error *err)
 {
-    if (is_folder(open->path)) {
+    if (sv_is_folder(open->path)) {
         char *path = open->adapter.path;
         SVIT_TRY(join(path, open->path, strlen(open->path), "adapter_model.safetensors", err));
         if (sv_is_absent(path))

@@ -2,11 +2,10 @@
 #ifndef SV_TRAINER_CHECKPOINT_H
 #define SV_TRAINER_CHECKPOINT_H
 
+#include "base/files/path.h"
 #include "trainer/trainer.h"
 
 #include <shiftvit/file.h>
-
-#include <limits.h>
 
 /* folder.c */
 
@@ -18,7 +17,7 @@
 
 /* Writes the path of a file of the run's folder. A path that does not fit is longer than the system
  * accepts, even truncated. Returns `out`. */
-enum { SV_TRAINER_PATH = PATH_MAX + 64 };
+enum { SV_TRAINER_PATH = SV_PATH_MAX + 64 };
 const char *sv_trainer_path(char out[SV_TRAINER_PATH], const svit_trainer *trainer,
                             const char *name);
 

@@ -1,0 +1,23 @@
+/* What the adapters of POSIX share: descriptors, modes, and files of the system. Nothing else includes this. */
+#ifndef SV_DESCRIPTOR_H
+#define SV_DESCRIPTOR_H
+
+#include "base/files/file.h"
+
+#include <sys/types.h>
+
+/* "a folder", "a FIFO": what a path is that is no regular file, by its st_mode. */
+const char *sv_path_kind(mode_t mode);
+
+/* The descriptor of an open file, which sv_file_close closes. */
+int sv_file_descriptor(const sv_file *file);
+
+/* Says whether the open file is the one at `path`. Returns 0, or an errno value if the system cannot
+ * say it. */
+int sv_descriptor_compare(bool *is_same, int descriptor, const char *path);
+
+/* Reads a file of the system, whose size is known only at its end, into `text` and ends it with a
+ * NUL byte. False if it cannot be read or does not fit `capacity` bytes. */
+bool sv_file_read_short(const char *path, char *text, size_t capacity);
+
+#endif

@@ -1,0 +1,56 @@
+/* What reading, replacing and appending to whole files has in common on all systems. */
+#include "base/files/file.h"
+
+#include <shiftvit/file.h>
+
+svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
+                         const char *path, size_t limit, svit_error *err)
+{
+    sv_file *file = NULL;
+    SVIT_TRY(sv_file_open(&file, allocator, path, err));
+    svit_status status = SVIT_OK;
+    char *memory = NULL;
+    size_t size = (size_t)sv_file_size(file);
+    if (sv_file_size(file) > limit)
+        status = sv_fail(err, SVIT_E_FORMAT, "'%s' has %llu bytes; at most %zu are read", path,
+                         (unsigned long long)sv_file_size(file), limit);
+    else if (!(memory = sv_allocate(allocator, size + 1)))
+        status = sv_fail_memory(err, size + 1, path);
+    else
+        status = sv_file_read_at(file, 0, memory, size, err);
+    sv_file_close(allocator, file);
+    if (status != SVIT_OK) {
+        sv_release(allocator, memory, size + 1);
+        return status;
+    }
+    memory[size] = '\0';
+    *data = memory;
+    *bytes = size;
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
+                                       svit_error *err)
+{
+    SV_REQUIRE(path);
+    if (bytes)
+        SV_REQUIRE(data);
+    sv_allocator allocator = sv_allocator_default();
+    sv_replacement *replacement = NULL;
+    SVIT_TRY(sv_replacement_begin(&replacement, &allocator, path, err));
+    svit_status status = sv_replacement_write(replacement, data, bytes, err);
+    if (status != SVIT_OK) {
+        sv_replacement_abandon(&allocator, replacement);
+        return status;
+    }
+    return sv_replacement_commit(&allocator, replacement, err);
+}
+
+SVIT_API svit_status svit_file_append(const char *path, const void *data, size_t bytes,
+                                      svit_error *err)
+{
+    SV_REQUIRE(path);
+    if (bytes)
+        SV_REQUIRE(data);
+    return sv_file_append(path, data, bytes, err);
+}

@@ -1,0 +1,88 @@
+/* Lock files by flock, and folders, through the calls of POSIX. */
+#include "base/files/lock_file.h"
+
+#include "base/files/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int sv_lock_file_open(sv_lock_file *out, const char *path, bool is_new_folder)
+{
+    *out = SV_NO_LOCK_FILE;
+    int code = 0;
+    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (descriptor < 0)
+        return errno;
+    /* The previous owner removes the file before it unlocks it, so this may be a file that has lost
+     * its name. */
+    bool is_at_path = false;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        code = EBUSY;
+    } else if ((code = sv_descriptor_compare(&is_at_path, descriptor, path)) != 0) {
+        if (is_new_folder)
+            unlink(path);
+    } else if (!is_at_path) {
+        code = EAGAIN;
+    }
+    if (code)
+        close(descriptor);
+    else
+        *out = descriptor;
+    return code;
+}
+
+/* Whether the open lock file has no content, as this file creates it. A file of another program that
+ * has some is locked, but not removed. */
+static bool is_empty(int descriptor)
+{
+    struct stat state;
+    return fstat(descriptor, &state) == 0 && state.st_size == 0;
+}
+
+void sv_lock_file_close(sv_lock_file file, const char *path)
+{
+    bool is_at_path;
+    if (sv_descriptor_compare(&is_at_path, (int)file, path) == 0 && is_at_path &&
+        is_empty((int)file))
+        unlink(path);
+    close((int)file);
+}
+
+void sv_lock_file_abandon(sv_lock_file file)
+{
+    close((int)file);
+}
+
+int sv_folder_make(bool *made, const char *path)
+{
+    struct stat state;
+    int code = mkdir(path, 0777) == 0 ? 0 : errno;
+    *made = code == 0;
+    if (code && stat(path, &state) == 0)
+        return S_ISDIR(state.st_mode) ? 0 : ENOTDIR;
+    if (code == EEXIST && errno != ENOENT)
+        return errno;
+    if (code == EEXIST && !(lstat(path, &state) == 0 && S_ISLNK(state.st_mode)))
+        return ENOENT;
+    return code;
+}
+
+void sv_folder_remove(const char *path)
+{
+    rmdir(path);
+}
+
+int sv_path_examine(bool *exists, const char *path)
+{
+    struct stat state;
+    *exists = lstat(path, &state) == 0;
+    return *exists || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? 0 : errno;
+}
+
+int sv_file_remove(const char *path)
+{
+    return unlink(path) == 0 ? 0 : errno;
+}

@@ -1,0 +1,24 @@
+/* What paths are made of. '/' separates names on every system; on Windows '\\' does, too. */
+#ifndef SV_BASE_PATH_H
+#define SV_BASE_PATH_H
+
+#include <stdbool.h>
+
+/* Bytes of the longest path that is accepted, with the NUL: the limit of Linux. */
+enum { SV_PATH_MAX = 4096 };
+
+/* Whether a character separates the names in a path. */
+bool sv_path_is_separator(char character);
+
+/* What follows the last separator of a path: the name of the file itself. All of the path if there is
+ * none. */
+const char *sv_path_name(const char *path);
+
+/* Whether a path says on its own where it leads, whatever folder a relative one begins in. */
+bool sv_path_is_absolute(const char *path);
+
+/* Whether a text is the plain name of a file, so that, joined to a folder, it stays in it unless it
+ * is "..". "" is none. */
+bool sv_path_is_name(const char *text);
+
+#endif
