@@ -169,6 +169,8 @@ START_TEST(test_arrays_that_are_not_accepted_are_named)
           "class_names[1] is '");
     FAILS(svit_features_create(&out, context, values, labels, SIZE_MAX / 2, 4, 2, NULL, err),
           SVIT_E_MEMORY, "do not fit");
+    FAILS(svit_features_create(&out, context, values, labels, SIZE_MAX / 2 + 1, 2, 2, NULL, err),
+          SVIT_E_MEMORY, "do not fit");
     ck_assert_ptr_null(out);
     svit_features *none = make(context, values, NULL, 2, 2, 0, NULL);
     ck_assert_int_eq(svit_features_labels(none)[1], -1);

@@ -17,6 +17,7 @@ typedef struct arrays {
     const float *logits, *targets, *weights;
     const int32_t *labels;
     void *out; /* as many bytes as the call writes */
+    size_t n, classes;
 } arrays;
 
 typedef svit_status call(const arrays *a, double *number, svit_error *err);
@@ -25,7 +26,7 @@ static svit_status cross_entropy(const arrays *a, double *number, svit_error *er
 {
     float loss = 0;
     const svit_status status =
-        svit_cross_entropy(a->logits, a->labels, N, CLASSES, 0.1f, &loss, a->out, err);
+        svit_cross_entropy(a->logits, a->labels, a->n, a->classes, 0.1f, &loss, a->out, err);
     *number = loss;
     return status;
 }
@@ -34,7 +35,7 @@ static svit_status cross_entropy_soft(const arrays *a, double *number, svit_erro
 {
     float loss = 0;
     const svit_status status =
-        svit_cross_entropy_soft(a->logits, a->targets, N, CLASSES, &loss, a->out, err);
+        svit_cross_entropy_soft(a->logits, a->targets, a->n, a->classes, &loss, a->out, err);
     *number = loss;
     return status;
 }
@@ -42,8 +43,8 @@ static svit_status cross_entropy_soft(const arrays *a, double *number, svit_erro
 static svit_status cross_entropy_weighted(const arrays *a, double *number, svit_error *err)
 {
     float loss = 0;
-    const svit_status status = svit_cross_entropy_weighted(a->logits, a->labels, a->weights, N,
-                                                           CLASSES, 0.1f, &loss, a->out, err);
+    const svit_status status = svit_cross_entropy_weighted(a->logits, a->labels, a->weights, a->n,
+                                                           a->classes, 0.1f, &loss, a->out, err);
     *number = loss;
     return status;
 }
@@ -51,8 +52,8 @@ static svit_status cross_entropy_weighted(const arrays *a, double *number, svit_
 static svit_status binary_cross_entropy(const arrays *a, double *number, svit_error *err)
 {
     float loss = 0;
-    const svit_status status = svit_binary_cross_entropy(a->logits, a->targets, a->weights, N,
-                                                         CLASSES, 0.1f, &loss, a->out, err);
+    const svit_status status = svit_binary_cross_entropy(a->logits, a->targets, a->weights, a->n,
+                                                         a->classes, 0.1f, &loss, a->out, err);
     *number = loss;
     return status;
 }
@@ -61,7 +62,7 @@ static svit_status mean_squared_error(const arrays *a, double *number, svit_erro
 {
     float loss = 0;
     const svit_status status =
-        svit_mean_squared_error(a->logits, a->targets, N, CLASSES, &loss, a->out, err);
+        svit_mean_squared_error(a->logits, a->targets, a->n, a->classes, &loss, a->out, err);
     *number = loss;
     return status;
 }
@@ -69,52 +70,52 @@ static svit_status mean_squared_error(const arrays *a, double *number, svit_erro
 static svit_status softmax(const arrays *a, double *number, svit_error *err)
 {
     *number = 0;
-    return svit_softmax(a->logits, N, CLASSES, a->out, err);
+    return svit_softmax(a->logits, a->n, a->classes, a->out, err);
 }
 
 static svit_status sigmoid(const arrays *a, double *number, svit_error *err)
 {
     *number = 0;
-    return svit_sigmoid(a->logits, N, CLASSES, a->out, err);
+    return svit_sigmoid(a->logits, a->n, a->classes, a->out, err);
 }
 
 static svit_status count_top1(const arrays *a, double *number, svit_error *err)
 {
     *number = 0;
-    return svit_count_top1(a->logits, a->labels, N, CLASSES, a->out, err);
+    return svit_count_top1(a->logits, a->labels, a->n, a->classes, a->out, err);
 }
 
 static svit_status count_top_2(const arrays *a, double *number, svit_error *err)
 {
     *number = 0;
-    return svit_count_top_k(a->logits, a->labels, N, CLASSES, 2, a->out, err);
+    return svit_count_top_k(a->logits, a->labels, a->n, a->classes, 2, a->out, err);
 }
 
 static svit_status confusion_matrix(const arrays *a, double *number, svit_error *err)
 {
     *number = 0;
-    return svit_confusion_matrix(a->logits, a->labels, N, CLASSES, a->out, err);
+    return svit_confusion_matrix(a->logits, a->labels, a->n, a->classes, a->out, err);
 }
 
 static svit_status average_precision(const arrays *a, double *number, svit_error *err)
 {
     *number = 0;
-    return svit_average_precision(context, a->logits, a->targets, N, CLASSES, a->out, err);
+    return svit_average_precision(context, a->logits, a->targets, a->n, a->classes, a->out, err);
 }
 
 static svit_status multilabel_metrics(const arrays *a, double *number, svit_error *err)
 {
     double *four = a->out;
     *number = 0;
-    return svit_multilabel_metrics(a->logits, a->targets, N, CLASSES, four, four + 1, four + 2,
-                                   four + 3, err);
+    return svit_multilabel_metrics(a->logits, a->targets, a->n, a->classes, four, four + 1,
+                                   four + 2, four + 3, err);
 }
 
 static svit_status regression_errors(const arrays *a, double *number, svit_error *err)
 {
     double *two = a->out;
     *number = 0;
-    return svit_regression_errors(a->logits, a->targets, N, CLASSES, two, two + 1, err);
+    return svit_regression_errors(a->logits, a->targets, a->n, a->classes, two, two + 1, err);
 }
 
 static const struct {
@@ -150,7 +151,9 @@ START_TEST(test_losses_and_metrics_stay_within_their_arrays)
                           guard_copy(LABELS, sizeof LABELS, at_start),
                           outs[at_start] =
                               guard_copy(CALLS[_i].call == confusion_matrix ? zeros : NULL,
-                                         CALLS[_i].bytes, at_start)};
+                                         CALLS[_i].bytes, at_start),
+                          N,
+                          CLASSES};
         WORKS(CALLS[_i].call(&a, &numbers[at_start], err));
     }
     ck_assert_double_eq(numbers[0], numbers[1]);
@@ -188,12 +191,28 @@ START_TEST(test_outputs_may_be_left_out)
 }
 END_TEST
 
+/* Without rows or classes there is nothing to compute, and the message says which are missing. */
+START_TEST(test_sizes_of_0_are_named)
+{
+    char out[ELEMENTS * sizeof(double)];
+    double number;
+    context = fit_context(1);
+    arrays a = {LOGITS, TARGETS, WEIGHTS, LABELS, out, 0, CLASSES};
+    FAILS(CALLS[_i].call(&a, &number, err), SVIT_E_ARGUMENT, "n is 0; at least one row is needed");
+    a.n = N, a.classes = 0;
+    FAILS(CALLS[_i].call(&a, &number, err), SVIT_E_ARGUMENT,
+          "classes is 0; at least one is needed");
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("loss_bounds");
     TCase *c = tcase_create("loss_bounds");
     tcase_add_loop_test(c, test_losses_and_metrics_stay_within_their_arrays, 0,
                         sizeof CALLS / sizeof *CALLS);
+    tcase_add_loop_test(c, test_sizes_of_0_are_named, 0, sizeof CALLS / sizeof *CALLS);
     tcase_add_test(c, test_outputs_may_be_left_out);
     suite_add_tcase(all, c);
     return all;
