@@ -37,13 +37,15 @@ def _find() -> str:
     named = os.environ.get("SHIFTVIT_LIBRARY")
     if named:
         return named
-    site = pathlib.Path(__file__).resolve().parent.parent
-    for folder in (site, pathlib.Path(sysconfig.get_path("platlib"))):
-        path = folder / ".shiftvit.mesonpy.libs" / "libshiftvit-python.so"
-        if path.exists():
-            return str(path)
+    package = pathlib.Path(__file__).resolve().parent
+    beside = ".shiftvit.mesonpy.libs"
+    for folder in (package, package.parent / beside, pathlib.Path(sysconfig.get_path("platlib"), beside)):
+        for ending in ("so", "dylib", "dll"):
+            path = folder / f"libshiftvit-python.{ending}"
+            if path.exists():
+                return str(path)
     raise ImportError(
-        f"the package in {site} has no libshiftvit-python.so: install it with pip, or set SHIFTVIT_LIBRARY to the "
+        f"the package in {package.parent} has no libshiftvit-python.so: install it with pip, or set SHIFTVIT_LIBRARY to the "
         "path of a libshiftvit.so"
     )
 
