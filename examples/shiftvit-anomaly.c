@@ -32,49 +32,47 @@ enum {
     KEY_COMPUTE
 };
 
-static const struct argp_option option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
-    {"fit", KEY_FIT, "FOLDER", 0, "Remember the patches of the images in this folder, all good", 0},
-    {"out", KEY_OUT, "FILE.safetensors", 0, "With --fit: the memory to write (needed)", 0},
+static const struct option_line option_list[] = {
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},
+    {"fit", KEY_FIT, "FOLDER", 0, "Remember the patches of the images in this folder, all good"},
+    {"out", KEY_OUT, "FILE.safetensors", 0, "With --fit: the memory to write (needed)"},
     {"layer", KEY_LAYER, "NAME", 0,
      "With --fit: the layer whose patches are compared, as shiftvit-features --list-layers prints "
-     "them (default: of those with more than one token, the one two thirds up)",
-     0},
+     "them (default: of those with more than one token, the one two thirds up)"},
     {"keep", KEY_KEEP, "FRACTION", 0,
-     "With --fit: remember this fraction of the patches, which cover all others (default 0.1)", 0},
+     "With --fit: remember this fraction of the patches, which cover all others (default 0.1)"},
     {"memory", KEY_MEMORY, "FILE.safetensors", 0,
-     "Score the images in FOLDER by this memory of the same model", 0},
+     "Score the images in FOLDER by this memory of the same model"},
     {"maps", KEY_MAPS, "FOLDER", 0,
      "With --memory: draw each image under a map of its patches' distances, as a PNG file of its "
      "name in this folder. The colours reach from the smallest distance in all images to the "
-     "largest",
-     0},
-    {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)", 0},
-    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "largest"},
+    {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)"},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static void check_needed(const anomaly_options *self, struct argp_state *state)
+static void check_needed(const anomaly_options *self, struct option_state *state)
 {
     if (!self->model)
-        argp_error(state, "--model FILE is needed");
+        option_error(state, "--model FILE is needed");
     if (!self->fit == !self->memory)
-        argp_error(state, "either --fit FOLDER or --memory FILE.safetensors is needed");
+        option_error(state, "either --fit FOLDER or --memory FILE.safetensors is needed");
     if (self->fit && !self->out)
-        argp_error(state, "--out FILE.safetensors is needed");
+        option_error(state, "--out FILE.safetensors is needed");
     if (self->fit && (self->maps || self->folder))
-        argp_error(state, "--maps and FOLDER belong to --memory");
+        option_error(state, "--maps and FOLDER belong to --memory");
     if (self->memory && (self->out || self->features.layer))
-        argp_error(state, "--out and --layer belong to --fit; a memory knows its layer");
+        option_error(state, "--out and --layer belong to --fit; a memory knows its layer");
     if (self->memory && !self->folder)
-        argp_error(state, "FOLDER: a folder of images is needed");
+        option_error(state, "FOLDER: a folder of images is needed");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     anomaly_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->config;
         state->child_inputs[1] = &self->program;
         return 0;
@@ -105,25 +103,24 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_COMPUTE:
         self->features.compute = option_choice(state, "--compute", text, compute_names);
         return 0;
-    case ARGP_KEY_ARG:
+    case OPTION_ARGUMENT:
         if (self->folder)
-            argp_error(state, "FOLDER: only one folder is scored");
+            option_error(state, "FOLDER: only one folder is scored");
         self->folder = text;
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         check_needed(self, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {
-    {&checkpoint_argp, 0,
-     "For weights without a configuration, and checkpoints of other libraries:", 1},
-    {&program_argp, 0, "Common options:", 2},
-    {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {
+    {&checkpoint_table, "For weights without a configuration, and checkpoints of other libraries:"},
+    {&program_table, "Common options:"},
+    {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     "[FOLDER]",
@@ -132,7 +129,6 @@ static const struct argp parser = {
     "patch that is remembered; a patch is the mean of itself and of the eight around it. With "
     "--memory one line for each image is printed, the highest score first.",
     children,
-    NULL,
     NULL};
 
 /* Writes the name of the layer two thirds up of those with several tokens. */

@@ -26,30 +26,28 @@ static const char *const memories[] = {"store", "blocks", "stages", NULL};
 
 enum { KEY_WORK = 'w', KEY_BATCH = 'b', KEY_COMPUTE = 0x300, KEY_SECONDS, KEY_REPEAT, KEY_MEMORY };
 
-static const struct argp_option option_list[] = {
+static const struct option_line option_list[] = {
     {"work", KEY_WORK, "NAME", 0,
      "train (default): forward, loss, backward and update on images in memory; infer: forward; "
      "latency: forward of a batch of 1; data: resizing and augmenting images in memory, with the "
      "settings of --preset, --config and --set, for example --set augment=[...]; gemm: "
      "each matmul of a training step, by backend; limits: peak arithmetic and memory "
-     "bandwidth, by the number of threads",
-     0},
-    {"batch", KEY_BATCH, "N", 0, "Images in a batch (default 256; latency: 1)", 0},
-    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16, or int8 (inference only)", 0},
+     "bandwidth, by the number of threads"},
+    {"batch", KEY_BATCH, "N", 0, "Images in a batch (default 256; latency: 1)"},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16, or int8 (inference only)"},
     {"memory", KEY_MEMORY, "NAME", 0,
      "For train, the activations that the forward pass saves: store (default): all; blocks: the "
-     "input of each block; stages: the input of each segment of layers",
-     0},
-    {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds, each time (default 2; gemm: 0.1)", 0},
-    {"repeat", KEY_REPEAT, "R", 0, "Measure R times (default 5)", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "input of each block; stages: the input of each segment of layers"},
+    {"seconds", KEY_SECONDS, "S", 0, "Measure for S seconds, each time (default 2; gemm: 0.1)"},
+    {"repeat", KEY_REPEAT, "R", 0, "Measure R times (default 5)"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     bench_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->config;
         state->child_inputs[1] = &self->program;
         return 0;
@@ -72,14 +70,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->repeat = option_unsigned(state, "--repeat", text, 1, BENCH_REPEAT_MAX);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{&config_argp, 0, "The model:", 1},
-                                             {&program_argp, 0, "Common options:", 2},
-                                             {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {
+    {&config_table, "The model:"}, {&program_table, "Common options:"}, {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     NULL,
@@ -100,7 +97,6 @@ static const struct argp parser = {
     "over buffer_mib a thread; bf16_gflops of dot products of bfloat16 on registers, where the CPU "
     "has them. --seconds and --repeat have no effect there.",
     children,
-    NULL,
     NULL};
 
 /* The measurements of one work. */

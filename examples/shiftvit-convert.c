@@ -43,41 +43,36 @@ static const char *const family_names[] = {"timm", "huggingface", "openclip", NU
 enum { TO_SHIFTVIT, TO_PYTORCH, TO_ONNX };
 static const char *const target_names[] = {"shiftvit", "pytorch", "onnx", NULL};
 
-static const struct argp_option option_list[] = {
+static const struct option_line option_list[] = {
     {"from", KEY_FROM, "LIBRARY", 0,
-     "IN is a safetensors file of timm, huggingface or openclip; --preset says of which model", 0},
+     "IN is a safetensors file of timm, huggingface or openclip; --preset says of which model"},
     {"map", KEY_MAP, "FILE.json", 0,
      "The names of IN's tensors, in place of --from: an object of rules from names of parameters "
      "to "
-     "names of tensors",
-     0},
+     "names of tensors"},
     {"skip-head", KEY_SKIP_HEAD, NULL, 0,
      "With --from or --map: the classifier keeps its initial weights, so the file's may be absent "
      "or "
-     "of another size",
-     0},
+     "of another size"},
     {"ignore-extra", KEY_IGNORE_EXTRA, "PATTERN", 0,
      "With --from or --map: pass over tensors of IN that no parameter takes and whose names match "
-     "PATTERN, in which * stands for any characters; may be given several times",
-     0},
+     "PATTERN, in which * stands for any characters; may be given several times"},
     {"dtype", KEY_DTYPE, "TYPE", 0,
-     "How the weights are stored: f32 (default), f16, bf16, or int8 with a scale for each row", 0},
+     "How the weights are stored: f32 (default), f16, bf16, or int8 with a scale for each row"},
     {"to", KEY_TO, "KIND", 0,
      "What OUT becomes: shiftvit (default), a model file; pytorch, safetensors in which a ViT has "
      "the "
-     "names and shapes of timm; or onnx, a file for other runtimes",
-     0},
+     "names and shapes of timm; or onnx, a file for other runtimes"},
     {"preprocessing", KEY_PREPROCESSING, NULL, 0,
-     "With --to onnx: the graph takes bytes and preprocesses them as the model's file says", 0},
+     "With --to onnx: the graph takes bytes and preprocesses them as the model's file says"},
     {"texts", KEY_TEXTS, "FILE.safetensors", 0,
      "The model's logits are embeddings, as CLIP's are: its classes become those of FILE, a file "
      "of "
-     "features with the embedding of a text for each class",
-     0},
+     "features with the embedding of a text for each class"},
     {"logit-scale", KEY_SCALE, "S", 0,
-     "With --texts: what cosine similarities are multiplied with (default 100, as CLIP's)", 0},
-    {"logit-bias", KEY_BIAS, "B", 0, "With --texts: what is added then (default 0)", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "With --texts: what cosine similarities are multiplied with (default 100, as CLIP's)"},
+    {"logit-bias", KEY_BIAS, "B", 0, "With --texts: what is added then (default 0)"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
 static int is_foreign(const convert_options *self)
@@ -85,27 +80,27 @@ static int is_foreign(const convert_options *self)
     return self->from.family || self->from.map_path;
 }
 
-static void check_together(const convert_options *self, struct argp_state *state)
+static void check_together(const convert_options *self, struct option_state *state)
 {
     if (self->from.family && self->from.map_path)
-        argp_error(state, "--from and --map both say which names IN has; give one of them");
+        option_error(state, "--from and --map both say which names IN has; give one of them");
     if (is_foreign(self) && !self->config.preset && !self->config.file)
-        argp_error(state, "--from and --map need --preset NAME or --config FILE");
+        option_error(state, "--from and --map need --preset NAME or --config FILE");
     if (self->from.skip_head && !is_foreign(self))
-        argp_error(state, "--skip-head needs --from or --map");
+        option_error(state, "--skip-head needs --from or --map");
     if (self->from.ignored_count > 0 && !is_foreign(self))
-        argp_error(state, "--ignore-extra needs --from or --map");
+        option_error(state, "--ignore-extra needs --from or --map");
     if (self->to == TO_PYTORCH && self->dtype != SVIT_DTYPE_F32)
-        argp_error(state, "--dtype: a file for pytorch has f32");
+        option_error(state, "--dtype: a file for pytorch has f32");
     if (self->texts.path && self->to != TO_SHIFTVIT)
-        argp_error(state, "--texts: only a file for shiftvit keeps classes that are texts");
+        option_error(state, "--texts: only a file for shiftvit keeps classes that are texts");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     convert_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->config;
         state->child_inputs[1] = &self->program;
         return 0;
@@ -123,8 +118,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_IGNORE_EXTRA:
         if (self->from.ignored_count == CONVERT_MAX_IGNORED)
-            argp_error(state, "--ignore-extra: at most %d patterns are accepted",
-                       CONVERT_MAX_IGNORED);
+            option_error(state, "--ignore-extra: at most %d patterns are accepted",
+                         CONVERT_MAX_IGNORED);
         self->from.ignored[self->from.ignored_count++] = text;
         return 0;
     case KEY_TO:
@@ -142,30 +137,30 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_BIAS:
         self->texts.bias = option_real(state, "--logit-bias", text, -1e6, 1e6);
         return 0;
-    case ARGP_KEY_ARG:
+    case OPTION_ARGUMENT:
         if (self->out)
-            argp_error(state, "'%s' is a third file; IN and OUT are accepted", text);
+            option_error(state, "'%s' is a third file; IN and OUT are accepted", text);
         *(self->in ? &self->out : &self->in) = text;
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         if (!self->out)
-            argp_error(state, "IN and OUT are needed");
+            option_error(state, "IN and OUT are needed");
         check_together(self, state);
         if (self->to == TO_ONNX && self->dtype != SVIT_DTYPE_F32)
-            argp_error(state, "--dtype %s: an ONNX file has f32", dtype_names[self->dtype]);
+            option_error(state, "--dtype %s: an ONNX file has f32", dtype_names[self->dtype]);
         if (self->to != TO_ONNX && self->onnx.preprocessing)
-            argp_error(state, "--preprocessing belongs to --to onnx");
+            option_error(state, "--preprocessing belongs to --to onnx");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {
-    {&checkpoint_argp, 0, "A file without configuration, or of another library:", 1},
-    {&program_argp, 0, "Common options:", 2},
-    {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {
+    {&checkpoint_table, "A file without configuration, or of another library:"},
+    {&program_table, "Common options:"},
+    {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     "IN OUT",
@@ -176,7 +171,6 @@ static const struct argp parser = {
     "A pretrained ViT: shiftvit-convert --from timm --preset deit-tiny-patch16-224 IN OUT. The new "
     "file has the preset's preprocessing.",
     children,
-    NULL,
     NULL};
 
 static svit_status report(const convert_options *self, const svit_model *model)

@@ -19,55 +19,54 @@ typedef struct curves_options {
 
 enum { KEY_OUT = 'o', KEY_LABEL = 'l' };
 
-static const struct argp_option option_list[] = {
+static const struct option_line option_list[] = {
     {"label", KEY_LABEL, "TEXT", 0,
-     "What the legend calls a run; once for each RUN, in their order (default: RUN)", 0},
-    {"out", KEY_OUT, "FILE.png", 0, "Draw to this file (needed)", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "What the legend calls a run; once for each RUN, in their order (default: RUN)"},
+    {"out", KEY_OUT, "FILE.png", 0, "Draw to this file (needed)"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static void check_options(const curves_options *self, const struct argp_state *state)
+static void check_options(const curves_options *self, const struct option_state *state)
 {
     if (self->run_count == 0)
-        argp_error(state, "a RUN is needed: the folder of a training, or its history.csv");
+        option_error(state, "a RUN is needed: the folder of a training, or its history.csv");
     if (!self->out)
-        argp_error(state, "--out FILE.png is needed");
+        option_error(state, "--out FILE.png is needed");
     if (self->label_count != 0 && self->label_count != self->run_count)
-        argp_error(state, "--label: %zu for %zu runs; give one for each, or none",
-                   self->label_count, self->run_count);
+        option_error(state, "--label: %zu for %zu runs; give one for each, or none",
+                     self->label_count, self->run_count);
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     curves_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->program;
         return 0;
     case KEY_LABEL:
         if (self->label_count == MAX_RUNS)
-            argp_error(state, "--label: at most %d runs are drawn", MAX_RUNS);
+            option_error(state, "--label: at most %d runs are drawn", MAX_RUNS);
         self->labels[self->label_count++] = text;
         return 0;
     case KEY_OUT:
         self->out = option_png(state, "--out", text);
         return 0;
-    case ARGP_KEY_ARG:
+    case OPTION_ARGUMENT:
         if (self->run_count == MAX_RUNS)
-            argp_error(state, "RUN: at most %d are drawn", MAX_RUNS);
+            option_error(state, "RUN: at most %d are drawn", MAX_RUNS);
         self->runs[self->run_count++] = text;
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         check_options(self, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
-                                             {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {{&program_table, "Common options:"}, {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     "RUN...",
@@ -76,7 +75,6 @@ static const struct argp parser = {
     "is a solid line and its training a dashed one. Loss is on the left, top-1 accuracy on the "
     "right.",
     children,
-    NULL,
     NULL};
 
 /* Colours that differ in lightness too. */

@@ -38,40 +38,36 @@ enum {
 
 static const char *const tta_names[] = {"none", "flip", "flip-shift", NULL};
 
-static const struct argp_option option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
-    {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
-    {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)", 0},
-    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
+static const struct option_line option_list[] = {
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},
+    {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)"},
+    {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)"},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8"},
     {"tta", KEY_TTA, "NAME", 0,
      "Test-time augmentation, the mean over versions of each image: none (default), flip, or "
-     "flip-shift, which moves the image by one pixel as well",
-     0},
+     "flip-shift, which moves the image by one pixel as well"},
     {"loss", KEY_LOSS, "NAME", 0,
      "What is measured: cross-entropy and accuracy; binary: several labels for each image; mse: "
      "numbers. Default: what the model was trained for, as its file says. Data of list:FILE.csv "
-     "with columns of numbers needs one of the last two",
-     0},
-    {"per-class", KEY_PER_CLASS, NULL, 0, "Print accuracy and precision of each class", 0},
+     "with columns of numbers needs one of the last two"},
+    {"per-class", KEY_PER_CLASS, NULL, 0, "Print accuracy and precision of each class"},
     {"confusion", KEY_CONFUSION, "FILE", 0,
-     "Write the confusion matrix: FILE.csv as a table, FILE.png as a picture", 0},
+     "Write the confusion matrix: FILE.csv as a table, FILE.png as a picture"},
     {"predictions", KEY_PREDICTIONS, "FILE.csv", 0,
      "Write path, label, prediction and probability of each image, or targets and outputs; its "
-     "number in place of the path if the images are no files",
-     0},
+     "number in place of the path if the images are no files"},
     {"accept", KEY_ACCEPT, "FRACTION", 0,
      "Choose the threshold below which an image is none of the classes, so that this fraction of "
-     "the split's images stays above it (0.95 is usual), and write the model with it to --out",
-     0},
-    {"out", KEY_OUT, "FILE.safetensors", 0, "With --accept: the model to write", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "the split's images stays above it (0.95 is usual), and write the model with it to --out"},
+    {"out", KEY_OUT, "FILE.safetensors", 0, "With --accept: the model to write"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     eval_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->data;
         state->child_inputs[1] = &self->on_bad;
         state->child_inputs[2] = &self->config;
@@ -110,27 +106,26 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_TTA:
         self->how.tta = option_choice(state, "--tta", text, tta_names);
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         if (!self->model)
-            argp_error(state, "--model FILE is needed");
+            option_error(state, "--model FILE is needed");
         if (!self->data.spec)
-            argp_error(state, "--data SPEC is needed: the data set to evaluate on");
+            option_error(state, "--data SPEC is needed: the data set to evaluate on");
         if ((self->out != NULL) != (self->accept != 0))
-            argp_error(state, "--accept FRACTION and --out FILE.safetensors need each other");
+            option_error(state, "--accept FRACTION and --out FILE.safetensors need each other");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {
-    {&data_argp, 0, "The data:", 1},
-    {&bad_argp, 0, NULL, 1},
-    {&checkpoint_argp, 0,
-     "For weights without a configuration, and checkpoints of other libraries:", 2},
-    {&program_argp, 0, "Common options:", 3},
-    {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {
+    {&data_table, "The data:"},
+    {&bad_table, NULL},
+    {&checkpoint_table, "For weights without a configuration, and checkpoints of other libraries:"},
+    {&program_table, "Common options:"},
+    {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     NULL,
@@ -138,7 +133,6 @@ static const struct argp parser = {
     "\vThe images go through the preprocessing that the model's file carries. Synthetic data "
     "and random splits are those of the training only with the same --seed.",
     children,
-    NULL,
     NULL};
 
 /* Prints the data set that the result belongs to. */

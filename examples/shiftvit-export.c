@@ -28,29 +28,28 @@ enum {
     KEY_PER_SHARD
 };
 
-static const struct argp_option option_list[] = {
-    {"out", KEY_OUT, "DIR", 0, "Write to the folder DIR (this or --shards is needed)", 0},
-    {"count", KEY_COUNT, "N", 0, "Write the first N images (default 9, of shards all; 0: all)", 0},
-    {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)", 0},
+static const struct option_line option_list[] = {
+    {"out", KEY_OUT, "DIR", 0, "Write to the folder DIR (this or --shards is needed)"},
+    {"count", KEY_COUNT, "N", 0, "Write the first N images (default 9, of shards all; 0: all)"},
+    {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)"},
     {"by-class", KEY_BY_CLASS, NULL, 0,
-     "A subfolder for each class, as --data folder:DIR reads them", 0},
+     "A subfolder for each class, as --data folder:DIR reads them"},
     {"size", KEY_SIZE, "N", 0,
-     "Bring images of folder:DIR to N x N by their shorter side (default 32)", 0},
+     "Bring images of folder:DIR to N x N by their shorter side (default 32)"},
     {"shards", KEY_SHARDS, "DIR/PREFIX", 0,
      "Write WebDataset's tar archives DIR/PREFIX-000000.tar, ..., with the files of the images as "
      "they "
      "are, or PNG files of images that are no files, their classes as cls, and the names of the "
-     "classes in DIR/classes.txt",
-     0},
-    {"samples-per-shard", KEY_PER_SHARD, "N", 0, "Images in an archive (default 10000)", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "classes in DIR/classes.txt"},
+    {"samples-per-shard", KEY_PER_SHARD, "N", 0, "Images in an archive (default 10000)"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     export_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->data;
         state->child_inputs[1] = &self->program;
         return 0;
@@ -75,24 +74,23 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_PER_SHARD:
         self->per_shard = option_unsigned(state, "--samples-per-shard", text, 1, UINT32_MAX);
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         if (!self->out == !self->shards)
-            argp_error(state, "one of --out DIR and --shards DIR/PREFIX is needed");
+            option_error(state, "one of --out DIR and --shards DIR/PREFIX is needed");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {
-    {&data_argp, 0, "The data:", 1}, {&program_argp, 0, "Common options:", 2}, {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {
+    {&data_table, "The data:"}, {&program_table, "Common options:"}, {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     NULL,
     "Writes images of a data set as PNG files, named by their number and class, or as shards.",
     children,
-    NULL,
     NULL};
 
 /* Turns a class name into a file name without slashes, control characters and a leading dot. */

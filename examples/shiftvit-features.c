@@ -38,59 +38,56 @@ enum {
 /* The names of SVIT_TOKENS_*. */
 static const char *const pool_names[] = {"mean", "class", "patches", "patches-3x3", NULL};
 
-static const struct argp_option option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
-    {"out", KEY_OUT, "FILE.safetensors", 0, "The file of features to write", 0},
+static const struct option_line option_list[] = {
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},
+    {"out", KEY_OUT, "FILE.safetensors", 0, "The file of features to write"},
     {"layer", KEY_LAYER, "NAME", 0,
-     "The layer whose output is written (default: features, the input of the classifier)", 0},
-    {"list-layers", KEY_LIST, NULL, 0, "Print the layers with their tokens and channels", 0},
+     "The layer whose output is written (default: features, the input of the classifier)"},
+    {"list-layers", KEY_LIST, NULL, 0, "Print the layers with their tokens and channels"},
     {"pool", KEY_POOL, "HOW", 0,
      "Of a layer with several tokens, take their mean over the patches (mean, default), the class "
      "token (class), or each patch as a sample (patches; patches-3x3: the mean of it and of those "
-     "around it)",
-     0},
-    {"split", KEY_SPLIT, "NAME", 0, "train (default), val or test", 0},
-    {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)", 0},
-    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
+     "around it)"},
+    {"split", KEY_SPLIT, "NAME", 0, "train (default), val or test"},
+    {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)"},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8"},
     {"neighbours", KEY_NEIGHBOURS, "FOLDER", 0,
      "Write no file: print for each image in the folder QUERIES the images in FOLDER whose "
      "features "
-     "are most alike, with their cosine similarities",
-     0},
-    {"count", KEY_COUNT, "N", 0, "With --neighbours: print N images for each, 1..20 (default 5)",
-     0},
+     "are most alike, with their cosine similarities"},
+    {"count", KEY_COUNT, "N", 0, "With --neighbours: print N images for each, 1..20 (default 5)"},
     {"grid", KEY_GRID, "OUT.png", 0,
-     "With --neighbours: draw the first eight images of QUERIES, each beside its neighbours", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "With --neighbours: draw the first eight images of QUERIES, each beside its neighbours"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static void check_needed(const features_options *self, struct argp_state *state)
+static void check_needed(const features_options *self, struct option_state *state)
 {
     if (!self->model)
-        argp_error(state, "--model FILE is needed");
+        option_error(state, "--model FILE is needed");
     if (self->list)
         return;
     if (self->neighbours.folder && !self->neighbours.queries)
-        argp_error(state, "QUERIES: a folder of images is needed");
+        option_error(state, "QUERIES: a folder of images is needed");
     if (!self->neighbours.folder && (self->neighbours.queries || self->neighbours.grid))
-        argp_error(state, "QUERIES and --grid belong to --neighbours");
+        option_error(state, "QUERIES and --grid belong to --neighbours");
     if (self->neighbours.folder && (self->data.spec || self->out))
-        argp_error(state, "--data and --out do not belong to --neighbours");
+        option_error(state, "--data and --out do not belong to --neighbours");
     if (self->neighbours.folder && self->features.tokens > SVIT_TOKENS_CLASS)
-        argp_error(state, "--pool: --neighbours compares images; mean and class are accepted");
+        option_error(state, "--pool: --neighbours compares images; mean and class are accepted");
     if (self->neighbours.folder)
         return;
     if (!self->data.spec)
-        argp_error(state, "--data SPEC is needed: the data set whose features are computed");
+        option_error(state, "--data SPEC is needed: the data set whose features are computed");
     if (!self->out)
-        argp_error(state, "--out FILE.safetensors is needed");
+        option_error(state, "--out FILE.safetensors is needed");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     features_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->data;
         state->child_inputs[1] = &self->on_bad;
         state->child_inputs[2] = &self->config;
@@ -129,27 +126,26 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_GRID:
         self->neighbours.grid = option_png(state, "--grid", text);
         return 0;
-    case ARGP_KEY_ARG:
+    case OPTION_ARGUMENT:
         if (self->neighbours.queries)
-            argp_error(state, "QUERIES: one folder is accepted");
+            option_error(state, "QUERIES: one folder is accepted");
         self->neighbours.queries = text;
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         check_needed(self, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {
-    {&data_argp, 0, "The data:", 1},
-    {&bad_argp, 0, NULL, 1},
-    {&checkpoint_argp, 0,
-     "For weights without a configuration, and checkpoints of other libraries:", 2},
-    {&program_argp, 0, "Common options:", 3},
-    {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {
+    {&data_table, "The data:"},
+    {&bad_table, NULL},
+    {&checkpoint_table, "For weights without a configuration, and checkpoints of other libraries:"},
+    {&program_table, "Common options:"},
+    {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     "[QUERIES]",
@@ -158,7 +154,6 @@ static const struct argp parser = {
     "\vThe file has the tensors features [images, channels] and labels [images]. shiftvit-head "
     "trains a classifier on it in seconds.",
     children,
-    NULL,
     NULL};
 
 static svit_status list_layers(struct program *program, svit_model *model)

@@ -49,57 +49,54 @@ enum {
     KEY_TEMPERATURE
 };
 
-static const struct argp_option option_list[] = {
-    {NULL, 0, NULL, 0, "What is done:", 1},
+static const struct option_line option_list[] = {
+    {NULL, 0, NULL, 0, "What is done:"},
     {"fit", KEY_FIT, "FILE", 0,
-     "Train a new classifier of --model on a file of features and write the model to --out", 1},
+     "Train a new classifier of --model on a file of features and write the model to --out"},
     {"evaluate", KEY_EVALUATE, "FILE", 0,
-     "Print loss and accuracy of the classifier, after --fit of the new one, on a file of features",
-     1},
+     "Print loss and accuracy of the classifier, after --fit of the new one, on a file of "
+     "features"},
     {"add-class", KEY_ADD_CLASS, "NAME", 0,
      "Add the class NAME to --model from the images of --images and write the model to --out. The "
-     "old classes keep their weights, and no old image is needed",
-     1},
+     "old classes keep their weights, and no old image is needed"},
     {"neighbours", KEY_NEIGHBOURS, "FILE", 0,
      "Print the accuracy of k-nearest neighbours in --reference on a file of features; this needs "
      "no "
-     "model",
-     1},
-    {NULL, 0, NULL, 0, "Files:", 2},
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder", 2},
-    {"out", KEY_OUT, "FILE", 0, "The model file to write; it may be that of --model", 2},
+     "model"},
+    {NULL, 0, NULL, 0, "Files:"},
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder"},
+    {"out", KEY_OUT, "FILE", 0, "The model file to write; it may be that of --model"},
     {"images", KEY_IMAGES, "DIR", 0,
-     "With --add-class: a folder of JPEG, PNG and WebP images of it", 2},
+     "With --add-class: a folder of JPEG, PNG and WebP images of it"},
     {"old-features", KEY_OLD, "FILE", 0,
-     "With --add-class: features of the old classes, which make the new one more accurate", 2},
+     "With --add-class: features of the old classes, which make the new one more accurate"},
     {"reference", KEY_REFERENCE, "FILE", 0,
-     "With --neighbours: the labelled features among which neighbours are looked for", 2},
-    {NULL, 0, NULL, 0, "With --fit:", 3},
-    {"epochs", KEY_EPOCHS, "N", 0, "Passes over the features (default 100)", 3},
+     "With --neighbours: the labelled features among which neighbours are looked for"},
+    {NULL, 0, NULL, 0, "With --fit:"},
+    {"epochs", KEY_EPOCHS, "N", 0, "Passes over the features (default 100)"},
     {"batch", KEY_BATCH, "N", 0,
-     "Samples in an update (default 256); with --add-class images in a forward pass", 3},
-    {"learning-rate", KEY_RATE, "X", 0, "AdamW's, at the start (default 0.003); it falls to 0", 3},
+     "Samples in an update (default 256); with --add-class images in a forward pass"},
+    {"learning-rate", KEY_RATE, "X", 0, "AdamW's, at the start (default 0.003); it falls to 0"},
     {"weight-decay", KEY_DECAY, "X", 0,
-     "AdamW's (default: 5000 divided by the samples, at most 10)", 3},
-    {"label-smoothing", KEY_SMOOTHING, "X", 0, "0 (default) to 0.999", 3},
-    {"balanced", KEY_BALANCED, NULL, 0, "Each class counts as much as any other", 3},
-    {"keep", KEY_KEEP, NULL, 0, "Start with the classifier that the model has", 3},
-    {NULL, 0, NULL, 0, "With --add-class:", 4},
+     "AdamW's (default: 5000 divided by the samples, at most 10)"},
+    {"label-smoothing", KEY_SMOOTHING, "X", 0, "0 (default) to 0.999"},
+    {"balanced", KEY_BALANCED, NULL, 0, "Each class counts as much as any other"},
+    {"keep", KEY_KEEP, NULL, 0, "Start with the classifier that the model has"},
+    {NULL, 0, NULL, 0, "With --add-class:"},
     {"recall", KEY_RECALL, "X", 0,
      "Without --old-features: the fraction of the images that the new class is to win (default "
-     "0.6). A larger one takes more images of other classes too",
-     4},
+     "0.6). A larger one takes more images of other classes too"},
     {"new-weight", KEY_NEW_WEIGHT, "X", 0,
-     "With --old-features: how much the new class counts, by an old one (default 2)", 4},
-    {NULL, 0, NULL, 0, "With --neighbours:", 5},
-    {"k", KEY_K, "K", 0, "Neighbours that vote (default 20)", 5},
+     "With --old-features: how much the new class counts, by an old one (default 2)"},
+    {NULL, 0, NULL, 0, "With --neighbours:"},
+    {"k", KEY_K, "K", 0, "Neighbours that vote (default 20)"},
     {"temperature", KEY_TEMPERATURE, "X", 0,
-     "A vote weighs exp(cosine similarity / X) (default 0.07)", 5},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "A vote weighs exp(cosine similarity / X) (default 0.07)"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_number(head_options *self, int key, const char *text,
-                            const struct argp_state *state)
+static int parse_number(head_options *self, int key, const char *text,
+                        const struct option_state *state)
 {
     switch (key) {
     case KEY_EPOCHS:
@@ -131,7 +128,7 @@ static error_t parse_number(head_options *self, int key, const char *text,
         self->temperature = option_real(state, "--temperature", text, 1e-6, 1e6);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
@@ -162,39 +159,39 @@ static const char **text_of(head_options *self, int key)
     }
 }
 
-static void check_together(const head_options *self, struct argp_state *state)
+static void check_together(const head_options *self, struct option_state *state)
 {
     const int of_model = self->fit || self->evaluate || self->add_class;
     if (!of_model && !self->neighbours)
-        argp_error(state, "one of --fit, --evaluate, --add-class and --neighbours is needed");
+        option_error(state, "one of --fit, --evaluate, --add-class and --neighbours is needed");
     if (self->add_class && (self->fit || self->evaluate))
-        argp_error(state, "--add-class goes without --fit and --evaluate");
+        option_error(state, "--add-class goes without --fit and --evaluate");
     if (self->neighbours && of_model)
-        argp_error(state, "--neighbours goes without --fit, --evaluate and --add-class");
+        option_error(state, "--neighbours goes without --fit, --evaluate and --add-class");
     if (of_model && !self->model)
-        argp_error(state, "--model FILE is needed");
+        option_error(state, "--model FILE is needed");
     if (!self->out != !(self->fit || self->add_class))
-        argp_error(state, "--out FILE belongs to --fit and --add-class, which need it");
+        option_error(state, "--out FILE belongs to --fit and --add-class, which need it");
     if (!self->images != !self->add_class)
-        argp_error(state, "--images DIR belongs to --add-class, which needs it");
+        option_error(state, "--images DIR belongs to --add-class, which needs it");
     if (self->old_features && !self->add_class)
-        argp_error(state, "--old-features belongs to --add-class");
+        option_error(state, "--old-features belongs to --add-class");
     if (!self->reference != !self->neighbours)
-        argp_error(state, "--reference FILE belongs to --neighbours, which needs it");
+        option_error(state, "--reference FILE belongs to --neighbours, which needs it");
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     head_options *self = state->input;
     const char **kept = text_of(self, key);
     if (kept) {
         if (text[0] == '\0')
-            argp_error(state, "an option's text is empty");
+            option_error(state, "an option's text is empty");
         *kept = text;
         return 0;
     }
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->on_bad;
         state->child_inputs[1] = &self->program;
         return 0;
@@ -204,7 +201,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_KEEP:
         self->keep = 1;
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         check_together(self, state);
         return 0;
     default:
@@ -212,9 +209,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {
-    {&bad_argp, 0, NULL, 4}, {&program_argp, 0, "Common options:", 6}, {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {
+    {&bad_table, "Images that cannot be read:"}, {&program_table, "Common options:"}, {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     NULL,
@@ -226,7 +223,6 @@ static const struct argp parser = {
     "  shiftvit-head --add-class fox --images fox --model photos.safetensors --out "
     "photos.safetensors",
     children,
-    NULL,
     NULL};
 
 static svit_status open_model(head_options *self, svit_model **model)

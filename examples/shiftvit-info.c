@@ -17,21 +17,20 @@ typedef struct info_options {
 
 enum { KEY_MODEL = 'm', KEY_BUILD = 'b' };
 
-static const struct argp_option option_list[] = {
+static const struct option_line option_list[] = {
     {"model", KEY_MODEL, "FILE", 0,
      "Describe a model file, or the model of a training run's folder: configuration, tensors, "
-     "classes, preprocessing, memory; the word --model may be left out",
-     0},
+     "classes, preprocessing, memory; the word --model may be left out"},
     {"build", KEY_BUILD, NULL, 0,
-     "Describe this build: version, CPU, instruction set, GEMM backends, threads", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "Describe this build: version, CPU, instruction set, GEMM backends, threads"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     info_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->config;
         state->child_inputs[1] = &self->program;
         return 0;
@@ -41,28 +40,27 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_BUILD:
         self->build = 1;
         return 0;
-    case ARGP_KEY_ARG:
+    case OPTION_ARGUMENT:
         if (self->model)
-            argp_error(state, "'%s': one model file is described at a time", text);
+            option_error(state, "'%s': one model file is described at a time", text);
         self->model = text;
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         if (!self->model && !self->build)
-            argp_error(state, "a model file or --build is needed");
+            option_error(state, "a model file or --build is needed");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {
-    {&checkpoint_argp, 0,
-     "For weights without a configuration, and checkpoints of other libraries:", 1},
-    {&program_argp, 0, "Common options:", 2},
-    {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {
+    {&checkpoint_table, "For weights without a configuration, and checkpoints of other libraries:"},
+    {&program_table, "Common options:"},
+    {NULL, NULL}};
+static const struct option_table parser = {
     option_list, parse_option, "[FILE]", "Describes a model file, or this build and machine.",
-    children,    NULL,         NULL};
+    children,    NULL};
 
 static json_t *parameter_object(const svit_model *model, const char *name)
 {

@@ -26,43 +26,42 @@ enum {
     KEY_AUGMENT
 };
 
-static const struct argp_option option_list[] = {
+static const struct option_line option_list[] = {
     {"image", KEY_IMAGE, "FILE", 0,
-     "The image, JPEG, PNG or WebP (needed); with --augment up to 8 times", 0},
-    {"size", KEY_SIZE, "N", 0, "Resize it to N x N pixels, 2 to 1024 (default 72)", 0},
-    {"patch", KEY_PATCH, "N", 0, "Cut it into patches of N x N pixels, 1 to 256 (default 6)", 0},
-    {"spt", KEY_SPT, NULL, 0, "Cut the four shifted copies as well", 0},
+     "The image, JPEG, PNG or WebP (needed); with --augment up to 8 times"},
+    {"size", KEY_SIZE, "N", 0, "Resize it to N x N pixels, 2 to 1024 (default 72)"},
+    {"patch", KEY_PATCH, "N", 0, "Cut it into patches of N x N pixels, 1 to 256 (default 6)"},
+    {"spt", KEY_SPT, NULL, 0, "Cut the four shifted copies as well"},
     {"augment", KEY_AUGMENT, "STEPS", 0,
      "Draw each image and 8 augmented versions of it in place of patches. STEPS is a list as the "
      "setting augment has it, for example '[{\"name\": \"crop\"}, {\"name\": "
-     "\"randaugment\", \"m\": 12}]'",
-     0},
-    {"out", KEY_OUT, "FILE.png", 0, "Draw to this file (needed)", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "\"randaugment\", \"m\": 12}]'"},
+    {"out", KEY_OUT, "FILE.png", 0, "Draw to this file (needed)"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static void check_options(const patches_options *self, const struct argp_state *state)
+static void check_options(const patches_options *self, const struct option_state *state)
 {
     if (self->count == 0)
-        argp_error(state, "--image FILE is needed");
+        option_error(state, "--image FILE is needed");
     if (!self->out)
-        argp_error(state, "--out FILE.png is needed");
+        option_error(state, "--out FILE.png is needed");
     if (self->count > 1 && !self->augment)
-        argp_error(state, "--image: one is drawn; several need --augment");
+        option_error(state, "--image: one is drawn; several need --augment");
     if (!self->augment && self->size % self->patch != 0)
-        argp_error(state, "--patch: %zu does not divide --size, %zu", self->patch, self->size);
+        option_error(state, "--patch: %zu does not divide --size, %zu", self->patch, self->size);
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     patches_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->program;
         return 0;
     case KEY_IMAGE:
         if (self->count == AUGMENT_IMAGES)
-            argp_error(state, "--image: at most %d are drawn", AUGMENT_IMAGES);
+            option_error(state, "--image: at most %d are drawn", AUGMENT_IMAGES);
         self->images[self->count++] = text;
         return 0;
     case KEY_AUGMENT:
@@ -80,17 +79,16 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_SPT:
         self->spt = 1;
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         check_options(self, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
-                                             {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {{&program_table, "Common options:"}, {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     NULL,
@@ -98,7 +96,6 @@ static const struct argp parser = {
     "\vWithout --spt these are the patches of ViT. With it there are five grids, as SL-ViT sees "
     "them: the image, and its copies shifted diagonally by half a patch.",
     children,
-    NULL,
     NULL};
 
 /* Converts the image to floats in `whole` and resizes it to size x size in `resized`. */

@@ -35,28 +35,26 @@ enum {
 /* The words of SVIT_OUTPUT_*. */
 static const char *const output_names[] = {"auto", "softmax", "sigmoid", "logits", NULL};
 
-static const struct argp_option option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)", 0},
+static const struct option_line option_list[] = {
+    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},
     {"top", KEY_TOP, "K", 0,
-     "Print the K most probable classes (default 5); a model of numbers prints all of them", 0},
-    {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine images with their classes", 0},
+     "Print the K most probable classes (default 5); a model of numbers prints all of them"},
+    {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine images with their classes"},
     {"attention", KEY_ATTENTION, "OUT.png", 0,
      "Draw the first nine images, each beside the attention map of the last layer (ViT models "
-     "only)",
-     0},
-    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8", 0},
+     "only)"},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8"},
     {"output", KEY_OUTPUT, "NAME", 0,
      "auto (default): what the model's file says; softmax: classes; sigmoid: several labels for "
-     "each image; logits: numbers",
-     0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "each image; logits: numbers"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     predict_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->program;
         return 0;
     case KEY_MODEL:
@@ -77,24 +75,23 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_OUTPUT:
         self->output = option_choice(state, "--output", text, output_names);
         return 0;
-    case ARGP_KEY_ARGS:
-        self->paths = state->argv + state->next;
-        self->path_count = (size_t)(state->argc - state->next);
+    case OPTION_ARGUMENTS:
+        self->paths = state->arguments;
+        self->path_count = state->argument_count;
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         if (!self->model)
-            argp_error(state, "--model FILE is needed");
+            option_error(state, "--model FILE is needed");
         if (self->path_count == 0)
-            argp_error(state, "PATH: an image or a folder of images is needed");
+            option_error(state, "PATH: an image or a folder of images is needed");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{&program_argp, 0, "Common options:", 1},
-                                             {NULL, 0, NULL, 0}};
-static const struct argp parser = {
+static const struct option_child children[] = {{&program_table, "Common options:"}, {NULL, NULL}};
+static const struct option_table parser = {
     option_list,
     parse_option,
     "PATH...",
@@ -103,7 +100,6 @@ static const struct argp parser = {
     "their names. The pictures that --grid and --attention name, and the curves.png of a training "
     "run, are left out.",
     children,
-    NULL,
     NULL};
 
 /* A growing list of paths, which owns the texts. */
@@ -302,8 +298,7 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
         svit_status status = svit_predict_file(predictor, list->paths[i], ranking->probabilities,
                                                &options->program.err);
         if (status != SVIT_OK) {
-            fprintf(stderr, "%s: %s\n", program_invocation_short_name,
-                    options->program.err.message);
+            fprintf(stderr, "%s: %s\n", option_program_name, options->program.err.message);
             result =
                 program_fail(&options->program, SVIT_E_FORMAT, "not every image could be read");
             continue;

@@ -465,13 +465,13 @@ static svit_status run_together(train_run *self)
 static void parse(train_options *options, int argc, char **argv, run_file *stored)
 {
     *options = train_defaults;
-    program_parse(&train_argp, argc, argv, options);
+    program_parse(&train_table, argc, argv, options);
     if (options->resume) {
         svit_status status = run_file_read(stored, &options->program, options->resume, argc, argv);
         if (status != SVIT_OK)
             exit(program_exit(&options->program, status));
         *options = train_defaults;
-        program_parse(&train_argp, stored->argument_count, stored->arguments, options);
+        program_parse(&train_table, stored->argument_count, stored->arguments, options);
         options->out = options->resume;
         options->resumed_training = stored->training;
     }

@@ -23,7 +23,7 @@ def program_name(path):
 @functools.cache
 def program_help(folder, name):
     """The text of --help with one line for each option: the margin is wide enough for any."""
-    environment = dict(os.environ, ARGP_HELP_FMT='rmargin=8000', LC_ALL='C')
+    environment = dict(os.environ, SHIFTVIT_HELP_WIDTH='8000', LC_ALL='C')
     return subprocess.run([os.path.join(folder, name), '--help'], env=environment, check=True,
                           capture_output=True, text=True).stdout.splitlines()
 

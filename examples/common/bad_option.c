@@ -8,23 +8,22 @@ enum { KEY_ON_BAD = 0x400 };
 
 const char *const on_bad_names[] = {"fail", "skip", NULL};
 
-static const struct argp_option options[] = {
+static const struct option_line options[] = {
     {"on-bad", KEY_ON_BAD, "WHAT", 0,
      "Read every image of folder:DIR first and print those that cannot be read; then fail "
-     "(default), or skip them",
-     0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "(default), or skip them"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     if (key != KEY_ON_BAD)
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     *(int32_t *)state->input = option_choice(state, "--on-bad", text, on_bad_names);
     return 0;
 }
 
-const struct argp bad_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
+const struct option_table bad_table = {options, parse_option, NULL, NULL, NULL, NULL};
 
 /* Collects the indices of the readable samples of one split; bad ones are reported in order. */
 typedef struct good_list {
@@ -47,7 +46,7 @@ static int32_t report_bad(size_t index, svit_status status, const char *message,
     good_list *self = user;
     good_until(self, index);
     self->next = index + 1;
-    fprintf(stderr, "%s: bad image: %s\n", program_invocation_short_name, message);
+    fprintf(stderr, "%s: bad image: %s\n", option_program_name, message);
     return 0;
 }
 
@@ -100,6 +99,6 @@ svit_status bad_check(data_splits *data, struct program *self, const data_option
                             bad, all);
     if (bad > 0)
         fprintf(stderr, "%s: %zu of %zu images cannot be read and are left out\n",
-                program_invocation_short_name, bad, all);
+                option_program_name, bad, all);
     return SVIT_OK;
 }

@@ -9,7 +9,7 @@ enum { ON_BAD_FAIL, ON_BAD_SKIP };
 extern const char *const on_bad_names[];
 
 /* A child parser for --on-bad; its input is an `int32_t *`, one of ON_BAD_*. */
-extern const struct argp bad_argp;
+extern const struct option_table bad_table;
 
 /* Reads every image of a folder data set and prints each one that cannot be read on stderr. If
  * there is one, ON_BAD_FAIL fails and ON_BAD_SKIP removes them from the splits. Other data sets are

@@ -23,21 +23,18 @@ enum {
     KEY_EXPLAIN
 };
 
-static const struct argp_option options[] = {
+static const struct option_line options[] = {
     {"preset", KEY_PRESET, "NAME", 0,
      "Start from the preset NAME; shiftvit-train takes its training settings too, and starts from "
-     "shiftvit-cifar10 without this option and --init-from",
-     0},
-    {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets", 0},
+     "shiftvit-cifar10 without this option and --init-from"},
+    {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets"},
     {"config", KEY_CONFIG, "FILE", 0,
      "Take fields of the model (or its whole configuration) and settings of the training from this "
-     "JSON file, which may be another run's run.json",
-     0},
+     "JSON file, which may be another run's run.json"},
     {"set", KEY_SET, "FIELD=VALUE", 0,
      "Set one field of the model or of the training, for example dim=48, blocks=[1,2] or "
-     "label_smoothing=0.1; may be repeated. The fields are listed below",
-     0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "label_smoothing=0.1; may be repeated. The fields are listed below"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
 /* Prints each preset's name, input size and classes, and its training in a few words. */
@@ -60,27 +57,17 @@ static void list_presets(void)
     exit(STATUS_DONE);
 }
 
-/* Adds the fields of --set and --config to the end of --help; an argp help filter. argp frees the
- * text. */
-static char *help_filter(int key, const char *text, void *input)
+/* Ends --help with the fields of --set and --config. */
+static void print_fields(const void *input)
 {
     const config_option *self = input;
-    char *fields = NULL;
-    size_t length = 0;
-    if (key != ARGP_KEY_HELP_EXTRA || !self)
-        return (char *)text;
-    FILE *stream = open_memstream(&fields, &length);
-    if (!stream)
-        return (char *)text;
-    settings_print_fields(stream, self->takes_training);
-    fclose(stream);
-    return fields;
+    settings_print_fields(stdout, self->takes_training);
 }
 
 enum { WORDS = 128 };
 
 /* Returns the name of a preset. An unknown name ends the program, with the nearest known one. */
-static const char *check_preset(const struct argp_state *state, const char *text)
+static const char *check_preset(const struct option_state *state, const char *text)
 {
     const char *names[WORDS] = {NULL};
     for (size_t i = 0; i < WORDS - 1 && (names[i] = svit_model_preset_name(i)); i++)
@@ -90,24 +77,24 @@ static const char *check_preset(const struct argp_state *state, const char *text
     char shown[SHOWN_CAPACITY];
     shown_text(shown, text);
     if (nearest)
-        argp_error(state, "--preset: '%.80s' is unknown; did you mean '%s'?", shown, nearest);
+        option_error(state, "--preset: '%.80s' is unknown; did you mean '%s'?", shown, nearest);
     else
-        argp_error(state, "--preset: '%.80s' is unknown; --list-presets prints the known ones",
-                   shown);
+        option_error(state, "--preset: '%.80s' is unknown; --list-presets prints the known ones",
+                     shown);
     return NULL;
 }
 
-static void add_set(config_option *self, const char *text, const struct argp_state *state)
+static void add_set(config_option *self, const char *text, const struct option_state *state)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text || equals[1] == '\0')
-        argp_error(state, "--set: '%s' is not of the form FIELD=VALUE", text);
+        option_error(state, "--set: '%s' is not of the form FIELD=VALUE", text);
     if (self->set_count == CONFIG_SETS)
-        argp_error(state, "--set: more than %d of them", CONFIG_SETS);
+        option_error(state, "--set: more than %d of them", CONFIG_SETS);
     self->sets[self->set_count++] = text;
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     config_option *self = state->input;
     switch (key) {
@@ -124,31 +111,30 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         list_presets();
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-const struct argp config_argp = {options, parse_option, NULL, NULL, NULL, help_filter, NULL};
+const struct option_table config_table = {options, parse_option, NULL, NULL, NULL, print_fields};
 
-static const struct argp_option checkpoint_options[] = {
+static const struct option_line checkpoint_options[] = {
     {"name", KEY_NAME, "NAME", 0,
      "Which of timm's models a checkpoint is, such as vit_tiny_patch16_224, where no configuration "
-     "lies beside it",
-     0},
+     "lies beside it"},
     {"prefix", KEY_PREFIX, "TEXT", 0,
-     "What the names of the encoder begin with in a checkpoint that has several", 0},
+     "What the names of the encoder begin with in a checkpoint that has several"},
     {"base", KEY_BASE, "FOLDER", 0,
-     "The model that a PEFT adapter changes, if it is not where the adapter says", 0},
+     "The model that a PEFT adapter changes, if it is not where the adapter says"},
     {"explain", KEY_EXPLAIN, NULL, 0,
-     "Print what a checkpoint was found to be, and which file or tensors tell", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "Print what a checkpoint was found to be, and which file or tensors tell"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_checkpoint(int key, char *text, struct argp_state *state)
+static int parse_checkpoint(int key, char *text, struct option_state *state)
 {
     config_option *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = self;
         return 0;
     case KEY_NAME:
@@ -164,14 +150,13 @@ static error_t parse_checkpoint(int key, char *text, struct argp_state *state)
         self->explain = 1;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static const struct argp_child checkpoint_children[] = {{&config_argp, 0, NULL, 0},
-                                                        {NULL, 0, NULL, 0}};
-const struct argp checkpoint_argp = {
-    checkpoint_options, parse_checkpoint, NULL, NULL, checkpoint_children, NULL, NULL};
+static const struct option_child checkpoint_children[] = {{&config_table, NULL}, {NULL, NULL}};
+const struct option_table checkpoint_table = {
+    checkpoint_options, parse_checkpoint, NULL, NULL, checkpoint_children, NULL};
 
 svit_status config_text(char **text, struct program *self, const svit_model_config *config)
 {

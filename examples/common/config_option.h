@@ -24,10 +24,10 @@ typedef struct config_option {
     }
 
 /* A child parser for these options and --list-presets; its input is a `config_option *`. */
-extern const struct argp config_argp;
+extern const struct option_table config_table;
 
 /* The same with the options of checkpoints. */
-extern const struct argp checkpoint_argp;
+extern const struct option_table checkpoint_table;
 
 /* Builds the configuration from the options. Unless the file or --set gives num_classes, it becomes
  * `classes`, the number of the data set; 0 means that it is unknown. */

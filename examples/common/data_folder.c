@@ -54,11 +54,10 @@ static void note_missing(const struct program *self, const svit_dataset *train,
     const size_t first = unknown_class(other, train);
     char shown[SHOWN_CAPACITY];
     if (!self->quiet)
-        fprintf(stderr, "%s: %s has no images of %zu of the %zu classes, such as '%s'\n",
-                program_invocation_short_name, name,
-                svit_dataset_classes(train) - svit_dataset_classes(other),
-                svit_dataset_classes(train),
-                shown_text(shown, svit_dataset_class_name(train, first)));
+        fprintf(
+            stderr, "%s: %s has no images of %zu of the %zu classes, such as '%s'\n",
+            option_program_name, name, svit_dataset_classes(train) - svit_dataset_classes(other),
+            svit_dataset_classes(train), shown_text(shown, svit_dataset_class_name(train, first)));
 }
 
 /* Whether a split has the class names of the training split in the same order, or both have none.

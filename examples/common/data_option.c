@@ -24,7 +24,7 @@ enum { SYNTHETIC_TRAIN = 4000, SYNTHETIC_OTHER = 1000, SYNTHETIC_MAX = 100000000
 const char *const data_split_names[] = {"train", "test", "val", NULL};
 const char *const data_label_names[] = {"fine", "coarse", NULL};
 
-static const struct argp_option options[] = {
+static const struct option_line options[] = {
     {"data", KEY_DATA, "SPEC", 0,
      "procedural[:COUNT] (default of shiftvit-train): synthetic images from the seed, COUNT (4000) "
      "to train, 1000 "
@@ -44,22 +44,20 @@ static const struct argp_option options[] = {
      "shards:PATTERN: WebDataset's tar archives, such as train-{000..127}.tar or train-*.tar, with "
      "an "
      "image and cls or json for each sample; if the name begins with train, val*.tar and test*.tar "
-     "beside it are the other splits",
-     0},
+     "beside it are the other splits"},
     {"labels", KEY_LABELS, "WHICH", 0,
-     "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 classes)", 0},
+     "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 classes)"},
     {"val-fraction", KEY_VAL_FRACTION, "F", 0,
      "Validate on the fraction F (0 to 0.4) of the training images: of CIFAR the last ones instead "
      "of "
      "the usual part; of folder:DIR without DIR/val, and of lists, random ones (default 0.1), and "
      "without "
      "DIR/test "
-     "another part of the same size tests. 0: train on all training images without validation",
-     0},
-    {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training images", 0},
-    {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation images", 0},
-    {"limit-test", KEY_LIMIT_TEST, "N", 0, "Take the first N test images", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "another part of the same size tests. 0: train on all training images without validation"},
+    {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training images"},
+    {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation images"},
+    {"limit-test", KEY_LIMIT_TEST, "N", 0, "Take the first N test images"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
 /* Returns what follows `name` and a colon in `spec`, or NULL if it does not begin with them. */
@@ -81,20 +79,20 @@ static const char *spec_folder(const char *spec)
     return folder ? folder : spec_after(spec, "folder");
 }
 
-static void check_spec(const struct argp_state *state, const char *spec)
+static void check_spec(const struct option_state *state, const char *spec)
 {
     const char *count = spec_after(spec, "procedural");
     const char *folder = spec_folder(spec);
     if (count)
         option_unsigned(state, "--data procedural", count, 10, SYNTHETIC_MAX);
     else if (!(folder && folder[0]) && strcmp(spec, "procedural") != 0)
-        argp_error(state,
-                   "--data: '%s' is none of procedural[:COUNT], cifar10:DIR, cifar100:DIR, "
-                   "folder:DIR, list:FILE.csv, shards:PATTERN",
-                   spec);
+        option_error(state,
+                     "--data: '%s' is none of procedural[:COUNT], cifar10:DIR, cifar100:DIR, "
+                     "folder:DIR, list:FILE.csv, shards:PATTERN",
+                     spec);
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     data_option *self = state->input;
     switch (key) {
@@ -119,11 +117,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->limit[SVIT_SPLIT_TEST] = option_unsigned(state, "--limit-test", text, 1, SIZE_MAX);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-const struct argp data_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
+const struct option_table data_table = {options, parse_option, NULL, NULL, NULL, NULL};
 
 int data_has_own_size(const data_option *option)
 {

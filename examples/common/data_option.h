@@ -18,7 +18,7 @@ typedef struct data_option {
     }
 
 /* A child parser for these options; its input is a `data_option *`. */
-extern const struct argp data_argp;
+extern const struct option_table data_table;
 
 /* The splits of a data set, by SVIT_SPLIT_*; NULL for a split that was not requested or that the
  * data set does not have. */

@@ -20,18 +20,18 @@ enum {
     KEY_PIN
 };
 
-static const struct argp_option options[] = {
-    {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 1024 (0, the default: every core)", 0},
-    {"pin", KEY_PIN, NULL, 0, "Pin each thread but the first to a CPU of its own", 0},
+static const struct option_line options[] = {
+    {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 1024 (0, the default: every core)"},
+    {"pin", KEY_PIN, NULL, 0, "Pin each thread but the first to a CPU of its own"},
     {"gemm", KEY_GEMM, "NAME", 0,
-     "GEMM backend for float32: tile, cblas or amx (default: the best one for this CPU)", 0},
-    {"seed", KEY_SEED, "N", 0, "Seed of all random numbers (default 0)", 0},
-    {"json", KEY_JSON, NULL, 0, "Print results as JSON, one object a line", 0},
-    {"quiet", KEY_QUIET, NULL, 0, "Print errors only, no progress and no notes", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "GEMM backend for float32: tile, cblas or amx (default: the best one for this CPU)"},
+    {"seed", KEY_SEED, "N", 0, "Seed of all random numbers (default 0)"},
+    {"json", KEY_JSON, NULL, 0, "Print results as JSON, one object a line"},
+    {"quiet", KEY_QUIET, NULL, 0, "Print errors only, no progress and no notes"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     struct program *self = state->input;
     switch (key) {
@@ -55,16 +55,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         self->quiet = 1;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-const struct argp program_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};
-
-static void print_version(FILE *stream, struct argp_state *state)
-{
-    fprintf(stream, "%s %s\n", state->name, svit_version_string());
-}
+const struct option_table program_table = {options, parse_option, NULL, NULL, NULL, NULL};
 
 /* Ends the process with a failure if the results could not be written, for example to a full disk
  * or a closed pipe. ferror is needed too, because an earlier write that failed has emptied the
@@ -74,30 +69,23 @@ static void close_stdout(void)
     int failed = ferror(stdout);
     if (fclose(stdout) == 0 && !failed)
         return;
-    fprintf(stderr, "%s: cannot write the results to standard output\n",
-            program_invocation_short_name);
+    fprintf(stderr, "%s: cannot write the results to standard output\n", option_program_name);
     _exit(STATUS_FAILED);
 }
 
-void program_parse(const struct argp *argp, int argc, char **argv, void *input)
+void program_parse(const struct option_table *table, int argc, char **argv, void *input)
 {
     static int watched;
     if (!watched)
         watched = atexit(close_stdout) == 0;
-    argp_err_exit_status = STATUS_USAGE;
-    argp_program_version_hook = print_version;
-    error_t failure = argp_parse(argp, argc, argv, 0, NULL, input);
-    if (failure) {
-        fprintf(stderr, "%s: %s\n", program_invocation_short_name, strerror(failure));
-        exit(STATUS_FAILED);
-    }
+    options_parse(table, argc, argv, input, svit_version_string(), STATUS_USAGE);
 }
 
 static void log_message(void *user, int32_t level, const char *message)
 {
     const struct program *self = user;
     if (!self->quiet)
-        fprintf(stderr, "%s: %s%s\n", program_invocation_short_name,
+        fprintf(stderr, "%s: %s%s\n", option_program_name,
                 level == SVIT_LOG_WARNING ? "warning: " : "", message);
 }
 
@@ -121,7 +109,7 @@ int program_exit(struct program *self, svit_status status)
         return STATUS_DONE;
     const char *message = self->err.message;
     if (!self->is_mute)
-        fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+        fprintf(stderr, "%s: %s\n", option_program_name,
                 message[0] != '\0' ? message : svit_status_name(status));
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
 }
@@ -136,50 +124,50 @@ svit_status program_fail(struct program *self, svit_status status, const char *f
     return svit_error_set(&self->err, status, message);
 }
 
-uint64_t option_unsigned(const struct argp_state *state, const char *name, const char *text,
+uint64_t option_unsigned(const struct option_state *state, const char *name, const char *text,
                          uint64_t min, uint64_t max)
 {
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min || value > max)
-        argp_error(state, "%s: '%s' is no whole number from %" PRIu64 " to %" PRIu64, name, text,
-                   min, max);
+        option_error(state, "%s: '%s' is no whole number from %" PRIu64 " to %" PRIu64, name, text,
+                     min, max);
     return value;
 }
 
-double option_real(const struct argp_state *state, const char *name, const char *text, double min,
+double option_real(const struct option_state *state, const char *name, const char *text, double min,
                    double max)
 {
     char *end = NULL;
     double value = strtod(text, &end);
     if (end == text || *end != '\0' || !isfinite(value) || value < min || value > max)
-        argp_error(state, "%s: '%s' is no number from %g to %g", name, text, min, max);
+        option_error(state, "%s: '%s' is no number from %g to %g", name, text, min, max);
     return value;
 }
 
-const char *option_png(const struct argp_state *state, const char *name, const char *text)
+const char *option_png(const struct option_state *state, const char *name, const char *text)
 {
     const char *dot = strrchr(text, '.');
     if (!dot || strcasecmp(dot, ".png") != 0)
-        argp_error(state, "%s: '%s' does not end in .png; pictures are PNG files", name, text);
+        option_error(state, "%s: '%s' does not end in .png; pictures are PNG files", name, text);
     return text;
 }
 
-const char *option_ending(const struct argp_state *state, const char *name, const char *text,
+const char *option_ending(const struct option_state *state, const char *name, const char *text,
                           const char *ending, const char *other)
 {
     const char *dot = strrchr(text, '.');
     if (dot && (strcasecmp(dot, ending) == 0 || (other && strcasecmp(dot, other) == 0)))
         return text;
-    argp_error(state, "%s: '%s' does not end in %s%s%s", name, text, ending, other ? " or " : "",
-               other ? other : "");
+    option_error(state, "%s: '%s' does not end in %s%s%s", name, text, ending, other ? " or " : "",
+                 other ? other : "");
     return text;
 }
 
 const char *const compute_names[] = {"f32", "bf16", "int8", NULL};
 
-int32_t option_choice(const struct argp_state *state, const char *name, const char *text,
+int32_t option_choice(const struct option_state *state, const char *name, const char *text,
                       const char *const *choices)
 {
     char accepted[256] = "";
@@ -189,6 +177,6 @@ int32_t option_choice(const struct argp_state *state, const char *name, const ch
         size_t used = strlen(accepted);
         snprintf(accepted + used, sizeof accepted - used, "%s%s", i ? ", " : "", choices[i]);
     }
-    argp_error(state, "%s: '%s' is none of %s", name, text, accepted);
+    option_error(state, "%s: '%s' is none of %s", name, text, accepted);
     return 0;
 }

@@ -2,9 +2,10 @@
 #ifndef EXAMPLE_PROGRAM_H
 #define EXAMPLE_PROGRAM_H
 
+#include "options.h"
+
 #include <shiftvit/shiftvit.h>
 
-#include <argp.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,12 +39,12 @@ struct program {
             return try_status;                                                                     \
     } while (0)
 
-/* The child parser of the common options; its input is a `struct program *`. */
-extern const struct argp program_argp;
+/* The common options; the input is a `struct program *`. */
+extern const struct option_table program_table;
 
 /* Parses the command line. Wrong arguments end the process with exit status 2. From then on, the
  * process ends with exit status 1 if standard output could not be written. */
-void program_parse(const struct argp *argp, int argc, char **argv, void *input);
+void program_parse(const struct option_table *table, int argc, char **argv, void *input);
 
 /* Creates the context. The library's log goes to stderr, unless --quiet is given. */
 svit_status program_open(struct program *self);
@@ -58,26 +59,26 @@ svit_status program_fail(struct program *self, svit_status status, const char *f
 
 /* Parses the integer value of option `name`. A text that is not in min..max ends the
  * process. */
-uint64_t option_unsigned(const struct argp_state *state, const char *name, const char *text,
+uint64_t option_unsigned(const struct option_state *state, const char *name, const char *text,
                          uint64_t min, uint64_t max);
 
 /* Parses the real value of option `name`. A text that is not in min..max ends the
  * process. */
-double option_real(const struct argp_state *state, const char *name, const char *text, double min,
+double option_real(const struct option_state *state, const char *name, const char *text, double min,
                    double max);
 
 /* Checks the file name of a picture to draw, which must end in .png. Returns `text`. */
-const char *option_png(const struct argp_state *state, const char *name, const char *text);
+const char *option_png(const struct option_state *state, const char *name, const char *text);
 
 /* Checks that a file name ends in one of two endings; `other` may be NULL. Returns `text`. */
-const char *option_ending(const struct argp_state *state, const char *name, const char *text,
+const char *option_ending(const struct option_state *state, const char *name, const char *text,
                           const char *ending, const char *other);
 
 /* "f32", "bf16", "int8", NULL: the names of SVIT_COMPUTE_*. */
 extern const char *const compute_names[];
 
 /* Returns the index of `text` in `choices`, which ends with NULL. Another text ends the process. */
-int32_t option_choice(const struct argp_state *state, const char *name, const char *text,
+int32_t option_choice(const struct option_state *state, const char *name, const char *text,
                       const char *const *choices);
 
 #endif

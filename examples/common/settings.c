@@ -229,14 +229,16 @@ static void print_fields(FILE *stream, const char *of)
     struct program program = {0};
     json_t *list = NULL, *field;
     size_t i;
+    char line[1024];
     if (describe(&list, &program, of) != SVIT_OK)
         return;
     json_array_foreach(list, i, field)
     {
         char *value = json_dumps(json_object_get(field, "default"),
                                  JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
-        fprintf(stream, "  %-20s %-9s default %-10s %s\n", field_text(field, "name"),
-                field_text(field, "type"), value ? value : "", field_text(field, "accepted"));
+        snprintf(line, sizeof line, "  %-20s %-9s default %-10s %s", field_text(field, "name"),
+                 field_text(field, "type"), value ? value : "", field_text(field, "accepted"));
+        option_wrap(stream, line, 0, 0);
         free(value);
     }
     json_decref(list);
@@ -246,9 +248,11 @@ void settings_print_fields(FILE *stream, int takes_training)
 {
     const char *name;
     if (takes_training) {
-        fputs("\nFields of the training for --set and --config (presets have values of their "
-              "own):\n",
-              stream);
+        fputc('\n', stream);
+        option_wrap(stream,
+                    "Fields of the training for --set and --config (presets have values of their "
+                    "own):",
+                    0, 0);
         print_fields(stream, TRAINING);
     }
     for (size_t i = 0; (name = svit_model_architecture_name(i)); i++) {

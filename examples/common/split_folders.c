@@ -133,7 +133,7 @@ static void note_others(const others *beside, const struct program *self, const 
         fprintf(stderr,
                 "%s: warning: '%s': %zu left out, such as '%s': a subfolder beside train/ is no "
                 "split\n",
-                program_invocation_short_name, shown_text(shown, folder), beside->count,
+                option_program_name, shown_text(shown, folder), beside->count,
                 shown_text(name, beside->first));
 }
 

@@ -45,65 +45,57 @@ enum {
     KEY_MPI
 };
 
-static const struct argp_option option_list[] = {
-    {"epochs", KEY_EPOCHS, "N", 0, "Train for N epochs", 0},
-    {"batch", KEY_BATCH, "N", 0, "Take N images in a step", 0},
-    {"lr", KEY_LR, "X", 0, "Learning rate, the maximum of the schedule", 0},
-    {"weight-decay", KEY_WEIGHT_DECAY, "X", 0, "Weight decay", 0},
+static const struct option_line option_list[] = {
+    {"epochs", KEY_EPOCHS, "N", 0, "Train for N epochs"},
+    {"batch", KEY_BATCH, "N", 0, "Take N images in a step"},
+    {"lr", KEY_LR, "X", 0, "Learning rate, the maximum of the schedule"},
+    {"weight-decay", KEY_WEIGHT_DECAY, "X", 0, "Weight decay"},
     {"schedule", KEY_SCHEDULE, "NAME", 0,
-     "constant, warmup-cosine, linear, one-cycle, step, cosine-restarts or piecewise", 0},
+     "constant, warmup-cosine, linear, one-cycle, step, cosine-restarts or piecewise"},
     {"patience", KEY_PATIENCE, "N", 0,
-     "Stop after N epochs without a better validation top-1 (0: never)", 0},
-    {"keep", KEY_KEEP, "WHICH", 0, "Keep the last or the best weights", 0},
-    {"compute", KEY_COMPUTE, "TYPE", 0, "auto (default), f32 or bf16; auto is f32", 0},
+     "Stop after N epochs without a better validation top-1 (0: never)"},
+    {"keep", KEY_KEEP, "WHICH", 0, "Keep the last or the best weights"},
+    {"compute", KEY_COMPUTE, "TYPE", 0, "auto (default), f32 or bf16; auto is f32"},
     {"memory", KEY_MEMORY, "NAME", 0,
      "Activations that the forward pass saves: store (default): all; blocks: the input of each "
      "block; stages: the input of each segment of layers. The others are recomputed, which takes "
-     "less memory and more time and has the same result",
-     0},
+     "less memory and more time and has the same result"},
     {"out", KEY_OUT, "DIR", 0,
      "Write model.safetensors, checkpoint.safetensors, history.csv, curves.png and run.json to "
-     "DIR (default run), which must not hold another run",
-     0},
+     "DIR (default run), which must not hold another run"},
     {"overwrite", KEY_OVERWRITE, NULL, 0,
      "Replace the run that DIR holds. Its files stay until the first checkpoint of the new run; "
-     "other files stay",
-     0},
+     "other files stay"},
     {"resume", KEY_RESUME, "DIR", 0,
      "Continue the run in DIR with the options of that run. With --epochs N beyond those of a run, "
      "finished or not, it is extended: a constant schedule goes on, another one stays at its last "
      "rate, mostly 0, unless --schedule NAME computes a schedule over all epochs or --lr gives "
-     "a constant rate",
-     0},
+     "a constant rate"},
     {"init-from", KEY_INIT_FROM, "FILE", 0,
      "Start from this model: a file, a run's folder, or a checkpoint of timm, OpenCLIP or "
      "transformers. Without --preset, the model and its preprocessing are those of FILE, it gets a "
      "classifier for the classes of the data, and the settings follow from the number of images; "
      "other options change them. With --preset or a model in --config, the weights alone are "
-     "taken; a classifier of another number of classes starts anew",
-     0},
+     "taken; a classifier of another number of classes starts anew"},
     {"freeze", KEY_FREEZE, "PATTERN", 0,
      "Keep the parameters whose names match PATTERN (* stands for any characters) as they are; may "
-     "be repeated. The backward pass ends at the lowest layer that is trained",
-     0},
+     "be repeated. The backward pass ends at the lowest layer that is trained"},
     {"lora", KEY_LORA, "RANK", 0,
      "With --init-from: train adapters of this rank on the attention of a ViT, and its head; the "
-     "other parameters stay as they are. model.safetensors has the adapters merged",
-     0},
+     "other parameters stay as they are. model.safetensors has the adapters merged"},
     {"lora-alpha", KEY_LORA_ALPHA, "A", 0,
-     "The adapters' product counts A / RANK times (default RANK)", 0},
-    {"mpi", KEY_MPI, "NAME", OPTION_ARG_OPTIONAL,
+     "The adapters' product counts A / RANK times (default RANK)"},
+    {"mpi", KEY_MPI, "NAME", 1,
      "Train together with the other processes that mpirun has started; each batch is divided among "
      "them, and the result is the same for any number of them. NAME: openmpi, mpich or auto "
      "(default), the one whose mpirun it is. Gradients are added in 16 leaves unless the setting "
-     "`leaves` is given",
-     0},
+     "`leaves` is given"},
     {"checkpoint-seconds", KEY_CHECKPOINT_SECONDS, "S", 0,
-     "Write a checkpoint every S seconds within an epoch (default 60; 0: only after epochs)", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+     "Write a checkpoint every S seconds within an epoch (default 60; 0: only after epochs)"},
+    {NULL, 0, NULL, 0, NULL},
 };
 
-static error_t parse_text(int key, char *text, const struct argp_state *state, train_options *self)
+static int parse_text(int key, char *text, const struct option_state *state, train_options *self)
 {
     switch (key) {
     case KEY_SCHEDULE:
@@ -135,31 +127,31 @@ static error_t parse_text(int key, char *text, const struct argp_state *state, t
         return 0;
     case KEY_FREEZE:
         if (self->freeze_count == SVIT_MAX_GROUPS)
-            argp_error(state, "--freeze: at most %d patterns are accepted", SVIT_MAX_GROUPS);
+            option_error(state, "--freeze: at most %d patterns are accepted", SVIT_MAX_GROUPS);
         self->freeze[self->freeze_count++] = text;
         return 0;
-    case ARGP_KEY_END:
+    case OPTION_END:
         if (self->lora >= 0 && !self->init_from)
-            argp_error(state, "--lora adapts the weights of a model; --init-from is needed");
+            option_error(state, "--lora adapts the weights of a model; --init-from is needed");
         if (self->lora_alpha >= 0 && self->lora < 0)
-            argp_error(state, "--lora-alpha is of adapters; --lora is needed");
+            option_error(state, "--lora-alpha is of adapters; --lora is needed");
         if (self->lora >= 0 && self->resume)
-            argp_error(state, "--lora: a resumed run has the adapters that it began with");
+            option_error(state, "--lora: a resumed run has the adapters that it began with");
         if (self->resume && self->overwrite)
-            argp_error(
+            option_error(
                 state,
                 "--overwrite replaces a run, --resume goes on with it: accepted is one of the two");
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return OPTION_UNKNOWN;
     }
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static int parse_option(int key, char *text, struct option_state *state)
 {
     train_options *self = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
+    case OPTION_INIT:
         state->child_inputs[0] = &self->config;
         state->child_inputs[1] = &self->data;
         state->child_inputs[2] = &self->on_bad;
@@ -194,12 +186,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&config_argp, 0, "The model:", 1},
-                                             {&data_argp, 0, "The data:", 2},
-                                             {&bad_argp, 0, NULL, 2},
-                                             {&program_argp, 0, "Common options:", 3},
-                                             {NULL, 0, NULL, 0}};
-const struct argp train_argp = {
+static const struct option_child children[] = {{&config_table, "The model:"},
+                                               {&data_table, "The data:"},
+                                               {&bad_table, NULL},
+                                               {&program_table, "Common options:"},
+                                               {NULL, NULL}};
+const struct option_table train_table = {
     option_list,
     parse_option,
     NULL,
@@ -208,5 +200,4 @@ const struct argp train_argp = {
     "the current step; --resume continues it. The last line on standard output has the loss and "
     "accuracy of the test.",
     children,
-    NULL,
     NULL};

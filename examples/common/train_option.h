@@ -30,7 +30,7 @@ typedef struct train_options {
 extern const train_options train_defaults;
 
 /* The parser; its input is a `train_options *`. */
-extern const struct argp train_argp;
+extern const struct option_table train_table;
 
 /* The names of SVIT_SCHEDULE_*, SVIT_KEEP_* and SVIT_MEMORY_*, and the values of --compute: auto
  * (float32), f32 and bf16. Each list ends with NULL. */

@@ -37,6 +37,21 @@ cp trained/history.csv run
 # shellcheck disable=SC2086
 run 1 shiftvit-train --data procedural:64 $small
 says "'run' holds a run \(history.csv\)"
+run 2 shiftvit-train --l 3
+says "option '--l' is ambiguous; possibilities: '--lr' .* '--labels'"
+run 2 shiftvit-train --over --nope
+says "unrecognized option '--nope'"
+says 'Try .shiftvit-train --help. or .shiftvit-train --usage. for more information'
+run 2 shiftvit-train more
+says '^shiftvit-train: Too many arguments$'
+run 2 shiftvit-train -qz
+says "invalid option -- '"
+for option in '-?' --hel; do
+    run 0 shiftvit-train $option
+    prints '^Usage: shiftvit-train \[OPTION\.\.\.\]$'
+done
+run 0 shiftvit-train -V
+lasts '^shiftvit-train [0-9]+\.[0-9]+\.[0-9]+$'
 run 2 shiftvit-train --resume trained --overwrite
 says '--overwrite replaces a run, --resume goes on with it'
 run 2 shiftvit-train --set dimm=3 --out none/at/all
