@@ -126,7 +126,8 @@ left_out() {
     emulated=no
     case $emulator in qemu*) emulated=yes ;; esac
     awk -v machine="$machine" -v emulated="$emulated" '
-        !/^#/ && NF && (index("," $2 ",", "," machine ",") || ($2 == "emulated" && emulated == "yes")) {
+        !/^#/ && NF && (index("," $2 ",", "," machine ",") ||
+            (index("," $2 ",", ",emulated,") && emulated == "yes")) {
             printf "%s%s", found++ ? "|" : "", $1
         }
         END {

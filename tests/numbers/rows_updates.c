@@ -158,7 +158,10 @@ enum { IN = HEIGHT * WIDTH * CHANNELS, OUT = OUT_HEIGHT * OUT_WIDTH * CHANNELS }
 static void see_sample(numbers_errors *errors, float got, const float *in, size_t channel,
                        long double x, long double y, size_t index)
 {
-    size_t left = (size_t)x, top = (size_t)y;
+    /* Where long double is double, a coordinate that is all but whole may be rounded past the whole
+     * number here and not in the library, or the other way round. */
+    const long double margin = LDBL_MANT_DIG > DBL_MANT_DIG ? 0 : 1e-9L;
+    size_t left = (size_t)fmaxl(x - margin, 0), top = (size_t)fmaxl(y - margin, 0);
     size_t right = left + 1 < WIDTH ? left + 1 : left, bottom = top + 1 < HEIGHT ? top + 1 : top;
     const size_t from[] = {top * WIDTH + left, top * WIDTH + right, bottom * WIDTH + left,
                            bottom * WIDTH + right};
