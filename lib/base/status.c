@@ -84,9 +84,14 @@ svit_status sv_fail_in(svit_error *err, svit_status status, const char *where)
 
 const char *sv_errno_text(int code, char *buffer, size_t capacity)
 {
+#if defined(__GLIBC__)
     /* The GNU variant of strerror_r may return a static text instead of filling the buffer. */
     const char *text = strerror_r(code, buffer, capacity);
     if (text != buffer)
         snprintf(buffer, capacity, "%s", text);
+#else
+    if (strerror_r(code, buffer, capacity) != 0)
+        snprintf(buffer, capacity, "error %d", code);
+#endif
     return buffer;
 }
