@@ -14,6 +14,8 @@
 #include <emmintrin.h> /* a small part of immintrin.h, which takes the compiler longer than a kernel */
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 #if defined(__AVX512F__)
@@ -376,6 +378,8 @@ SV_INLINE vreal v_max(vreal a, vreal b)
 {
 #if defined(__x86_64__)
     return SV_X86(max)(a, b);
+#elif defined(__wasm_simd128__) && !defined(SV_DOUBLE)
+    return (vreal)wasm_f32x4_pmax((v128_t)b, (v128_t)a);
 #else
     vlane larger = a > b;
     return (vreal)(((vlane)a & larger) | ((vlane)b & ~larger));
@@ -387,6 +391,8 @@ SV_INLINE vreal v_min(vreal a, vreal b)
 {
 #if defined(__x86_64__)
     return SV_X86(min)(a, b);
+#elif defined(__wasm_simd128__) && !defined(SV_DOUBLE)
+    return (vreal)wasm_f32x4_pmin((v128_t)b, (v128_t)a);
 #else
     vlane smaller = a < b;
     return (vreal)(((vlane)a & smaller) | ((vlane)b & ~smaller));

@@ -4,7 +4,7 @@
   begin with a command of COMMANDS, whose reason says where they are run, or why they are not.
 - Fences say their language. Whole programs stand between marks that PROGRAMS has, with the test that runs them. Other
   blocks of C are compiled here, JSON is parsed, and Python, but for docs/python.md, is compiled. Those of docs/rust.md are doc tests
-  of the crate. Text is no code.
+  of the crate, and those of JavaScript in docs/browser.md are run by the test web. Text is no code.
 
 blocks.py SOURCE_ROOT CC
 """
@@ -21,7 +21,7 @@ import tempfile
 # Pages whose commands below build/examples are run, with the test.
 RUN_PAGES = {
     "README.md": "pages", "building": "pages", "onnx": "pages", "performance": "pages", "reproduction": "pages",
-    "training": "pages", "fine-tuning": "guides", "own-loop": "guides", "pretrained": "guides", "beyond": "guides",
+    "training": "pages", "fine-tuning": "guides", "own-loop": "guides", "pretrained": "guides", "beyond": "guides", "browser": "web",
     "tutorial-shiftvit": "tutorials", "tutorial-slvit": "tutorials",
 }
 
@@ -35,6 +35,8 @@ COMMANDS = {
     "ninja": "the tests are run by such a build",
     "sh tools/": "the test release",
     "sh tests/": "the command that runs the tests, and abi_symbols, abi_types, abi_constants",
+    "sh bindings/wasm/build.sh": "the test web",
+    "python3 -m http.server": "runs until it is stopped; the test web serves the same folder",
     "sh examples/quickstart.sh": "needs root and the network",
     "sh examples/fetch-cifar.sh": "needs the network",
     "./host": "the test pages",
@@ -157,6 +159,8 @@ def check_fence(block, root, cc, folder):
     if block.language == "python":
         if block.page != "docs/python.md":
             compile(text, block.where, "exec")
+        return []
+    if block.language == "js" and block.page == "docs/browser.md":
         return []
     if block.language == "rust" and block.page == "docs/rust.md":
         return []

@@ -12,6 +12,8 @@ const char *sv_isa_name(sv_isa isa)
     static const char *const NAMES[] = {
 #if defined(__aarch64__)
         [SV_ISA_BASELINE] = "neon",
+#elif defined(__wasm__)
+        [SV_ISA_BASELINE] = "wasm-simd128",
 #else
         [SV_ISA_BASELINE] = "baseline",
 #endif

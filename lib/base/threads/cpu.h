@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Instruction sets that kernels are compiled for. Each includes those before it of the same processor
- * family. The baseline is SSE2 on x86-64 and NEON on 64-bit Arm. */
+ * family. The baseline is SSE2 on x86-64, NEON on 64-bit Arm and SIMD128 in WebAssembly. */
 typedef enum sv_isa {
     SV_ISA_BASELINE,
     SV_ISA_AVX2,
@@ -37,8 +37,8 @@ bool sv_cpu_prefers_interleaved_reads(void);
  * signal frames of threads that use AMX by 8 KiB. */
 bool sv_cpu_request_amx(void);
 
-/* The name of an instruction set: "baseline" ("neon" on 64-bit Arm), "avx2", "avx512",
- * "avx512-vnni", "avx512-bf16", "amx", "neon-dotprod" or "neon-i8mm". */
+/* The name of an instruction set: "baseline" ("neon" on 64-bit Arm, "wasm-simd128" in WebAssembly),
+ * "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx", "neon-dotprod" or "neon-i8mm". */
 const char *sv_isa_name(sv_isa isa);
 
 /* Writes the CPU's model name, or "unknown", to `buffer`. Returns `buffer`. */

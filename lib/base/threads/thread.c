@@ -4,6 +4,7 @@
 #include "base/threads/affinity.h"
 #include "base/threads/fp_env.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -163,10 +164,16 @@ sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), 
 
 int sv_thread_pin(sv_thread *thread, uint32_t cpu)
 {
+#if defined(__EMSCRIPTEN__)
+    (void)thread;
+    (void)cpu;
+    return ENOSYS;
+#else
     cpu_set_t mask[SV_CPUS / CPU_SETSIZE];
     memset(mask, 0, sizeof mask);
     CPU_SET_S(cpu, sizeof mask, mask);
     return pthread_setaffinity_np(thread->handle, sizeof mask, mask);
+#endif
 }
 
 void sv_thread_join(const sv_allocator *allocator, sv_thread *thread)

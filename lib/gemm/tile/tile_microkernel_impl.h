@@ -29,10 +29,19 @@ enum {
 #else
     MR_OF_3 = 2, /* likewise without FMA */
     SMALL_M_MR_OF_3 = MR_OF_3,
+#if defined(__wasm_simd128__)
+    MR_OF_2 = 4, /* of the widest micropanel there; numbers of tokens are often multiples of 4 */
+#else
     MR_OF_2 = 3,
+#endif
     MR_OF_1 = 4,
 #endif
     MAX_MR = 9,
+#if defined(__wasm__)
+    HAS_PREFETCH = 0, /* WebAssembly has no instruction for it */
+#else
+    HAS_PREFETCH = 1,
+#endif
     PREFETCH_A_AHEAD = 8,   /* columns of A that its prefetch is ahead of its use */
     PREFETCH_B_AHEAD = 8192 /* bytes that a sequential prefetch of packed B is ahead of its use,
                                farther than the hardware prefetchers go */
@@ -185,8 +194,8 @@ SV_INLINE void add_range(vsums sum[MAX_MR][MAX_VECTORS], const tile_operands *op
     const char *panel = operands->panel + range->first / interleaved * bytes;
     size_t rest = range->count;
     for (size_t at = 0; rest >= steps; rest -= steps, at += LINE) {
-        if (form.layout == A_COLUMN_MAJOR ||
-            __builtin_expect(operands->prefetch != PREFETCH_NOTHING, 0))
+        if (HAS_PREFETCH && (form.layout == A_COLUMN_MAJOR ||
+                             __builtin_expect(operands->prefetch != PREFETCH_NOTHING, 0)))
             prefetch_ahead(operands, form, a, panel, steps, rounds * bytes, at);
         SV_NOT_UNROLLED
         for (size_t i = 0; i < rounds; i += unroll) {
@@ -328,7 +337,7 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
     const size_t together = rows_together(form.type);
     const size_t sum_rows = (form.rows + together - 1) / together * together;
     const bool starts = !accumulate && operands->bias && starts_at_bias(form.type);
-    if (operands->c_not_in_cache)
+    if (HAS_PREFETCH && operands->c_not_in_cache)
         prefetch_c(c, ldc, form.rows, width);
     SV_UNROLLED(MAX_VECTORS)
     for (size_t v = 0; v < form.vectors; v++) {

@@ -5,8 +5,15 @@
 #include "gemm/small_m.h"
 #include "gemm/tile/tile_panel_impl.h"
 
+/* Steps of k in the microkernel's inner loop. WebAssembly's compilers do not know how many vector
+ * registers there are: of several steps they load all that is read first, and spill it. */
+#if defined(__wasm__)
+enum { UNROLL = 1 };
+#else
+enum { UNROLL = 3 };
+#endif
+
 enum {
-    UNROLL = 3, /* steps of k in the microkernel's inner loop */
     PREFETCH_STREAMS =
         UNROLL,        /* of an interleaved prefetch, for each vector of a micropanel's width: one
                                   for each unrolled step of k */

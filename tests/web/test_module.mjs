@@ -1,0 +1,208 @@
+/* Tests of shiftvit.js in Node: test_module.mjs WEB_FOLDER NATIVE.json. NATIVE.json has what the native
+ * library says of the same images: run.sh writes it by native.py. Prints a line for each test; fails if
+ * one fails. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { resolve } from 'node:path';
+
+const folder = resolve(process.argv[2]);
+const native = JSON.parse(readFileSync(process.argv[3], 'utf8'));
+const { load, ShiftvitError } = await import(pathToFileURL(`${folder}/shiftvit.js`));
+const bytes = readFileSync(`${folder}/cifar10.safetensors`);
+const shiftvit = await load();
+
+const tests = {
+  'describes itself'() {
+    assert.equal(shiftvit.describe().instruction_set, 'wasm-simd128');
+    assert.equal(shiftvit.describe().threads, 1);
+    assert.equal(shiftvit.version, native.version);
+  },
+
+  'loads from bytes and from a compiled module'() {
+    const code = readFileSync(`${folder}/shiftvit.wasm`);
+    return Promise.all([load(code), load(new WebAssembly.Module(code))]);
+  },
+
+  'computes the logits of the native library'() {
+    const model = shiftvit.model(bytes), largest = { error: 0 };
+    const images = native.images.map(({ file, width, height }) => ({ data: readFileSync(file), width, height }));
+    const logits = model.logits(images);
+    native.images.forEach((image, i) => image.logits.forEach((value, label) => {
+      largest.error = Math.max(largest.error, Math.abs(value - logits[i * image.logits.length + label]));
+    }));
+    model.free();
+    assert.ok(native.images.length >= 20);
+    assert.ok(largest.error < 1e-4, `the largest difference is ${largest.error}`);
+    return `${native.images.length} images, largest difference ${largest.error.toExponential(1)}`;
+  },
+
+  'gives each image the same logits alone and among others'() {
+    const model = shiftvit.model(bytes), all = native.images.slice(0, 19).map(read), many = model.logits(all);
+    all.forEach((image, i) => assert.deepEqual([...model.logits([image])], [...many.subarray(10 * i, 10 * i + 10)]));
+    model.free();
+  },
+
+  'predicts classes by confidence, which sum to 1'() {
+    const model = shiftvit.model(bytes), classes = model.predict(read(native.images[0]));
+    const best = native.images[0].logits.indexOf(Math.max(...native.images[0].logits));
+    assert.equal(classes[0].label, best);
+    assert.equal(classes[0].name, model.classes[best]);
+    assert.ok(Math.abs(classes.reduce((sum, { confidence }) => sum + confidence, 0) - 1) < 1e-6);
+    assert.ok(classes.every(({ confidence }, i) => i === 0 || confidence <= classes[i - 1].confidence));
+    model.free();
+  },
+
+  'takes RGBA as its colours over black'() {
+    const model = shiftvit.model(bytes), { data, width, height } = read(native.images[1]);
+    const rgba = new Uint8ClampedArray(4 * width * height), over = new Uint8Array(3 * width * height);
+    for (let i = 0; i < width * height; i++) {
+      const alpha = i % 3 === 0 ? 255 : i % 256;
+      for (let c = 0; c < 3; c++) {
+        rgba[4 * i + c] = data[3 * i + c];
+        over[3 * i + c] = Math.floor((data[3 * i + c] * alpha + 127) / 255);
+      }
+      rgba[4 * i + 3] = alpha;
+    }
+    assert.deepEqual(model.logits([{ data: rgba, width, height }]), model.logits([{ data: over, width, height }]));
+    model.free();
+  },
+
+  'maps the evidence for a class, whose mean is the logit less the mean of all'() {
+    const model = shiftvit.model(bytes), image = read(native.images[2]), logits = model.logits([image]);
+    const mean = logits.reduce((sum, value) => sum + value, 0) / logits.length;
+    for (let label = 0; label < logits.length; label++) {
+      const { kind, width, height, values } = model.map(image, label);
+      assert.deepEqual([kind, width, height], ['evidence', 4, 4]);
+      const average = values.reduce((sum, value) => sum + value, 0) / values.length;
+      assert.ok(Math.abs(average - (logits[label] - mean)) < 1e-4);
+    }
+    model.free();
+  },
+
+  'maps the attention of a ViT'() {
+    const model = shiftvit.model(readFileSync(native.vit.file)), image = read(native.images[0]);
+    const { kind, values, width, height } = model.map(image, 0), logits = model.logits([image]);
+    assert.equal(kind, 'attention');
+    assert.equal(values.length, width * height);
+    assert.ok(values.every((value) => value > 0));
+    assert.ok(Math.abs(values.reduce((sum, value) => sum + value, 0) - 1) < 1e-4);
+    native.vit.logits.forEach((value, label) => assert.ok(Math.abs(value - logits[label]) < 1e-4));
+    model.free();
+  },
+
+  'fits a head whose file says the same'() {
+    const model = shiftvit.model(bytes), samples = learnable(model);
+    model.replaceHead(['discs', 'stripes']);
+    model.fitHead(samples, { epochs: 100, balanced: true });
+    const again = shiftvit.model(model.save()), images = native.images.map(read);
+    assert.deepEqual(again.classes, ['discs', 'stripes']);
+    assert.deepEqual(again.logits(images), model.logits(images));
+    assert.equal(right(model), native.images.length);
+    model.free();
+    again.free();
+  },
+
+  'trains an epoch at a time, and stops where its loop is left'() {
+    const model = shiftvit.model(bytes), samples = learnable(model), epochs = [];
+    model.replaceHead(['discs', 'stripes']);
+    for (const epoch of model.train(samples, { balanced: true, validation: samples })) epochs.push(epoch);
+    assert.equal(epochs.length, 100);
+    assert.equal(epochs[99].validation, 1);
+    assert.ok(epochs[99].loss < epochs[0].loss);
+    assert.equal(right(model), native.images.length);
+    for (const { epoch } of model.train(samples)) if (epoch === 3) break;
+    model.predict(read(native.images[0]));
+    model.free();
+  },
+
+  'fine-tunes what lies behind a layer, and nothing else'() {
+    const model = shiftvit.model(bytes), layer = 'layers.1.blocks.5';
+    const samples = { ...model.features(native.images.map(read), layer), labels: native.images.map(({ label }) => label) };
+    const before = model.parameter('layers.1.blocks.5.mlp.fc1.weight'), last = model.parameter('layers.2.blocks.0.mlp.fc1.weight');
+    model.replaceHead(['discs', 'stripes']);
+    const options = { layer, trainable: ['layers.2.*', 'head*'], epochs: 5, batch: 8, learningRate: 0.0005 };
+    const epochs = [...model.train(samples, options)];
+    assert.ok(epochs[4].loss < epochs[0].loss);
+    assert.deepEqual(model.parameter('layers.1.blocks.5.mlp.fc1.weight'), before);
+    assert.notDeepEqual(model.parameter('layers.2.blocks.0.mlp.fc1.weight'), last);
+    model.free();
+  },
+
+  'adds a class beside the old ones'() {
+    const model = shiftvit.model(bytes), discs = native.images.filter(({ label }) => label === 0).map(read);
+    const before = model.parameter('head.weight').values;
+    model.addClass('disc', model.features(discs).values);
+    assert.equal(model.classes.length, 11);
+    assert.deepEqual(model.parameter('head.weight').values.subarray(0, before.length), before);
+    assert.ok(discs.filter((image) => model.predict(image)[0].name === 'disc').length >= discs.length / 2);
+    model.free();
+  },
+
+  'throws the messages of the library'() {
+    const fails = (call, status, text) => assert.throws(call, (error) => {
+      assert.ok(error instanceof ShiftvitError, `${error}`);
+      assert.equal(error.status, status);
+      assert.match(error.message, text);
+      return true;
+    });
+    const damaged = new Uint8Array(bytes);
+    damaged.fill(255, 100, 200);
+    fails(() => shiftvit.model(new Uint8Array(0)), 'SVIT_E_FORMAT', /the model in memory/);
+    fails(() => shiftvit.model(bytes.subarray(0, 100000)), 'SVIT_E_FORMAT', /the model in memory/);
+    fails(() => shiftvit.model(damaged), 'SVIT_E_FORMAT', /the model in memory/);
+    const model = shiftvit.model(bytes), { values } = model.features([read(native.images[0])]);
+    fails(() => model.parameter('tail.weight'), 'SVIT_E_ARGUMENT', /tail\.weight/);
+    fails(() => model.fitHead({ values, labels: [0] }, { epochs: 0 }), 'SVIT_E_ARGUMENT', /epochs/);
+    fails(() => model.addClass('cat', values), 'SVIT_E_ARGUMENT', /cat/);
+    fails(() => model.features([read(native.images[0])], 'attic'), 'SVIT_E_ARGUMENT', /attic/);
+    assert.throws(() => model.fitHead({ values, labels: [12] }), /label 12/);
+    assert.throws(() => model.predict({ data: new Uint8Array(5), width: 2, height: 2 }), /2 x 2/);
+    assert.throws(() => model.addClass('a\0b', values), /NUL/);
+    model.predict(read(native.images[0]));
+    model.free();
+    assert.throws(() => model.predict(read(native.images[0])), /freed/);
+    model.free();
+  },
+
+  'takes no more memory for the last model than for the third'() {
+    const once = () => {
+      const model = shiftvit.model(bytes), samples = learnable(model);
+      model.replaceHead(['discs', 'stripes']);
+      for (const { epoch } of model.train(samples, { epochs: 3, validation: samples })) if (epoch === 2) break;
+      model.save();
+      model.map(read(native.images[0]), 1);
+      assert.throws(() => shiftvit.model(bytes.subarray(0, 200000)));
+      model.free();
+    };
+    for (let i = 0; i < 3; i++) once();
+    const before = shiftvit.memoryBytes;
+    for (let i = 0; i < 12; i++) once();
+    assert.equal(shiftvit.memoryBytes, before);
+    return `${(before / 2 ** 20).toFixed(0)} MiB`;
+  },
+};
+
+function read({ file, width, height }) {
+  return { data: readFileSync(file), width, height };
+}
+
+function learnable(model) {
+  return { ...model.features(native.images.map(read)), labels: native.images.map(({ label }) => label) };
+}
+
+function right(model) {
+  return native.images.filter((image) => model.predict(read(image))[0].label === image.label).length;
+}
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  try {
+    const note = await test();
+    console.log(`ok    ${name}${typeof note === 'string' ? `: ${note}` : ''}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAIL  ${name}: ${error.stack}`);
+  }
+}
+process.exitCode = failed ? 1 : 0;

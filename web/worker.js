@@ -1,0 +1,261 @@
+/* The worker of the page: it decodes images, computes and learns, so that the page never waits. Each
+ * request { id, type, ... } gets replies { id, progress } and at last { id, result } or { id, error }. */
+import { load } from './shiftvit.js';
+
+const CHUNK = 16; /* images that are decoded at a time */
+const LONGEST_SIDE = 4096; /* pixels; larger images are reduced by the browser, to save memory */
+const THUMBNAILS = 12, THUMBNAIL_PIXELS = 96;
+const HELD_OUT = 5; /* every fifth image of a class measures, where each class has TO_HOLD_OUT */
+const TO_HOLD_OUT = 10;
+const TUNING_BYTES = 256 * 2 ** 20; /* of the features that fine-tuning reads */
+
+let library = null;
+let base = null; /* { bytes, model, name }: what recognises at first, and gives the features */
+let learnt = null; /* the model of the reader's own classes */
+let cancelled = false;
+const collected = new Map(); /* by the number of the class: { blobs: Blob[], features: Float32Array[] } */
+const canvas = new OffscreenCanvas(1, 1);
+const context = canvas.getContext('2d', { willReadFrequently: true });
+
+const current = () => learnt ?? base.model;
+
+async function fetched(name) {
+  const response = await fetch(new URL(name, self.location.href));
+  if (!response.ok) throw new Error(`${name}: ${response.status} ${response.statusText}`);
+  return response.arrayBuffer();
+}
+
+function describe(model, name) {
+  const { architecture, input_width, input_height } = model.config;
+  return { name, classes: model.classes, architecture, width: input_width, height: input_height };
+}
+
+function setBase(bytes, name) {
+  const model = library.model(bytes);
+  model.layers; /* throws if the model has no preprocessing */
+  base?.model.free();
+  learnt?.free();
+  base = { bytes, model, name };
+  learnt = null;
+  for (const images of collected.values()) images.features = [];
+  return describe(model, name);
+}
+
+/* The image as the model's own decoders would read it: upright, without colour management, and with
+ * the colours of transparent pixels. */
+async function decode(source) {
+  const options = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
+  try {
+    const bitmap = source instanceof ImageBitmap ? source : await createImageBitmap(source, options);
+    const scale = LONGEST_SIDE / Math.max(bitmap.width, bitmap.height);
+    if (scale >= 1) return bitmap;
+    const reduced = await createImageBitmap(bitmap, { ...options, resizeQuality: 'high',
+      resizeWidth: Math.max(1, Math.round(bitmap.width * scale)),
+      resizeHeight: Math.max(1, Math.round(bitmap.height * scale)) });
+    bitmap.close();
+    return reduced;
+  } catch {
+    throw new Error(`${source.name ?? 'The image'} is no image that this browser reads`);
+  }
+}
+
+function pixelsOf(bitmap) {
+  const { width, height } = bitmap;
+  canvas.width = width;
+  canvas.height = height;
+  context.drawImage(bitmap, 0, 0);
+  return context.getImageData(0, 0, width, height);
+}
+
+function thumbnail(bitmap) {
+  const side = Math.min(bitmap.width, bitmap.height);
+  return createImageBitmap(bitmap, (bitmap.width - side) >> 1, (bitmap.height - side) >> 1, side, side,
+    { resizeWidth: THUMBNAIL_PIXELS, resizeHeight: THUMBNAIL_PIXELS, resizeQuality: 'medium' });
+}
+
+/* Lets the requests that have come meanwhile be seen. */
+const pause = () => new Promise((resolve) => { setTimeout(resolve); });
+
+function checkCancelled() {
+  if (cancelled) throw new Error('Cancelled');
+}
+
+/* The features of all images of a class, of which those of new ones are computed. */
+async function completeFeatures(images, report) {
+  while (images.features.length < images.blobs.length) {
+    checkCancelled();
+    const from = images.features.length;
+    const bitmaps = await Promise.all(images.blobs.slice(from, from + CHUNK).map(decode));
+    const { values, channels } = base.model.features(bitmaps.map(pixelsOf));
+    for (const [i, bitmap] of bitmaps.entries()) {
+      images.features.push(values.slice(i * channels, (i + 1) * channels));
+      bitmap.close();
+    }
+    report(bitmaps.length);
+    await pause();
+  }
+}
+
+/* The last stage of a ShiftViT or the last block of a ViT: the layer before it, and what learns. */
+function lastPart(model) {
+  const { layers } = model, { architecture } = model.config;
+  if (architecture === 'shiftvit') {
+    const stage = /^layers\.(\d+)\./.exec(layers[layers.length - 2])?.[1];
+    const before = layers.filter((name) => /^layers\./.test(name) && !name.startsWith(`layers.${stage}.`)).pop();
+    return before ? { layer: before, trainable: [`layers.${stage}.*`, 'head*'] } : null;
+  }
+  const blocks = layers.filter((name) => /^blocks\.\d+$/.test(name));
+  return blocks.length > 1 ? { layer: blocks[blocks.length - 2], trainable: [`${blocks[blocks.length - 1]}.*`, 'head*'] } : null;
+}
+
+/* The features of a layer for all images in the order of `rows`. */
+async function layerFeatures(layer, rows, report) {
+  let all = null;
+  for (let first = 0; first < rows.length; first += CHUNK) {
+    checkCancelled();
+    const bitmaps = await Promise.all(rows.slice(first, first + CHUNK).map((row) => decode(row.blob)));
+    const { values, channels } = base.model.features(bitmaps.map(pixelsOf), layer);
+    if (4 * channels * rows.length > TUNING_BYTES)
+      throw new Error(`Fine-tuning takes at most ${Math.floor(TUNING_BYTES / channels / 4)} images with this model; ` +
+        `there are ${rows.length}. Without fine-tuning there may be more.`);
+    all ??= new Float32Array(channels * rows.length);
+    all.set(values, first * channels);
+    for (const bitmap of bitmaps) bitmap.close();
+    report(bitmaps.length);
+    await pause();
+  }
+  return all;
+}
+
+function samplesOf(rows, values) {
+  return { labels: rows.map((row) => row.label), values };
+}
+
+function joined(rows) {
+  const channels = rows[0].features.length, values = new Float32Array(rows.length * channels);
+  rows.forEach((row, i) => values.set(row.features, i * channels));
+  return values;
+}
+
+const requests = {
+  async start({ wasm, model }) {
+    const [code, bytes] = await Promise.all([wasm ?? fetched('shiftvit.wasm'), model ?? fetched('cifar10.safetensors')]);
+    library = await load(code);
+    return { version: library.version, model: setBase(bytes, 'cifar10.safetensors') };
+  },
+
+  async open({ file }) {
+    return setBase(await file.arrayBuffer(), file.name);
+  },
+
+  async predict({ image }) {
+    const bitmap = await decode(image), pixels = pixelsOf(bitmap), model = current();
+    const { width, height } = bitmap;
+    bitmap.close();
+    const classes = model.predict(pixels);
+    return { classes, width, height, map: model.map(pixels, classes[0].label), logits: [...model.logits([pixels])] };
+  },
+
+  /* Adds images to a class. Those that cannot be decoded are left out, and counted. */
+  async add({ number, files }, progress) {
+    if (!collected.has(number)) collected.set(number, { blobs: [], features: [] });
+    const images = collected.get(number), thumbnails = [], failures = [];
+    await completeFeatures(images, () => {});
+    for (let first = 0; first < files.length; first += CHUNK) {
+      const settled = await Promise.allSettled(files.slice(first, first + CHUNK).map(decode));
+      const good = settled.flatMap((one, i) => (one.status === 'fulfilled' ? [[one.value, files[first + i]]] : []));
+      failures.push(...settled.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : [])));
+      const { values, channels } = base.model.features(good.map(([bitmap]) => pixelsOf(bitmap)));
+      for (const [i, [bitmap, file]] of good.entries()) {
+        if (images.blobs.length < THUMBNAILS) thumbnails.push(await thumbnail(bitmap));
+        bitmap.close();
+        images.blobs.push(file);
+        images.features.push(values.slice(i * channels, (i + 1) * channels));
+      }
+      progress({ done: Math.min(first + CHUNK, files.length), of: files.length });
+      await pause();
+    }
+    return { count: images.blobs.length, thumbnails, failed: failures.length, failure: failures[0] ?? null };
+  },
+
+  async remove({ number }) {
+    collected.delete(number);
+  },
+
+  /* Learns the classes [{ number, name }]. */
+  async learn({ classes, tune }, progress) {
+    const sets = classes.map(({ number }) => collected.get(number) ?? { blobs: [], features: [] });
+    const total = sets.reduce((sum, images) => sum + images.blobs.length, 0) * (tune ? 2 : 1);
+    let done = 0;
+    const report = (more) => progress({ phase: 'images', done: (done += more), of: total });
+    for (const images of sets) {
+      done += images.features.length;
+      await completeFeatures(images, report);
+    }
+    const holds = sets.every((images) => images.blobs.length >= TO_HOLD_OUT);
+    const rows = sets.flatMap((images, label) => images.features.map((features, i) =>
+      ({ label, features, blob: images.blobs[i], held: holds && i % HELD_OUT === HELD_OUT - 1 })));
+    const train = rows.filter((row) => !row.held), held = rows.filter((row) => row.held);
+
+    const part = tune ? lastPart(base.model) : null;
+    if (tune && !part) throw new Error('This model has no stage before its last one, so it cannot be fine-tuned');
+    const values = async (some) => (part ? layerFeatures(part.layer, some, report) : joined(some));
+    const samples = samplesOf(train, await values(train));
+    const validation = held.length ? samplesOf(held, await values(held)) : null;
+
+    const model = library.model(base.bytes);
+    try {
+      model.replaceHead(classes.map(({ name }) => name), 1);
+      const options = part
+        ? { ...part, epochs: 20, batch: 32, learningRate: 0.0005, weightDecay: 0.05 }
+        : { epochs: 100 };
+      let last = null;
+      for (const epoch of model.train(samples, { ...options, balanced: true, validation })) {
+        progress({ phase: 'epochs', ...epoch });
+        last = epoch;
+        await pause();
+        checkCancelled();
+      }
+      learnt?.free();
+      learnt = model;
+      return { model: describe(model, 'your model'), trained: train.length, held: held.length, accuracy: last.accuracy,
+        validation: last.validation };
+    } catch (error) {
+      model.free();
+      throw error;
+    }
+  },
+
+  async save() {
+    return current().save();
+  },
+
+  async forget() {
+    learnt?.free();
+    learnt = null;
+    return describe(base.model, base.name);
+  },
+};
+
+function transferable(result) {
+  if (result instanceof Uint8Array) return [result.buffer];
+  return result?.thumbnails ?? [];
+}
+
+/* One request after another; a cancellation goes past those that wait. */
+let queue = Promise.resolve();
+self.onmessage = ({ data: { id, type, ...request } }) => {
+  if (type === 'cancel') {
+    cancelled = true;
+    return;
+  }
+  queue = queue.then(async () => {
+    cancelled = false;
+    try {
+      const result = await requests[type](request, (progress) => self.postMessage({ id, progress }));
+      self.postMessage({ id, result }, transferable(result));
+    } catch (error) {
+      self.postMessage({ id, error: error.message });
+    }
+  });
+};
