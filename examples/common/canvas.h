@@ -2,7 +2,7 @@
 #ifndef EXAMPLE_CANVAS_H
 #define EXAMPLE_CANVAS_H
 
-#include "program.h"
+#include "png_bytes.h"
 
 #include <cairo.h>
 
@@ -26,15 +26,5 @@ void canvas_text_within(cairo_t *canvas, const char *text, double x, double y, d
 
 /* Draws a thin line from (x0, y0) to (x1, y1). `grey` is 0 for black to 1 for white. */
 void canvas_line(cairo_t *canvas, double x0, double y0, double x1, double y1, double grey);
-
-/* The bytes of a PNG file. All zero: none. Free `data` with free(). */
-typedef struct png_bytes {
-    unsigned char *data;
-    size_t length, capacity;
-} png_bytes;
-
-/* Encodes rgb[height, width, 3] as a PNG file. *out keeps its memory from image to image. */
-svit_status canvas_encode(png_bytes *out, struct program *self, const uint8_t *rgb, size_t height,
-                          size_t width);
 
 #endif

@@ -2,8 +2,8 @@
  * user. */
 #include "shard_writer.h"
 
-#include "canvas.h"
 #include "path_text.h"
+#include "png_bytes.h"
 
 #include <dirent.h>
 #include <errno.h>

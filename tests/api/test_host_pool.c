@@ -109,7 +109,7 @@ static size_t count_threads(void)
 START_TEST(test_the_library_starts_no_thread)
 {
     size_t before = count_threads();
-    if (before == 0) {
+    if (before == 0 || ON_WINDOWS) {
         skip_check("/proc/self/task cannot be read");
         return;
     }

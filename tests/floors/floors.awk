@@ -26,7 +26,7 @@ BEGIN {
     for (i = 1; i in words; i++)
         is_posix[words[i]] = 1
     posix_files = "^lib/base/((heap|reason)[.]c|files/descriptor[.]h|files/(dynamic_library|file|folder|lock_file|mapping|" \
-                  "path|replace)[.]c|threads/(affinity|cgroup|cpu|thread)[.]c)$"
+                  "path|replace)[.]c|threads/(affinity|cgroup|cpu_x86|thread)[.]c)$"
     header_door["dlfcn.h"] = "lib/base/files/dynamic_library.c"
     header_door["pthread.h"] = "lib/base/threads/thread.c"
     header_door["threads.h"] = "lib/base/threads/thread.c"
@@ -71,6 +71,12 @@ function check_public(own, target, name)
         complain(own "/ may not look at <" target ">")
 }
 
+# The adapters of Windows, and what asks each system for the features of Arm's CPUs.
+function is_of_systems()
+{
+    return FILENAME ~ /^lib\/base\/(.*windows\/|threads\/cpu_other[.]c)/
+}
+
 function check_include(own, line, target, folder)
 {
     target = line
@@ -80,7 +86,7 @@ function check_include(own, line, target, folder)
         complain("<" target "> belongs in " header_door[target])
     if ((target in is_posix) && FILENAME !~ posix_files)
         complain("<" target "> belongs in the adapters of lib/base/")
-    if ((target == "windows.h" || target ~ /\/windows\//) && FILENAME !~ /^lib\/base\/.*windows\//)
+    if ((target == "windows.h" || target ~ /\/windows\//) && !is_of_systems())
         complain("<" target "> belongs in the folders windows/ of lib/base/")
     if (target ~ /^shiftvit\//)
         check_public(own, target)
@@ -120,7 +126,7 @@ function code_of(line, start)
 
 function check_calls(code, name, before)
 {
-    if (code ~ /_WIN32|_WIN64|__MINGW32__/ && FILENAME !~ /^lib\/base\/.*windows\//)
+    if (code ~ /_WIN32|_WIN64|__MINGW32__/ && !is_of_systems())
         complain("code for one system belongs in the adapters of lib/base/")
     while (match(code, /[A-Za-z_][A-Za-z0-9_]*[ \t]*\(/)) {
         name = substr(code, RSTART, RLENGTH - 1)

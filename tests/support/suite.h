@@ -22,6 +22,42 @@ static inline void skip_check(const char *reason)
 #define BY_SIZE(of_32_bits, of_64_bits) of_64_bits
 #endif
 
+#ifdef _WIN32
+enum { ON_WINDOWS = 1 };
+/* Of <windows.h>, which has names that tests use for other things. */
+__declspec(dllimport) void *__stdcall GetModuleHandleA(const char *name);
+__declspec(dllimport) int (*__stdcall GetProcAddress(void *module, const char *name))(void);
+#else
+enum { ON_WINDOWS = 0 };
+#endif
+
+/* Whether the program runs in Wine, which lacks some of Windows' calls. */
+static inline int is_in_wine(void)
+{
+#ifdef _WIN32
+    return GetProcAddress(GetModuleHandleA("ntdll.dll"), "wine_get_version") != NULL;
+#else
+    return 0;
+#endif
+}
+
+/* Whether a file is replaced while a program has it mapped. Windows 10 does that, and Wine 8 does
+ * not. */
+static inline int replaces_mapped_files(void)
+{
+    if (is_in_wine())
+        skip_check("Wine replaces no file that is mapped");
+    return !is_in_wine();
+}
+
+/* Whether a folder can be removed while a file of it is open. */
+static inline int removes_folders_in_use(void)
+{
+    if (ON_WINDOWS)
+        skip_check("Windows removes no folder of which a file is open");
+    return !ON_WINDOWS;
+}
+
 /* Whether case `i` of many of one kind runs: each does, but with SHIFTVIT_TEST_EVERY=N only the first
  * and about one of N of the others, at random. tests/run.sh sets it for sanitizers and valgrind,
  * which look for other faults than wrong numbers. */

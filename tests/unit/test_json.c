@@ -328,6 +328,21 @@ static const struct {
     const char *source, *half; /* the text of 0.5 by "%.1f" */
 } locales[] = {{"de_DE", "0,5"}, {"ps_AF", "0\xd9\xab\x35"}};
 
+#ifdef _WIN32
+START_TEST(test_a_locale_with_a_decimal_comma_changes_nothing)
+{
+    char text[SV_DECIMAL_TEXT];
+    if (_i > 0)
+        return; /* the C library has no comma that is no ASCII */
+    ck_assert_ptr_nonnull(setlocale(LC_ALL, "German"));
+    snprintf(text, sizeof text, "%.1f", 0.5);
+    ck_assert_str_eq(text, locales[_i].half);
+    check_round_trips(2000);
+    ck_assert_str_eq(sv_decimal_text(text, 0.5), "0.5");
+    setlocale(LC_ALL, "C");
+}
+END_TEST
+#else
 START_TEST(test_a_locale_with_a_decimal_comma_changes_nothing)
 {
     char command[512], name[128], text[SV_DECIMAL_TEXT];
@@ -352,6 +367,7 @@ START_TEST(test_a_locale_with_a_decimal_comma_changes_nothing)
     fit_folder_remove(&folder);
 }
 END_TEST
+#endif
 
 /* An allocator whose n-th call fails, with `always` every later one, too; it counts the blocks that
  * are not released. */

@@ -4,6 +4,8 @@
 #include "base/files/dynamic_library.h"
 #include <string.h>
 
+static const char *const LIBRARY = ON_WINDOWS ? "msvcrt.dll" : "libm.so.6";
+
 START_TEST(test_a_missing_library_has_a_reason)
 {
     char reason[128] = "";
@@ -20,7 +22,7 @@ START_TEST(test_functions_are_found)
     char reason[128];
     double (*down)(double) = NULL;
     size_t (*length)(const char *) = NULL;
-    sv_dynamic_library *library = sv_dynamic_library_open("libm.so.6", reason, sizeof reason);
+    sv_dynamic_library *library = sv_dynamic_library_open(LIBRARY, reason, sizeof reason);
     ck_assert_msg(library != NULL, "%s", reason);
     ck_assert(sv_dynamic_library_find(&down, library, "floor"));
     ck_assert_double_eq(down(3.5), 3);

@@ -2,12 +2,6 @@
 #include "base/files/path.h"
 #include "suite.h"
 
-#ifdef _WIN32
-enum { ON_WINDOWS = 1 };
-#else
-enum { ON_WINDOWS = 0 };
-#endif
-
 static const struct {
     const char *path;
     const char *name[2]; /* on POSIX, on Windows */

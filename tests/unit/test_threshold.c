@@ -94,6 +94,8 @@ END_TEST
 /* By every way through a file, and along with adapters. A new head has none. */
 START_TEST(test_the_threshold_is_kept_with_the_model)
 {
+    if (!replaces_mapped_files())
+        return;
     const char *path = fit_path(&folder, "model.safetensors");
     svit_model *back = NULL, *mapped = NULL, *small = NULL;
     const double threshold = 0.1 + 0.2; /* needs 17 digits */

@@ -354,6 +354,8 @@ enum { FAILURE_COUNT = sizeof FAILURES / sizeof *FAILURES };
 
 START_TEST(test_what_one_rank_finds_wrong_all_return)
 {
+    if (FAILURES[_i].change == vanishing_place && !removes_folders_in_use())
+        return;
     member like = member_make(&VARIANTS[0]), members[3];
     no_folder = fit_folder_make();
     run_team(members, 3, 200, &like, FAILURES[_i].change);
