@@ -25,7 +25,7 @@ static inline uint64_t sv_load_little(const void *from, unsigned bytes)
 static inline void sv_store_little(void *to, uint64_t value, unsigned bytes)
 {
     unsigned char *at = to;
-    for (unsigned i = 0; i < bytes; i++)
+    for (unsigned i = 0; i < bytes && i < 8; i++)
         at[i] = (unsigned char)(value >> 8 * i);
 }
 
