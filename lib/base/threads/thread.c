@@ -163,7 +163,7 @@ sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), 
 
 int sv_thread_pin(sv_thread *thread, uint32_t cpu)
 {
-    cpu_set_t mask[SV_CPUS / CPU_SETSIZE];
+    cpu_set_t mask[SV_CPUS / (8 * sizeof(cpu_set_t))];
     memset(mask, 0, sizeof mask);
     CPU_SET_S(cpu, sizeof mask, mask);
     return pthread_setaffinity_np(thread->handle, sizeof mask, mask);
