@@ -352,14 +352,14 @@ START_TEST(test_a_locale_with_a_decimal_comma_changes_nothing)
              locales[_i].source, name);
     if (system(command) == 0) { /* other systems may have no such locale */
         ck_assert_int_eq(setenv("LOCPATH", folder.path, 1), 0);
-        if (setlocale(LC_ALL, "made")) {
+        if (setlocale(LC_ALL, "made") && strcmp(localeconv()->decimal_point, ".") != 0) {
             snprintf(text, sizeof text, "%.1f", 0.5);
             ck_assert_str_eq(text, locales[_i].half);
             check_round_trips(2000);
             ck_assert_str_eq(sv_decimal_text(text, 0.5), "0.5");
             setlocale(LC_ALL, "C");
-        } else { /* an emulator runs this program */
-            skip_check("localedef has made a locale for another machine or C library");
+        } else { /* an emulator runs this program, or its C library has no locales */
+            skip_check("localedef makes no locale for this machine or C library");
         }
     }
     snprintf(command, sizeof command, "rm -rf %s", name);

@@ -38,10 +38,8 @@ static void multiply(const subject *of, const sv_kernels *k, real *c, const real
 START_TEST(test_nothing_beside_the_operands_is_read_or_written)
 {
     SUBJECT(of, k);
-#ifdef SV_HAVE_BLAS
-    if (of->gemm == &sv_gemm_cblas)
+    if (strcmp(of->gemm->name, "cblas") == 0)
         return;
-#endif
     for (size_t i = 0; i < SHAPE_COUNT; i++)
         for (int way = 0; way < 8; way++) {
             const size_t *shape = SHAPES[i], m = shape[0], n = shape[1], depth = shape[2];

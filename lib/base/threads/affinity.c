@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 typedef struct cpu_mask {
-    cpu_set_t sets[SV_CPUS / CPU_SETSIZE];
+    cpu_set_t sets[SV_CPUS / (8 * sizeof(cpu_set_t))]; /* musl has another CPU_SETSIZE */
 } cpu_mask;
 
 static bool read_mask(cpu_mask *mask)

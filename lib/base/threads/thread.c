@@ -169,7 +169,7 @@ int sv_thread_pin(sv_thread *thread, uint32_t cpu)
     (void)cpu;
     return ENOSYS;
 #else
-    cpu_set_t mask[SV_CPUS / CPU_SETSIZE];
+    cpu_set_t mask[SV_CPUS / (8 * sizeof(cpu_set_t))];
     memset(mask, 0, sizeof mask);
     CPU_SET_S(cpu, sizeof mask, mask);
     return pthread_setaffinity_np(thread->handle, sizeof mask, mask);
