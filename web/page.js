@@ -1,7 +1,7 @@
 /* The page: it takes images, asks the worker, and shows what it answers. */
 'use strict';
 
-const FILES_AT_A_TIME = 256; /* in one request, so that no message is large */
+const FILES_AT_A_TIME = 64; /* in one request: sending a file takes some tenths of a millisecond */
 const SHOWN_CLASSES = 5;
 const FRAME_PIXELS = 256; /* the side of images that are taken from the camera */
 const RECORD_EVERY = 200; /* milliseconds */
@@ -74,7 +74,8 @@ function showModel({ name, classes, width, height }) {
 function showClasses(classes) {
   const list = element('result');
   list.replaceChildren(...classes.slice(0, SHOWN_CLASSES).map(({ name, confidence }) => {
-    const row = document.createElement('li'), label = document.createElement('span'), share = document.createElement('span');
+    const row = document.createElement('li');
+    const label = document.createElement('span'), share = document.createElement('span');
     row.style.setProperty('--share', confidence);
     label.textContent = name;
     share.textContent = percent(confidence);
@@ -122,7 +123,8 @@ async function recognise(file) {
     const answer = await ask('predict', { image: file });
     view.hidden = image.hidden = false;
     showAnswer(answer);
-    say(recognised, `This is most likely: ${answer.classes[0].name}`);
+    const [{ name, confidence }] = answer.classes;
+    say(recognised, confidence < 0.5 ? `The model is not sure. Most likely: ${name}` : `This is most likely: ${name}`);
   } catch (error) {
     shown = null;
     view.hidden = true;
@@ -245,6 +247,7 @@ async function addImages(one, files) {
   updateLearning();
   try {
     for (let first = 0; first < files.length; first += FILES_AT_A_TIME) {
+      await new Promise((resolve) => { setTimeout(resolve); }); /* the choice of the files ends before */
       const some = Array.prototype.slice.call(files, first, first + FILES_AT_A_TIME);
       const report = ({ done }) => {
         if (files.length > 1) count.textContent = `${(first + done).toLocaleString('en')} of ${images(files.length)}`;
@@ -255,6 +258,9 @@ async function addImages(one, files) {
       failure ??= answer.failure;
       showThumbnails(one, answer.thumbnails);
     }
+  } catch (error) {
+    failed += 1;
+    failure = error.message;
   } finally {
     adding -= 1;
     count.textContent = one.count ? images(one.count) : 'No images yet';
@@ -341,13 +347,14 @@ function drawCurve(epochs, of) {
   parts.push(`<text x="${left}" y="${bottom + 14}">epoch 1</text>`,
     `<text x="${right}" y="${bottom + 14}" text-anchor="end">${of}</text>`);
   for (const [kind, key] of [['trained', 'accuracy'], ['held', 'validation']]) {
-    const points = epochs.filter((epoch) => epoch[key] !== null).map((epoch) => `${x(epoch.epoch).toFixed(1)},${y(epoch[key]).toFixed(1)}`);
+    const points = epochs.filter((epoch) => epoch[key] !== null)
+      .map((epoch) => `${x(epoch.epoch).toFixed(1)},${y(epoch[key]).toFixed(1)}`);
     if (points.length) parts.push(`<polyline class="line-${kind}" points="${points.join(' ')}"/>`);
   }
   svg.innerHTML = parts.join('');
   const last = epochs[epochs.length - 1];
-  svg.setAttribute('aria-label', `Accuracy by epoch: after ${last.epoch} of ${of}, ${percent(last.accuracy)} of the images ` +
-    `that train${last.validation === null ? '' : ` and ${percent(last.validation)} of those held out`}`);
+  svg.setAttribute('aria-label', `Accuracy by epoch: after ${last.epoch} of ${of}, ${percent(last.accuracy)} of the ` +
+    `images that train${last.validation === null ? '' : ` and ${percent(last.validation)} of those held out`}`);
   element('held-key').hidden = last.validation === null;
 }
 
@@ -372,8 +379,8 @@ element('learn').onclick = async () => {
   updateLearning();
   element('cancel').focus();
   try {
-    const request = { classes: classes.map(({ number, name }) => ({ number, name: name.value.trim() })), tune: element('tune').checked };
-    const answer = await ask('learn', request, (report) => {
+    const named = classes.map(({ number, name }) => ({ number, name: name.value.trim() }));
+    const answer = await ask('learn', { classes: named, tune: element('tune').checked }, (report) => {
       if (report.phase === 'images') {
         progress.value = report.done / report.of / 2;
         say(learning, `Looking at the images: ${report.done.toLocaleString('en')} of ${report.of.toLocaleString('en')}`);

@@ -105,7 +105,8 @@ function lastPart(model) {
     return before ? { layer: before, trainable: [`layers.${stage}.*`, 'head*'] } : null;
   }
   const blocks = layers.filter((name) => /^blocks\.\d+$/.test(name));
-  return blocks.length > 1 ? { layer: blocks[blocks.length - 2], trainable: [`${blocks[blocks.length - 1]}.*`, 'head*'] } : null;
+  const [before, last] = blocks.slice(-2);
+  return last ? { layer: before, trainable: [`${last}.*`, 'head*'] } : null;
 }
 
 /* The features of a layer for all images in the order of `rows`. */
@@ -153,7 +154,7 @@ const requests = {
     const { width, height } = bitmap;
     bitmap.close();
     const classes = model.predict(pixels);
-    return { classes, width, height, map: model.map(pixels, classes[0].label), logits: [...model.logits([pixels])] };
+    return { classes, width, height, map: model.map(pixels, classes[0].label) };
   },
 
   /* Adds images to a class. Those that cannot be decoded are left out, and counted. */
@@ -207,7 +208,7 @@ const requests = {
     try {
       model.replaceHead(classes.map(({ name }) => name), 1);
       const options = part
-        ? { ...part, epochs: 20, batch: 32, learningRate: 0.0005, weightDecay: 0.05 }
+        ? { ...part, epochs: 20, batch: 32, learningRate: 0.0002, weightDecay: 0.05 }
         : { epochs: 100 };
       let last = null;
       for (const epoch of model.train(samples, { ...options, balanced: true, validation })) {

@@ -1,10 +1,10 @@
-/* What JavaScript needs beside the C interface: the sizes of its structs, and the pixels of canvases
- * as the library's decoders would give them. */
+/* What JavaScript needs beside the C interface: the sizes of its structs, the memory in use, and the
+ * pixels of canvases as the library's decoders would give them. */
 #include <shiftvit/shiftvit.h>
 
-#include <string.h>
+#include <malloc.h>
 
-/* In the order of STRUCTS in shiftvit.js. */
+/* In the order of STRUCTS in memory.js. */
 static const size_t STRUCT_BYTES[] = {
     sizeof(svit_error),          sizeof(svit_model_config),     sizeof(svit_pipeline_config),
     sizeof(svit_session_config), sizeof(svit_optimizer_config), sizeof(svit_head_config),
@@ -16,6 +16,12 @@ enum { STRUCTS = sizeof STRUCT_BYTES / sizeof *STRUCT_BYTES };
 SVIT_API size_t module_struct_bytes(size_t index)
 {
     return index < STRUCTS ? STRUCT_BYTES[index] : 0;
+}
+
+/* Returns the bytes that are allocated. */
+SVIT_API size_t module_used_bytes(void)
+{
+    return (size_t)mallinfo().uordblks;
 }
 
 /* Turns n RGBA pixels into as many of `channels` channels, in place, as svit_image_decode does: 1 is

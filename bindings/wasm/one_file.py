@@ -9,6 +9,8 @@ import pathlib
 import re
 import sys
 
+SCRIPTS = ("memory.js", "training.js", "shiftvit.js", "worker.js")  # each after those that it imports
+
 
 def embedded(name, kind, text):
     """An element with data that the browser does not run."""
@@ -21,9 +23,10 @@ def main(folder, out):
     """Writes the one file."""
     folder = pathlib.Path(folder)
     text = {name: (folder / name).read_text("utf-8")
-            for name in ("index.html", "style.css", "page.js", "worker.js", "shiftvit.js")}
-    module = re.sub(r"^export ", "", text["shiftvit.js"], flags=re.M).replace("import.meta.url", "self.location.href")
-    worker = "'use strict';\n" + module + re.sub(r"^import .*\n", "", text["worker.js"], flags=re.M)
+            for name in ("index.html", "style.css", "page.js", *SCRIPTS)}
+    worker = "'use strict';\n" + "".join(text[name] for name in SCRIPTS)
+    worker = re.sub(r"^(import .*|export .* from .*)\n", "", worker, flags=re.M)
+    worker = re.sub(r"^export ", "", worker, flags=re.M).replace("import.meta.url", "self.location.href")
     data = embedded("worker-source", "text/plain", worker)
     for name in ("shiftvit.wasm", "cifar10.safetensors"):
         data += embedded(name, "text/base64", base64.b64encode((folder / name).read_bytes()).decode("ascii"))

@@ -19,6 +19,7 @@ export interface Prediction {
   label: number;
   name: string;
   confidence: number;
+  logit: number;
 }
 
 /* What a layer computes for images: values[images, channels]. */
@@ -101,7 +102,8 @@ export class Model {
 export class Shiftvit {
   private constructor();
   readonly version: string;
-  readonly memoryBytes: number;
+  readonly memoryBytes: number; /* of WebAssembly, which never become fewer */
+  readonly usedBytes: number; /* of these, what models hold */
   describe(): Record<string, unknown>;
   model(bytes: Uint8Array | ArrayBuffer): Model;
 }

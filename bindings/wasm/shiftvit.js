@@ -1,44 +1,14 @@
 /* shiftvit in JavaScript: the C library as WebAssembly, in Node, in a page or in a worker. The types
  * are in shiftvit.d.ts, the documentation in docs/browser.md. Models come from memory and go there;
  * there are no files. */
+import { importsOf, Memory } from './memory.js';
+import { checkSamples, shuffle, Training } from './training.js';
 
-/* In the order of STRUCT_BYTES in module.c. */
-const STRUCTS = ['error', 'model', 'pipeline', 'session', 'optimizer', 'head', 'class', 'context'];
-const MODE_INFER = 0, MODE_TRAIN = 1;
+export { ShiftvitError } from './memory.js';
+
 const OUTPUT_SIGMOID = 2, OUTPUT_LOGITS = 3;
 const UNSUPPORTED = -8;
 const ENCODER_BATCH = 16; /* images in one forward pass */
-
-/* A call of the library that failed: its message, and the name of its status. */
-export class ShiftvitError extends Error {
-  constructor(message, status) {
-    super(message);
-    this.name = 'ShiftvitError';
-    this.status = status;
-  }
-}
-
-/* The functions that WebAssembly calls outside. The clock is one; what would use files, which the
- * library never does here, fails as an unknown system call does. */
-function importsOf(module, memory) {
-  const NO_SUCH_CALL = 52; /* of WASI; system calls of Emscripten return it below 0 */
-  const known = {
-    clock_time_get(clock, precision, out) {
-      new DataView(memory().buffer).setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true);
-      return 0;
-    },
-    emscripten_notify_memory_growth() {},
-    proc_exit(code) {
-      throw new ShiftvitError(`the library ended with code ${code}`, 'SVIT_E_STATE');
-    },
-  };
-  const imports = {};
-  for (const { module: from, name } of WebAssembly.Module.imports(module)) {
-    imports[from] ??= {};
-    imports[from][name] = known[name] ?? (() => (name.startsWith('__syscall') ? -NO_SUCH_CALL : NO_SUCH_CALL));
-  }
-  return imports;
-}
 
 async function bytesAt(url) {
   if (url.protocol === 'file:' && typeof process === 'object') {
@@ -62,123 +32,6 @@ export async function load(source = new URL('shiftvit.wasm', import.meta.url)) {
   return new Shiftvit(instance.exports);
 }
 
-/* Memory of WebAssembly, and calls with errors. Views are made for each access, because memory that
- * grows leaves old ones empty. */
-class Memory {
-  constructor(exports) {
-    this.exports = exports;
-    this.sizes = Object.fromEntries(STRUCTS.map((name, i) => [name, exports.module_struct_bytes(i)]));
-    this.error = this.allocate(this.sizes.error);
-    this.out = this.allocate(8);
-  }
-
-  get u8() { return new Uint8Array(this.exports.memory.buffer); }
-  get i32() { return new Int32Array(this.exports.memory.buffer); }
-  get u32() { return new Uint32Array(this.exports.memory.buffer); }
-  get f32() { return new Float32Array(this.exports.memory.buffer); }
-
-  allocate(bytes) {
-    const at = this.exports.malloc(Math.max(bytes, 1));
-    if (at === 0) throw new ShiftvitError(`${bytes} bytes of memory could not be allocated`, 'SVIT_E_MEMORY');
-    return at;
-  }
-
-  /* Calls `use` with the address of so many bytes, which are free again afterwards. */
-  borrow(bytes, use) {
-    const at = this.allocate(bytes);
-    try {
-      return use(at);
-    } finally {
-      this.exports.free(at);
-    }
-  }
-
-  text(at) {
-    if (at === 0) return null;
-    const bytes = this.u8;
-    let end = at;
-    while (bytes[end] !== 0) end++;
-    return new TextDecoder().decode(bytes.subarray(at, end));
-  }
-
-  borrowBytes(data, use) {
-    return this.borrow(data.length, (at) => {
-      this.u8.set(data, at);
-      return use(at);
-    });
-  }
-
-  borrowText(text, use) {
-    if (text.includes('\0')) throw new TypeError('a text has a NUL character');
-    return this.borrowBytes(new TextEncoder().encode(`${text}\0`), use);
-  }
-
-  borrowFloats(values, use) {
-    return this.borrow(4 * values.length, (at) => {
-      this.f32.set(values, at / 4);
-      return use(at);
-    });
-  }
-
-  /* An array of texts, as the library takes names. */
-  borrowTexts(texts, use) {
-    const encoded = texts.map((text) => {
-      if (typeof text !== 'string' || text.includes('\0')) throw new TypeError('a name is no text, or has a NUL character');
-      return new TextEncoder().encode(`${text}\0`);
-    });
-    const bytes = encoded.reduce((sum, text) => sum + text.length, 0);
-    return this.borrow(4 * texts.length + bytes, (at) => {
-      let next = at + 4 * texts.length;
-      encoded.forEach((text, i) => {
-        this.u32[at / 4 + i] = next;
-        this.u8.set(text, next);
-        next += text.length;
-      });
-      return use(at);
-    });
-  }
-
-  /* Calls a function whose last argument is the error record; throws what it says. */
-  call(name, ...values) {
-    this.u32[this.error / 4] = this.sizes.error;
-    const status = this.exports[name](...values, this.error);
-    if (status !== 0) throw new ShiftvitError(this.text(this.error + 8), this.text(this.exports.svit_status_name(status)));
-  }
-
-  /* Calls a function that writes a handle or a size to its first argument, and returns that. */
-  create(name, ...values) {
-    this.call(name, this.out, ...values);
-    return this.u32[this.out / 4];
-  }
-
-  /* Calls a function that writes a text or bytes of unknown length: (..., buffer, capacity, needed). */
-  written(name, ...values) {
-    try {
-      this.call(name, ...values, 0, 0, this.out);
-    } catch (error) {
-      if (error.status !== 'SVIT_E_ARGUMENT') throw error;
-    }
-    const needed = this.u32[this.out / 4];
-    return this.borrow(needed, (at) => {
-      this.call(name, ...values, at, needed, 0);
-      return this.u8.slice(at, at + needed);
-    });
-  }
-
-  json(name, ...values) {
-    return JSON.parse(new TextDecoder().decode(this.written(name, ...values).subarray(0, -1)));
-  }
-
-  /* Calls `use` with a configuration struct that is read from an object. */
-  borrowConfig(type, fields, use) {
-    return this.borrow(this.sizes[type], (at) =>
-      this.borrowText(JSON.stringify(fields), (text) => {
-        this.call(`svit_${type}_config_from_json`, at, this.sizes[type], text);
-        return use(at);
-      }));
-  }
-}
-
 /* The library, as `load` returns it. */
 export class Shiftvit {
   #memory;
@@ -199,6 +52,9 @@ export class Shiftvit {
   /* Bytes of memory that the library has taken from the system. They never become fewer. */
   get memoryBytes() { return this.#memory.u8.length; }
 
+  /* Bytes of it that are in use: models that are not freed, and their working memory. */
+  get usedBytes() { return this.#memory.exports.module_used_bytes(); }
+
   /* What svit_context_describe says of the build. */
   describe() { return this.#memory.json('svit_context_describe', this.#context); }
 
@@ -208,110 +64,6 @@ export class Shiftvit {
     const handle = this.#memory.borrowBytes(data, (at) =>
       this.#memory.create('svit_model_load_memory', this.#context, at, data.length));
     return new Model(this.#memory, this.#context, handle);
-  }
-}
-
-/* The elements of `order` in random order, by a seed (mulberry32; Durstenfeld's shuffle). */
-function shuffle(order, seed) {
-  let state = seed >>> 0;
-  for (let left = order.length; left > 1; left--) {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let bits = Math.imul(state ^ (state >>> 15), state | 1);
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-    const chosen = ((bits ^ (bits >>> 14)) >>> 0) % left;
-    [order[left - 1], order[chosen]] = [order[chosen], order[left - 1]];
-  }
-}
-
-/* The index of the largest of values[first, first + count), of equal ones the first. */
-function largest(values, first, count) {
-  let best = 0;
-  for (let k = 1; k < count; k++) if (values[first + k] > values[first + best]) best = k;
-  return best;
-}
-
-/* Throws unless samples are of rows of `channels` values with labels below `classes`. */
-function checkSamples(samples, channels, classes, what) {
-  const { values, labels } = samples;
-  if (values.length === 0 || values.length !== labels.length * channels)
-    throw new RangeError(`${what} have ${values.length} values and ${labels.length} labels; a sample has ${channels} values`);
-  for (const label of labels)
-    if (!Number.isInteger(label) || label < 0 || label >= classes)
-      throw new RangeError(`${what} have the label ${label}; the model has ${classes} classes`);
-}
-
-/* A session on the features of a layer, whose layers behind it learn. */
-class Training {
-  constructor(memory, model, layer, batch, classes) {
-    this.memory = memory;
-    this.classes = classes;
-    this.batch = batch;
-    this.session = memory.borrowConfig('session', { mode: 'train', max_batch: batch, input_layer: layer },
-      (config) => memory.create('svit_session_create', model, config));
-    this.channels = memory.exports.svit_session_input_size(this.session);
-    this.optimizer = 0;
-    this.rows = memory.allocate(4 * batch * this.channels);
-    this.logits = memory.allocate(4 * batch * classes);
-    this.dlogits = memory.allocate(4 * batch * classes);
-    this.labels = memory.allocate(4 * batch);
-    this.weights = 0; /* of classes; none: 1 for each */
-  }
-
-  /* Lets each class count as much as any other in the loss. */
-  balance(labels) {
-    const { memory, classes } = this, counts = new Float32Array(classes);
-    for (const label of labels) counts[label]++;
-    this.weights = memory.allocate(4 * classes);
-    memory.f32.set(counts.map((count) => (count > 0 ? labels.length / (classes * count) : 0)), this.weights / 4);
-  }
-
-  start(model, options) {
-    this.optimizer = this.memory.borrowConfig('optimizer', options,
-      (config) => this.memory.create('svit_optimizer_create', model, config));
-  }
-
-  /* Copies the samples order[first..first + n) and returns how many of them the logits classify rightly. */
-  forward(samples, order, first, n) {
-    const { memory, channels, classes } = this;
-    for (let i = 0; i < n; i++) {
-      const at = order[first + i] * channels;
-      memory.f32.set(samples.values.subarray(at, at + channels), this.rows / 4 + i * channels);
-      memory.i32[this.labels / 4 + i] = samples.labels[order[first + i]];
-    }
-    memory.call('svit_forward', this.session, this.rows, n, this.logits);
-    let correct = 0;
-    for (let i = 0; i < n; i++)
-      correct += largest(memory.f32, this.logits / 4 + i * classes, classes) === samples.labels[order[first + i]];
-    return correct;
-  }
-
-  /* One update. Returns the loss of the batch. */
-  update(n) {
-    const { memory } = this;
-    memory.call('svit_cross_entropy_weighted', this.logits, this.labels, this.weights, n, this.classes, 0,
-      memory.out, this.dlogits);
-    const loss = memory.f32[memory.out / 4];
-    memory.call('svit_backward', this.session, this.dlogits, n);
-    memory.call('svit_step', this.optimizer, this.session);
-    return loss;
-  }
-
-  /* The accuracy on samples that do not train. */
-  accuracy(samples, order) {
-    const { memory, session } = this;
-    let correct = 0;
-    memory.call('svit_session_set_mode', session, MODE_INFER);
-    for (let first = 0; first < order.length; first += this.batch)
-      correct += this.forward(samples, order, first, Math.min(this.batch, order.length - first));
-    memory.call('svit_session_set_mode', session, MODE_TRAIN);
-    return correct / order.length;
-  }
-
-  free() {
-    const { exports } = this.memory;
-    for (const at of [this.rows, this.logits, this.dlogits, this.labels, this.weights]) exports.free(at);
-    exports.svit_optimizer_free(this.optimizer);
-    exports.svit_session_free(this.session);
   }
 }
 
@@ -393,10 +145,12 @@ export class Model {
 
   /* The names of the layers whose output `features` computes. */
   get layers() {
-    const session = this.#session(), names = [];
-    for (let name; (name = this.#memory.text(this.#memory.exports.svit_session_layer_name(session, names.length))) !== null;)
+    const session = this.#session(), memory = this.#memory, names = [];
+    for (;;) {
+      const name = memory.text(memory.exports.svit_session_layer_name(session, names.length));
+      if (name === null) return names;
       names.push(name);
-    return names;
+    }
   }
 
   #layerShape(layer) {
@@ -457,9 +211,9 @@ export class Model {
 
   /* The classes of an image with their confidences, the surest first. */
   predict(image) {
-    const confidences = this.#probabilities(this.logits([image]), 1);
+    const logits = this.logits([image]), confidences = this.#probabilities(logits, 1);
     return this.classes
-      .map((name, label) => ({ label, name, confidence: confidences[label] }))
+      .map((name, label) => ({ label, name, confidence: confidences[label], logit: logits[label] }))
       .sort((a, b) => b.confidence - a.confidence || a.label - b.label);
   }
 
@@ -496,6 +250,9 @@ export class Model {
    * model that averages its tokens before a linear classifier gives "evidence": how much each token
    * adds to the logit of the class, less the mean of what it adds to all. null: neither is so. */
   map(image, label) {
+    const { num_classes: classes } = this.config;
+    if (!Number.isInteger(label) || label < 0 || label >= classes)
+      throw new RangeError(`the label is ${label}; the model has ${classes} classes`);
     return this.#attention(image) ?? this.#evidence(image, label);
   }
 

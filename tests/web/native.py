@@ -24,8 +24,8 @@ def logits(predict, model, paths):
 def train_vit(train, folder):
     """Trains a small ViT for some steps, and returns its file."""
     subprocess.run([train, "--preset", "slvit-cifar100", "--data", "procedural:40", "--limit-val", "8", "--limit-test", "8",
-                    "--epochs", "1", "--set", "depth=2", "--set", "dim=32", "--set", "batch=10", "--threads", "1", "--quiet",
-                    "--out", str(folder / "vit")], check=True, capture_output=True)
+                    "--epochs", "1", "--set", "depth=2", "--set", "dim=32", "--set", "batch=10", "--threads", "1",
+                    "--quiet", "--out", str(folder / "vit")], check=True, capture_output=True)
     return folder / "vit" / "model.safetensors"
 
 

@@ -25,7 +25,7 @@ for tool in emcc node; do
 done
 has chromium || has chromium-browser || has google-chrome || [ -n "${CHROMIUM:-}" ] ||
     { echo "skipped: Chromium is not installed"; exit 77; }
-node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 18)' || { echo "skipped: node is older than 18"; exit 77; }
+node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 18 ? 1 : 0)' || { echo "skipped: node is older than 18"; exit 77; }
 
 export PYTHONDONTWRITEBYTECODE=1
 sh "$source/bindings/wasm/build.sh" "$wasm"

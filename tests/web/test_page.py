@@ -38,7 +38,7 @@ class Tests:
     def __init__(self, options, url):
         self.options, self.url = options, url
         self.native = json.loads((pathlib.Path(options.native) / "native.json").read_text("utf-8"))["images"]
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="shiftvit-page-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=options.native))
         self.page = None
 
     def answer(self, path):
@@ -47,6 +47,10 @@ class Tests:
         self.page.choose_files("#file", [path])
         self.page.wait("shown !== null || recognised.classList.contains('wrong')")
         return self.page.evaluate("document.getElementById('result-status').textContent")
+
+    def logits(self):
+        """The logits of the answer, in the order of the classes."""
+        return self.page.evaluate("[...shown.classes].sort((a, b) => a.label - b.label).map((one) => one.logit)")
 
     def collect(self, paths):
         """Names the classes and gives them their images."""
@@ -87,8 +91,7 @@ class Tests:
         worst = 0
         for image in self.native[::3]:
             self.answer(image["png"])
-            values = self.page.evaluate("shown.logits")
-            worst = max(worst, *(abs(a - b) for a, b in zip(values, image["logits"])))
+            worst = max(worst, *(abs(a - b) for a, b in zip(self.logits(), image["logits"], strict=True)))
         assert worst < 1e-4, worst
         self.page.evaluate("document.getElementById('show-map').click()")
         assert self.page.evaluate("!document.getElementById('map').hidden")
@@ -111,7 +114,7 @@ class Tests:
         values = {path: None for paths in new.values() for path in paths}
         for path in values:
             self.answer(path)
-            values[path] = self.page.evaluate("shown.logits")
+            values[path] = self.logits()
         downloads = self.folder / "downloads"
         self.page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
         self.page.evaluate("document.getElementById('download').click()")
@@ -120,7 +123,7 @@ class Tests:
         while not file.exists() and time.monotonic() < end:
             time.sleep(.1)
         for row, path in zip(native.logits(self.options.predict, str(file), list(values)), values):
-            assert max(abs(a - b) for a, b in zip(row, values[path])) < 1e-4
+            assert max(abs(a - b) for a, b in zip(row, values[path], strict=True)) < 1e-4
         assert right >= 14, f"{right} of 20 right"
         return f"{right} of 20 new images right; {said}"
 
@@ -145,12 +148,14 @@ class Tests:
         collected = time.monotonic() - begin
         said = self.learn()
         stalls = self.page.evaluate("window.stalls")
-        cpu, _ = self.page.longest_task()
+        cpu, choosing = self.page.longest_task()
         assert cpu < STALL, f"a task of the page took {cpu:.0f} ms of its CPU"
-        # On a machine with other work, the page's thread waits for a CPU, and so does the clock.
-        assert stalls["task"] < STALL or not is_quiet, stalls
+        # On a machine with other work, the page's thread waits for a CPU, while the clock goes on. The list of thousands
+        # of chosen files is made by the browser, before the page knows of them.
+        assert stalls["task"] < STALL + choosing or not is_quiet, stalls
         return (f"images {collected:.1f} s, learning {time.monotonic() - begin - collected:.1f} s, longest task "
-                f"{cpu:.0f} ms of CPU and {stalls['task']:.0f} ms by the clock, longest wait for a frame {stalls['frame']:.0f} ms; {said}")
+                f"{cpu:.0f} ms of CPU, the browser's list of files {choosing:.0f} ms; by the clock "
+                f"{stalls['task']:.0f} ms, longest wait for a frame {stalls['frame']:.0f} ms; {said}")
 
     def test_bad_files(self):
         """What is no image or no model is refused by name, and the page goes on."""
@@ -227,10 +232,10 @@ class Tests:
         for scheme in ("light", "dark"):
             self.page.size(1100, 900, scheme)
             colours = self.page.evaluate("""(() => { const style = getComputedStyle(document.documentElement);
-                return Object.fromEntries(['page', 'card', 'ink', 'soft', 'accent', 'on-accent', 'bar', 'wrong', 'control', 'held']
-                    .map((name) => [name, style.getPropertyValue('--' + name).trim()])); })()""")
-            for text, behind, bound in (("ink", "page", 4.5), ("ink", "card", 4.5), ("soft", "page", 4.5), ("soft", "card", 4.5),
-                                        ("ink", "bar", 4.5), ("on-accent", "accent", 4.5), ("accent", "card", 4.5),
+                return Object.fromEntries(['page', 'card', 'ink', 'soft', 'accent', 'on-accent', 'bar', 'wrong', 'control',
+                    'held'].map((name) => [name, style.getPropertyValue('--' + name).trim()])); })()""")
+            for text, behind, bound in (("ink", "page", 4.5), ("ink", "card", 4.5), ("soft", "page", 4.5),
+                                        ("soft", "card", 4.5), ("ink", "bar", 4.5), ("on-accent", "accent", 4.5), ("accent", "card", 4.5),
                                         ("wrong", "card", 4.5), ("control", "card", 3), ("held", "card", 3)):
                 ratio = contrast(colours[text], colours[behind])
                 assert ratio >= bound, (scheme, text, behind, ratio)
@@ -283,8 +288,10 @@ def main():
     names = options.only or [name for name in vars(Tests) if name.startswith("test_")]
     url = browser.serve(build / "web")
     tests = Tests(options, url)
-    (build / "web" / "first.png").write_bytes(pathlib.Path(tests.native[0]["png"]).read_bytes())
+    first = build / "web" / "first.png"
+    first.write_bytes(pathlib.Path(tests.native[0]["png"]).read_bytes())
     failed = run(tests, f"{url}/index.html", browser.find(), names)
+    first.unlink()
     if not options.only:
         print("The page as one file, from the disk:")
         options.pictures = None
