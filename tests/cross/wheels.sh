@@ -21,8 +21,6 @@ library() {
     } >"$wheels/$machine.log" 2>&1 &&
         ninja -C "$built" -j "$jobs" bindings/python/libshiftvit-python.so >>"$wheels/$machine.log" 2>&1 && return 0
     tail -n 20 "$wheels/$machine.log"
-    row "wheel $machine" 0 1 0 $(($(date +%s) - begun)) 'does not build'
-    bad=1
     return 1
 }
 
@@ -32,11 +30,11 @@ pack() {
         wheel=$(python3 bindings/python/wheel.py "$wheels/raw/libshiftvit-python.so" "$1" "$wheels/raw")
 }
 
-# repair PLATFORM [FOLDERS]: copies the image libraries into the wheel, from the folders of another machine if they are named.
+# repair [FOLDERS]: copies the image libraries into the wheel, from the folders of another machine if they are named.
 repair() {
-    # shellcheck disable=SC2086
-    PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --plat "$1" ${2:+--ldpaths "$2"} -w "$wheels" "$wheel" >>"$wheels/$machine.log" 2>&1 &&
-        wheel=$(ls "$wheels"/shiftvit-*"$1".whl)
+    PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --plat auto ${1:+--ldpaths "$1"} -w "$wheels" "$wheel" \
+        >>"$wheels/$machine.log" 2>&1 || { tail -n 3 "$wheels/$machine.log"; return 1; }
+    wheel=$(echo "$wheels"/shiftvit-*manylinux*"$machine".whl)
 }
 
 # try PYTHON...: imports the package from the unpacked wheel, trains and saves a model, and prints the passed and failed steps.
@@ -47,8 +45,19 @@ try() {
     PYTHONPATH=$wheels/site "$@" tests/cross/wheel_smoke.py "$wheels/site" >"$wheels/$machine.out" 2>&1
 }
 
-# report: the row of a wheel that has been tried.
+# python_for ARCHITECTURE: unpacks Debian's Python and NumPy of another architecture.
+python_for() {
+    [ -f "$folder/python.done" ] && return 0
+    foreign "$1" --no-install-recommends --download-only install python3-numpy >"$wheels/python.log" 2>&1 || return 1
+    for package in "$builds/apt-$1"/cache/archives/*.deb; do
+        dpkg-deb -x "$package" "$folder/python" || return 1
+    done
+    touch "$folder/python.done"
+}
+
+# report STATUS: the row of a wheel that has been tried.
 report() {
+    touch "$wheels/$machine.out"
     if [ "$1" = 0 ]; then
         row "wheel $machine" "$(grep -c '^ok ' "$wheels/$machine.out")" 0 0 $(($(date +%s) - begun)) "$(basename "$wheel")"
     else
@@ -63,7 +72,9 @@ tools || give_up "no auditwheel, see $wheels/tools.log"
 machine=x86_64
 begun=$(date +%s)
 mkdir -p "$builds/$machine"
-library && pack linux_x86_64 strip && repair manylinux_2_36_x86_64 && { try "$venv/bin/python"; report $?; }
+rm -f "$wheels"/*.out "$wheels"/*.whl
+library && pack linux_x86_64 strip && repair && try "$venv/bin/python"
+report $?
 
 begin aarch64 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 begun=$(date +%s)
@@ -71,23 +82,16 @@ libraries arm64 libopenblas0-pthread libjpeg-dev libpng-dev libwebp-dev check
 paths=$folder/wheel-paths.ini
 printf "[constants]\nsysroot = '%s'\n[binaries]\nexe_wrapper = ['qemu-aarch64-static', '-L', '%s']\n" "$sysroot" "$sysroot" >"$paths"
 library --cross-file "$paths" --cross-file tests/cross/aarch64.ini && pack linux_aarch64 aarch64-linux-gnu-strip &&
-    repair manylinux_2_36_aarch64 "$sysroot/usr/lib/aarch64-linux-gnu:$sysroot/lib/aarch64-linux-gnu" && {
-    sysroot=$folder/python
-    rm -f "$folder/python.done"
-    foreign arm64 --no-install-recommends --download-only install python3-numpy >"$wheels/python.log" 2>&1 &&
-        for package in "$builds"/apt-arm64/cache/archives/*.deb; do dpkg-deb -x "$package" "$sysroot"; done
-    LD_LIBRARY_PATH=
-    try qemu-aarch64-static -L "$sysroot" "$sysroot/usr/bin/python3.11"
-    report $?
-}
+    repair "$sysroot/usr/lib/aarch64-linux-gnu:$sysroot/lib/aarch64-linux-gnu" && python_for arm64 &&
+    try qemu-aarch64-static -L "$folder/python" "$folder/python/usr/bin/python3.11"
+report $?
 
 begin musl musl-tools
 begun=$(date +%s)
 printf "[constants]\nsysroot = '%s'\n" "$sysroot" >"$folder/wheel-paths.ini"
 library --cross-file "$folder/wheel-paths.ini" --cross-file tests/cross/musl.ini -Dblas=none -Djpeg=disabled \
-    -Dpng=disabled -Dwebp=disabled -Dc_link_args= && pack musllinux_1_2_x86_64 strip && {
-    cp "$wheel" "$wheels" && wheel=$wheels/$(basename "$wheel")
-    musl-gcc -o "$wheels/open" tests/cross/open_library.c && "$wheels/open" "$wheels/raw/libshiftvit-python.so" >"$wheels/$machine.out" 2>&1
-    report $?
-}
+    -Dpng=disabled -Dwebp=disabled -Dc_link_args= && pack musllinux_1_2_x86_64 strip && cp "$wheel" "$wheels" &&
+    musl-gcc -o "$wheels/open" tests/cross/open_library.c &&
+    "$wheels/open" "$wheels/raw/libshiftvit-python.so" >"$wheels/$machine.out" 2>&1
+report $?
 finish
