@@ -348,7 +348,7 @@ else
 fi
 if [ "$built" = yes ]; then
     choose_python
-    tests 'all tests' gcc --no-suite install
+    tests 'all tests' gcc --no-suite install --no-suite web
     [ "$quick" = yes ] || full
 else
     failed=$((failed > 0 ? failed : 1))
