@@ -11,8 +11,8 @@
 
 /* Names beyond ASCII, with blanks, and one beyond the first 65,536 characters of Unicode. */
 static const char *const NAMES[] = {"plain.bin", "two words.bin",
-                                    "B\xc3\xbc"
-                                    "cher \xce\xbb.bin",
+                                    ("B\xc3\xbc"
+                                     "cher \xce\xbb.bin"),
                                     "\xf0\x9f\x90\xa6.bin"};
 enum { NAME_COUNT = sizeof NAMES / sizeof *NAMES };
 
