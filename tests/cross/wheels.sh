@@ -76,6 +76,8 @@ rm -f "$wheels"/*.out "$wheels"/*.whl
 library && pack linux_x86_64 strip && repair && try "$venv/bin/python"
 report $?
 
+# Scripts of NumPy's packages, which do not run, would have linked these folders' libraries into the one above.
+linear_algebra=/usr/lib/aarch64-linux-gnu/blas:/usr/lib/aarch64-linux-gnu/lapack
 begin aarch64 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 begun=$(date +%s)
 libraries arm64 libopenblas0-pthread libjpeg-dev libpng-dev libwebp-dev check
@@ -83,7 +85,7 @@ paths=$folder/wheel-paths.ini
 printf "[constants]\nsysroot = '%s'\n[binaries]\nexe_wrapper = ['qemu-aarch64-static', '-L', '%s']\n" "$sysroot" "$sysroot" >"$paths"
 library --cross-file "$paths" --cross-file tests/cross/aarch64.ini && pack linux_aarch64 aarch64-linux-gnu-strip &&
     repair "$sysroot/usr/lib/aarch64-linux-gnu:$sysroot/lib/aarch64-linux-gnu" && python_for arm64 &&
-    try qemu-aarch64-static -L "$folder/python" "$folder/python/usr/bin/python3.11"
+    try qemu-aarch64-static -L "$folder/python" -E "LD_LIBRARY_PATH=$linear_algebra" "$folder/python/usr/bin/python3.11"
 report $?
 
 begin musl musl-tools
