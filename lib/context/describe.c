@@ -81,7 +81,7 @@ static void put_low_precision(sv_json_writer *writer, const svit_context *contex
     const char *bf16 = "", *int8 = "";
 #ifdef SV_LOW_PRECISION
     bf16 = sv_gemm_bf16(context->isa, 0)->name;
-    int8 = sv_gemm_int8(context->isa, 0)->name;
+    int8 = sv_gemm_int8(context->isa)->name;
 #endif
     (void)context;
     put_text(writer, "gemm_bf16", bf16);

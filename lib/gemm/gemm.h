@@ -115,11 +115,10 @@ extern const sv_gemm sv_gemm_tile_bf16;        /* bfloat16 weights, for a small 
 extern const sv_gemm sv_gemm_tile_bf16_as_f32; /* the same bits stored as float32, for a large M */
 #endif
 #if defined(SV_HAVE_AMX) && !defined(SV_DOUBLE)
-extern const sv_gemm sv_gemm_dot_bf16;         /* bfloat16 A and B; AVX-512 dot products */
-extern const sv_gemm sv_gemm_amx;              /* float32, as three bfloat16 terms; AMX */
-extern const sv_gemm sv_gemm_amx_bf16;         /* bfloat16 A and B; AMX */
-extern const sv_gemm sv_gemm_amx_int8;         /* int8 A and B, for inference; AMX */
-extern const sv_gemm sv_gemm_amx_int8_small_m; /* the same, for inference with a small M */
+extern const sv_gemm sv_gemm_dot_bf16; /* bfloat16 A and B; AVX-512 dot products */
+extern const sv_gemm sv_gemm_amx;      /* float32, as three bfloat16 terms; AMX */
+extern const sv_gemm sv_gemm_amx_bf16; /* bfloat16 A and B; AMX */
+extern const sv_gemm sv_gemm_amx_int8; /* int8 A and B, for inference; AMX */
 #endif
 #if defined(SV_HAVE_VNNI) && !defined(SV_DOUBLE)
 extern const sv_gemm sv_gemm_vnni_int8; /* int8 A and B, for inference; AVX-512 dot products */
@@ -145,8 +144,9 @@ const char *sv_gemm_name(size_t index, sv_isa isa);
 /* The best bfloat16 backend for the CPU; `small_m`: for a session that infers few images. */
 const sv_gemm *sv_gemm_bf16(sv_isa isa, int small_m);
 
-/* The best int8 backend for the CPU, for inference. All have the same bits. */
-const sv_gemm *sv_gemm_int8(sv_isa isa, int small_m);
+/* The best int8 backend for the CPU, for inference. All have the same bits. Their matmuls of two
+ * activations are those of sv_gemm_tile. */
+const sv_gemm *sv_gemm_int8(sv_isa isa);
 #endif
 
 #endif

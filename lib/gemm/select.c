@@ -118,12 +118,11 @@ static const sv_gemm *pairs_int8(sv_isa isa)
 }
 
 /* AMX is the fastest with a small M too. */
-const sv_gemm *sv_gemm_int8(sv_isa isa, int small_m)
+const sv_gemm *sv_gemm_int8(sv_isa isa)
 {
-    (void)small_m;
 #ifdef SV_HAVE_AMX
     if (has_amx(isa))
-        return small_m ? &sv_gemm_amx_int8_small_m : &sv_gemm_amx_int8;
+        return &sv_gemm_amx_int8;
 #endif
 #ifdef SV_HAVE_VNNI
     if (isa >= SV_ISA_AVX512_VNNI)

@@ -41,8 +41,8 @@ void SV_ISA(sv_depthwise)(real *y, const real *x, const real *weight, const real
             for (size_t k = 0; k < c; k += LANES) {
                 vreal sum = bias ? v_load_some(bias + k, c - k) : (vreal){0};
                 for (size_t t = 0; t < taps.count; t++)
-                    sum += v_load_some(weight + taps.tap[t] * c + k, c - k) *
-                           v_load_some(taps.from[t] + k, c - k);
+                    sum = v_multiply_add(v_load_some(weight + taps.tap[t] * c + k, c - k),
+                                         v_load_some(taps.from[t] + k, c - k), sum);
                 v_store_some(y + k, sum, c - k);
             }
         }

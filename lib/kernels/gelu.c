@@ -17,7 +17,7 @@ void SV_ISA(sv_gelu)(real *y, real *saved_x, const real *x, sv_dropout dropout, 
             vreal v = v_load_some(x + i, count);
             if (saved_x)
                 v_store_some(saved_x + t * stride + i, v, count);
-            vreal density, value = gelu_from_tail(v, upper_tail(tail_magnitude(v), &density));
+            vreal value = gelu_from_tail(v, upper_tail(v_abs(v)));
             if (words)
                 value = v_keep(v_mask_some(words + i, 1u << token % 32, count), value * scale);
             v_store_some(y + i, value, count);
@@ -37,8 +37,8 @@ void SV_ISA(sv_gelu_backward)(real *y, real *dx, const real *x, sv_dropout dropo
         const uint32_t *words = mask_words(dropout, token, stride);
         for (size_t i = 0; i < c; i += LANES) {
             size_t count = c - i;
-            vreal v = v_load_some(x + i, count), g = v_load_some(dx + i, count), density;
-            vreal tail = upper_tail(tail_magnitude(v), &density);
+            vreal v = v_load_some(x + i, count), g = v_load_some(dx + i, count);
+            vreal tail = upper_tail(v_abs(v)), density = normal_density(v_abs(v));
             vreal value = gelu_from_tail(v, tail);
             vreal dy = g * (cdf_from_tail(v, tail) + v * density);
             if (words) {

@@ -1,5 +1,6 @@
 /* Layer norm and group norm, forward and backward. */
 #include "kernels/local.h"
+#include "kernels/sums.h"
 
 #include <math.h>
 
@@ -12,34 +13,37 @@ enum { ROWS = 4 };
 SV_INLINE void moments(real *mean, real *rstd, const real *x, const size_t rows, size_t elements,
                        real eps)
 {
-    vreal sum[ROWS], square[ROWS];
+    vsum sum[ROWS], square[ROWS];
     real m[ROWS];
-    size_t whole = elements - elements % LANES;
+    size_t whole = elements - elements % SUM_LANES;
     SV_UNROLLED(ROWS)
     for (size_t r = 0; r < rows; r++)
-        sum[r] = square[r] = (vreal){0};
-    for (size_t i = 0; i < elements; i += LANES) {
-        SV_UNROLLED(ROWS)
-        for (size_t r = 0; r < rows; r++)
-            sum[r] += v_load_some(x + r * elements + i, elements - i);
-    }
-    SV_UNROLLED(ROWS)
-    for (size_t r = 0; r < rows; r++)
-        m[r] = v_reduce_sum(sum[r]) / (real)elements;
-    for (size_t i = 0; i < whole; i += LANES) {
-        SV_UNROLLED(ROWS)
-        for (size_t r = 0; r < rows; r++) {
-            vreal d = v_load(x + r * elements + i) - v_set(m[r]);
-            square[r] += d * d;
+        sum[r] = square[r] = (vsum){0};
+    for (size_t i = 0; i < elements; i += SUM_LANES)
+        SV_EACH_PART (p, i, elements) {
+            size_t at = i + p * LANES;
+            SV_UNROLLED(ROWS)
+            for (size_t r = 0; r < rows; r++)
+                sum[r].part[p] += v_load_some(x + r * elements + at, elements - at);
         }
-    }
+    SV_UNROLLED(ROWS)
+    for (size_t r = 0; r < rows; r++)
+        m[r] = v_total(sum[r]) / (real)elements;
+    for (size_t i = 0; i < whole; i += SUM_LANES)
+        SV_EACH_PART (p, i, whole) {
+            SV_UNROLLED(ROWS)
+            for (size_t r = 0; r < rows; r++) {
+                vreal d = v_load(x + r * elements + i + p * LANES) - v_set(m[r]);
+                square[r].part[p] = v_multiply_add(d, d, square[r].part[p]);
+            }
+        }
     SV_UNROLLED(ROWS)
     for (size_t r = 0; r < rows; r++) {
         real rest = 0;
         for (size_t i = whole; i < elements; i++)
             rest += (x[r * elements + i] - m[r]) * (x[r * elements + i] - m[r]);
         mean[r] = m[r];
-        rstd[r] = 1 / (real)sqrt((v_reduce_sum(square[r]) + rest) / (real)elements + eps);
+        rstd[r] = 1 / (real)sqrt((v_total(square[r]) + rest) / (real)elements + eps);
     }
 }
 
@@ -50,8 +54,9 @@ static void apply_row(real *y, const real *x, real mean, real rstd, const real *
     for (size_t i = 0; i < c; i += LANES) {
         size_t count = c - i;
         vreal xhat = (v_load_some(x + i, count) - v_set(mean)) * v_set(rstd);
-        v_store_some(y + i, xhat * v_load_some(weight + i, count) + v_load_some(bias + i, count),
-                     count);
+        vreal value =
+            v_multiply_add(xhat, v_load_some(weight + i, count), v_load_some(bias + i, count));
+        v_store_some(y + i, value, count);
     }
 }
 
@@ -69,11 +74,14 @@ static void rms_norm(real *y, real *mean, real *rstd, const real *x, const real 
                      size_t tokens, size_t c, real eps)
 {
     for (size_t t = 0; t < tokens; t++, x += c, y += c) {
-        vreal squares = {0};
-        for (size_t i = 0; i < c; i += LANES)
-            squares += v_load_some(x + i, c - i) * v_load_some(x + i, c - i);
+        vsum squares = {0};
+        for (size_t i = 0; i < c; i += SUM_LANES)
+            SV_EACH_PART (p, i, c) {
+                vreal v = v_load_some(x + i + p * LANES, c - i - p * LANES);
+                squares.part[p] = v_multiply_add(v, v, squares.part[p]);
+            }
         mean[t] = 0;
-        rstd[t] = 1 / (real)sqrt(v_reduce_sum(squares) / (real)c + eps);
+        rstd[t] = 1 / (real)sqrt(v_total(squares) / (real)c + eps);
         scale_row(y, x, rstd[t], weight, c);
     }
 }

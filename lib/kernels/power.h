@@ -32,11 +32,11 @@ SV_INLINE vreal v_exp2_negative(vreal x)
     vreal half_power = (vreal)((vlane)shifted << 23);
     vreal r = clamped - (shifted - v_set(ROUND_TO_EXPONENT));
     vreal y = v_set(2.65529449e-3f);
-    y = y * r + v_set(1.93510838e-2f);
-    y = y * r + v_set(1.11014262e-1f);
-    y = y * r + v_set(4.80442405e-1f);
-    y = y * r + v_set(1.38629389f);
-    y = y * r + v_set(2.00000024f);
+    y = v_multiply_add(y, r, v_set(1.93510838e-2f));
+    y = v_multiply_add(y, r, v_set(1.11014262e-1f));
+    y = v_multiply_add(y, r, v_set(4.80442405e-1f));
+    y = v_multiply_add(y, r, v_set(1.38629389f));
+    y = v_multiply_add(y, r, v_set(2.00000024f));
     return y * half_power;
 }
 

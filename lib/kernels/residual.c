@@ -18,7 +18,7 @@ void SV_ISA(sv_residual)(real *y, const real *x, const real *branch, sv_dropout 
             vreal b = v_load_some(branch + i, count);
             if (words)
                 b = v_keep(v_mask_some(words + i, 1u << token % 32, count), b);
-            v_store_some(y + i, v_load_some(x + i, count) + v_set(factor) * b, count);
+            v_store_some(y + i, v_multiply_add(v_set(factor), b, v_load_some(x + i, count)), count);
         }
     }
 }

@@ -21,7 +21,7 @@ SV_INLINE vreal gate_input(vreal x, sv_sigmoid_gate gate, vreal *rise)
     vreal a = v_set(gate.a), b = v_set(gate.b);
     vreal near = v_max(v_set(-1024), v_min(v_set(1024), x)), square = near * near;
     *rise = near * (a + v_set(3) * b * square);
-    return near * (a + b * square);
+    return near * v_multiply_add(b, square, a);
 }
 
 /* y[t,c] = dropout(x sigmoid(a x + b x^3)). y may be x. x is also copied to saved_x unless that

@@ -158,12 +158,22 @@ SV_INLINE vreal v_set(real value)
     return value - (vreal){0};
 }
 
+#if defined(__FMA__) || defined(__aarch64__) || defined(__FP_FAST_FMAF)
+#define SV_HAS_MULTIPLY_ADD
+#endif
+
 /* a * b + c, rounded once where there is FMA. An expression would be contracted or not depending on
  * the code around it; this is for results whose bits must not depend on that. */
 SV_INLINE vreal v_multiply_add(vreal a, vreal b, vreal c)
 {
 #if defined(__FMA__)
     return SV_X86(fmadd)(a, b, c);
+#elif defined(__aarch64__) && !defined(SV_DOUBLE)
+    return vfmaq_f32(c, a, b);
+#elif defined(__FP_FAST_FMAF) && !defined(SV_DOUBLE)
+    for (size_t i = 0; i < LANES; i++)
+        c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
 #else
     return a * b + c;
 #endif

@@ -79,17 +79,11 @@ SV_INLINE float multiply_add_once(float a, float b, float c)
 /* a * b + c, rounded once on every CPU. */
 SV_INLINE vreal v_multiply_add_once(vreal a, vreal b, vreal c)
 {
-#if defined(__FMA__)
+#if defined(SV_HAS_MULTIPLY_ADD)
     return v_multiply_add(a, b, c);
-#elif defined(__aarch64__)
-    return (vreal)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     for (int i = 0; i < LANES; i++)
-#if defined(__FP_FAST_FMAF)
-        c[i] = __builtin_fmaf(a[i], b[i], c[i]);
-#else
         c[i] = multiply_add_once(a[i], b[i], c[i]);
-#endif
     return c;
 #endif
 }

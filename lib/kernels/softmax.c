@@ -3,6 +3,7 @@
  * Song 2021 (mask of the diagonal). */
 #include "kernels/local.h"
 #include "kernels/power.h"
+#include "kernels/sums.h"
 
 #include <float.h>
 
@@ -45,11 +46,11 @@ SV_INLINE real row_maximum(const real *scores, real factor, size_t columns, size
     return v_reduce_max(max);
 }
 
-/* 2^(factor * scores[i] - max). The softmax and its recomputation share this expression, and so the
- * same bits: what a compiler contracts to a fused multiply-add depends on how it is written. */
+/* 2^(factor * scores[i] - max), which the softmax and its recomputation share. */
 SV_INLINE vreal powers(const real *scores, real factor, real max, size_t i, size_t count)
 {
-    return v_exp2_negative(v_load_some(scores + i, count) * v_set(factor) - v_set(max));
+    return v_exp2_negative(
+        v_multiply_add(v_load_some(scores + i, count), v_set(factor), -v_set(max)));
 }
 
 /* p[i] = 2^(factor * scores[i] - max), 0 where masked. Returns these elements. */
@@ -66,13 +67,17 @@ SV_INLINE vreal exponentials(real *p, const real *scores, real factor, real max,
 SV_INLINE real row_exponentials(real *p, const real *scores, real factor, real max, size_t columns,
                                 size_t masked_column)
 {
-    vreal sum = {0};
+    vsum sum = {0};
     size_t i = 0;
-    for (; i + LANES <= columns; i += LANES)
-        sum += exponentials(p, scores, factor, max, i, LANES, masked_column);
+    for (; i + SUM_LANES <= columns; i += SUM_LANES)
+        SV_EACH_PART (part, i, columns)
+            sum.part[part] +=
+                exponentials(p, scores, factor, max, i + part * LANES, LANES, masked_column);
     if (i < columns)
-        sum += exponentials(p, scores, factor, max, i, columns - i, masked_column);
-    real total = v_reduce_sum(sum);
+        SV_EACH_PART (part, i, columns)
+            sum.part[part] += exponentials(p, scores, factor, max, i + part * LANES,
+                                           columns - i - part * LANES, masked_column);
+    real total = v_total(sum);
     return total == 0 ? 0 : 1 / total;
 }
 
@@ -255,7 +260,8 @@ SV_INLINE vreal heads_sum(const sv_head_sum *sum, const real *o, size_t r, size_
     vreal total = sum->bias ? v_load_some(sum->bias + i, count) : (vreal){0};
     for (size_t head = 0; head < sum->heads; head++) {
         real inverse_sum = sum->inv_row_sum ? sum->inv_row_sum[head * sum->tokens + r] : 1;
-        total += v_set(inverse_sum) * v_load_some(o + head * sum->c + i, count);
+        total =
+            v_multiply_add(v_set(inverse_sum), v_load_some(o + head * sum->c + i, count), total);
     }
     return total;
 }
@@ -268,7 +274,7 @@ void SV_ISA(sv_attention_sum)(real *y, const real *x, const sv_head_sum *sum)
     for (size_t r = 0; r < sum->rows; r++, o += sum->heads * sum->c, x += sum->c, y += sum->c)
         for (size_t i = 0; i < sum->c; i += LANES) {
             size_t count = sum->c - i;
-            vreal branch = v_set(sum->drop_path_scale) * heads_sum(sum, o, r, i, count);
-            v_store_some(y + i, v_load_some(x + i, count) + branch, count);
+            vreal branch = heads_sum(sum, o, r, i, count), before = v_load_some(x + i, count);
+            v_store_some(y + i, v_multiply_add(v_set(sum->drop_path_scale), branch, before), count);
         }
 }

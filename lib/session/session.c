@@ -9,7 +9,7 @@ const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, boo
 {
 #ifdef SV_LOW_PRECISION
     if (compute == SVIT_COMPUTE_INT8)
-        return sv_gemm_int8(context->isa, small_m);
+        return sv_gemm_int8(context->isa);
     if (compute == SVIT_COMPUTE_BF16)
         return sv_gemm_bf16(context->isa, small_m);
 #else

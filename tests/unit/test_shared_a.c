@@ -53,7 +53,7 @@ START_TEST(test_a_is_packed_where_partitions_share_it)
     svit_context *context = NULL;
     ck_assert_int_eq(svit_context_create(&context, NULL, NULL), SVIT_OK);
     const matrix weights = make(width, width, false, 1), x = make(tokens, width, false, 2);
-    const sv_run run = {.exec = {.context = context, .gemm = sv_gemm_int8(sv_cpu_isa(), 0)},
+    const sv_run run = {.exec = {.context = context, .gemm = sv_gemm_int8(sv_cpu_isa())},
                         .weights = weights.x};
     real *wanted = malloc(tokens * width * sizeof *wanted), *y = malloc(tokens * width * sizeof *y);
     sv_linear linear;

@@ -32,14 +32,11 @@ static void microkernel(int32_t *sums, const amx_tile *a, const amx_tile *first,
 
 SV_INT8_BACKEND_FUNCTIONS(amx_int8, microkernel, configure_tiles, release_tiles)
 
-#define BACKEND(of_activations)                                                                    \
-    {                                                                                              \
-        .name = "amx-int8", .packed_b_bytes = amx_int8_packed_b_bytes, .pack_b = amx_int8_pack_b,  \
-        .matmul = amx_int8_matmul, .activations = of_activations,                                  \
-        .packed_a_bytes = int8_packed_a_bytes, .pack_a = int8_pack_a                               \
-    }
-
-const sv_gemm sv_gemm_amx_int8 = BACKEND(&sv_gemm_amx);
-
-/* With a small M the tile backend is faster where B is packed for one matmul only. */
-const sv_gemm sv_gemm_amx_int8_small_m = BACKEND(&sv_gemm_tile);
+/* Matmuls of two activations are float32 and have the bits that they have without AMX. */
+const sv_gemm sv_gemm_amx_int8 = {.name = "amx-int8",
+                                  .packed_b_bytes = amx_int8_packed_b_bytes,
+                                  .pack_b = amx_int8_pack_b,
+                                  .matmul = amx_int8_matmul,
+                                  .activations = &sv_gemm_tile,
+                                  .packed_a_bytes = int8_packed_a_bytes,
+                                  .pack_a = int8_pack_a};

@@ -175,7 +175,7 @@ SV_INLINE void dot_multiply_panel(const dot_type *type, const dot_call *call, co
         const tile_microkernels *kernels = column_major ? type->column_major : type->microkernels;
         multiply_rows(&kernels[panel.vectors], call->small_m && !column_major,
                       c->c + block->i * c->ldc + j, c->ldc, &operands, block->rows, panel.width,
-                      c->accumulate || block->p + p > 0);
+                      c->accumulate || block->p + p > 0 ? TILE_ADD : TILE_REPLACE);
     }
 }
 

@@ -8,10 +8,10 @@
 #include <assert.h>
 
 enum {
-    /* KC, the steps of k of a K block. It depends on the CPU alone, since it sets the order of
-     * additions. The larger it is, the less often C is read and written. With interleaved prefetch
-     * it is smaller, because a K block of a micropanel (36 KiB for 48 columns of float32) shares
-     * the caches with the next one, which is prefetched. */
+    /* KC, the steps of k of a K block. The larger it is, the less often C is read and written. With
+     * interleaved prefetch it is smaller, because a K block of a micropanel (36 KiB for 48 columns
+     * of float32) shares the caches with the next one, which is prefetched. The bits are the same,
+     * since the sums of a K block continue from those before. */
     KC = 768,
     KC_INTERLEAVED = 192,
     MC = 72 /* rows that go through the epilogue at once: a multiple of every MR; fits L1 */
@@ -135,7 +135,9 @@ static void multiply_panel(const tile_call *call, const k_block *block, const ti
                           .ldc = matmul->ldc,
                           .first = panel->first,
                           .width = panel->width,
-                          .accumulate = matmul->accumulate || block->p > 0 || corrects,
+                          .before = block->p > 0                     ? TILE_CONTINUE
+                                    : matmul->accumulate || corrects ? TILE_ADD
+                                                                     : TILE_REPLACE,
                           .adds_correction = corrects};
     for (; stripe.row < call->m; stripe.row += stripe.rows) {
         stripe.rows = call->m - stripe.row < most ? call->m - stripe.row : most;
@@ -143,7 +145,7 @@ static void multiply_panel(const tile_call *call, const k_block *block, const ti
             SV_ISA(sv_zero_skipping_multiply)(skipping, kernels, &stripe, &operands);
         else
             multiply_rows(kernels, call->small_m, stripe.c, stripe.ldc, &operands, stripe.rows,
-                          stripe.width, stripe.accumulate);
+                          stripe.width, stripe.before);
         if (ends)
             apply_epilogue(matmul, stripe.row, stripe.rows, stripe.first, stripe.width);
         stripe.c += stripe.rows * stripe.ldc;
@@ -151,11 +153,21 @@ static void multiply_panel(const tile_call *call, const k_block *block, const ti
     }
 }
 
+/* The steps of k of a K block. It is the same on all CPUs if the sums of the first are added to C
+ * instead of starting there. */
+static size_t steps_of_k(const tile_call *call)
+{
+    const sv_tile_matmul *matmul = call->matmul;
+    const bool adds =
+        matmul->accumulate || (call->skipping && call->skipping->zeros->correction != NULL);
+    return matmul->interleaved_prefetch && !adds ? KC_INTERLEAVED : KC;
+}
+
 /* All K blocks of a call. Each micropanel's K block is used by all rows while it is in cache. */
 static void multiply_panels(const tile_call *call)
 {
     const sv_tile_matmul *matmul = call->matmul;
-    const size_t k = matmul->k, kc = matmul->interleaved_prefetch ? KC_INTERLEAVED : KC;
+    const size_t k = matmul->k, kc = steps_of_k(call);
     for (size_t p = 0; p < k; p += kc) {
         const size_t depth = k - p < kc ? k - p : kc;
         const k_block block = {p, depth, p + depth == k};

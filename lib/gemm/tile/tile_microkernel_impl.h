@@ -102,7 +102,7 @@ SV_INLINE vsums multiply_add(vsums sum, vreal a, vreal b, const sv_packed_type t
         return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
 #endif
     (void)type;
-    return sum + a * b;
+    return v_multiply_add(a, b, sum);
 #endif
 }
 
@@ -233,9 +233,9 @@ SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_operands *operands,
 #endif
 }
 
-/* Whether sums need no scale and no other order at the end, so that they can start at the bias
- * instead of 0. */
-SV_INLINE int starts_at_bias(const sv_packed_type type)
+/* Whether sums need no scale and no other order at the end, so that they can start at the bias or
+ * at C instead of 0. */
+SV_INLINE int starts_at_before(const sv_packed_type type)
 {
 #ifdef SV_INTEGER_SUMS
     (void)type;
@@ -290,14 +290,27 @@ static SV_NOT_INLINED void store_array(real *c, size_t ldc, const vsums *sum,
                          form.type, r, v, v_some(width - v * LANES));
 }
 
-/* c[rows, width] = bias + (or c +) sum[rows, vectors] + residual */
+/* The first of the sums of row r: the bias or C where they can start there, else 0. */
+SV_INLINE vsums first_sums(const real *c, const tile_operands *operands, const tile_form form,
+                           tile_before before, size_t v, vsome some)
+{
+    if (!starts_at_before(form.type) || before == TILE_ADD)
+        return (vsums){0};
+    if (before == TILE_CONTINUE)
+        return (vsums)v_load_lanes(c + v * LANES, some);
+    return operands->bias ? (vsums)v_load_lanes(operands->bias + v * LANES, some) : (vsums){0};
+}
+
+/* c[rows, width] = sum[rows, vectors] + residual, and the bias or C where sums could not start
+ * there. */
 SV_INLINE void store_microtile(real *c, size_t ldc, vsums sum[MAX_MR][MAX_VECTORS],
                                const tile_operands *operands, const tile_form form, size_t width,
-                               int accumulate)
+                               tile_before what)
 {
-    const real *bias = starts_at_bias(form.type) ? NULL : operands->bias;
-    const real *before = accumulate ? c : bias ? bias : ZEROS;
-    const size_t stride = accumulate ? ldc : 0;
+    const bool started = starts_at_before(form.type) && what != TILE_ADD;
+    const bool adds = !started && what != TILE_REPLACE;
+    const real *before = adds ? c : started || !operands->bias ? ZEROS : operands->bias;
+    const size_t stride = adds ? ldc : 0;
     const bool registers =
         form.stores_registers && (SV_HAS_LANE_MASKS || width == form.vectors * LANES);
     if (registers && operands->residual) {
@@ -328,42 +341,38 @@ static SV_NOT_INLINED void prefetch_c(const real *c, size_t ldc, size_t rows, si
 }
 
 /* c[rows, width] = bias + (or c +) a[rows, k] b[k, width] + residual, over the steps of k in
- * operands->ranges. The bias is the first value of the sums if they need no scale; otherwise
- * store_microtile adds it. */
+ * operands->ranges. */
 SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *operands,
-                                  const tile_form form, size_t width, int accumulate)
+                                  const tile_form form, size_t width, tile_before before)
 {
     vsums sum[MAX_MR][MAX_VECTORS];
     const size_t together = rows_together(form.type);
     const size_t sum_rows = (form.rows + together - 1) / together * together;
-    const bool starts = !accumulate && operands->bias && starts_at_bias(form.type);
     if (HAS_PREFETCH && operands->c_not_in_cache)
         prefetch_c(c, ldc, form.rows, width);
     SV_UNROLLED(MAX_VECTORS)
     for (size_t v = 0; v < form.vectors; v++) {
-        vsums first = {0};
-        if (starts)
-            first = (vsums)v_load_lanes(operands->bias + v * LANES, v_some(width - v * LANES));
+        const vsome some = v_some(width - v * LANES);
         SV_UNROLLED(MAX_MR)
         for (size_t r = 0; r < sum_rows; r++)
-            sum[r][v] = first;
+            sum[r][v] = first_sums(c + r * ldc, operands, form, before, v, some);
     }
     const tile_range *end = operands->ranges + operands->range_count;
     for (const tile_range *range = operands->ranges; range < end; range++)
         add_range(sum, operands, form, range);
     if (together > 1)
         matrix_order_sums(sum, form.rows, form.vectors);
-    store_microtile(c, ldc, sum, operands, form, width, accumulate);
+    store_microtile(c, ldc, sum, operands, form, width, before);
 }
 
 /* Defines one microkernel. It is a function of its own, so that compilers keep all sums in
  * registers. */
 #define TILE_MICROKERNEL(name, rows, vectors, type, layout, stores_registers)                      \
     static void name(real *c, size_t ldc, const tile_operands *operands, size_t width,             \
-                     int accumulate)                                                               \
+                     tile_before before)                                                           \
     {                                                                                              \
         const tile_form form = {rows, vectors, type, layout, stores_registers};                    \
-        multiply_microtile(c, ldc, operands, form, width, accumulate);                             \
+        multiply_microtile(c, ldc, operands, form, width, before);                                 \
     }
 
 /* x86 CPUs without AVX2 are rare: they do with fewer microkernels, one for both layouts of A. */

@@ -54,9 +54,18 @@ typedef struct tile_operands {
     size_t stream_stride; /* PREFETCH_INTERLEAVED: bytes from one stream to the next */
 } tile_operands;
 
+/* What a microkernel does with the elements of C. A matmul in K blocks has the bits of one K block if
+ * all but the first continue. Sums that need a scale or another order at the end cannot, and are
+ * added instead. */
+typedef enum tile_before {
+    TILE_REPLACE, /* bias + the sum */
+    TILE_ADD,     /* C + the sum */
+    TILE_CONTINUE /* the sum starts at C */
+} tile_before;
+
 /* c[MR, width] = bias + (or c +) a[MR, k] b[k, width] + residual, with width <= NR. */
 typedef void tile_microkernel(real *c, size_t ldc, const tile_operands *operands, size_t width,
-                              int accumulate);
+                              tile_before before);
 
 /* The microkernels of one NR: `full` for MR rows, `half` for MR / 2, `pair` for two, `single` for one.
  * If M is small, `small_m`, for small_m_mr rows, replaces `full`. */
@@ -84,19 +93,19 @@ SV_INLINE void advance_rows(tile_operands *operands, size_t rows, size_t ldc)
 /* c[m, width] = bias + (or c +) a[m, k] b[k, width] + residual for one micropanel of B. */
 static inline void multiply_rows(const tile_microkernels *kernels, bool small_m, real *c,
                                  size_t ldc, const tile_operands *operands, size_t m, size_t width,
-                                 int accumulate)
+                                 tile_before before)
 {
     tile_operands rest = *operands;
     tile_microkernel *const full = small_m ? kernels->small_m : kernels->full;
     const size_t mr = small_m ? kernels->small_m_mr : kernels->mr, half = kernels->mr / 2;
     for (; m >= mr; m -= mr, c += mr * ldc, advance_rows(&rest, mr, ldc))
-        full(c, ldc, &rest, width, accumulate);
+        full(c, ldc, &rest, width, before);
     for (; kernels->half && m >= half; m -= half, c += half * ldc, advance_rows(&rest, half, ldc))
-        kernels->half(c, ldc, &rest, width, accumulate);
+        kernels->half(c, ldc, &rest, width, before);
     for (; kernels->pair && m >= 2; m -= 2, c += 2 * ldc, advance_rows(&rest, 2, ldc))
-        kernels->pair(c, ldc, &rest, width, accumulate);
+        kernels->pair(c, ldc, &rest, width, before);
     for (; m > 0; m--, c += ldc, advance_rows(&rest, 1, ldc))
-        kernels->single(c, ldc, &rest, width, accumulate);
+        kernels->single(c, ldc, &rest, width, before);
 }
 
 /* Whether an epilogue is NULL or nothing but a residual, which is added while the sums are in

@@ -104,7 +104,7 @@ static void multiply(const tile_microkernels *kernels, const tile_stripe *stripe
                      const tile_operands *operands)
 {
     multiply_rows(kernels, false, stripe->c, stripe->ldc, operands, stripe->rows, stripe->width,
-                  stripe->accumulate);
+                  stripe->before);
 }
 
 /* Computes the rows of one position. If the whole K block is zero, C keeps its value. */
@@ -114,7 +114,7 @@ static void multiply_position(const tile_zero_skipping *skipping, const tile_mic
 {
     if (stripe->adds_correction)
         store_correction(skipping, stripe, operands->bias, skipping->period);
-    if (!position->range_count && stripe->accumulate && !operands->residual)
+    if (!position->range_count && stripe->before != TILE_REPLACE && !operands->residual)
         return;
     operands->ranges = position->ranges;
     operands->range_count = position->range_count;

@@ -39,7 +39,7 @@ typedef struct tile_stripe {
     size_t ldc;
     size_t row, rows;    /* index of the first row, and the number of rows */
     size_t first, width; /* index of the first column, and the number of columns */
-    int accumulate;
+    tile_before before;
     bool adds_correction; /* C is first set to the bias and the correction term */
 } tile_stripe;
 

@@ -1,21 +1,21 @@
-/* The normal distribution by piecewise polynomials, for AVX-512: one permutation selects the
- * coefficient of each lane's piece among 16. */
+/* The normal distribution by piecewise polynomials. Every instruction set has the same ones, so that
+ * GELU has the same bits wherever there are fused multiply-adds. */
 #ifndef SV_NORMAL_PIECES_H
 #define SV_NORMAL_PIECES_H
 
 #include "kernels/simd.h"
 
-enum { PIECES = 16 };
+enum { PIECES = 16, PIECE_TERMS = 6 };
 #define PIECES_PER_UNIT 2.5f /* a piece is 0.4 wide */
 
 /* The center of the last piece, whose polynomials are 0. */
-#define TAIL_END 6.0f
+#define PIECES_END 6.0f
 
 /* Q(m) and phi(m). Column j is the polynomial of piece j in r = PIECES_PER_UNIT * m - j, |r| <=
  * 1/2, highest power first: a minimax fit of the relative error. The relative error is below 1e-7
  * for m <= 1.8, below 1e-6 for m <= 3.4 and at most 6e-5; the absolute error is below 1.5e-8 for Q
  * and 2e-8 for phi. */
-static const float TAIL_PIECES[][PIECES] = {
+static const float TAIL_PIECES[PIECE_TERMS][PIECES] = {
     {-9.93202484e-05f, -6.38283309e-05f, 1.10737801e-05f, 5.87117174e-05f, 5.42125454e-05f,
      2.24813175e-05f, -3.25489623e-06f, -1.16768142e-05f, -9.29208636e-06f, -4.76142031e-06f,
      -1.81158623e-06f, -5.39039718e-07f, -1.28701885e-07f, -2.50295145e-08f, -4.00322797e-09f, 0},
@@ -36,7 +36,8 @@ static const float TAIL_PIECES[][PIECES] = {
      7.93338302e-07f, 9.96463214e-08f, 1.07179225e-08f, 0},
 };
 
-static const float DENSITY_PIECES[][PIECES] = {
+#if defined(__AVX512F__)
+static const float DENSITY_PIECES[PIECE_TERMS][PIECES] = {
     {-5.03450719e-05f, -0.000166990969f, -0.000175930443f, -5.19507521e-05f, 6.09814742e-05f,
      8.18444314e-05f, 4.23200036e-05f, 3.3449985e-06f, -1.12842299e-05f, -9.85663792e-06f,
      -4.95114045e-06f, -1.78391974e-06f, -4.94000233e-07f, -1.0857292e-07f, -1.92856486e-08f, 0},
@@ -56,26 +57,52 @@ static const float DENSITY_PIECES[][PIECES] = {
      0.0223945267f, 0.00791544933f, 0.00238408777f, 0.000611902215f, 0.000133830486f,
      2.49425884e-05f, 3.96133601e-06f, 5.36112168e-07f, 6.18277909e-08f, 0},
 };
+#endif
 
-/* The polynomials at m: a register holds one coefficient of all pieces. The index of a lane's piece
- * is in the lowest bits of `shifted`, where the permutation reads it. */
-SV_INLINE vreal polynomial_in_pieces(const float (*pieces)[PIECES], size_t terms, vreal m)
+/* Each lane's element of the table, whose index is in the lowest four bits of the lane. */
+SV_INLINE vreal v_select_piece(const float table[PIECES], vreal index)
+{
+#if defined(__AVX512F__)
+    return _mm512_permutexvar_ps((__m512i)index, v_load(table));
+#elif defined(__AVX2__)
+    vreal lower = _mm256_permutevar8x32_ps(v_load(table), (__m256i)index);
+    vreal upper = _mm256_permutevar8x32_ps(v_load(table + LANES), (__m256i)index);
+    return _mm256_blendv_ps(lower, upper, (vreal)((vlane)index << 28));
+#elif defined(__aarch64__)
+    vlane bytes = ((vlane)index & (PIECES - 1)) * 0x04040404 + 0x03020100;
+    return (vreal)vqtbl4q_u8(vld1q_u8_x4((const uint8_t *)table), (uint8x16_t)bytes);
+#else
+    vlane piece = (vlane)index & (PIECES - 1);
+    return (vreal){table[piece[0]], table[piece[1]], table[piece[2]], table[piece[3]]};
+#endif
+}
+
+/* The polynomials at min(m, PIECES_END), NaN where m is NaN. The index of a lane's piece is in the
+ * lowest bits of `shifted`. */
+SV_INLINE vreal polynomial_in_pieces(const float (*pieces)[PIECES], vreal m)
 {
     const vreal round = v_set(SV_ROUND_TO_INTEGER), scale = v_set(PIECES_PER_UNIT);
-    vreal shifted = v_multiply_add(m, scale, round);
-    vreal r = v_multiply_add(m, scale, round - shifted);
-    vreal y = _mm512_permutexvar_ps((__m512i)shifted, v_load(pieces[0]));
-    for (size_t i = 1; i < terms; i++)
-        y = v_multiply_add(y, r, _mm512_permutexvar_ps((__m512i)shifted, v_load(pieces[i])));
+    vreal within = v_min(v_set(PIECES_END), m);
+    vreal shifted = v_multiply_add(within, scale, round);
+    vreal r = v_multiply_add(within, scale, round - shifted);
+    vreal y = v_select_piece(pieces[0], shifted);
+    for (size_t i = 1; i < PIECE_TERMS; i++)
+        y = v_multiply_add(y, r, v_select_piece(pieces[i], shifted));
     return y;
 }
 
-/* Both results are 0 from m = 5.8 on, where Q is below 3.4e-9. */
-SV_INLINE vreal upper_tail(vreal m, vreal *density)
+/* Q(m), 0 from m = 5.8 on, where it is below 3.4e-9. */
+SV_INLINE vreal upper_tail(vreal m)
 {
-    enum { TERMS = sizeof TAIL_PIECES / sizeof *TAIL_PIECES };
-    *density = polynomial_in_pieces(DENSITY_PIECES, TERMS, m);
-    return polynomial_in_pieces(TAIL_PIECES, TERMS, m);
+    return polynomial_in_pieces(TAIL_PIECES, m);
 }
+
+#if defined(__AVX512F__)
+/* phi(m), 0 from m = 5.8 on too. */
+SV_INLINE vreal normal_density(vreal m)
+{
+    return polynomial_in_pieces(DENSITY_PIECES, m);
+}
+#endif
 
 #endif
