@@ -40,8 +40,10 @@ SV_INLINE void moments(real *mean, real *rstd, const real *x, const size_t rows,
     SV_UNROLLED(ROWS)
     for (size_t r = 0; r < rows; r++) {
         real rest = 0;
-        for (size_t i = whole; i < elements; i++)
-            rest += (x[r * elements + i] - m[r]) * (x[r * elements + i] - m[r]);
+        for (size_t i = whole; i < elements; i++) {
+            real d = x[r * elements + i] - m[r];
+            rest = r_multiply_add(d, d, rest);
+        }
         mean[r] = m[r];
         rstd[r] = 1 / (real)sqrt((v_total(square[r]) + rest) / (real)elements + eps);
     }

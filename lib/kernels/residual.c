@@ -1,6 +1,7 @@
 /* The end of a residual branch: dropout, DropPath and the residual in one pass. And sums of rows,
  * of arrays, and scaling. */
 #include "kernels/local.h"
+#include "kernels/sums.h"
 
 /* y[t,c] = x[t,c] + drop_path_scale[image] * dropout(branch[t,c]). drop_path_scale NULL: 1. y may
  * be branch. Huang, Sun, Liu, Sedra, Weinberger 2016 (stochastic depth). */

@@ -179,6 +179,18 @@ SV_INLINE vreal v_multiply_add(vreal a, vreal b, vreal c)
 #endif
 }
 
+/* The same for one number. */
+SV_INLINE real r_multiply_add(real a, real b, real c)
+{
+#if !defined(SV_HAS_MULTIPLY_ADD)
+    return a * b + c;
+#elif defined(SV_DOUBLE)
+    return __builtin_fma(a, b, c);
+#else
+    return __builtin_fmaf(a, b, c);
+#endif
+}
+
 /* The vector 0, 1, 2, ... */
 SV_INLINE vlane v_lane_indices(void)
 {
@@ -419,42 +431,6 @@ SV_INLINE vreal v_abs(vreal value)
 /* The value with lanes j and j ^ h exchanged. */
 #define SV_ACROSS(j, h) ((j) ^ (h))
 #define SV_SWAPPED(value, h) SV_SHUFFLE(value, value, SV_LANE_INDICES(SV_ACROSS, h))
-
-/* The sum of all lanes in each lane, added pairwise for a small rounding error. */
-SV_INLINE vreal v_broadcast_sum(vreal value)
-{
-#if SV_LANES >= 16
-    value += SV_SWAPPED(value, 8);
-#endif
-#if SV_LANES >= 8
-    value += SV_SWAPPED(value, 4);
-#endif
-#if SV_LANES >= 4
-    value += SV_SWAPPED(value, 2);
-#endif
-    return value + SV_SWAPPED(value, 1);
-}
-
-/* The sum of all lanes. */
-SV_INLINE real v_reduce_sum(vreal value)
-{
-    return v_broadcast_sum(value)[0];
-}
-
-/* The maximum of all lanes. */
-SV_INLINE real v_reduce_max(vreal value)
-{
-#if SV_LANES >= 16
-    value = v_max(value, SV_SWAPPED(value, 8));
-#endif
-#if SV_LANES >= 8
-    value = v_max(value, SV_SWAPPED(value, 4));
-#endif
-#if SV_LANES >= 4
-    value = v_max(value, SV_SWAPPED(value, 2));
-#endif
-    return v_max(value, SV_SWAPPED(value, 1))[0];
-}
 
 /* The mask of the first `count` lanes whose word has `bit`. */
 SV_INLINE vlane v_mask_some(const uint32_t *words, uint32_t bit, size_t count)
