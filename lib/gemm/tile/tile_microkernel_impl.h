@@ -290,15 +290,30 @@ static SV_NOT_INLINED void store_array(real *c, size_t ldc, const vsums *sum,
                          form.type, r, v, v_some(width - v * LANES));
 }
 
-/* The first of the sums of row r: the bias or C where they can start there, else 0. */
-SV_INLINE vsums first_sums(const real *c, const tile_operands *operands, const tile_form form,
-                           tile_before before, size_t v, vsome some)
+/* The first values of the sums: the bias or C where they can start there, else 0. */
+SV_INLINE void start_sums(vsums sum[MAX_MR][MAX_VECTORS], const real *c, size_t ldc,
+                          const tile_operands *operands, const tile_form form, size_t width,
+                          tile_before before)
 {
-    if (!starts_at_before(form.type) || before == TILE_ADD)
-        return (vsums){0};
-    if (before == TILE_CONTINUE)
-        return (vsums)v_load_lanes(c + v * LANES, some);
-    return operands->bias ? (vsums)v_load_lanes(operands->bias + v * LANES, some) : (vsums){0};
+    const size_t together = rows_together(form.type);
+    const size_t rows = (form.rows + together - 1) / together * together;
+    const bool starts = starts_at_before(form.type);
+    SV_UNROLLED(MAX_VECTORS)
+    for (size_t v = 0; v < form.vectors; v++) {
+        vsums first = {0};
+        if (starts && before == TILE_REPLACE && operands->bias)
+            first = (vsums)v_load_lanes(operands->bias + v * LANES, v_some(width - v * LANES));
+        SV_UNROLLED(MAX_MR)
+        for (size_t r = 0; r < rows; r++)
+            sum[r][v] = first;
+    }
+    if (!starts || before != TILE_CONTINUE)
+        return;
+    SV_UNROLLED(MAX_MR)
+    for (size_t r = 0; r < rows; r++)
+        SV_UNROLLED(MAX_VECTORS)
+    for (size_t v = 0; v < form.vectors; v++)
+        sum[r][v] = (vsums)v_load_lanes(c + r * ldc + v * LANES, v_some(width - v * LANES));
 }
 
 /* c[rows, width] = sum[rows, vectors] + residual, and the bias or C where sums could not start
@@ -346,21 +361,13 @@ SV_INLINE void multiply_microtile(real *c, size_t ldc, const tile_operands *oper
                                   const tile_form form, size_t width, tile_before before)
 {
     vsums sum[MAX_MR][MAX_VECTORS];
-    const size_t together = rows_together(form.type);
-    const size_t sum_rows = (form.rows + together - 1) / together * together;
     if (HAS_PREFETCH && operands->c_not_in_cache)
         prefetch_c(c, ldc, form.rows, width);
-    SV_UNROLLED(MAX_VECTORS)
-    for (size_t v = 0; v < form.vectors; v++) {
-        const vsome some = v_some(width - v * LANES);
-        SV_UNROLLED(MAX_MR)
-        for (size_t r = 0; r < sum_rows; r++)
-            sum[r][v] = first_sums(c + r * ldc, operands, form, before, v, some);
-    }
+    start_sums(sum, c, ldc, operands, form, width, before);
     const tile_range *end = operands->ranges + operands->range_count;
     for (const tile_range *range = operands->ranges; range < end; range++)
         add_range(sum, operands, form, range);
-    if (together > 1)
+    if (rows_together(form.type) > 1)
         matrix_order_sums(sum, form.rows, form.vectors);
     store_microtile(c, ldc, sum, operands, form, width, before);
 }
