@@ -102,7 +102,7 @@ SV_INLINE vsums multiply_add(vsums sum, vreal a, vreal b, const sv_packed_type t
         return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
 #endif
     (void)type;
-    return v_multiply_add(a, b, sum);
+    return sum + a * b;
 #endif
 }
 
@@ -298,6 +298,14 @@ SV_INLINE void start_sums(vsums sum[MAX_MR][MAX_VECTORS], const real *c, size_t 
     const size_t together = rows_together(form.type);
     const size_t rows = (form.rows + together - 1) / together * together;
     const bool starts = starts_at_before(form.type);
+    if (starts && __builtin_expect(before == TILE_CONTINUE, 0)) {
+        SV_UNROLLED(MAX_MR)
+        for (size_t r = 0; r < rows; r++)
+            SV_UNROLLED(MAX_VECTORS)
+        for (size_t v = 0; v < form.vectors; v++)
+            sum[r][v] = (vsums)v_load_lanes(c + r * ldc + v * LANES, v_some(width - v * LANES));
+        return;
+    }
     SV_UNROLLED(MAX_VECTORS)
     for (size_t v = 0; v < form.vectors; v++) {
         vsums first = {0};
@@ -307,13 +315,6 @@ SV_INLINE void start_sums(vsums sum[MAX_MR][MAX_VECTORS], const real *c, size_t 
         for (size_t r = 0; r < rows; r++)
             sum[r][v] = first;
     }
-    if (!starts || before != TILE_CONTINUE)
-        return;
-    SV_UNROLLED(MAX_MR)
-    for (size_t r = 0; r < rows; r++)
-        SV_UNROLLED(MAX_VECTORS)
-    for (size_t v = 0; v < form.vectors; v++)
-        sum[r][v] = (vsums)v_load_lanes(c + r * ldc + v * LANES, v_some(width - v * LANES));
 }
 
 /* c[rows, width] = sum[rows, vectors] + residual, and the bias or C where sums could not start
@@ -322,9 +323,10 @@ SV_INLINE void store_microtile(real *c, size_t ldc, vsums sum[MAX_MR][MAX_VECTOR
                                const tile_operands *operands, const tile_form form, size_t width,
                                tile_before what)
 {
-    const bool started = starts_at_before(form.type) && what != TILE_ADD;
-    const bool adds = !started && what != TILE_REPLACE;
-    const real *before = adds ? c : started || !operands->bias ? ZEROS : operands->bias;
+    const bool starts = starts_at_before(form.type);
+    const bool adds = starts ? what == TILE_ADD : what != TILE_REPLACE;
+    const real *bias = starts ? NULL : operands->bias;
+    const real *before = adds ? c : bias ? bias : ZEROS;
     const size_t stride = adds ? ldc : 0;
     const bool registers =
         form.stores_registers && (SV_HAS_LANE_MASKS || width == form.vectors * LANES);
