@@ -167,14 +167,31 @@ START_TEST(test_arrays_that_are_not_accepted_are_named)
           "class_names[1] is NULL");
     FAILS(svit_features_create(&out, context, values, labels, 2, 2, 2, bytes, err), SVIT_E_ARGUMENT,
           "class_names[1] is '");
-    FAILS(svit_features_create(&out, context, values, labels, SIZE_MAX / 2, 4, 2, NULL, err),
-          SVIT_E_MEMORY, "do not fit");
-    FAILS(svit_features_create(&out, context, values, labels, SIZE_MAX / 2 + 1, 2, 2, NULL, err),
-          SVIT_E_MEMORY, "do not fit");
     ck_assert_ptr_null(out);
     svit_features *none = make(context, values, NULL, 2, 2, 0, NULL);
     ck_assert_int_eq(svit_features_labels(none)[1], -1);
     svit_features_free(none);
+    svit_context_free(context);
+}
+END_TEST
+
+/* The elements, or only their bytes, are more than a size can be. */
+START_TEST(test_features_that_fit_no_memory)
+{
+    static const size_t SIZES[][2] = {
+        {SIZE_MAX / 2, 4}, {SIZE_MAX / 2 + 1, 2}, {SIZE_MAX / 4, 2}, {SIZE_MAX / 4 + 1, 1}};
+    svit_context *context = context_of(1);
+    const float value = 0;
+    for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
+        svit_features *out = NULL;
+        char wanted[96];
+        snprintf(wanted, sizeof wanted, "%zu x %zu features do not fit memory", SIZES[i][0],
+                 SIZES[i][1]);
+        FAILS(svit_features_create(&out, context, &value, NULL, SIZES[i][0], SIZES[i][1], 0, NULL,
+                                   err),
+              SVIT_E_MEMORY, wanted);
+        ck_assert_ptr_null(out);
+    }
     svit_context_free(context);
 }
 END_TEST
@@ -305,6 +322,7 @@ static Suite *feature_sets_suite(void)
     tcase_add_test(tests, test_description_is_that_of_the_weights_below_the_head);
     tcase_add_test(tests, test_what_cannot_be_computed_is_named);
     tcase_add_test(tests, test_arrays_that_are_not_accepted_are_named);
+    tcase_add_test(tests, test_features_that_fit_no_memory);
     tcase_add_test(tests, test_classes_are_joined_by_name);
     tcase_add_test(tests, test_neighbours_vote_by_similarity);
     tcase_add_loop_test(tests, test_first_of_equal_neighbours_counts, 0, 3);
