@@ -313,6 +313,109 @@ START_TEST(test_flat_patches_are_embedded)
 }
 END_TEST
 
+/* What is asked for: heads of the usual widths, and what flat patches do not show. */
+START_TEST(test_questions_name_candidates)
+{
+    static const char CONFIG[] =
+        "{\"architecture\":\"vit\",\"input_height\":32,\"input_width\":32,\"patch_size\":16,"
+        "\"dim\":192,\"depth\":1,\"heads\":3,\"head_dim\":64,\"mlp_dim\":8,\"head_units\":[],"
+        "\"num_classes\":2,\"mlp_last_gelu\":false,\"pool\":\"class_token\"}";
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    case_begin(self, "pretrained_hf_vit");
+    WORKS(svit_model_config_from_json(&config, sizeof config, CONFIG, err));
+    WORKS(svit_model_create(&model, self->context, &config, 1, err));
+    WORKS(svit_model_save_mapped(model, fit_path(&self->folder, "model.safetensors"), "timm", err));
+    svit_model_free(model);
+    model = NULL;
+    ck_assert_int_eq(case_open(self, &model, NULL), SVIT_E_ARGUMENT);
+    ck_assert_msg(strstr(self->err.message, "heads (3, 6, 2)"), "%s", self->err.message);
+    case_end(self);
+}
+END_TEST
+
+START_TEST(test_flat_patches_ask_for_their_size)
+{
+    static const struct {
+        const char *fields, *part;
+    } cases[] = {
+        {"{\"heads\":2,\"norm_eps\":1e-12,\"activation\":\"gelu\",\"pool\":\"class_token\"}",
+         "or patch_size (pixels), in_channels (3 for RGB), input_height (pixels)"},
+        {"{\"heads\":2,\"norm_eps\":1e-12,\"activation\":\"gelu\",\"pool\":\"class_token\","
+         "\"input_height\":28,\"input_width\":28}",
+         "or patch_size (pixels), in_channels (3 for RGB)"},
+        {"{\"heads\":2,\"norm_eps\":1e-12,\"activation\":\"gelu\",\"pool\":\"class_token\","
+         "\"patch_size\":7}",
+         "or in_channels (3 for RGB)"},
+    };
+    static own_tensor list[CASE_TENSORS];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_hf_vit");
+    const size_t count = own_golden(list, self, "");
+    for (size_t t = 0; t < count; t++)
+        if (strstr(list[t].name, "patch_embeddings.projection.weight"))
+            list[t] = own(list[t].name, 2, (const int64_t[]){32, 147}, list[t].from);
+    own_write(self, list, count);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_int_eq(case_open(self, &model, cases[i].fields), SVIT_E_ARGUMENT);
+        ck_assert_msg(strstr(self->err.message, cases[i].part), "%zu: %s", i, self->err.message);
+    }
+    own_free(list, count);
+    case_end(self);
+}
+END_TEST
+
+/* Sizes that the caller states: a height without a width, and pixels that no patch covers. */
+START_TEST(test_stated_sizes_count)
+{
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    case_text(self, "config.json", "{" VIT "}");
+    case_agrees(self, "{\"input_height\":28}");
+    ck_assert_int_eq(case_open(self, &model, "{\"input_height\":30,\"input_width\":30}"),
+                     SVIT_E_ARGUMENT);
+    ck_assert_msg(strstr(self->err.message, "30"), "%s", self->err.message);
+    case_end(self);
+}
+END_TEST
+
+/* Images of two channels have no pipeline; a configuration that names only some classes names none. */
+START_TEST(test_what_does_not_come_along)
+{
+    static const char PREPROCESSOR[] =
+        "{\"size\":{\"height\":28,\"width\":28},\"resample\":2,\"image_mean\":[0.5,0.5,0.5],"
+        "\"image_std\":[0.5,0.5,0.5]}";
+    static const char *const names[] = {
+        "{\"0\":\"a\",\"1\":\"b\",\"2\":7,\"3\":\"d\",\"4\":\"e\",\"5\":\"f\"}",
+        "{\"0\":\"a\",\"1\":\"b\",\"2\":\"LABEL_2\",\"3\":\"d\",\"4\":\"e\",\"5\":\"f\"}",
+        "[\"a\",\"b\",\"c\",\"d\",null,\"f\"]"};
+    open_case all, *self = &all;
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    case_text(self, "preprocessor_config.json", PREPROCESSOR);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        svit_model *model = NULL;
+        svit_pipeline_config pipeline;
+        char text[512];
+        snprintf(text, sizeof text, "{" VIT ",\"id2label\":%s}", names[i]);
+        case_text(self, "config.json", text);
+        WORKS(case_open(self, &model, NULL));
+        ck_assert_ptr_null(svit_model_class_name(model, 0));
+        WORKS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err));
+        svit_model_free(model);
+        WORKS(case_open(self, &model, "{\"in_channels\":2}"));
+        FAILS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err), SVIT_E_STATE,
+              "pipeline");
+        svit_model_free(model);
+    }
+    case_end(self);
+}
+END_TEST
+
 static Suite *open_limits_suite(void)
 {
     Suite *suite = suite_create("open_limits");
@@ -326,6 +429,10 @@ static Suite *open_limits_suite(void)
     tcase_add_test(tcase, test_more_encoders_than_are_told_apart);
     tcase_add_loop_test(tcase, test_classes_tell_the_pooling, 0, sizeof CLASSES / sizeof *CLASSES);
     tcase_add_test(tcase, test_flat_patches_are_embedded);
+    tcase_add_test(tcase, test_questions_name_candidates);
+    tcase_add_test(tcase, test_flat_patches_ask_for_their_size);
+    tcase_add_test(tcase, test_stated_sizes_count);
+    tcase_add_test(tcase, test_what_does_not_come_along);
     suite_add_tcase(suite, tcase);
     return suite;
 }

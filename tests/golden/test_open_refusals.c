@@ -47,6 +47,10 @@ static const struct refusal {
      "{\"model_type\":\"dinov3_vit\",\"use_gated_mlp\":true,\"hidden_act\":\"gelu\","
      "\"num_attention_heads\":2,\"patch_size\":7}",
      NULL, SVIT_E_UNSUPPORTED, "the gated MLP has hidden_act 'gelu'"},
+    {"pretrained_hf_vit", "config.json",
+     "{\"model_type\":\"dinov3_vit\",\"use_gated_mlp\":true,\"hidden_act\":\"swish\","
+     "\"num_attention_heads\":2,\"patch_size\":7}",
+     NULL, SVIT_E_FORMAT, "the position embedding has 17 rows"},
     {"pretrained_timm_plain", "config.json", "{\"architecture\":\"vit_base_patch16_rpn_224\"}",
      NULL, SVIT_E_UNSUPPORTED, "ViTs with norms after each branch (ResPostBlock)"},
     {"pretrained_timm_plain", "config.json", "{\"architecture\":\"vit_relpos_base_patch16_224\"}",
