@@ -206,7 +206,13 @@ START_TEST(test_an_encoder_stands_anywhere)
     list[last ? count : 0] = own(name, 4, SHAPE, NULL);
     own_write(self, list, count + 1);
     case_agrees(self, NULL);
-    own_free(list, count + 1);
+    /* Only the other copy is left out. */
+    svit_model *model = NULL;
+    list[count + 1] = own("unknown.weight", 4, SHAPE, NULL);
+    own_write(self, list, count + 2);
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err), SVIT_E_FORMAT,
+          "'unknown.weight' belongs to no parameter");
+    own_free(list, count + 2);
     case_end(self);
 }
 END_TEST
