@@ -287,6 +287,9 @@ START_TEST(test_adapters_of_few_tensors)
         {{{"vit.embeddings.patch_embeddings.projection.lora_A.weight", {RANK, 3}},
           {"vit.embeddings.patch_embeddings.projection.lora_B.weight", {DIM, RANK}}},
          "do not fit the weight 'patch_embed.proj.weight'"},
+        {{{"vit.layers.1.layernorm_before.lora_A.weight", {RANK, 0}},
+          {"vit.layers.1.layernorm_before.lora_B.weight", {DIM, RANK}}},
+         "do not fit the weight 'blocks.1.norm1.weight'"},
         {{{"vit.layers.1.attention.q_proj.lora_A.weight", {0, DIM}},
           {"vit.layers.1.attention.q_proj.lora_B.weight", {DIM, 0}}},
          "do not fit the weight 'blocks.1.attn.qkv.weight'"},
@@ -376,7 +379,7 @@ static Suite *open_adapter_suite(void)
     tcase_add_test(tcase, test_members_are_refused_or_change_nothing);
     tcase_add_test(tcase, test_halves_of_other_shapes_are_refused);
     tcase_add_test(tcase, test_types_of_halves_are_checked);
-    tcase_add_loop_test(tcase, test_adapters_of_few_tensors, 0, 5);
+    tcase_add_loop_test(tcase, test_adapters_of_few_tensors, 0, 6);
     tcase_add_test(tcase, test_adapters_of_own_files_are_refused);
     tcase_add_test(tcase, test_the_model_of_an_adapter_is_asked_for);
     suite_add_tcase(suite, tcase);
