@@ -237,8 +237,11 @@ START_TEST(test_class_that_cannot_be_added_is_named)
     for (size_t i = 0; i < 2; i++)
         WORKS(svit_features_create(&tiny[i], context, least + i * C, NULL, 1, C, 0, NULL, err));
     float *before = weights_of(&n, 0);
-    FAILS(svit_model_fit_class(model, "dog", new, NULL, NULL, err), SVIT_E_ARGUMENT,
-          "a class 'dog' already");
+    for (size_t k = 0; k < CLASSES; k++) {
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "the model has a class '%s' already", NAMES[k]);
+        FAILS(svit_model_fit_class(model, NAMES[k], new, NULL, NULL, err), SVIT_E_ARGUMENT, wanted);
+    }
     FAILS(svit_model_fit_class(model, "\xff", new, NULL, NULL, err), SVIT_E_ARGUMENT, "not UTF-8");
     FAILS(svit_model_fit_class(model, "fox", wide, NULL, NULL, err), SVIT_E_ARGUMENT,
           "the new class has 48 channels");
