@@ -69,7 +69,7 @@ START_TEST(test_an_index_has_the_names_of_labels)
                                         "{\"label\":\"owl\"}"};
     tar_archive tar = {0};
     for (int i = 0; i < 3; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "%d.png", i);
         tar_image(&tar, name, (uint8_t)(i + 1));
         snprintf(name, sizeof name, "%d.json", i);
