@@ -25,6 +25,12 @@ def cpu_flags():
         return next((set(line.split()) for line in file if line.startswith('flags')), set())
 
 
+def lacked():
+    """The folders and files whose instructions this CPU lacks."""
+    flags = cpu_flags()
+    return tuple(path for flag, path in INSTRUCTION_SETS if flag not in flags)
+
+
 def read_reasons(path):
     reasons = []
     if os.path.exists(path):
@@ -80,8 +86,7 @@ def main():
         report = json.load(file)
     reasons = read_reasons(sys.argv[2])
     used = set()
-    flags = cpu_flags()
-    left_out = [path for flag, path in INSTRUCTION_SETS if flag not in flags]
+    left_out = lacked()
     counts = collections.defaultdict(lambda: [0] * 6)
     missed = []
     classes = collections.Counter()

@@ -229,6 +229,126 @@ START_TEST(test_halves_of_other_shapes_are_refused)
 }
 END_TEST
 
+/* Changes the type that the header gives a tensor to one of as many bytes. */
+static void retype(const fit_folder *folder, const char *name, const char *dtype)
+{
+    size_t bytes;
+    const char *path = fit_path(folder, "adapter_model.safetensors");
+    char *data = fit_read(path, &bytes), quoted[160];
+    snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    char *at = strstr(data + 8, quoted);
+    ck_assert_ptr_nonnull(at);
+    ck_assert_ptr_nonnull(at = strstr(at, "F32"));
+    memcpy(at, dtype, 3);
+    fit_write(path, data, bytes);
+    free(data);
+}
+
+/* No tensor of an adapter may be of whole numbers. */
+START_TEST(test_types_of_halves_are_checked)
+{
+    open_case all, *self = &all;
+    fit_folder folder;
+    begin(self, &folder);
+    for (size_t t = 0; t < TENSORS; t++) {
+        svit_model *model = NULL;
+        char wanted[200];
+        write_adapter(self, &folder, "", NULL);
+        retype(&folder, ADAPTER[t].name, "I32");
+        ck_assert_int_eq(open_adapter(self, &folder, &model), SVIT_E_FORMAT);
+        snprintf(wanted, sizeof wanted, "'%.80s", ADAPTER[t].name);
+        ck_assert_msg(strstr(self->err.message, wanted), "%s", self->err.message);
+        ck_assert_ptr_null(model);
+    }
+    end(self, &folder);
+}
+END_TEST
+
+/* Writes tensors of names and shapes of the test's choice; each is full of ones. */
+static void fill_ones(float *out, const sv_safetensors_tensor *tensor, void *user)
+{
+    (void)user;
+    for (size_t e = 0; e < tensor->desc->elements; e++)
+        out[e] = 1;
+}
+
+/* Adapters of few tensors: of none, which changes nothing, and of pairs that fit no weight. */
+START_TEST(test_adapters_of_few_tensors)
+{
+    enum { MOST = 2 };
+    static const struct few {
+        struct {
+            const char *name;
+            int64_t shape[2];
+        } tensors[MOST];
+        const char *part; /* NULL: it is merged, and the model is as it was */
+    } cases[] = {
+        {{{NULL, {0}}}, NULL},
+        {{{"vit.embeddings.patch_embeddings.projection.lora_A.weight", {RANK, 3}},
+          {"vit.embeddings.patch_embeddings.projection.lora_B.weight", {DIM, RANK}}},
+         "do not fit the weight 'patch_embed.proj.weight'"},
+        {{{"vit.layers.1.layernorm_before.lora_A.weight", {RANK, 0}},
+          {"vit.layers.1.layernorm_before.lora_B.weight", {DIM, RANK}}},
+         "do not fit the weight 'blocks.1.norm1.weight'"},
+        {{{"vit.layers.1.attention.q_proj.lora_A.weight", {0, DIM}},
+          {"vit.layers.1.attention.q_proj.lora_B.weight", {DIM, 0}}},
+         "do not fit the weight 'blocks.1.attn.qkv.weight'"},
+        {{{"vit.layers.1.attention.q_proj.lora_A.weight", {RANK, DIM}},
+          {"vit.layers.1.attention.q_proj.lora_C.weight", {DIM, RANK}}},
+         "do not fit the weight 'blocks.1.attn.qkv.weight'"},
+        {{{"vit.layers.1.attention.q_proj.magnitude", {DIM, 1}}, {NULL, {0}}},
+         "q_proj.magnitude' belongs to no weight of the model"},
+    };
+    const struct few *of = &cases[_i];
+    sv_safetensors_tensor tensors[MOST];
+    sv_tensor_desc descs[MOST];
+    char names[MOST][160], text[512];
+    size_t count = 0;
+    open_case all, *self = &all;
+    fit_folder folder;
+    svit_model *model = NULL;
+    begin(self, &folder);
+    for (; count < MOST && of->tensors[count].name; count++) {
+        snprintf(names[count], sizeof names[0], "base_model.model.%s", of->tensors[count].name);
+        ck_assert(sv_tensor_desc_init(&descs[count], SV_DTYPE_F32, of->tensors[count].shape, 2));
+        tensors[count] = (sv_safetensors_tensor){names[count], &descs[count], NULL};
+    }
+    WORKS(sv_safetensors_write(&self->context->allocator,
+                               fit_path(&folder, "adapter_model.safetensors"), "{}", tensors, count,
+                               fill_ones, NULL, err));
+    snprintf(text, sizeof text, LORA, "");
+    fit_write(fit_path(&folder, "adapter_config.json"), text, strlen(text));
+    const svit_status status = open_adapter(self, &folder, &model);
+    if (of->part) {
+        ck_assert_msg(status == SVIT_E_FORMAT && strstr(self->err.message, of->part), "%d: %s",
+                      (int)status, self->err.message);
+    } else {
+        ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+        ck_assert_double_le(case_difference(self, model), 1e-5);
+    }
+    svit_model_free(model);
+    end(self, &folder);
+}
+END_TEST
+
+/* A file of this library has other names than those that an adapter refers to. */
+START_TEST(test_adapters_of_own_files_are_refused)
+{
+    open_case all, *self = &all;
+    fit_folder folder;
+    svit_model *base = NULL, *model = NULL;
+    begin(self, &folder);
+    WORKS(case_open(self, &base, NULL));
+    WORKS(svit_model_save(base, fit_path(&self->folder, "best.safetensors"), err));
+    write_adapter(self, &folder, "", NULL);
+    ck_assert_int_eq(open_adapter(self, &folder, &model), SVIT_E_UNSUPPORTED);
+    ck_assert_msg(strstr(self->err.message, "best.safetensors is a model file of this library"),
+                  "%s", self->err.message);
+    svit_model_free(base);
+    end(self, &folder);
+}
+END_TEST
+
 /* What the configuration names is not there, and the option is not given. */
 START_TEST(test_the_model_of_an_adapter_is_asked_for)
 {
@@ -239,6 +359,10 @@ START_TEST(test_the_model_of_an_adapter_is_asked_for)
     write_adapter(self, &folder, "", NULL);
     FAILS(svit_model_open(&model, self->context, folder.path, NULL, NULL, err), SVIT_E_IO,
           "'someone/else' that the adapter changes is not there; the option base");
+    static const char NAMELESS[] = "{\"peft_type\":\"LORA\",\"lora_alpha\":6}";
+    fit_write(fit_path(&folder, "adapter_config.json"), NAMELESS, strlen(NAMELESS));
+    FAILS(svit_model_open(&model, self->context, folder.path, NULL, NULL, err), SVIT_E_IO,
+          "the model '' that the adapter changes is not there; the option base");
     unlink(fit_path(&folder, "adapter_config.json"));
     FAILS(svit_model_open(&model, self->context, folder.path, NULL, NULL, err), SVIT_E_IO,
           "adapter_config.json is not beside it");
@@ -254,6 +378,9 @@ static Suite *open_adapter_suite(void)
     tcase_add_loop_test(tcase, test_other_adapters_are_refused, 0, 5);
     tcase_add_test(tcase, test_members_are_refused_or_change_nothing);
     tcase_add_test(tcase, test_halves_of_other_shapes_are_refused);
+    tcase_add_test(tcase, test_types_of_halves_are_checked);
+    tcase_add_loop_test(tcase, test_adapters_of_few_tensors, 0, 6);
+    tcase_add_test(tcase, test_adapters_of_own_files_are_refused);
     tcase_add_test(tcase, test_the_model_of_an_adapter_is_asked_for);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -53,7 +53,9 @@ static const struct family {
      "\"pretrained_cfg\":{\"input_size\":[3,42,28]}}",
      NULL},
     {"pretrained_timm_dinov2_reg", "config.json",
-     "{\"architecture\":\"vit_small_patch14_reg4_dinov2\",\"model_args\":{\"num_heads\":3}}", NULL},
+     "{\"architecture\":\"vit_small_patch14_reg4_dinov2\",\"model_args\":{\"num_heads\":3,\"reg_"
+     "tokens\":2}}",
+     NULL},
     {"pretrained_timm_clip", "config.json",
      "{\"architecture\":\"vit_base_patch32_clip_quickgelu_224\",\"model_args\":{\"num_heads\":4,"
      "\"img_size\":[32,40]}}",

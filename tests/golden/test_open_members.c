@@ -216,6 +216,12 @@ static const char *const VALUES[] = {NULL,
                                      "{\"0\":\"a\"}",
                                      "{\"height\":40,\"width\":30}",
                                      "{\"height\":\"a\"}",
+                                     "{\"height\":28}",
+                                     "{\"shortest_edge\":9000}",
+                                     "{\"height\":28,\"width\":9000}",
+                                     "{\"height\":28,\"width\":4}",
+                                     "[\"a\",28]",
+                                     "[28,\"a\"]",
                                      "{\"shortest_edge\":40}",
                                      "{\"shortest_edge\":4}"};
 enum { VALUE_COUNT = sizeof VALUES / sizeof *VALUES };

@@ -38,6 +38,13 @@ static const struct refusal {
     {"family_timm_dinov3", NULL, NULL,
      "{\"heads\":3,\"norm_eps\":1e-5,\"activation\":\"gelu\",\"pool\":\"mean-patches\"}",
      SVIT_E_ARGUMENT, "input_height (pixels), rope (axial or centred)"},
+    {"pretrained_timm_dinov2_reg", "config.json",
+     "{\"architecture\":\"vit_small_patch14_reg1_dinov2\",\"model_args\":{\"num_heads\":3}}", NULL,
+     SVIT_E_FORMAT, "register_tokens is 1 by timm's name 'vit_small_patch14_reg1_dinov2', but "},
+    {"pretrained_timm_dinov2_reg", "config.json",
+     "{\"architecture\":\"vit_small_patch14_reg4_dinov2\",\"model_args\":{\"num_heads\":3,"
+     "\"reg_tokens\":3}}",
+     NULL, SVIT_E_FORMAT, "register_tokens is 3 by config.json: model_args"},
     /* Models that are not computed. */
     {"pretrained_hf_vit", "config.json", "{\"model_type\":\"swin\"}", NULL, SVIT_E_UNSUPPORTED,
      "model_type is 'swin', which is no plain ViT"},
@@ -47,6 +54,10 @@ static const struct refusal {
      "{\"model_type\":\"dinov3_vit\",\"use_gated_mlp\":true,\"hidden_act\":\"gelu\","
      "\"num_attention_heads\":2,\"patch_size\":7}",
      NULL, SVIT_E_UNSUPPORTED, "the gated MLP has hidden_act 'gelu'"},
+    {"pretrained_hf_vit", "config.json",
+     "{\"model_type\":\"dinov3_vit\",\"use_gated_mlp\":true,\"hidden_act\":\"swish\","
+     "\"num_attention_heads\":2,\"patch_size\":7}",
+     NULL, SVIT_E_FORMAT, "the position embedding has 17 rows"},
     {"pretrained_timm_plain", "config.json", "{\"architecture\":\"vit_base_patch16_rpn_224\"}",
      NULL, SVIT_E_UNSUPPORTED, "ViTs with norms after each branch (ResPostBlock)"},
     {"pretrained_timm_plain", "config.json", "{\"architecture\":\"vit_relpos_base_patch16_224\"}",

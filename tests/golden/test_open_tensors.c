@@ -29,6 +29,13 @@ static const struct damaged {
      "\"num_heads\":3}}"},
     {"pretrained_timm_distilled", "config.json",
      "{\"architecture\":\"deit_tiny_distilled_patch16_224\",\"model_args\":{\"num_heads\":3}}"},
+    {"family_timm_dpwee", "config.json", "{\"architecture\":\"vit_dpwee_patch16_reg1_gap_256\"}"},
+    {"family_timm_dwee", "config.json",
+     "{\"architecture\":\"vit_dwee_patch16_reg1_gap_256\",\"model_args\":{\"img_size\":[32,48]}}"},
+    {"family_timm_pwee", "config.json",
+     "{\"architecture\":\"vit_pwee_patch16_reg1_gap_256\",\"model_args\":{\"num_heads\":3}}"},
+    {"family_timm_xp", "config.json",
+     "{\"architecture\":\"vit_base_patch16_xp_224\",\"model_args\":{\"img_size\":[32,48]}}"},
     {"pretrained_openclip", "open_clip_config.json",
      "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"head_width\":10,"
      "\"width\":40,"

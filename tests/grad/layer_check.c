@@ -1,6 +1,7 @@
 /* Gradients of one layer against central differences, in double precision. */
 #include "layer_check.h"
 
+#include "guard.h"
 #include "layers/linear/prepack.h"
 #include "suite.h"
 #include "worst.h"
@@ -13,21 +14,34 @@
 
 enum { BATCH = 3, THREADS = 2, PROBES = 40 };
 
-/* Arrays of one check. Memory of the layer is aligned as a session aligns it. */
+/* Arrays of one check. Memory of the layer is aligned as a session aligns it, full of NaN, and ends
+ * at a page that must not be touched: a layer that uses more than it has planned gets a signal. */
 typedef struct arrays {
     sv_run run;
     real *weights, *gradients, *x, *y, *dx, *projection;
     size_t in, out; /* elements of x and y for the batch */
     char *saved, *packed;
-    void *blocks[4];
 } arrays;
 
-static void *aligned(void **block, size_t bytes)
+static size_t rounded(size_t bytes, size_t unit)
 {
-    size_t size = (bytes + SV_ALIGNMENT) / SV_ALIGNMENT * SV_ALIGNMENT;
-    *block = aligned_alloc(SV_ALIGNMENT, size);
-    ck_assert_ptr_nonnull(*block);
-    return memset(*block, 0, size);
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static void *guarded(size_t bytes)
+{
+    return guard_copy(NULL, rounded(bytes, SV_ALIGNMENT), false);
+}
+
+/* Gives each worker scratch of its own with such an end. */
+static void set_worker_scratch(sv_exec *exec, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), scratch = rounded(bytes, SV_ALIGNMENT);
+    exec->worker_bytes = rounded(scratch, page) + page;
+    char *memory = guard_copy(NULL, THREADS * exec->worker_bytes, false);
+    for (size_t i = 1; i <= THREADS; i++)
+        ck_assert_int_eq(mprotect(memory + i * exec->worker_bytes - page, page, PROT_NONE), 0);
+    exec->worker_scratch = memory + exec->worker_bytes - page - scratch;
 }
 
 /* Random elements of magnitude largest / 2 to `largest`: none is near 0, since a temperature
@@ -69,7 +83,7 @@ void layer_check_close(layer_check *check)
     svit_context_free(check->context);
 }
 
-static arrays arrays_open(const layer_check *check)
+static arrays arrays_open(const layer_check *check, bool training)
 {
     const sv_layer *layer = check->layer;
     const size_t parameters = check->table.elements;
@@ -85,24 +99,20 @@ static arrays arrays_open(const layer_check *check)
     fill(a.x, a.in, 1, 2);
     fill(a.projection, a.out, 1, 3);
     a.run = (sv_run){.exec = {.context = check->context, .gemm = check->context->gemm},
-                     .pass = {.n = BATCH, .training = true, .seed = 5, .counter = 2},
+                     .pass = {.n = BATCH, .training = training, .seed = 5, .counter = 2},
                      .weights = a.weights,
                      .gradients = a.gradients};
     sv_layer_memory memory = sv_layer_plan_workspace(layer, &a.run);
     ck_assert(!memory.overflow);
-    a.saved = aligned(&a.blocks[0], memory.saved);
-    a.run.exec.workspace = aligned(&a.blocks[1], memory.workspace);
-    a.run.exec.worker_bytes =
-        (memory.worker_scratch + SV_ALIGNMENT - 1) / SV_ALIGNMENT * SV_ALIGNMENT;
-    a.run.exec.worker_scratch = aligned(&a.blocks[2], THREADS * a.run.exec.worker_bytes);
-    a.packed = aligned(&a.blocks[3], sv_prepack_bytes(layer, &a.run));
+    a.saved = training ? guarded(memory.saved) : NULL;
+    a.run.exec.workspace = guarded(memory.workspace);
+    set_worker_scratch(&a.run.exec, memory.worker_scratch);
+    a.packed = guarded(sv_prepack_bytes(layer, &a.run));
     return a;
 }
 
 static void arrays_close(arrays *a)
 {
-    for (size_t i = 0; i < sizeof a->blocks / sizeof *a->blocks; i++)
-        free(a->blocks[i]);
     free(a->weights);
     free(a->gradients);
     free(a->x);
@@ -115,7 +125,8 @@ static void arrays_close(arrays *a)
 static double projected(const layer_check *check, arrays *a)
 {
     sv_prepack(check->layer, &a->run, a->packed, false, 0);
-    sv_prepack(check->layer, &a->run, a->packed, true, 0);
+    if (a->run.pass.training)
+        sv_prepack(check->layer, &a->run, a->packed, true, 0);
     check->layer->ops->forward(check->layer, &a->run, a->saved, a->y, a->x);
     double sum = 0;
     for (size_t i = 0; i < a->out; i++)
@@ -149,9 +160,20 @@ static void compare(const layer_check *check, arrays *a, real *values, const rea
     }
 }
 
+/* Inference has its own plan of memory. */
+static void infer(const layer_check *check)
+{
+    arrays a = arrays_open(check, false);
+    const double loss = projected(check, &a);
+    ck_assert_msg(isfinite(loss), "%s: inference gives %g", check->layer->ops->name, loss);
+    arrays_close(&a);
+}
+
 void layer_check_run(layer_check *check, bool has_input_gradient)
 {
-    arrays a = arrays_open(check);
+    if (!check->layer->ops->training_only)
+        infer(check);
+    arrays a = arrays_open(check, true);
     const sv_layer *layer = check->layer;
     projected(check, &a);
     real *dy = malloc(a.out * sizeof(real));
@@ -173,7 +195,7 @@ void layer_check_run(layer_check *check, bool has_input_gradient)
 
 void layer_check_masks(layer_check *check)
 {
-    arrays a = arrays_open(check);
+    arrays a = arrays_open(check, true);
     const size_t in = a.in / BATCH, out = a.out / BATCH;
     for (size_t image = 1; image < BATCH; image++)
         memcpy(a.x + image * in, a.x, in * sizeof(real));

@@ -1,7 +1,12 @@
 """The faults that mutate.py plants: which text of a C file becomes which, and which files belong to which class."""
 import os
+import platform
 import random
 import re
+import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'coverage'))
+import report  # pylint: disable=wrong-import-position
 
 # The classes, over which the drawn mutants are spread evenly, and their folders.
 CLASSES = {
@@ -14,9 +19,9 @@ CLASSES = {
     'parsers': ('lib/config', 'lib/io', 'lib/data/decoding', 'lib/data/shards'),
     'trainer': ('lib/trainer', 'lib/features'),
 }
-# Code that some CPUs have no instructions for, by the flag of /proc/cpuinfo.
-NEEDS = {'lib/gemm/amx/': 'amx_tile', 'lib/gemm/low_precision/bf16': 'avx512_bf16',
-         'lib/gemm/low_precision/int8_dot': 'avx512_vnni'}
+
+# Files that the builds of other CPUs alone compile.
+FOREIGN = () if platform.machine() in ('aarch64', 'arm64') else ('_neon.c',)
 
 # Pairs of what a binary operator becomes; the layout has one space on both sides of each.
 OPERATORS = {
@@ -102,14 +107,10 @@ def of_file(root, path):
     return [(path, *mutant) for start, end in functions(code) for mutant in found_in(text, code, start, end)]
 
 
-def cpu_flags():
-    with open('/proc/cpuinfo', encoding='ascii', errors='replace') as file:
-        return next((set(line.split()) for line in file if line.startswith('flags')), set())
-
-
 def candidates(root):
-    """The mutants of each class by their operator: {class: {operator: [mutant]}}."""
-    flags = cpu_flags()
+    """The mutants of each class by their operator: {class: {operator: [mutant]}}. Code that this CPU has no
+    instructions for has none, since nothing runs it."""
+    lacked = report.lacked()
     by_class = {}
     for name, folders in CLASSES.items():
         by_operator = by_class.setdefault(name, {})
@@ -117,8 +118,8 @@ def candidates(root):
             for at, _, files in sorted(os.walk(os.path.join(root, folder))):
                 for file in sorted(files):
                     path = os.path.relpath(os.path.join(at, file), root)
-                    lacking = any(path.startswith(start) and flag not in flags for start, flag in NEEDS.items())
-                    if lacking or not file.endswith(('.c', '_impl.h')) or file.endswith('_absent.c'):
+                    if path.startswith(lacked) or not file.endswith(('.c', '_impl.h')) or file.endswith(
+                            ('_absent.c', *FOREIGN)):
                         continue
                     for mutant in of_file(root, path):
                         by_operator.setdefault(mutant[1], []).append(mutant)

@@ -19,7 +19,9 @@ sh "$folder/first/tools/release.sh" "$folder/one" >"$folder/log"
 cat >"$folder/other.sh" <<'END'
 umask 077
 export LANG=de_DE.UTF-8 LC_ALL=C.UTF-8 TZ=Asia/Kathmandu HOME=$1/home GZIP=-1
-mkdir -p "$HOME"
+# The folder for temporary files may be one that the other user must not write to.
+export TMPDIR=$1/other
+mkdir -p "$HOME" "$TMPDIR"
 git config --global core.autocrlf true
 git config --global tar.umask user
 git config --global safe.directory '*'

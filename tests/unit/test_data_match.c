@@ -2,6 +2,8 @@
  * samples through views. */
 #include "test_data_support.h"
 
+#include "data/datasets/dataset_ops.h"
+
 #include <shiftvit/dataset.h>
 
 static svit_context *context;
@@ -137,6 +139,73 @@ START_TEST(test_paths_through_views)
 }
 END_TEST
 
+static int32_t give_sample(size_t index, uint8_t *rgb, int32_t *label, void *user)
+{
+    (void)user;
+    memset(rgb, (int)index, 4 * 4 * 3);
+    *label = (int32_t)(index % 3);
+    return 0;
+}
+
+/* The label alone, the label with the image, and the target of its class are one, for datasets of
+ * every kind and views of them. */
+START_TEST(test_a_label_is_that_of_its_sample)
+{
+    enum { COUNT = 12, SIDE = 32 };
+    static uint8_t pixels[COUNT * 4 * 4 * 3], image[SIDE * SIDE * 3];
+    static const int32_t labels[COUNT] = {2, 0, 1, 1, 2, 0, 0, 1, 2, 2, 1, 0};
+    static const size_t order[] = {7, 0, 11, 3};
+    static const char *const turned[] = {"dots", "disc", "ring"};
+    svit_dataset *sets[6] = {NULL};
+    const char *known[10];
+    WORKS(svit_dataset_synthetic(&sets[0], context, 1, SVIT_SPLIT_TRAIN, COUNT, err));
+    WORKS(svit_dataset_callback(&sets[1], context, give_sample, COUNT, 4, 4, 3, 3, NULL, err));
+    WORKS(svit_dataset_memory(&sets[2], context, pixels, labels, COUNT, 4, 4, 3, 3, err));
+    for (size_t k = 0; k < 10; k++)
+        known[k] = svit_dataset_class_name(sets[0], 9 - k);
+    WORKS(svit_dataset_match_classes(&sets[3], sets[0], known, 10, err));
+    WORKS(svit_dataset_select(&sets[4], sets[3], order, 4, err));
+    WORKS(svit_dataset_select(&sets[5], sets[1], order, 4, err));
+    for (size_t s = 0; s < 6; s++)
+        for (size_t i = 0; i < svit_dataset_count(sets[s]); i++) {
+            int32_t alone = -1, with = -2;
+            float targets[10];
+            WORKS(svit_dataset_label(sets[s], i, &alone, err));
+            WORKS(svit_dataset_sample(sets[s], i, image, &with, err));
+            ck_assert_msg(alone == with, "dataset %zu, sample %zu: %d and %d", s, i, alone, with);
+            WORKS(svit_dataset_targets(sets[s], i, targets, err));
+            for (size_t k = 0; k < svit_dataset_classes(sets[s]); k++)
+                ck_assert(targets[k] == ((int32_t)k == alone ? 1 : 0));
+            FAILS(svit_dataset_targets(sets[s], svit_dataset_count(sets[s]), targets, err),
+                  SVIT_E_ARGUMENT, "index");
+        }
+    int32_t old = -1, new = -1;
+    for (size_t i = 0; i < COUNT; i++) {
+        WORKS(svit_dataset_label(sets[0], i, &old, err));
+        WORKS(svit_dataset_label(sets[3], i, &new, err));
+        ck_assert_int_eq(new, 9 - old);
+    }
+    svit_dataset *none = NULL;
+    FAILS(svit_dataset_match_classes(&none, sets[0], turned, 3, err), SVIT_E_ARGUMENT,
+          "is none of the 3 names");
+    for (size_t s = 6; s-- > 0;)
+        svit_dataset_free(sets[s]);
+}
+END_TEST
+
+/* A loader that shuffles within windows asks where a shard ends: without shards at the end of all. */
+START_TEST(test_views_end_where_their_datasets_do)
+{
+    svit_dataset *list = open_list("path,label\n/a.png,x\nb.png,y\n/c.png,x\n"), *view = NULL;
+    static const char *const both[] = {"y", "x"};
+    WORKS(svit_dataset_match_classes(&view, list, both, 2, err));
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_uint_eq(sv_dataset_shard_end(view, i), 3);
+    svit_dataset_free(view);
+    svit_dataset_free(list);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("data_match");
@@ -145,6 +214,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_every_subset_gets_the_labels_of_its_names);
     tcase_add_test(c, test_what_does_not_match_is_refused);
     tcase_add_test(c, test_paths_through_views);
+    tcase_add_test(c, test_a_label_is_that_of_its_sample);
+    tcase_add_test(c, test_views_end_where_their_datasets_do);
     suite_add_tcase(all, c);
     return all;
 }

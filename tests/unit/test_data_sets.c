@@ -257,14 +257,14 @@ static int32_t give_sample(size_t index, uint8_t *rgb, int32_t *label, void *use
     if (index == wrong[0])
         return 42;
     memset(rgb, (int)index, 2 * 2 * 3);
-    *label = index == wrong[1] ? 3 : (int32_t)(index % 3);
+    *label = index == wrong[1] ? (int32_t)wrong[2] : (int32_t)(index % 3);
     return 0;
 }
 
 START_TEST(test_callbacks_are_asked_and_checked)
 {
     svit_context *context = context_open();
-    size_t wrong[2] = {5, 6};
+    size_t wrong[3] = {5, 6, 3};
     svit_dataset *dataset = NULL;
     WORKS(svit_dataset_callback(&dataset, context, give_sample, 8, 2, 2, 3, 3, wrong, err));
     uint8_t rgb[12];
@@ -275,6 +275,10 @@ START_TEST(test_callbacks_are_asked_and_checked)
     FAILS(svit_dataset_sample(dataset, 5, rgb, &label, err), SVIT_E_STOPPED, "returned 42");
     FAILS(svit_dataset_sample(dataset, 6, rgb, &label, err), SVIT_E_ARGUMENT,
           "sample 6 the label 3; 0..2 are accepted");
+    wrong[2] = (size_t)-1;
+    FAILS(svit_dataset_label(dataset, 6, &label, err), SVIT_E_ARGUMENT,
+          "sample 6 the label -1; 0..2 are accepted");
+    FAILS(svit_dataset_label(dataset, 5, &label, err), SVIT_E_STOPPED, "returned 42");
     WORKS(svit_dataset_sample(dataset, 7, rgb, &label, err));
     svit_dataset_free(dataset);
     svit_context_free(context);

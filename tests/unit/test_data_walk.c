@@ -262,6 +262,28 @@ START_TEST(test_what_is_left_out_is_told_by_reason)
 }
 END_TEST
 
+/* The table of folders grows with them, and keeps those that it has. */
+START_TEST(test_a_link_leads_to_any_of_many_folders)
+{
+    NEEDS(HAS_PNG, "PNG");
+    enum { FOLDERS = 100 };
+    svit_dataset *dataset = NULL;
+    char path[64], target[64];
+    for (int i = 0; i < FOLDERS; i++) {
+        snprintf(path, sizeof path, "set/class/f%03d/1.png", i);
+        write_image(path, 1);
+        snprintf(path, sizeof path, "set/class/z%03d", i);
+        snprintf(target, sizeof target, "f%03d", i);
+        ck_assert_int_eq(symlink(target, path_in(&folder, path)), 0);
+    }
+    WORKS(open_folder(&dataset, err));
+    ck_assert_uint_eq(svit_dataset_count(dataset), FOLDERS);
+    ck_assert_msg(strstr(told, "100 left out, such as 'class/z000': this link leads to a folder"),
+                  "%s", told);
+    svit_dataset_free(dataset);
+}
+END_TEST
+
 /* Each allocation fails once. */
 START_TEST(test_a_lack_of_memory_leaks_nothing)
 {
@@ -311,6 +333,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_every_ending_is_read_in_every_case_and_depth);
     tcase_add_loop_test(c, test_what_is_left_out_is_told_by_reason, 0, trees);
+    tcase_add_test(c, test_a_link_leads_to_any_of_many_folders);
     tcase_add_loop_test(c, test_a_lack_of_memory_leaks_nothing, 0, trees);
     tcase_add_test(c, test_a_folder_too_deep_is_left_out);
     suite_add_tcase(all, c);

@@ -1,6 +1,8 @@
 /* Feature sets: computed from a dataset, joined, and searched for nearest neighbours. */
 #include "test_feature_sets_support.h"
 
+#include "features/features.h"
+
 /* Every row belongs to its image and label, also in the last batch, which is not full. */
 START_TEST(test_rows_are_the_layer_of_their_images)
 {
@@ -155,6 +157,8 @@ START_TEST(test_arrays_that_are_not_accepted_are_named)
           "count and channels are 0 and 2");
     FAILS(svit_features_create(&out, context, values, labels, 2, 0, 2, NULL, err), SVIT_E_ARGUMENT,
           "are 2 and 0");
+    FAILS(svit_features_create(&out, context, values, labels, 1, (1 << 20) + 1, 2, NULL, err),
+          SVIT_E_ARGUMENT, "count and channels are 1 and 1048577");
     FAILS(svit_features_create(&out, context, values, labels, 2, 2, (1 << 20) + 1, NULL, err),
           SVIT_E_ARGUMENT, "classes is 1048577");
     FAILS(svit_features_create(&out, context, bad, labels, 2, 2, 2, NULL, err), SVIT_E_ARGUMENT,
@@ -167,14 +171,73 @@ START_TEST(test_arrays_that_are_not_accepted_are_named)
           "class_names[1] is NULL");
     FAILS(svit_features_create(&out, context, values, labels, 2, 2, 2, bytes, err), SVIT_E_ARGUMENT,
           "class_names[1] is '");
-    FAILS(svit_features_create(&out, context, values, labels, SIZE_MAX / 2, 4, 2, NULL, err),
-          SVIT_E_MEMORY, "do not fit");
-    FAILS(svit_features_create(&out, context, values, labels, SIZE_MAX / 2 + 1, 2, 2, NULL, err),
-          SVIT_E_MEMORY, "do not fit");
     ck_assert_ptr_null(out);
     svit_features *none = make(context, values, NULL, 2, 2, 0, NULL);
     ck_assert_int_eq(svit_features_labels(none)[1], -1);
     svit_features_free(none);
+    svit_context_free(context);
+}
+END_TEST
+
+/* What differs of two sets of patches is named; a set of no layer goes with any. */
+START_TEST(test_sets_of_other_grids_are_not_joined)
+{
+    static const struct {
+        int32_t tokens;
+        size_t height, width;
+    } grids[] = {{SVIT_TOKENS_MEAN, 2, 3},
+                 {SVIT_TOKENS_PATCHES, 1, 3},
+                 {SVIT_TOKENS_PATCHES, 2, 1},
+                 {SVIT_TOKENS_PATCHES, 3, 2}};
+    static const char *const twice[] = {"owl", "cat", "owl"}, *const one[] = {"owl"};
+    svit_context *context = context_of(1);
+    const float values[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    const int32_t labels[6] = {0};
+    svit_features *set = make(context, values, labels, 6, 2, 3, twice);
+    svit_features *other = make(context, values, labels, 6, 2, 1, one);
+    set->tokens = SVIT_TOKENS_PATCHES;
+    set->grid_height = 2;
+    set->grid_width = 3;
+    OK(sv_features_set_text(set, &set->layer, "a", err));
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        char wanted[64];
+        other->tokens = grids[i].tokens;
+        other->grid_height = grids[i].height;
+        other->grid_width = grids[i].width;
+        snprintf(wanted, sizeof wanted, "of %zu x %zu tokens; both have the same", grids[i].height,
+                 grids[i].width);
+        FAILS(svit_features_append(set, other, err), SVIT_E_ARGUMENT, wanted);
+    }
+    other->tokens = set->tokens;
+    other->grid_height = 2;
+    other->grid_width = 3;
+    OK(svit_features_append(set, other, err));
+    ck_assert_uint_eq(svit_features_count(set), 12);
+    ck_assert_uint_eq(svit_features_classes(set), 3);
+    ck_assert_int_eq(svit_features_labels(set)[11], 0); /* of two equal names the first one */
+    svit_features_free(other);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
+/* The elements, or only their bytes, are more than a size can be. */
+START_TEST(test_features_that_fit_no_memory)
+{
+    static const size_t SIZES[][2] = {
+        {SIZE_MAX / 2, 4}, {SIZE_MAX / 2 + 1, 2}, {SIZE_MAX / 4, 2}, {SIZE_MAX / 4 + 1, 1}};
+    svit_context *context = context_of(1);
+    const float value = 0;
+    for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
+        svit_features *out = NULL;
+        char wanted[96];
+        snprintf(wanted, sizeof wanted, "%zu x %zu features do not fit memory", SIZES[i][0],
+                 SIZES[i][1]);
+        FAILS(svit_features_create(&out, context, &value, NULL, SIZES[i][0], SIZES[i][1], 0, NULL,
+                                   err),
+              SVIT_E_MEMORY, wanted);
+        ck_assert_ptr_null(out);
+    }
     svit_context_free(context);
 }
 END_TEST
@@ -305,6 +368,8 @@ static Suite *feature_sets_suite(void)
     tcase_add_test(tests, test_description_is_that_of_the_weights_below_the_head);
     tcase_add_test(tests, test_what_cannot_be_computed_is_named);
     tcase_add_test(tests, test_arrays_that_are_not_accepted_are_named);
+    tcase_add_test(tests, test_sets_of_other_grids_are_not_joined);
+    tcase_add_test(tests, test_features_that_fit_no_memory);
     tcase_add_test(tests, test_classes_are_joined_by_name);
     tcase_add_test(tests, test_neighbours_vote_by_similarity);
     tcase_add_loop_test(tests, test_first_of_equal_neighbours_counts, 0, 3);

@@ -172,6 +172,13 @@ static const struct {
      "the rule of 'norm'"},
     {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, -1, 3]}}", SVIT_E_ARGUMENT,
      "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [-1, 1, 3]}}", SVIT_E_ARGUMENT,
+     "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, \"1\", 3]}}", SVIT_E_ARGUMENT,
+     "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, 1, null]}}", SVIT_E_ARGUMENT,
+     "the rule of 'norm'"},
+    {"{\"norm\": {\"tensor\": \"a\", \"part\": [2, 1, 3]}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
     {"{\"norm\": {\"tensor\": \"a\", \"part\": 3}}", SVIT_E_ARGUMENT, "the rule of 'norm'"},
     {"{\"norm\": {\"tensor\": \"a\", \"part\": [0, 1, 3], \"transpose\": true}}", SVIT_E_ARGUMENT,
      "the rule of 'norm'"},
@@ -298,6 +305,60 @@ END_TEST
 
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
+/* Each field for which timm has no names, or other shapes, is named. */
+static const struct {
+    const char *fields, *part; /* NULL: timm has names */
+} UNNAMED[] = {
+    {"\"dropout\":0.1", NULL},
+    {"\"tokenizer\":\"spt\"", "with this 'tokenizer'"},
+    {"\"attention\":\"lsa\"", "with this 'attention'"},
+    {"\"mlp_last_gelu\":true", "with this 'mlp_last_gelu'"},
+    {"\"pool\":\"flatten\"", "with this 'pool'"},
+    {"\"pool\":\"class-mean\"", "with this 'pool'"},
+    {"\"head_units\":[4]", "with this 'head_units'"},
+    {"\"rope\":\"axial\",\"rope_theta\":10", "with this 'rope'"},
+    {"\"no_key_bias\":true", "with this 'no_key_bias'"},
+    {"\"head_dim\":8", "with this 'head_dim'"},
+    {"\"block\":\"parallel\"", NULL},
+    {"\"block\":\"parallel\",\"mlp\":\"swiglu\"", "with this 'block'"},
+    {"\"block\":\"parallel\",\"mlp_norm\":true", "with this 'block'"},
+    {"\"block\":\"parallel\",\"attention_norm\":true", "with this 'block'"},
+    {"\"block\":\"parallel\",\"attention\":\"differential\"", "with this 'block'"},
+    {"\"block\":\"parallel-fused\"", NULL},
+    {"\"block\":\"parallel-fused\",\"attention\":\"differential\"", NULL},
+    {"\"register_tokens\":2,\"position_tokens\":\"class-patches\"", "with this 'position_tokens'"},
+    {"\"register_tokens\":2,\"position_tokens\":\"patches\"", NULL},
+    {"\"names\":\"paper\"", "map is 'timm'; it names a ViT with names 'seed'"},
+};
+
+START_TEST(test_fields_without_names_of_timm_are_named)
+{
+    char json[512];
+    svit_model *of = NULL;
+    svit_model_config config;
+    snprintf(json, sizeof json,
+             "{\"architecture\":\"vit\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,"
+             "\"dim\":8,\"depth\":1,\"heads\":2,\"mlp_dim\":8,\"num_classes\":3%s%s%s%s,%s}",
+             strstr(UNNAMED[_i].fields, "head_dim") ? "" : ",\"head_dim\":4",
+             strstr(UNNAMED[_i].fields, "pool") ? "" : ",\"pool\":\"class_token\"",
+             strstr(UNNAMED[_i].fields, "head_units") ? "" : ",\"head_units\":[]",
+             strstr(UNNAMED[_i].fields, "last_gelu") ? "" : ",\"mlp_last_gelu\":false",
+             UNNAMED[_i].fields);
+    WORKS(svit_model_config_from_json(&config, sizeof config, json, err));
+    WORKS(svit_model_create(&of, context, &config, 1, err));
+    if (!UNNAMED[_i].part) {
+        svit_model *back = NULL;
+        WORKS(svit_model_save_mapped(of, path, "timm", err));
+        WORKS(svit_model_load_mapped(&back, context, &config, path, "timm", err));
+        ck_assert(fit_same(of, back));
+        svit_model_free(back);
+    } else {
+        FAILS(svit_model_save_mapped(of, path, "timm", err), SVIT_E_UNSUPPORTED, UNNAMED[_i].part);
+    }
+    svit_model_free(of);
+}
+END_TEST
+
 static Suite *maps_suite(void)
 {
     Suite *suite = suite_create("name maps");
@@ -310,6 +371,7 @@ static Suite *maps_suite(void)
     tcase_add_loop_test(all, test_a_star_needs_digits, 0, 4);
     tcase_add_test(all, test_transposed_and_absent_parameters);
     tcase_add_test(all, test_parts_of_tensors);
+    tcase_add_loop_test(all, test_fields_without_names_of_timm_are_named, 0, COUNT(UNNAMED));
     suite_add_tcase(suite, all);
     return suite;
 }

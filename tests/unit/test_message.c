@@ -1,6 +1,7 @@
 /* Checks that messages are printable UTF-8 whatever they quote. */
 #include "fit.h"
 
+#include "base/status.h"
 #include "base/text/message.h"
 #include "base/text/utf8.h"
 
@@ -117,6 +118,37 @@ START_TEST(test_every_failing_call_is_covered)
 }
 END_TEST
 
+/* Of a path that is too long the end is kept, whose file the reason is about. */
+START_TEST(test_a_long_place_leaves_the_reason)
+{
+    static const char ELLIPSIS[] = "\xe2\x80\xa6";
+    for (size_t reason = 0; reason < 240; reason += 3)
+        for (size_t bytes = 1; bytes < 1200; bytes += bytes < 300 ? 1 : 97) {
+            svit_error err = {.struct_size = sizeof err};
+            char where[1200] = "", why[256] = "";
+            memset(where, 'z', bytes);
+            for (size_t i = 0; i + 2 < bytes; i += 2)
+                memcpy(where + i, "\xc3\xa4", 2);
+            memset(why, 'w', reason);
+            sv_fail(&err, SVIT_E_IO, "%s", why);
+            ck_assert_int_eq(sv_fail_in(&err, SVIT_E_FORMAT, where), SVIT_E_FORMAT);
+            ck_assert(sv_utf8_valid(err.message));
+            const char *colon = strstr(err.message, "z: ");
+            ck_assert_msg(colon, "%zu, %zu: %s", bytes, reason, err.message);
+            const size_t kept = (size_t)(colon + 1 - err.message);
+            if (bytes + 6 + reason <= sizeof err.message) {
+                ck_assert_uint_eq(kept, bytes);
+                ck_assert_str_eq(colon + 3, why);
+            } else if (bytes > 48) {
+                ck_assert_int_eq(strncmp(err.message, ELLIPSIS, 3), 0);
+                ck_assert_uint_ge(kept, 40);
+                if (reason <= 200)
+                    ck_assert_str_eq(colon + 3, why);
+            }
+        }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("messages");
@@ -124,6 +156,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_messages_are_cleaned, 0, sizeof cases / sizeof *cases);
     tcase_add_test(c, test_what_does_not_fit_is_cut_between_characters);
     tcase_add_test(c, test_messages_are_utf8_for_any_bytes);
+    tcase_add_test(c, test_a_long_place_leaves_the_reason);
     tcase_add_test(c, test_every_failing_call_is_covered);
     suite_add_tcase(all, c);
     return all;

@@ -48,6 +48,21 @@ static const char *const MODELS[] = {
     SHIFTVIT ",\"mixer\":\"depthwise\",\"stem\":\"conv\",\"final_norm\":true}",
     MIXER "}",
     SHIFTVIT ",\"shift_pixel\":0}",
+    /* More divisions than channels: nothing is shifted. */
+    "{" SMALL ",\"blocks\":[1,1],\"num_div\":80}",
+    /* One token, which attends to nothing. */
+    "{\"architecture\":\"vit\",\"input_height\":4,\"input_width\":4,\"dim\":16,\"num_classes\":7,"
+    "\"patch_size\":4,\"depth\":2,\"heads\":2,\"head_dim\":6,\"mlp_dim\":24,\"head_units\":[],"
+    "\"attention\":\"lsa\",\"mlp_last_gelu\":false}",
+    /* The paper's attention of one head as wide as the tokens has no projection. */
+    "{\"architecture\":\"vit\"," SMALL
+    ",\"names\":\"paper\",\"patch_size\":4,\"depth\":2,\"heads\":1,"
+    "\"head_dim\":16,\"mlp_dim\":24,\"mlp_last_gelu\":false,\"head_units\":[],"
+    "\"pool\":\"class_token\"}",
+    "{\"architecture\":\"vit\"," SIZES
+    ",\"patch_size\":4,\"depth\":1,\"heads\":2,\"head_dim\":8,\"mlp_dim\":24,\"head_units\":[],"
+    "\"mlp_last_gelu\":false,\"pool\":\"class_token\",\"distilled\":true,\"classifier\":false,"
+    "\"num_classes\":16}",
     /* The features are the logits. */
     "{\"architecture\":\"vit\"," SIZES
     ",\"patch_size\":4,\"depth\":1,\"heads\":1,\"head_dim\":16,\"mlp_dim\":24,\"head_units\":[],"
@@ -194,6 +209,64 @@ START_TEST(test_options_name_the_input_and_the_output)
 }
 END_TEST
 
+static size_t count_operators(const onnx_contents *file, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < file->nodes; i++)
+        count += onnx_is(file->operators[i], name);
+    return count;
+}
+
+/* The steps of an evaluation are those nodes of the graph that it has more with preprocessing. The
+ * source is resized if its size is another, and the result cropped, resized again or kept. */
+START_TEST(test_preprocessing_has_the_steps_of_the_evaluation)
+{
+    enum { HEIGHT = 12, WIDTH = 16 };
+    static const struct {
+        int32_t evaluation;
+        uint32_t source[2], resize[2];
+        size_t resizes, slices;
+    } cases[] = {
+        {SVIT_EVALUATE_KEEP, {14, 14}, {HEIGHT, WIDTH}, 1, 0},
+        {SVIT_EVALUATE_KEEP, {HEIGHT, WIDTH}, {HEIGHT, WIDTH}, 0, 0},
+        {SVIT_EVALUATE_CROP, {14, 14}, {14, 18}, 1, 1},
+        {SVIT_EVALUATE_CROP, {14, 18}, {14, 18}, 0, 1},
+        {SVIT_EVALUATE_CROP, {14, 17}, {14, 18}, 1, 1},
+        {SVIT_EVALUATE_CROP, {14, 14}, {HEIGHT, 18}, 1, 1},
+        {SVIT_EVALUATE_CROP, {14, 14}, {14, WIDTH}, 1, 1},
+        {SVIT_EVALUATE_CROP, {14, 14}, {HEIGHT, WIDTH}, 1, 0},
+        {SVIT_EVALUATE_RESIZE, {14, 14}, {14, 18}, 2, 0},
+        {SVIT_EVALUATE_RESIZE, {HEIGHT, WIDTH}, {HEIGHT, WIDTH}, 0, 0},
+    };
+    svit_model *model = model_in(context, MIXER "}");
+    svit_onnx_options options;
+    ck_assert_int_eq(svit_onnx_options_init(&options, sizeof options), SVIT_OK);
+    ck_assert_int_eq(svit_model_export_onnx(model, path, &options, NULL), SVIT_OK);
+    onnx_contents *plain = onnx_read(path);
+    options.preprocessing = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        svit_pipeline_config pipeline = pipeline_of(HEIGHT, WIDTH, 3);
+        pipeline.evaluation = cases[i].evaluation;
+        pipeline.source_height = cases[i].source[0];
+        pipeline.source_width = cases[i].source[1];
+        pipeline.resize_height = cases[i].resize[0];
+        pipeline.resize_width = cases[i].resize[1];
+        ck_assert_int_eq(svit_model_set_pipeline(model, &pipeline, NULL), SVIT_OK);
+        ck_assert_int_eq(svit_model_export_onnx(model, path, &options, NULL), SVIT_OK);
+        onnx_contents *file = onnx_read(path);
+        ck_assert(onnx_is(file->input, "bytes"));
+        ck_assert_msg(count_operators(file, "Resize") == cases[i].resizes, "case %zu: %zu resizes",
+                      i, count_operators(file, "Resize"));
+        ck_assert_msg(count_operators(file, "Slice") - count_operators(plain, "Slice") ==
+                          cases[i].slices,
+                      "case %zu: slices", i);
+        onnx_free(file);
+    }
+    onnx_free(plain);
+    svit_model_free(model);
+}
+END_TEST
+
 /* The export fails with this status and a message that has this part. */
 static void check_refused(const svit_model *model, const char *to, const svit_onnx_options *options,
                           svit_status status, const char *part)
@@ -297,7 +370,9 @@ START_TEST(test_a_failed_allocation_leaves_the_old_file)
     config.allocator_user = &book;
     ck_assert_int_eq(svit_context_create(&counted, &config, NULL), SVIT_OK);
     svit_model *model = model_in(counted, MODELS[_i]);
-    svit_pipeline_config pipeline = pipeline_of(12, 16, 3);
+    svit_model_config of;
+    ck_assert_int_eq(svit_model_get_config(model, &of, sizeof of, NULL), SVIT_OK);
+    svit_pipeline_config pipeline = pipeline_of(of.input_height, of.input_width, 3);
     ck_assert_int_eq(svit_model_set_pipeline(model, &pipeline, NULL), SVIT_OK);
     const svit_onnx_options options = {sizeof options, 0, 1};
     const size_t live = book.live;
@@ -329,6 +404,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_file_is_well_formed_and_has_each_parameter_once, 0, MODEL_COUNT);
     tcase_add_test(c, test_a_file_says_what_the_model_is);
     tcase_add_test(c, test_options_name_the_input_and_the_output);
+    tcase_add_test(c, test_preprocessing_has_the_steps_of_the_evaluation);
     tcase_add_test(c, test_options_that_are_not_accepted_are_named);
     tcase_add_test(c, test_a_path_that_cannot_be_written_is_named);
     tcase_add_test(c, test_more_than_2_gib_are_refused);

@@ -89,6 +89,7 @@ typedef struct onnx_contents {
     onnx_text input, output;
     onnx_tensor tensors[ONNX_TENSORS];
     onnx_text values[ONNX_VALUES];
+    onnx_text operators[ONNX_NODES]; /* of the nodes */
     onnx_text keys[ONNX_PROPERTIES], properties[ONNX_PROPERTIES];
     size_t property_count;
 } onnx_contents;
@@ -122,13 +123,14 @@ static inline onnx_text onnx_find(onnx_text message, uint64_t number)
 static inline void onnx_read_node(onnx_contents *self, onnx_text message)
 {
     onnx_field field;
-    onnx_text output = onnx_find(message, 2);
+    const onnx_text start = message, output = onnx_find(message, 2);
     while (onnx_next(&message, &field))
         ck_assert_msg(field.number != 1 || field.bytes.length == 0 || onnx_knows(self, field.bytes),
                       "a node reads '%.*s'", (int)field.bytes.length,
                       (const char *)field.bytes.data);
     onnx_add_value(self, output);
-    self->nodes++;
+    ck_assert_uint_lt(self->nodes, ONNX_NODES);
+    self->operators[self->nodes++] = onnx_find(start, 4);
 }
 
 static inline void onnx_read_tensor(onnx_contents *self, onnx_text message)

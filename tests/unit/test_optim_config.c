@@ -22,6 +22,13 @@ static const struct {
     {"{\"points\":[[1.5,1]]}", "points[0]: the fraction is 1.5"},
     {"{\"points\":[[0.5,-1]]}", "points[0]: the factor is -1; it is in [0, 1e30]"},
     {"{\"points\":[[0.5,1e31]]}", "points[0]: the factor is 1e+31"},
+    /* the ends of what is accepted, and the next numbers beyond them */
+    {"{\"points\":[[0,0],[1,1e30]]}", NULL},
+    {"{\"points\":[[0,1e30],[1,0]]}", NULL},
+    {"{\"points\":[[-5e-324,1]]}", "points[0]: the fraction is -4.94066e-324"},
+    {"{\"points\":[[1.0000000000000003,1]]}", "points[0]: the fraction is 1; it is in [0, 1]"},
+    {"{\"points\":[[0.5,-5e-324]]}", "points[0]: the factor is -4.94066e-324"},
+    {"{\"points\":[[0.5,1.0000000000000002e30]]}", "points[0]: the factor is 1e+30; it is in"},
     {"{\"points\":[0,1]", "is not JSON"},
     {"[]", "not a JSON object"},
 };

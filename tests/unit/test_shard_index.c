@@ -60,6 +60,33 @@ START_TEST(test_an_index_is_made_once)
 }
 END_TEST
 
+/* Labels of text are in the index, too: a header that is damaged later is not read again. */
+START_TEST(test_an_index_has_the_names_of_labels)
+{
+    NEEDS(HAS_PNG, "PNG");
+    static const sample_row rows[] = {{1, 1}, {2, 0}, {3, 1}};
+    static const char *const texts[] = {"{\"label\":\"owl\"}", "{\"label\":\"fox\"}",
+                                        "{\"label\":\"owl\"}"};
+    tar_archive tar = {0};
+    for (int i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%d.png", i);
+        tar_image(&tar, name, (uint8_t)(i + 1));
+        snprintf(name, sizeof name, "%d.json", i);
+        tar_text(&tar, name, texts[i]);
+    }
+    shard_write("a.tar", &tar);
+    shard_check("a.tar", rows, 3);
+    byte_flip("a.tar", 3, true);
+    svit_dataset *dataset = NULL;
+    WORKS(shards_open(&dataset, "a.tar", err));
+    samples_check(dataset, rows, 3);
+    ck_assert_str_eq(svit_dataset_class_name(dataset, 0), "fox");
+    ck_assert_str_eq(svit_dataset_class_name(dataset, 1), "owl");
+    svit_dataset_free(dataset);
+}
+END_TEST
+
 START_TEST(test_an_index_of_another_shard_is_not_used)
 {
     NEEDS(HAS_PNG, "PNG");
@@ -281,6 +308,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_an_index_is_made_once);
+    tcase_add_test(c, test_an_index_has_the_names_of_labels);
     tcase_add_test(c, test_an_index_of_another_shard_is_not_used);
     tcase_add_test(c, test_an_index_has_the_same_bytes_on_every_machine);
     tcase_add_test(c, test_a_folder_that_cannot_be_written_has_no_index);

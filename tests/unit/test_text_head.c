@@ -2,6 +2,9 @@
 #include "build.h"
 #include "fit.h"
 
+#include "models/model.h"
+#include "models/text_head.h"
+
 #include <math.h>
 
 enum { CHANNELS = 5, CLASSES = 3, SIDE = 8, COUNT = 3 };
@@ -138,6 +141,46 @@ START_TEST(test_files_keep_the_classes)
 }
 END_TEST
 
+/* An embedding without a direction is like no text. */
+START_TEST(test_an_embedding_of_zeros_has_the_bias)
+{
+    static const float nothing[2 * CHANNELS] = {0, 0, 0, 0, 0, 3, -4, 0, 0, 0};
+    float logits[2 * CLASSES];
+    sv_text_head_apply(model->text_head, logits, nothing, 2);
+    for (size_t k = 0; k < CLASSES; k++)
+        ck_assert_float_eq(logits[k], -3);
+    ck_assert_double_eq_tol(logits[CLASSES], 50 - 3, 1e-4);
+}
+END_TEST
+
+/* Adapters are merged into the file's model, which keeps the classes. */
+START_TEST(test_files_of_adapted_models_keep_the_classes)
+{
+    static const char CONFIG[] =
+        "{\"architecture\":\"vit\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,\"dim\":8,"
+        "\"depth\":1,\"heads\":2,\"head_dim\":4,\"mlp_dim\":8,\"head_units\":[],\"num_classes\":5}";
+    const char *path = fit_path(&folder, "model.safetensors");
+    svit_model *adapted = NULL, *back = NULL;
+    svit_model_config config;
+    svit_pipeline_config pipeline;
+    float wanted[COUNT * CLASSES], found[COUNT * CLASSES];
+    WORKS(svit_model_config_from_json(&config, sizeof config, CONFIG, err));
+    WORKS(svit_model_create(&adapted, context, &config, 1, err));
+    WORKS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err));
+    WORKS(svit_model_set_pipeline(adapted, &pipeline, err));
+    WORKS(svit_model_set_text_head(adapted, TEXTS, NAMES, CLASSES, CHANNELS, 50, -3, err));
+    WORKS(svit_model_add_lora(adapted, 2, 2, 1, err));
+    predict(wanted, adapted, SVIT_OUTPUT_LOGITS);
+    WORKS(svit_model_save(adapted, path, err));
+    WORKS(svit_model_load(&back, context, path, err));
+    predict(found, back, SVIT_OUTPUT_LOGITS);
+    for (size_t i = 0; i < COUNT * CLASSES; i++)
+        ck_assert_double_eq_tol(found[i], wanted[i], 1e-4);
+    svit_model_free(back);
+    svit_model_free(adapted);
+}
+END_TEST
+
 /* Each text takes the place of another of the same length in the file. */
 static const struct {
     const char *old, *new, *part;
@@ -145,6 +188,8 @@ static const struct {
     {"\\\"logit_scale\\\":50", "\\\"logit_scale\\\":-5", "text_head is not"},
     {"\\\"logit_scale\\\":50", "\\\"logit_skale\\\":50", "text_head is not"},
     {"\\\"logit_bias\\\":-3", "\\\"logit_bias\\\":[]", "text_head is not"},
+    {"\\\"logit_bias\\\":-3", "\\\"logit_bigs\\\":-3", "text_head is not"},
+    {"\\\"logit_scale\\\":50", "\\\"logit_scale\\\":{}", "text_head is not"},
     {"\\\"classes\\\":[", "\\\"klasses\\\":[", "text_head is not"},
     {"\\\"a fox\\\"", "12345678 ", "text_head"},
     {"\\\"a fox\\\",", "          ", "text_head.weight' is [3, 5]; the model has [2, 5]"},
@@ -200,6 +245,8 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_logits_are_scaled_cosine_similarities);
     tcase_add_test(c, test_files_keep_the_classes);
+    tcase_add_test(c, test_an_embedding_of_zeros_has_the_bias);
+    tcase_add_test(c, test_files_of_adapted_models_keep_the_classes);
     tcase_add_loop_test(c, test_damaged_files_are_refused, 0, sizeof DAMAGE / sizeof *DAMAGE);
     tcase_add_test(c, test_what_is_not_accepted_is_named);
     suite_add_tcase(all, c);

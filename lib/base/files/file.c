@@ -1,28 +1,11 @@
 /* Reads files and says what a path is, through the calls of POSIX. */
-#include "base/files/file.h"
 #include "base/files/descriptor.h"
+#include "base/files/file_system.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct sv_file {
-    int descriptor;
-    uint64_t size;
-    int64_t modified;
-    char *path;
-};
-
-svit_status sv_fail_io(svit_error *err, const char *action, const char *path)
-{
-    char reason[128];
-    int code = errno;
-    return sv_fail(err, code == ENOMEM ? SVIT_E_MEMORY : SVIT_E_IO, "cannot %s '%s': %s", action,
-                   path, sv_errno_text(code, reason, sizeof reason));
-}
 
 const char *sv_path_kind(mode_t mode)
 {
@@ -55,53 +38,25 @@ static svit_status open_regular(int *descriptor, struct stat *state, const char 
     return SVIT_OK;
 }
 
-svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const char *path,
-                         svit_error *err)
+svit_status sv_file_system_open(sv_file *out, const char *path, svit_error *err)
 {
     int descriptor = -1;
     struct stat state;
     SVIT_TRY(open_regular(&descriptor, &state, path, err));
-    sv_file *file = sv_allocate(allocator, sizeof *file);
-    char *copy = sv_copy_text(allocator, path);
-    if (!file || !copy) {
-        sv_release(allocator, file, sizeof *file);
-        sv_release_text(allocator, copy);
-        close(descriptor);
-        return sv_fail_memory(err, sizeof *file + strlen(path) + 1, "an open file");
-    }
-    const int64_t modified = (int64_t)state.st_mtim.tv_sec * 1000000000 + state.st_mtim.tv_nsec;
-    *file = (sv_file){descriptor, (uint64_t)state.st_size, modified, copy};
-    *out = file;
+    out->system = descriptor;
+    out->size = (uint64_t)state.st_size;
+    out->modified = (int64_t)state.st_mtim.tv_sec * 1000000000 + state.st_mtim.tv_nsec;
     return SVIT_OK;
 }
 
-void sv_file_close(const sv_allocator *allocator, sv_file *file)
+void sv_file_system_close(const sv_file *file)
 {
-    if (!file)
-        return;
-    close(file->descriptor);
-    sv_release_text(allocator, file->path);
-    sv_release(allocator, file, sizeof *file);
-}
-
-uint64_t sv_file_size(const sv_file *file)
-{
-    return file->size;
-}
-
-int64_t sv_file_modified(const sv_file *file)
-{
-    return file->modified;
-}
-
-const char *sv_file_path(const sv_file *file)
-{
-    return file->path;
+    close(sv_file_descriptor(file));
 }
 
 int sv_file_descriptor(const sv_file *file)
 {
-    return file->descriptor;
+    return (int)file->system;
 }
 
 svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
@@ -109,7 +64,7 @@ svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t b
 {
     char *to = data;
     while (bytes > 0) {
-        ssize_t got = pread(file->descriptor, to, bytes, (off_t)offset);
+        ssize_t got = pread(sv_file_descriptor(file), to, bytes, (off_t)offset);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

@@ -1,7 +1,59 @@
-/* What reading, replacing and appending to whole files has in common on all systems. */
-#include "base/files/file.h"
+/* What open files, and reading, replacing and appending to whole files, have in common on all systems. */
+#include "base/files/file_system.h"
 
+#include <errno.h>
 #include <shiftvit/file.h>
+#include <string.h>
+
+svit_status sv_fail_io(svit_error *err, const char *action, const char *path)
+{
+    char reason[160];
+    int code = errno;
+    return sv_fail(err, code == ENOMEM ? SVIT_E_MEMORY : SVIT_E_IO, "cannot %s '%s': %s", action,
+                   path, sv_errno_text(code, reason, sizeof reason));
+}
+
+svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const char *path,
+                         svit_error *err)
+{
+    sv_file opened;
+    SVIT_TRY(sv_file_system_open(&opened, path, err));
+    sv_file *file = sv_allocate(allocator, sizeof *file);
+    opened.path = sv_copy_text(allocator, path);
+    if (!file || !opened.path) {
+        sv_release(allocator, file, sizeof *file);
+        sv_release_text(allocator, opened.path);
+        sv_file_system_close(&opened);
+        return sv_fail_memory(err, sizeof *file + strlen(path) + 1, "an open file");
+    }
+    *file = opened;
+    *out = file;
+    return SVIT_OK;
+}
+
+void sv_file_close(const sv_allocator *allocator, sv_file *file)
+{
+    if (!file)
+        return;
+    sv_file_system_close(file);
+    sv_release_text(allocator, file->path);
+    sv_release(allocator, file, sizeof *file);
+}
+
+uint64_t sv_file_size(const sv_file *file)
+{
+    return file->size;
+}
+
+int64_t sv_file_modified(const sv_file *file)
+{
+    return file->modified;
+}
+
+const char *sv_file_path(const sv_file *file)
+{
+    return file->path;
+}
 
 svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocator,
                          const char *path, size_t limit, svit_error *err)

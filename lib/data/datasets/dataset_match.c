@@ -132,8 +132,7 @@ static svit_status compare_names(const matched *self, svit_error *err)
             return sv_fail(err, SVIT_E_ARGUMENT,
                            "the dataset has %zu targets, from '%.60s' on; the %zu names, from "
                            "'%.60s' on, must be the same in the same order",
-                           parent->classes, parent->names[k], self->base.classes,
-                           self->names[k < self->base.classes ? k : 0]);
+                           parent->classes, parent->names[k], self->base.classes, self->names[k]);
     return SVIT_OK;
 }
 

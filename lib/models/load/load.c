@@ -14,14 +14,18 @@ enum {
 };
 
 /* Marks the tensors of a match as taken, and reports those that lose precision. */
-static void mark_taken(const sv_load *load, const sv_name_match *match, svit_load_report *report)
+static void mark_taken(const sv_load *load, const sv_parameter *parameter,
+                       const sv_name_match *match, svit_load_report *report)
 {
     const sv_safetensors_entry *first = sv_safetensors_at(load->file, 0);
     for (size_t i = 0; i < match->count; i++) {
         const sv_safetensors_entry *entry = sv_name_match_at(match, i);
         if (!entry)
             continue;
-        load->taken[entry - first] = true;
+        sv_taken *taken = &load->taken[entry - first];
+        taken->any = true;
+        if (match->kind == SV_RULE_SHARE)
+            taken->shared += parameter->desc.elements;
         if (entry->desc.dtype == SV_DTYPE_F64)
             sv_report_add(report, "converted", entry->name);
     }
@@ -45,7 +49,7 @@ static svit_status load_one(const sv_load *load, real *flat, const sv_parameter 
                        load->path, match.wanted, parameter->name,
                        sv_safetensors_prefix_hint(hint, load->file, match.wanted));
     }
-    mark_taken(load, &match, report);
+    mark_taken(load, parameter, &match, report);
     svit_status status = sv_load_parameter(load, flat, parameter, &match,
                                            flags & SVIT_LOAD_SKIP_SHAPE_MISMATCH, &fits, err);
     if (report) {
@@ -64,7 +68,7 @@ static svit_status check_extra(const sv_load *load, const sv_parameter_table *ta
     for (size_t i = 0; i < sv_safetensors_count(load->file); i++) {
         const sv_safetensors_entry *entry = sv_safetensors_at(load->file, i);
         const bool buffer = sv_model_file_is_buffer(entry);
-        if (load->taken[i] || entry->desc.elements == 0 ||
+        if (load->taken[i].any || entry->desc.elements == 0 ||
             sv_name_map_ignores(&load->map, entry->name) ||
             (!buffer && sv_model_file_skips(table, load->file, entry)))
             continue;
@@ -81,12 +85,31 @@ static svit_status check_extra(const sv_load *load, const sv_parameter_table *ta
     return SVIT_OK;
 }
 
+/* The parameters that share a tensor take all of it: the shapes of vectors do not tell where a share
+ * begins. */
+static svit_status check_shares(const sv_load *load, uint32_t flags, svit_error *err)
+{
+    if (flags & SVIT_LOAD_SKIP_SHAPE_MISMATCH)
+        return SVIT_OK;
+    for (size_t i = 0; i < sv_safetensors_count(load->file); i++) {
+        const sv_safetensors_entry *entry = sv_safetensors_at(load->file, i);
+        const size_t shared = load->taken[i].shared;
+        if (shared > 0 && shared != entry->desc.elements)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: tensor '%.96s' has %zu elements; the parameters that share it have "
+                           "%zu",
+                           load->path, entry->name, entry->desc.elements, shared);
+    }
+    return SVIT_OK;
+}
+
 static svit_status load_all(const sv_load *load, const svit_model *model, real *flat,
                             uint32_t flags, svit_load_report *report, svit_error *err)
 {
     const sv_parameter_table *table = &model->parameters;
     for (size_t i = 0; i < table->count; i++)
         SVIT_TRY(load_one(load, flat, &table->list[i], flags, report, err));
+    SVIT_TRY(check_shares(load, flags, err));
     return check_extra(load, table, flags, report, err);
 }
 

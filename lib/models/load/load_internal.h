@@ -18,6 +18,12 @@ void sv_position_resize(float *out, size_t out_height, size_t out_width, const f
  * model's have another number; it is summed or repeated as timm does. */
 enum { SV_LOAD_ADAPT_CHANNELS = 1 << 16 };
 
+/* What parameters take of a tensor. */
+typedef struct sv_taken {
+    bool any;
+    size_t shared; /* elements of those that share it (SV_RULE_SHARE) */
+} sv_taken;
+
 /* One file that is read. */
 typedef struct sv_load {
     const sv_allocator *allocator;
@@ -25,7 +31,7 @@ typedef struct sv_load {
     const char *path;
     sv_name_map map;
     sv_stored_grid grid;
-    bool *taken;          /* [tensors of the file] whether a parameter takes the tensor */
+    sv_taken *taken;      /* [tensors of the file] */
     bool adapts_channels; /* SV_LOAD_ADAPT_CHANNELS */
 } sv_load;
 

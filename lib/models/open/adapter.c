@@ -133,11 +133,7 @@ static svit_status add_pair(sv_open *open, real *flat, const sv_parameter *param
     SVIT_TRY(sv_allocate_array(open->allocator, (void **)&values, elements, sizeof *values,
                                "an adapter", err));
     float *b = values + of->a->desc.elements;
-    svit_status status = sv_safetensors_check_f32(adapter->file, of->a, err);
-    if (status == SVIT_OK)
-        status = sv_safetensors_check_f32(adapter->file, of->b, err);
-    if (status == SVIT_OK)
-        status = sv_parameter_read_tensor(values, of->a, adapter->file, adapter->path, err);
+    svit_status status = sv_parameter_read_tensor(values, of->a, adapter->file, adapter->path, err);
     if (status == SVIT_OK)
         status = sv_parameter_read_tensor(b, of->b, adapter->file, adapter->path, err);
     if (status == SVIT_OK) {

@@ -25,8 +25,9 @@ static svit_status join(char out[SV_OPEN_PATH], const char *folder, size_t bytes
 {
     if (snprintf(out, SV_OPEN_PATH, "%.*s%s%s", (int)bytes, folder, bytes > 0 ? "/" : "", name) >=
         SV_OPEN_PATH)
-        return sv_fail(err, SVIT_E_ARGUMENT, "the path of %s is too long; it has at most %d bytes",
-                       name, SV_OPEN_PATH - 1);
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the path of %.80s is too long; it has at most %d bytes", sv_path_name(name),
+                       SV_OPEN_PATH - 1);
     return SVIT_OK;
 }
 

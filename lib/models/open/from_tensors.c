@@ -132,14 +132,21 @@ static svit_status state_norms(sv_open *open, svit_error *err)
                        "%s: a tensor is missing: patches have neither a bias nor a norm before the "
                        "blocks, of which ViTs have one",
                        open->weights);
-    SVIT_TRY(state(open, "rms_norm", !has(open, "blocks.0.norm1.bias"), err));
+    const bool rms_norm = !has(open, "blocks.0.norm1.bias"), final_norm = has(open, "norm.weight"),
+               head_norm = has(open, "fc_norm.weight");
+    if (rms_norm && !final_norm && !head_norm && !sv_facts_find(&open->facts, "final_norm"))
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: a tensor is missing: there is no norm behind the blocks, where ViTs "
+                       "have one; the field final_norm, false, says that this one has none",
+                       open->weights);
+    SVIT_TRY(state(open, "rms_norm", rms_norm, err));
     SVIT_TRY(state(open, "block",
                    has(open, "blocks.0.out_proj.weight")  ? SVIT_BLOCK_PARALLEL_FUSED
                    : has(open, "blocks.0.in_proj.weight") ? SVIT_BLOCK_PARALLEL
                                                           : SVIT_BLOCK_SEQUENTIAL,
                    err));
-    sv_facts_assume(&open->facts, "final_norm", has(open, "norm.weight"), TENSORS);
-    return state(open, "head_norm", has(open, "fc_norm.weight"), err);
+    sv_facts_assume(&open->facts, "final_norm", final_norm, TENSORS);
+    return state(open, "head_norm", head_norm, err);
 }
 
 /* The tokens before the patches: *prefix becomes their number, *registers that of the registers. */

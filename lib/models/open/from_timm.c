@@ -42,7 +42,9 @@ static svit_status state_input(sv_open *open, const sv_json_value *size, svit_er
 static svit_status state_arguments(sv_open *open, const sv_json_value *arguments, svit_error *err)
 {
     static const char *const members[][2] = {{"num_heads", "heads"},
-                                             {"rope_temperature", "rope_theta"}};
+                                             {"rope_temperature", "rope_theta"},
+                                             {"reg_tokens", "register_tokens"},
+                                             {"num_reg_tokens", "register_tokens"}};
     static const char *const told[] = {"num_heads",        "rope_temperature", "img_size",
                                        "patch_size",       "embed_dim",        "depth",
                                        "mlp_ratio",        "qkv_bias",         "in_chans",

@@ -25,6 +25,7 @@ static const struct needed {
     {"activation", "gelu, gelu-tanh or quick-gelu"},
     {"pool", "class_token, mean-patches or attention"},
     {"patch_size", "pixels"},
+    {"in_channels", "3 for RGB"},
     {"input_height", "pixels"},
     {"rope", "axial or centred"},
 };
@@ -211,7 +212,12 @@ static svit_status open_any(svit_model **out, sv_open *open, const svit_open_opt
                             svit_load_report *report, svit_error *err)
 {
     SVIT_TRY(sv_open_files(open, options->base, err));
-    if (is_own(open) && !open->adapter.file)
+    if (is_own(open) && open->adapter.file)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s is a model file of this library; an adapter changes a model under the "
+                       "names of the library that made the adapter",
+                       open->weights);
+    if (is_own(open))
         return svit_model_load(out, open->context, open->weights, err);
     const svit_status status = collect(open, options, err);
     report_facts(open, report);

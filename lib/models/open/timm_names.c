@@ -80,6 +80,8 @@ static const name_row ROWS[] = {
     {"*_rope_*", {AXIAL(100), COLUMNS, POSITIONS(NONE)}},
     {"*_ape_*", {POSITIONS(ALL)}},
     {"*_rope_mixed_*", {{"rope", SVIT_ROPE_MIXED}, {"rope_theta", 10}}},
+    {"*_reg1_*", {{"register_tokens", 1}}},
+    {"*_reg4_*", {{"register_tokens", 4}}},
     {"*_rope_reg*_gap_*", {AXIAL(10000), {"rope_axes", 0}, GRID(16)}},
     {"eva02_*", {AXIAL(10000), GRID(16)}},
     {"*_dinov3*", {EPS(1e-5), CENTRED, POSITIONS(NONE)}},
@@ -199,6 +201,8 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *
                                          "rope_width", "pool_heads"};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         SVIT_TRY(state_field(open, name, fields[i], err));
+    if (!sv_facts_find(&open->facts, "register_tokens"))
+        SVIT_TRY(state_field(open, name, "register_tokens", err));
     assume_heads(open, name);
     assume_pool(open, name);
     open->has_positions =

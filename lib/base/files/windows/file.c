@@ -1,25 +1,9 @@
 /* Reads files and says what a path is, through the calls of Windows. */
-#include "base/files/file.h"
+#include "base/files/file_system.h"
 
 #include "base/files/windows/handle.h"
 
 #include <errno.h>
-#include <string.h>
-
-struct sv_file {
-    HANDLE handle;
-    uint64_t size;
-    int64_t modified;
-    char *path;
-};
-
-svit_status sv_fail_io(svit_error *err, const char *action, const char *path)
-{
-    char reason[160];
-    int code = errno;
-    return sv_fail(err, code == ENOMEM ? SVIT_E_MEMORY : SVIT_E_IO, "cannot %s '%s': %s", action,
-                   path, sv_errno_text(code, reason, sizeof reason));
-}
 
 /* Nanoseconds since 1970; the system counts units of 100 ns since 1601. */
 static int64_t nanoseconds_of(FILETIME time)
@@ -54,53 +38,25 @@ static svit_status open_regular(HANDLE *handle, BY_HANDLE_FILE_INFORMATION *stat
     return SVIT_OK;
 }
 
-svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const char *path,
-                         svit_error *err)
+svit_status sv_file_system_open(sv_file *out, const char *path, svit_error *err)
 {
     HANDLE handle;
     BY_HANDLE_FILE_INFORMATION state;
     SVIT_TRY(open_regular(&handle, &state, path, err));
-    sv_file *file = sv_allocate(allocator, sizeof *file);
-    char *copy = sv_copy_text(allocator, path);
-    if (!file || !copy) {
-        sv_release(allocator, file, sizeof *file);
-        sv_release_text(allocator, copy);
-        CloseHandle(handle);
-        return sv_fail_memory(err, sizeof *file + strlen(path) + 1, "an open file");
-    }
-    const uint64_t size = (uint64_t)state.nFileSizeHigh << 32 | state.nFileSizeLow;
-    *file = (sv_file){handle, size, nanoseconds_of(state.ftLastWriteTime), copy};
-    *out = file;
+    out->system = (intptr_t)handle;
+    out->size = (uint64_t)state.nFileSizeHigh << 32 | state.nFileSizeLow;
+    out->modified = nanoseconds_of(state.ftLastWriteTime);
     return SVIT_OK;
 }
 
-void sv_file_close(const sv_allocator *allocator, sv_file *file)
+void sv_file_system_close(const sv_file *file)
 {
-    if (!file)
-        return;
-    CloseHandle(file->handle);
-    sv_release_text(allocator, file->path);
-    sv_release(allocator, file, sizeof *file);
-}
-
-uint64_t sv_file_size(const sv_file *file)
-{
-    return file->size;
-}
-
-int64_t sv_file_modified(const sv_file *file)
-{
-    return file->modified;
-}
-
-const char *sv_file_path(const sv_file *file)
-{
-    return file->path;
+    CloseHandle(sv_file_handle(file));
 }
 
 HANDLE sv_file_handle(const sv_file *file)
 {
-    return file->handle;
+    return (HANDLE)file->system;
 }
 
 /* The offset travels with the call, so that threads do not move each other's. */
@@ -113,7 +69,8 @@ svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t b
         DWORD got = 0;
         OVERLAPPED at = {.Offset = (DWORD)offset, .OffsetHigh = (DWORD)(offset >> 32)};
         const DWORD wanted = bytes < MOST ? (DWORD)bytes : MOST;
-        if (!ReadFile(file->handle, to, wanted, &got, &at) && GetLastError() != ERROR_HANDLE_EOF) {
+        if (!ReadFile(sv_file_handle(file), to, wanted, &got, &at) &&
+            GetLastError() != ERROR_HANDLE_EOF) {
             sv_set_errno();
             return sv_fail_io(err, "read", file->path);
         }

@@ -1,0 +1,154 @@
+/* Every function that reads a struct of the caller's checks its size and its fields before it does anything
+ * else, and names the struct. */
+#include "test_trainer_support.h"
+
+static svit_model *model;
+static plan p;
+
+static void open_all(void)
+{
+    setup();
+    model = fit_model(context, CLASSES, 1);
+    p = plan_make(1);
+    p.trainer.folder = NULL;
+}
+
+static void close_all(void)
+{
+    svit_model_free(model);
+    teardown();
+}
+
+static svit_pipeline_config pipeline_of(uint32_t size, uint32_t channels)
+{
+    svit_pipeline_config config = p.pipeline;
+    config.struct_size = size;
+    config.channels = channels;
+    return config;
+}
+
+/* A build without shards says so. */
+static void check_shards(const char *file, const svit_pipeline_config *bad, const char *part)
+{
+    svit_error err = {.struct_size = sizeof err};
+    svit_dataset *data = NULL;
+    const svit_status status = svit_dataset_shards(&data, context, file, bad, &err);
+    ck_assert_msg(status == SVIT_E_UNSUPPORTED ||
+                      (status == SVIT_E_ARGUMENT && strstr(err.message, part)),
+                  "%d: %s", (int)status, err.message);
+}
+
+/* A pipeline that is too small, too large, or has a field that is out of its range. */
+START_TEST(test_pipelines_are_checked)
+{
+    static const struct {
+        uint32_t size, channels;
+        const char *part;
+    } cases[] = {{3, 3, "struct_size of svit_pipeline_config is 3"},
+                 {0, 3, "struct_size of svit_pipeline_config is 0"},
+                 {70000, 3, "struct_size of svit_pipeline_config is 70000"},
+                 {sizeof(svit_pipeline_config), 0, "channels is 0"},
+                 {sizeof(svit_pipeline_config), 2, "channels is 2"}};
+    const char *part = cases[_i].part;
+    const svit_pipeline_config bad = pipeline_of(cases[_i].size, cases[_i].channels);
+    char file[128];
+    svit_dataset *data = NULL;
+    svit_features *features = NULL;
+    svit_trainer *trainer = NULL;
+    size_t height, width;
+    double loss, top1, top5;
+    float out[SIDE * SIDE * 3];
+    snprintf(file, sizeof file, "%s/list.csv", folder.path);
+    fit_write(file, "path,label\na.png,x\n", 19);
+    FAILS(svit_pipeline_evaluation_size(&bad, &height, &width, err), SVIT_E_ARGUMENT, part);
+    FAILS(svit_pipeline_apply_evaluation(context, &bad, images, 1, SIDE, SIDE, out, err),
+          SVIT_E_ARGUMENT, part);
+    FAILS(svit_dataset_list(&data, context, file, &bad, err), SVIT_E_ARGUMENT, part);
+    FAILS(svit_dataset_folder_pipeline(&data, context, folder.path, &bad, err), SVIT_E_ARGUMENT,
+          part);
+    check_shards(file, &bad, part);
+    FAILS(svit_features_compute(&features, model, training, &bad, NULL, err), SVIT_E_ARGUMENT,
+          part);
+    FAILS(svit_evaluate(context, model, training, &bad, 4, &loss, &top1, &top5, err),
+          SVIT_E_ARGUMENT, part);
+    FAILS(svit_trainer_create(&trainer, context, model, training, NULL, &p.trainer, &p.optimizer,
+                              &bad, err),
+          SVIT_E_ARGUMENT, part);
+    FAILS(svit_model_set_pipeline(model, &bad, err), SVIT_E_ARGUMENT, part);
+    ck_assert(!data && !features && !trainer);
+    ck_assert_int_eq(unlink(file), 0);
+}
+END_TEST
+
+START_TEST(test_configurations_of_models_are_checked)
+{
+    const char *path = fit_path(&folder, "model.safetensors");
+    svit_model *out = NULL;
+    svit_model_config config = fit_model_config(CLASSES);
+    uint64_t forward, backward;
+    WORKS(svit_model_save(model, path, err));
+    for (int i = 0; i < 2; i++) {
+        const char *part = i ? "dim is 0" : "struct_size of svit_model_config is 5";
+        config.struct_size = i ? sizeof config : 5;
+        config.dim = i ? 0 : config.dim;
+        FAILS(svit_model_load_with_config(&out, context, &config, path, err), SVIT_E_ARGUMENT,
+              part);
+        FAILS(svit_model_load_mapped(&out, context, &config, path, "timm", err), SVIT_E_ARGUMENT,
+              part);
+        FAILS(svit_model_create(&out, context, &config, 1, err), SVIT_E_ARGUMENT, part);
+        FAILS(svit_model_multiply_adds(&config, &forward, &backward, err), SVIT_E_ARGUMENT, part);
+    }
+    svit_open_options options = {.struct_size = 5};
+    FAILS(svit_model_open(&out, context, path, &options, NULL, err), SVIT_E_ARGUMENT,
+          "struct_size of svit_open_options is 5");
+    svit_load_report report = {.struct_size = 5};
+    FAILS(svit_model_open(&out, context, path, NULL, &report, err), SVIT_E_VERSION,
+          "struct_size of svit_load_report is 5");
+    FAILS(svit_model_load_into(model, path, "timm", 0, &report, err), SVIT_E_VERSION,
+          "struct_size of svit_load_report is 5");
+    ck_assert_ptr_null(out);
+}
+END_TEST
+
+/* Each of the three structs of a training, when it is read and when it is written. */
+START_TEST(test_structs_of_a_training_are_checked)
+{
+    static const char *const names[] = {"svit_trainer_config", "svit_optimizer_config",
+                                        "svit_pipeline_config"};
+    char text[16384], part[64];
+    for (int i = 0; i < 3; i++) {
+        plan bad = p;
+        *(i == 0   ? &bad.trainer.struct_size
+          : i == 1 ? &bad.optimizer.struct_size
+                   : &bad.pipeline.struct_size) = 7;
+        snprintf(part, sizeof part, "struct_size of %s is 7", names[i]);
+        FAILS(svit_training_to_json(&bad.trainer, &bad.optimizer, &bad.pipeline, text, sizeof text,
+                                    NULL, err),
+              SVIT_E_ARGUMENT, part);
+        FAILS(svit_training_from_json(&bad.trainer, &bad.optimizer, &bad.pipeline, "{}", err),
+              SVIT_E_ARGUMENT, part);
+    }
+    svit_trainer *trainer = open_trainer(model, &p, NULL);
+    svit_trainer_event event;
+    for (size_t i = 0; i < 3; i++) {
+        static const size_t sizes[] = {0, 3, 65537};
+        snprintf(part, sizeof part, "size is %zu; give sizeof(svit_trainer_event)", sizes[i]);
+        FAILS(svit_trainer_step(trainer, &event, sizes[i], err), SVIT_E_ARGUMENT, part);
+    }
+    svit_trainer_free(trainer);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *all = suite_create("config_sizes");
+    TCase *c = tcase_create("config_sizes");
+    tcase_add_checked_fixture(c, open_all, close_all);
+    tcase_add_loop_test(c, test_pipelines_are_checked, 0, 5);
+    tcase_add_test(c, test_configurations_of_models_are_checked);
+    tcase_add_test(c, test_structs_of_a_training_are_checked);
+    suite_add_tcase(all, c);
+    return all;
+}
+
+TEST_MAIN(suite)
