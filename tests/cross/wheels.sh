@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes wheels of the Python package for several machines and tests them where a Python of the machine runs: that of
-# Debian for x86-64 and, in an emulator, 64-bit Arm. For musl there is none, so a C program opens the library.
+# Debian for x86-64 and, in an emulator, 64-bit Arm. For musl and Windows there is none, so a C program opens the library.
 #     sh tests/cross/wheels.sh [FOLDER]
 . "$(dirname "$0")/common.sh"
 wheels=$builds/wheels
@@ -13,21 +13,23 @@ tools() {
 }
 
 # library MESON OPTION...: the package's library of $machine, of its own build folder.
+ending=so
 library() {
     built=$builds/$machine/wheel
+    module=bindings/python/libshiftvit-python.$ending
     {
         [ -f "$built/build.ninja" ] ||
             meson setup "$built" --buildtype=release -Dpython=true -Dexamples=false -Dtests=false "$@"
     } >"$wheels/$machine.log" 2>&1 &&
-        ninja -C "$built" -j "$jobs" bindings/python/libshiftvit-python.so >>"$wheels/$machine.log" 2>&1 && return 0
+        ninja -C "$built" -j "$jobs" "$module" >>"$wheels/$machine.log" 2>&1 && return 0
     tail -n 20 "$wheels/$machine.log"
     return 1
 }
 
 # pack PLATFORM STRIP: strips the library and packs it.
 pack() {
-    "$2" -o "$wheels/raw/libshiftvit-python.so" "$built/bindings/python/libshiftvit-python.so" &&
-        wheel=$(python3 bindings/python/wheel.py "$wheels/raw/libshiftvit-python.so" "$1" "$wheels/raw")
+    stripped=$wheels/raw/$(basename "$module")
+    "$2" -o "$stripped" "$built/$module" && wheel=$(python3 bindings/python/wheel.py "$stripped" "$1" "$wheels/raw")
 }
 
 # repair [FOLDERS]: copies the image libraries into the wheel, from the folders of another machine if they are named.
@@ -94,6 +96,16 @@ printf "[constants]\nsysroot = '%s'\n" "$sysroot" >"$folder/wheel-paths.ini"
 library --cross-file "$folder/wheel-paths.ini" --cross-file tests/cross/musl.ini -Dblas=none -Djpeg=disabled \
     -Dpng=disabled -Dwebp=disabled -Dc_link_args= && pack musllinux_1_2_x86_64 strip && cp "$wheel" "$wheels" &&
     musl-gcc -o "$wheels/open" tests/cross/open_library.c &&
-    "$wheels/open" "$wheels/raw/libshiftvit-python.so" >"$wheels/$machine.out" 2>&1
+    "$wheels/open" "$stripped" >"$wheels/$machine.out" 2>&1
+report $?
+
+. tests/cross/windows_libraries.sh
+begun=$(date +%s)
+ending=dll
+printf "[constants]\nsysroot = '%s'\n[binaries]\nexe_wrapper = ['wine']\n" "$sysroot" >"$folder/wheel-paths.ini"
+library --cross-file "$folder/wheel-paths.ini" --cross-file tests/cross/windows.ini -Dblas=none &&
+    pack win_amd64 x86_64-w64-mingw32-strip && cp "$wheel" "$wheels" &&
+    $compiler -o "$wheels/open.exe" tests/cross/open_library.c &&
+    wine "$wheels/open.exe" "$stripped" >"$wheels/$machine.out" 2>&1
 report $?
 finish
