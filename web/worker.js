@@ -157,24 +157,20 @@ const requests = {
     return { classes, width, height, map: model.map(pixels, classes[0].label) };
   },
 
-  /* Adds images to a class. Those that cannot be decoded are left out, and counted. */
-  async add({ number, files }, progress) {
+  /* Adds some images to a class. Those that cannot be decoded are left out, and counted. */
+  async add({ number, files }) {
     if (!collected.has(number)) collected.set(number, { blobs: [], features: [] });
-    const images = collected.get(number), thumbnails = [], failures = [];
+    const images = collected.get(number), thumbnails = [];
     await completeFeatures(images, () => {});
-    for (let first = 0; first < files.length; first += CHUNK) {
-      const settled = await Promise.allSettled(files.slice(first, first + CHUNK).map(decode));
-      const good = settled.flatMap((one, i) => (one.status === 'fulfilled' ? [[one.value, files[first + i]]] : []));
-      failures.push(...settled.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : [])));
-      const { values, channels } = base.model.features(good.map(([bitmap]) => pixelsOf(bitmap)));
-      for (const [i, [bitmap, file]] of good.entries()) {
-        if (images.blobs.length < THUMBNAILS) thumbnails.push(await thumbnail(bitmap));
-        bitmap.close();
-        images.blobs.push(file);
-        images.features.push(values.slice(i * channels, (i + 1) * channels));
-      }
-      progress({ done: Math.min(first + CHUNK, files.length), of: files.length });
-      await pause();
+    const settled = await Promise.allSettled(files.map(decode));
+    const good = settled.flatMap((one, i) => (one.status === 'fulfilled' ? [[one.value, files[i]]] : []));
+    const failures = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : []));
+    const { values, channels } = base.model.features(good.map(([bitmap]) => pixelsOf(bitmap)));
+    for (const [i, [bitmap, file]] of good.entries()) {
+      if (images.blobs.length < THUMBNAILS) thumbnails.push(await thumbnail(bitmap));
+      bitmap.close();
+      images.blobs.push(file);
+      images.features.push(values.slice(i * channels, (i + 1) * channels));
     }
     return { count: images.blobs.length, thumbnails, failed: failures.length, failure: failures[0] ?? null };
   },

@@ -17,5 +17,5 @@ ninja -C "$folder" ${JOBS:+-j "$JOBS"} bindings/wasm/shiftvit.wasm
 mkdir -p "$folder/web"
 cp "$folder/bindings/wasm/shiftvit.wasm" "$source/bindings/wasm/"*.js "$source/bindings/wasm/shiftvit.d.ts" \
     "$source/examples/models/cifar10.safetensors" "$source/web/index.html" "$source/web/style.css" \
-    "$source/web/page.js" "$source/web/worker.js" "$folder/web"
+    "$source/web/"*.js "$folder/web"
 python3 "$source/bindings/wasm/one_file.py" "$folder/web" "$folder/shiftvit.html"
