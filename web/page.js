@@ -5,10 +5,11 @@ async function start() {
   addClass();
   addClass();
   const wasm = embeddedBytes('shiftvit.wasm'), model = embeddedBytes('cifar10.safetensors');
+  const threads = Number(new URLSearchParams(location.search).get('threads')); /* 0: one for each core */
   try {
-    const answer = await ask('start', { wasm, model });
+    const answer = await ask('start', { wasm, model, threads });
     showModel(answer.model);
-    element('version').textContent = `shiftvit ${answer.version}.`;
+    element('version').textContent = `shiftvit ${answer.version}, on ${answer.threads === 1 ? 'one thread' : `${answer.threads} threads`}.`;
     isReady = true;
     document.documentElement.dataset.ready = 'yes';
     say(recognised, '');

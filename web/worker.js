@@ -139,10 +139,11 @@ function joined(rows) {
 }
 
 const requests = {
-  async start({ wasm, model }) {
-    const [code, bytes] = await Promise.all([wasm ?? fetched('shiftvit.wasm'), model ?? fetched('cifar10.safetensors')]);
-    library = await load(code);
-    return { version: library.version, model: setBase(bytes, 'cifar10.safetensors') };
+  async start({ wasm, model, threads }) {
+    const started = load(wasm, { threads }).catch(() => load(wasm)); /* where threads are not allowed, with one */
+    const [loaded, bytes] = await Promise.all([started, model ?? fetched('cifar10.safetensors')]);
+    library = loaded;
+    return { version: library.version, threads: library.threads, model: setBase(bytes, 'cifar10.safetensors') };
   },
 
   async open({ file }) {

@@ -10,7 +10,7 @@ import re
 import sys
 
 PAGE_SCRIPTS = ("ask.js", "recognise.js", "teach.js", "page.js")  # in the order of index.html
-SCRIPTS = ("memory.js", "training.js", "shiftvit.js", "worker.js")  # each after those that it imports
+SCRIPTS = ("memory.js", "threads.js", "training.js", "shiftvit.js", "worker.js")  # each after those that it imports
 
 
 def embedded(name, kind, text):

@@ -172,13 +172,26 @@ class Browser:
 class _Handler(http.server.SimpleHTTPRequestHandler):
     extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm",
                       ".js": "text/javascript"}
+    isolates = False
+
+    def end_headers(self):
+        """Isolates the pages from other origins, so that they may share memory between threads."""
+        if self.isolates:
+            self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+            self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+        super().end_headers()
 
     def log_message(self, *_):  # pylint: disable=arguments-differ
         """Says nothing."""
 
 
-def serve(folder):
+class _IsolatingHandler(_Handler):
+    isolates = True
+
+
+def serve(folder, isolates=False):
     """Serves a folder on a free port of this machine, until the program ends. Returns the address."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Handler, directory=str(folder)))
+    handler = functools.partial(_IsolatingHandler if isolates else _Handler, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_address[1]}"

@@ -36,8 +36,9 @@ STALL = 100  # milliseconds
 class Tests:
     """The tests, in their order. Each takes a fresh page."""
 
-    def __init__(self, options, url):
-        self.options, self.url = options, url
+    def __init__(self, options):
+        self.options = options
+        self.isolated = browser.serve(pathlib.Path(options.build).resolve() / "web", isolates=True)
         self.native = json.loads((pathlib.Path(options.native) / "native.json").read_text("utf-8"))["images"]
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=options.native))
         self.page = None
@@ -107,6 +108,24 @@ class Tests:
         assert self.page.evaluate("!document.getElementById('map').hidden")
         self.picture("before")
         return f"largest difference {worst:.1e}"
+
+    def test_threads_have_the_bits_of_one(self):
+        """A page that is isolated from other origins computes on two threads, with the same logits and learning."""
+        answers = []
+        self.page.wait(READY)
+        assert self.page.evaluate("!crossOriginIsolated")
+        for threads in ("one thread", "2 threads"):
+            assert threads in self.page.evaluate("document.getElementById('version').textContent")
+            logits = []
+            for image in self.native[::4]:
+                self.answer(image["png"])
+                logits += self.logits()
+            self.collect(images.write(self.folder / "few", 10))
+            answers.append((logits, self.learn(), self.page.evaluate("document.querySelector('.line-held').outerHTML")))
+            self.page.open(f"{self.isolated}/index.html?threads=2")
+            self.page.wait(f"typeof crossOriginIsolated !== 'undefined' && crossOriginIsolated && {READY}")
+        assert answers[0] == answers[1]
+        return f"{len(answers[0][0])} logits"
 
     def test_learns_from_twenty_images(self):
         """Two classes of ten images, and the model's file in the native program."""
@@ -323,7 +342,7 @@ def main():
     build = pathlib.Path(options.build).resolve()
     names = options.only or [name for name in vars(Tests) if name.startswith("test_")]
     url = browser.serve(build / "web")
-    tests = Tests(options, url)
+    tests = Tests(options)
     first = build / "web" / "first.png"
     first.write_bytes(pathlib.Path(tests.native[0]["png"]).read_bytes())
     failed = run(tests, f"{url}/index.html", browser.find(), names)
