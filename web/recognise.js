@@ -162,7 +162,7 @@ element('model-file').onchange = async () => {
   if (!file) return;
   try {
     showModel(await ask('open', { file }));
-    element('after').hidden = element('curve').hidden = true;
+    setLearnt([]);
     say(recognised, `The model is now ${file.name}.`);
     await recogniseAgain();
   } catch (error) {

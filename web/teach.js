@@ -10,6 +10,7 @@ const classes = []; /* { number, count, card, name } */
 const learning = element('learn-status');
 let numbers = 0;
 let isLearning = false;
+let learnt = []; /* the numbers of the classes that the model in use has learnt */
 let adding = 0; /* requests for images that are not answered */
 
 const find = (card, selector) => card.querySelector(selector);
@@ -20,12 +21,24 @@ function updateLearning() {
   const isAble = isReady && !isLearning && adding === 0 && classes.length >= 2 && able === classes.length &&
     named.size === classes.length && !named.has('');
   element('learn').disabled = !isAble;
+  for (const one of classes) {
+    const button = find(one.card, '.extend'), name = one.name.value.trim();
+    button.hidden = learnt.length === 0 || learnt.includes(one.number);
+    button.disabled = !isReady || isLearning || adding > 0 || one.count < AT_LEAST || name === '';
+  }
   for (const button of document.querySelectorAll('#add-class, .remove, #forget, #open')) button.disabled = isLearning;
   if (isLearning || adding > 0 || learning.dataset.kept === 'yes') return;
   if (classes.length < 2) say(learning, 'It takes two classes or more.');
   else if (named.has('') || named.size < classes.length) say(learning, 'Each class needs a name of its own.');
   else if (able < classes.length) say(learning, `Each class needs ${AT_LEAST} images or more.`);
   else say(learning, `Ready to learn from ${images(classes.reduce((sum, one) => sum + one.count, 0))}.`);
+}
+
+function setLearnt(numbers) {
+  learnt = numbers;
+  element('after').hidden = numbers.length === 0;
+  if (numbers.length === 0) element('curve').hidden = true;
+  updateLearning();
 }
 
 function showThumbnails(one, bitmaps) {
@@ -169,6 +182,8 @@ function addClass(name) {
     await addImages(one, files);
     file.value = '';
   };
+  find(card, '.extend').onclick = () =>
+    teach('extend', { number: one.number, name: one.name.value.trim() }, [...learnt, one.number]);
   find(card, '.record').onclick = (event) => record(one, event.currentTarget);
   find(card, '.remove').onclick = () => {
     if (recording && card.contains(recording)) stopCamera();
@@ -212,15 +227,17 @@ function drawCurve(epochs, of) {
   element('held-key').hidden = last.validation === null;
 }
 
-function resultText({ trained, held, accuracy, validation }) {
+function resultText({ added, trained, held, accuracy, validation }) {
+  const what = added ? `Added ${added} from ${images(trained)}` : `Learnt from ${images(trained)}`;
   if (validation === null)
-    return `Learnt from ${images(trained)}, of which it knows ${Math.round(accuracy * trained)}. With ten of each class ` +
+    return `${what}, of which it knows ${Math.round(accuracy * trained)}. With ten of each class ` +
       'some are held out, to measure how it does on new ones.';
-  return `Learnt from ${images(trained)}. Of ${images(held)} held out, which it had not seen, it knows ` +
+  return `${what}. Of ${images(held)} held out${added ? ' of all classes' : ''}, which it had not seen, it knows ` +
     `${Math.round(validation * held).toLocaleString('en')} (${percent(validation)}).`;
 }
 
-element('learn').onclick = async () => {
+/* Asks the worker to learn or to extend what is learnt, after which the model has the classes of these numbers. */
+async function teach(type, request, numbers) {
   const epochs = [], progress = element('progress');
   let isDue = false;
   stopCamera();
@@ -229,12 +246,11 @@ element('learn').onclick = async () => {
   say(learning, 'Learning …');
   element('cancel').hidden = progress.hidden = false;
   progress.value = 0;
-  element('after').hidden = true;
+  element('after').hidden = element('curve').hidden = true;
   updateLearning();
   element('cancel').focus();
   try {
-    const named = classes.map(({ number, name }) => ({ number, name: name.value.trim() }));
-    const answer = await ask('learn', { classes: named, tune: element('tune').checked }, (report) => {
+    const answer = await ask(type, request, (report) => {
       if (report.phase === 'images') {
         progress.value = report.done / report.of / 2;
         say(learning, `Looking at the images: ${report.done.toLocaleString('en')} of ${report.of.toLocaleString('en')}`);
@@ -253,18 +269,22 @@ element('learn').onclick = async () => {
     });
     showModel(answer.model);
     say(learning, resultText(answer));
-    element('after').hidden = false;
+    setLearnt(numbers);
     recogniseAgain();
   } catch (error) {
     say(learning, error.message, error.message !== 'Cancelled');
   } finally {
     isLearning = false;
     element('cancel').hidden = progress.hidden = true;
-    updateLearning();
+    setLearnt(learnt);
     element(element('after').hidden ? 'learn' : 'try').focus({ preventScroll: true });
   }
-};
+}
 
+element('learn').onclick = () => {
+  const named = classes.map(({ number, name }) => ({ number, name: name.value.trim() }));
+  teach('learn', { classes: named, tune: element('tune').checked }, named.map(({ number }) => number));
+};
 element('cancel').onclick = () => worker.postMessage({ type: 'cancel' });
 element('try').onclick = () => {
   element('recognise').scrollIntoView({ block: 'start' });
@@ -279,9 +299,8 @@ element('download').onclick = async () => {
 };
 element('forget').onclick = async () => {
   showModel(await ask('forget'));
-  element('after').hidden = element('curve').hidden = true;
   learning.dataset.kept = 'no';
-  updateLearning();
+  setLearnt([]);
   recogniseAgain();
 };
 element('add-class').onclick = () => addClass().name.focus();

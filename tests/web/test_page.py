@@ -156,14 +156,52 @@ class Tests:
         assert right >= 14, f"{right} of 20 right"
         return f"{right} of 20 new images right; {said}"
 
+    def extend(self):
+        """Adds a third class to the two that are learnt, whose logits keep their bits. Returns what the page says."""
+        image = self.native[3]["png"]
+        self.answer(image)
+        before = self.logits()
+        assert self.page.evaluate("[...document.querySelectorAll('.extend')].every((button) => button.hidden)")
+        self.page.evaluate("document.getElementById('add-class').click(); classes[2].name.value = 'plain'")
+        assert self.page.evaluate("find(classes[2].card, '.extend').disabled && !find(classes[2].card, '.extend').hidden")
+        self.page.choose_files(".file", images.write(self.folder / "few", 10, kinds=["plain"])["plain"], 2)
+        self.page.wait("classes[2].count === 10 && adding === 0")
+        self.picture("third-class")
+        self.page.evaluate("find(classes[2].card, '.extend').click()")
+        self.page.wait("!isLearning", 300)
+        said = self.page.evaluate("document.getElementById('learn-status').textContent")
+        assert said.startswith("Added plain from 8 images. Of 6 images held out of all classes"), said
+        self.answer(image)
+        assert self.logits()[:2] == before, (self.logits(), before)
+        right = 0
+        for path in images.write(self.folder / "new", 10, first=1000, kinds=["plain"])["plain"]:
+            self.answer(path)
+            right += self.page.evaluate("shown.classes[0].name") == "plain"
+        assert right >= 7, f"{right} of 10 right"
+        self.picture("added")
+        assert self.page.evaluate("!document.getElementById('after').hidden && find(classes[2].card, '.extend').hidden")
+        return f"{said} {right} of 10 new images right"
+
+    def test_adds_a_class(self):
+        """One more class after two were learnt; without one, the button is not there."""
+        self.page.wait(READY)
+        self.collect(images.write(self.folder / "few", 10))
+        assert self.page.evaluate("[...document.querySelectorAll('.extend')].every((button) => button.hidden)")
+        self.learn()
+        said = self.extend()
+        self.page.evaluate("document.getElementById('forget').click()")
+        self.page.wait("document.getElementById('after').hidden && learnt.length === 0")
+        assert self.page.evaluate("[...document.querySelectorAll('.extend')].every((button) => button.hidden)")
+        return said
+
     def test_fine_tunes(self):
-        """The last stage learns, too."""
+        """The last stage learns, too, and one more class comes on top of it."""
         self.page.wait(READY)
         self.collect(images.write(self.folder / "few", 10))
         self.page.evaluate("document.getElementById('tune').click()")
         said = self.learn()
         assert said.startswith("Learnt from 16 images"), said
-        return said
+        return f"{said} {self.extend()}"
 
     def test_many_images_do_not_stall(self):
         """Two folders of thousands of images are dropped: no task of the page takes longer than STALL."""
