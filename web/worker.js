@@ -11,13 +11,14 @@ const TUNING_BYTES = 256 * 2 ** 20; /* of the features that fine-tuning reads */
 
 let library = null;
 let base = null; /* { bytes, model, name }: what recognises at first, and gives the features */
-let learnt = null; /* the model of the reader's own classes */
+let learnt = null; /* { model, numbers, tuned }: the reader's own classes, and whether the features are its own, too */
 let cancelled = false;
 const collected = new Map(); /* by the number of the class: { blobs: Blob[], features: Float32Array[] } */
 const canvas = new OffscreenCanvas(1, 1);
 const context = canvas.getContext('2d', { willReadFrequently: true });
 
-const current = () => learnt ?? base.model;
+const imagesOf = (number) => collected.get(number) ?? { blobs: [], features: [] };
+const current = () => learnt?.model ?? base.model;
 
 async function fetched(name) {
   const response = await fetch(new URL(name, self.location.href));
@@ -30,13 +31,17 @@ function describe(model, name) {
   return { name, classes: model.classes, architecture, width: input_width, height: input_height };
 }
 
+function setLearnt(next) {
+  if (learnt?.model !== next?.model) learnt?.model.free();
+  learnt = next;
+}
+
 function setBase(bytes, name) {
   const model = library.model(bytes);
   model.layers; /* throws if the model has no preprocessing */
   base?.model.free();
-  learnt?.free();
+  setLearnt(null);
   base = { bytes, model, name };
-  learnt = null;
   for (const images of collected.values()) images.features = [];
   return describe(model, name);
 }
@@ -80,6 +85,13 @@ function checkCancelled() {
   if (cancelled) throw new Error('Cancelled');
 }
 
+/* Reports on images that are looked at: so often each, of which features that are there count once. */
+function reporter(progress, sets, times) {
+  const of = times * sets.reduce((sum, images) => sum + images.blobs.length, 0);
+  let done = sets.reduce((sum, images) => sum + images.features.length, 0);
+  return (more) => progress({ phase: 'images', done: (done += more), of });
+}
+
 /* The features of all images of a class, of which those of new ones are computed. */
 async function completeFeatures(images, report) {
   while (images.features.length < images.blobs.length) {
@@ -109,13 +121,13 @@ function lastPart(model) {
   return last ? { layer: before, trainable: [`${last}.*`, 'head*'] } : null;
 }
 
-/* The features of a layer for all images in the order of `rows`. */
-async function layerFeatures(layer, rows, report) {
+/* The features of a model's layer for all images in the order of `rows`. */
+async function layerFeatures(model, layer, rows, report) {
   let all = null;
   for (let first = 0; first < rows.length; first += CHUNK) {
     checkCancelled();
     const bitmaps = await Promise.all(rows.slice(first, first + CHUNK).map((row) => decode(row.blob)));
-    const { values, channels } = base.model.features(bitmaps.map(pixelsOf), layer);
+    const { values, channels } = model.features(bitmaps.map(pixelsOf), layer);
     if (4 * channels * rows.length > TUNING_BYTES)
       throw new Error(`Fine-tuning takes at most ${Math.floor(TUNING_BYTES / channels / 4)} images with this model; ` +
         `there are ${rows.length}. Without fine-tuning there may be more.`);
@@ -128,8 +140,11 @@ async function layerFeatures(layer, rows, report) {
   return all;
 }
 
-function samplesOf(rows, values) {
-  return { labels: rows.map((row) => row.label), values };
+/* The images of classes, { label, features, blob, held }, by the numbers of the classes. */
+function rowsOf(numbers) {
+  const sets = numbers.map(imagesOf), holds = sets.every((images) => images.blobs.length >= TO_HOLD_OUT);
+  return sets.flatMap((images, label) => images.features.map((features, i) =>
+    ({ label, features, blob: images.blobs[i], held: holds && i % HELD_OUT === HELD_OUT - 1 })));
 }
 
 function joined(rows) {
@@ -138,11 +153,39 @@ function joined(rows) {
   return values;
 }
 
+/* The share of rows whose class the model's classifier finds from their features; null if there are none. */
+function accuracyOf(model, rows, values) {
+  const { values: weight, shape: [classes, channels] } = model.parameter('head.weight');
+  const { values: bias } = model.parameter('head.bias');
+  const logit = (i, k) => {
+    let sum = bias[k];
+    for (let c = 0; c < channels; c++) sum += weight[k * channels + c] * values[i * channels + c];
+    return sum;
+  };
+  const right = rows.filter(({ label }, i) => {
+    const logits = Array.from({ length: classes }, (none, k) => logit(i, k));
+    return logits.indexOf(Math.max(...logits)) === label;
+  });
+  return rows.length ? right.length / rows.length : null;
+}
+
+/* Trains a model in phases, { samples, validation, options }; yields the epochs of all of them as those of one training. */
+function* trainPhases(model, phases) {
+  const epochs = phases.reduce((sum, { options }) => sum + options.epochs, 0);
+  let before = 0;
+  for (const { samples, validation, options } of phases) {
+    for (const epoch of model.train(samples, { ...options, balanced: true, validation }))
+      yield { ...epoch, epoch: before + epoch.epoch, epochs };
+    before += options.epochs;
+  }
+}
+
 const requests = {
-  async start({ wasm, model }) {
-    const [code, bytes] = await Promise.all([wasm ?? fetched('shiftvit.wasm'), model ?? fetched('cifar10.safetensors')]);
-    library = await load(code);
-    return { version: library.version, model: setBase(bytes, 'cifar10.safetensors') };
+  async start({ wasm, model, threads }) {
+    const started = load(wasm, { threads }).catch(() => load(wasm)); /* where threads are not allowed, with one */
+    const [loaded, bytes] = await Promise.all([started, model ?? fetched('cifar10.safetensors')]);
+    library = loaded;
+    return { version: library.version, threads: library.threads, model: setBase(bytes, 'cifar10.safetensors') };
   },
 
   async open({ file }) {
@@ -157,24 +200,20 @@ const requests = {
     return { classes, width, height, map: model.map(pixels, classes[0].label) };
   },
 
-  /* Adds images to a class. Those that cannot be decoded are left out, and counted. */
-  async add({ number, files }, progress) {
+  /* Adds some images to a class. Those that cannot be decoded are left out, and counted. */
+  async add({ number, files }) {
     if (!collected.has(number)) collected.set(number, { blobs: [], features: [] });
-    const images = collected.get(number), thumbnails = [], failures = [];
+    const images = collected.get(number), thumbnails = [];
     await completeFeatures(images, () => {});
-    for (let first = 0; first < files.length; first += CHUNK) {
-      const settled = await Promise.allSettled(files.slice(first, first + CHUNK).map(decode));
-      const good = settled.flatMap((one, i) => (one.status === 'fulfilled' ? [[one.value, files[first + i]]] : []));
-      failures.push(...settled.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : [])));
-      const { values, channels } = base.model.features(good.map(([bitmap]) => pixelsOf(bitmap)));
-      for (const [i, [bitmap, file]] of good.entries()) {
-        if (images.blobs.length < THUMBNAILS) thumbnails.push(await thumbnail(bitmap));
-        bitmap.close();
-        images.blobs.push(file);
-        images.features.push(values.slice(i * channels, (i + 1) * channels));
-      }
-      progress({ done: Math.min(first + CHUNK, files.length), of: files.length });
-      await pause();
+    const settled = await Promise.allSettled(files.map(decode));
+    const good = settled.flatMap((one, i) => (one.status === 'fulfilled' ? [[one.value, files[i]]] : []));
+    const failures = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : []));
+    const { values, channels } = base.model.features(good.map(([bitmap]) => pixelsOf(bitmap)));
+    for (const [i, [bitmap, file]] of good.entries()) {
+      if (images.blobs.length < THUMBNAILS) thumbnails.push(await thumbnail(bitmap));
+      bitmap.close();
+      images.blobs.push(file);
+      images.features.push(values.slice(i * channels, (i + 1) * channels));
     }
     return { count: images.blobs.length, thumbnails, failed: failures.length, failure: failures[0] ?? null };
   },
@@ -183,42 +222,33 @@ const requests = {
     collected.delete(number);
   },
 
-  /* Learns the classes [{ number, name }]. */
+  /* Learns the classes [{ number, name }]: the classifier, and then what lies behind the last but one stage, too. */
   async learn({ classes, tune }, progress) {
-    const sets = classes.map(({ number }) => collected.get(number) ?? { blobs: [], features: [] });
-    const total = sets.reduce((sum, images) => sum + images.blobs.length, 0) * (tune ? 2 : 1);
-    let done = 0;
-    const report = (more) => progress({ phase: 'images', done: (done += more), of: total });
-    for (const images of sets) {
-      done += images.features.length;
-      await completeFeatures(images, report);
-    }
-    const holds = sets.every((images) => images.blobs.length >= TO_HOLD_OUT);
-    const rows = sets.flatMap((images, label) => images.features.map((features, i) =>
-      ({ label, features, blob: images.blobs[i], held: holds && i % HELD_OUT === HELD_OUT - 1 })));
-    const train = rows.filter((row) => !row.held), held = rows.filter((row) => row.held);
-
+    const numbers = classes.map(({ number }) => number), sets = numbers.map(imagesOf);
     const part = tune ? lastPart(base.model) : null;
     if (tune && !part) throw new Error('This model has no stage before its last one, so it cannot be fine-tuned');
-    const values = async (some) => (part ? layerFeatures(part.layer, some, report) : joined(some));
-    const samples = samplesOf(train, await values(train));
-    const validation = held.length ? samplesOf(held, await values(held)) : null;
-
+    const report = reporter(progress, sets, tune ? 2 : 1);
+    for (const images of sets) await completeFeatures(images, report);
+    const rows = rowsOf(numbers), train = rows.filter((row) => !row.held), held = rows.filter((row) => row.held);
+    const samplesOf = async (some, features) =>
+      (some.length ? { labels: some.map(({ label }) => label), values: await features(some) } : null);
+    const phase = async (options, features) =>
+      ({ options, samples: await samplesOf(train, features), validation: await samplesOf(held, features) });
+    const phases = [await phase({ epochs: 100 }, joined)];
+    if (part)
+      phases.push(await phase({ ...part, epochs: 20, batch: 32, learningRate: 0.0002, weightDecay: 0.05 },
+        (some) => layerFeatures(base.model, part.layer, some, report)));
     const model = library.model(base.bytes);
     try {
       model.replaceHead(classes.map(({ name }) => name), 1);
-      const options = part
-        ? { ...part, epochs: 20, batch: 32, learningRate: 0.0002, weightDecay: 0.05 }
-        : { epochs: 100 };
       let last = null;
-      for (const epoch of model.train(samples, { ...options, balanced: true, validation })) {
+      for (const epoch of trainPhases(model, phases)) {
         progress({ phase: 'epochs', ...epoch });
         last = epoch;
         await pause();
         checkCancelled();
       }
-      learnt?.free();
-      learnt = model;
+      setLearnt({ model, numbers, tuned: tune });
       return { model: describe(model, 'your model'), trained: train.length, held: held.length, accuracy: last.accuracy,
         validation: last.validation };
     } catch (error) {
@@ -227,13 +257,32 @@ const requests = {
     }
   },
 
+  /* Adds a class to what is learnt, whose other classes stay as they are. */
+  async extend({ number, name }, progress) {
+    const { model, tuned, numbers: old } = learnt, numbers = [...old, number], sets = numbers.map(imagesOf);
+    const report = reporter(progress, sets, tuned ? 2 : 1);
+    for (const images of sets) await completeFeatures(images, report);
+    const rows = rowsOf(numbers), isNew = ({ label }) => label === old.length;
+    const features = async (some) => {
+      if (some.length === 0) return null;
+      return tuned ? layerFeatures(model, 'features', some, report) : joined(some);
+    };
+    const parts = [];
+    for (const some of [rows.filter((row) => !row.held && isNew(row)), rows.filter((row) => !row.held && !isNew(row)),
+      rows.filter((row) => row.held)]) parts.push([some, await features(some)]);
+    const [[added, values], [, others], [held, measured]] = parts;
+    model.addClass(name, values, others);
+    learnt.numbers = numbers;
+    return { model: describe(model, 'your model'), added: name, trained: added.length, held: held.length,
+      accuracy: accuracyOf(model, added, values), validation: accuracyOf(model, held, measured) };
+  },
+
   async save() {
     return current().save();
   },
 
   async forget() {
-    learnt?.free();
-    learnt = null;
+    setLearnt(null);
     return describe(base.model, base.name);
   },
 };

@@ -13,9 +13,9 @@ export class ShiftvitError extends Error {
   }
 }
 
-/* The functions that WebAssembly calls outside. The clock is one; what would use files, which the
+/* What WebAssembly takes from outside: `shared`, its memory, if that is shared, and functions. The clock is one; what would use files, which the
  * library never does here, fails as an unknown system call does. */
-export function importsOf(module, memory) {
+export function importsOf(module, shared, memory) {
   const NO_SUCH_CALL = 52; /* of WASI; system calls of Emscripten return it below 0 */
   const known = {
     clock_time_get(clock, precision, out) {
@@ -28,9 +28,10 @@ export function importsOf(module, memory) {
     },
   };
   const imports = {};
-  for (const { module: from, name } of WebAssembly.Module.imports(module)) {
+  for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
     imports[from] ??= {};
-    imports[from][name] = known[name] ?? (() => (name.startsWith('__syscall') ? -NO_SUCH_CALL : NO_SUCH_CALL));
+    imports[from][name] = kind === 'memory' ? shared
+      : known[name] ?? (() => (name.startsWith('__syscall') ? -NO_SUCH_CALL : NO_SUCH_CALL));
   }
   return imports;
 }
@@ -38,17 +39,18 @@ export function importsOf(module, memory) {
 /* Memory of WebAssembly, and calls with errors. Views are made for each access, because memory that
  * grows leaves old ones empty. */
 export class Memory {
-  constructor(exports) {
+  constructor(exports, memory) {
     this.exports = exports;
+    this.memory = memory;
     this.sizes = Object.fromEntries(STRUCTS.map((name, i) => [name, exports.module_struct_bytes(i)]));
     this.error = this.allocate(this.sizes.error);
     this.out = this.allocate(8);
   }
 
-  get u8() { return new Uint8Array(this.exports.memory.buffer); }
-  get i32() { return new Int32Array(this.exports.memory.buffer); }
-  get u32() { return new Uint32Array(this.exports.memory.buffer); }
-  get f32() { return new Float32Array(this.exports.memory.buffer); }
+  get u8() { return new Uint8Array(this.memory.buffer); }
+  get i32() { return new Int32Array(this.memory.buffer); }
+  get u32() { return new Uint32Array(this.memory.buffer); }
+  get f32() { return new Float32Array(this.memory.buffer); }
 
   allocate(bytes) {
     const at = this.exports.malloc(Math.max(bytes, 1));
@@ -71,7 +73,7 @@ export class Memory {
     const bytes = this.u8;
     let end = at;
     while (bytes[end] !== 0) end++;
-    return new TextDecoder().decode(bytes.subarray(at, end));
+    return new TextDecoder().decode(bytes.slice(at, end)); /* a copy, since shared memory is not decoded */
   }
 
   borrowBytes(data, use) {

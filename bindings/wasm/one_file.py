@@ -9,7 +9,8 @@ import pathlib
 import re
 import sys
 
-SCRIPTS = ("memory.js", "training.js", "shiftvit.js", "worker.js")  # each after those that it imports
+PAGE_SCRIPTS = ("ask.js", "recognise.js", "teach.js", "page.js")  # in the order of index.html
+SCRIPTS = ("memory.js", "threads.js", "training.js", "shiftvit.js", "worker.js")  # each after those that it imports
 
 
 def embedded(name, kind, text):
@@ -23,17 +24,18 @@ def main(folder, out):
     """Writes the one file."""
     folder = pathlib.Path(folder)
     text = {name: (folder / name).read_text("utf-8")
-            for name in ("index.html", "style.css", "page.js", *SCRIPTS)}
+            for name in ("index.html", "style.css", *PAGE_SCRIPTS, *SCRIPTS)}
     worker = "'use strict';\n" + "".join(text[name] for name in SCRIPTS)
     worker = re.sub(r"^(import .*|export .* from .*)\n", "", worker, flags=re.M)
     worker = re.sub(r"^export ", "", worker, flags=re.M).replace("import.meta.url", "self.location.href")
     data = embedded("worker-source", "text/plain", worker)
     for name in ("shiftvit.wasm", "cifar10.safetensors"):
         data += embedded(name, "text/base64", base64.b64encode((folder / name).read_bytes()).decode("ascii"))
+    scripts = [f"<script>\n{text[name]}</script>\n" for name in PAGE_SCRIPTS]
     page = text["index.html"]
     for old, new in (('<link rel="stylesheet" href="style.css">', f"<style>\n{text['style.css']}</style>"),
-                     ('<script src="page.js" defer></script>', ""),
-                     ("</body>", f"{data}<script>\n{text['page.js']}</script>\n</body>")):
+                     *((f'<script src="{name}" defer></script>\n', "") for name in PAGE_SCRIPTS),
+                     ("</body>", f"{data}{''.join(scripts)}</body>")):
         if page.count(old) != 1:
             raise SystemExit(f"one_file.py: index.html has {page.count(old)} times {old}")
         page = page.replace(old, new)

@@ -102,11 +102,18 @@ export class Model {
 export class Shiftvit {
   private constructor();
   readonly version: string;
+  readonly threads: number;
   readonly memoryBytes: number; /* of WebAssembly, which never become fewer */
   readonly usedBytes: number; /* of these, what models hold */
   describe(): Record<string, unknown>;
   model(bytes: Uint8Array | ArrayBuffer): Model;
+  endThreads(): void;
 }
 
-/* Loads shiftvit.wasm, which by default lies beside shiftvit.js. */
-export function load(source?: URL | string | ArrayBuffer | Uint8Array | WebAssembly.Module): Promise<Shiftvit>;
+export interface LoadOptions {
+  threads?: number; /* that compute, 0 for one on each core; one where memory cannot be shared: 1 */
+}
+
+/* Loads shiftvit.wasm, or shiftvit-threads.wasm for more threads, which by default lie beside shiftvit.js. */
+export function load(source?: URL | string | ArrayBuffer | Uint8Array | WebAssembly.Module | null,
+  options?: LoadOptions): Promise<Shiftvit>;

@@ -2,6 +2,7 @@
  * are in shiftvit.d.ts, the documentation in docs/browser.md. Models come from memory and go there;
  * there are no files. */
 import { importsOf, Memory } from './memory.js';
+import { sharedMemory, startWorkers, threadsFor } from './threads.js';
 import { checkSamples, shuffle, Training } from './training.js';
 
 export { ShiftvitError } from './memory.js';
@@ -20,31 +21,53 @@ async function bytesAt(url) {
   return response.arrayBuffer();
 }
 
-/* Loads the library. `source` is the bytes of shiftvit.wasm, a compiled module, or its address; by
- * default it lies beside this file. */
-export async function load(source = new URL('shiftvit.wasm', import.meta.url)) {
+/* Loads the library. `source` is the bytes of shiftvit.wasm or shiftvit-threads.wasm, a compiled module, or its address;
+ * by default they lie beside this file. `threads` compute, 0 for one on each core: in Node, and in workers of a page that is
+ * isolated from other origins. Elsewhere, and with shiftvit.wasm, there is one. */
+export async function load(source = null, { threads: wanted = 1 } = {}) {
+  let threads = await threadsFor(wanted);
+  source ??= new URL(threads > 1 ? 'shiftvit-threads.wasm' : 'shiftvit.wasm', import.meta.url);
   if (typeof source === 'string') source = new URL(source, import.meta.url);
   if (source instanceof URL) source = await bytesAt(source);
   const module = source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
+  const shared = WebAssembly.Module.imports(module).some(({ kind }) => kind === 'memory') ? sharedMemory() : null;
   let instance = null;
-  instance = await WebAssembly.instantiate(module, importsOf(module, () => instance.exports.memory));
+  const memory = () => shared ?? instance.exports.memory;
+  instance = await WebAssembly.instantiate(module, importsOf(module, shared, memory));
   instance.exports._initialize?.();
-  return new Shiftvit(instance.exports);
+  if (!shared) threads = 1;
+  const workers = await startWorkers(module, shared, instance.exports, threads - 1);
+  return new Shiftvit(new Memory(instance.exports, memory()), workers);
 }
 
 /* The library, as `load` returns it. */
 export class Shiftvit {
   #memory;
   #context;
+  #workers;
 
-  constructor(exports) {
-    this.#memory = new Memory(exports);
-    const { sizes } = this.#memory;
-    this.#context = this.#memory.borrow(sizes.context, (config) => {
+  constructor(memory, workers) {
+    const { sizes, exports } = memory;
+    this.#memory = memory;
+    this.#workers = workers;
+    this.#context = memory.borrow(sizes.context, (config) => {
       exports.svit_context_config_init(config, sizes.context);
-      this.#memory.u32[config / 4 + 1] = 1; /* threads */
-      return this.#memory.create('svit_context_create', config);
+      memory.u32[config / 4 + 1] = 1; /* threads */
+      if (workers.length) exports.module_use_workers(config, workers.length);
+      return memory.create('svit_context_create', config);
     });
+  }
+
+  /* How many threads compute. */
+  get threads() { return 1 + this.#workers.length; }
+
+  /* Ends all threads but this one. Models can be used afterwards, more slowly. */
+  endThreads() {
+    const memory = this.#memory;
+    if (this.#workers.length)
+      memory.borrow(memory.sizes.context, (config) => memory.exports.module_use_workers(config, 0));
+    for (const worker of this.#workers) worker.terminate();
+    this.#workers = [];
   }
 
   get version() { return this.#memory.text(this.#memory.exports.svit_version_string()); }

@@ -117,6 +117,15 @@ class Browser:
         handle = self.call("Runtime.evaluate", expression=f"document.querySelectorAll({json.dumps(selector)})[{index}]")
         self.call("DOM.setFileInputFiles", files=[str(path) for path in paths], objectId=handle["result"]["objectId"])
 
+    def drop_files(self, selector, paths, index=0):
+        """Drops files or folders on an element."""
+        x, y = self.evaluate(f"""(() => {{ const element = document.querySelectorAll({json.dumps(selector)})[{index}];
+            element.scrollIntoView({{block: 'center', behavior: 'instant'}});
+            const box = element.getBoundingClientRect(); return [box.left + 20, box.top + 20]; }})()""")
+        data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.call("Input.dispatchDragEvent", type=kind, x=x, y=y, data=data)
+
     def size(self, width, height, scheme="light"):
         """Sets the size of the page in CSS pixels, and its colours."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
@@ -133,8 +142,7 @@ class Browser:
         self.call("Tracing.start", transferMode="ReportEvents", categories="toplevel", bufferUsageReportingInterval=0)
 
     def longest_task(self):
-        """Ends that. Returns the milliseconds of CPU of the page's longest task, and of the longest in which the page's
-        thread served this program, as to make the list of chosen files."""
+        """Ends that. Returns the milliseconds of CPU of the page's longest task."""
         self.events = []
         self.call("Tracing.end")
         end = time.monotonic() + 60
@@ -144,15 +152,10 @@ class Browser:
                 for row in event["params"]["value"]]
         threads = {(row["pid"], row["tid"]) for row in rows
                    if row.get("name") == "thread_name" and row["args"]["name"] == "CrRendererMain"}
-        tasks = [row for row in rows if (row["pid"], row["tid"]) in threads and "tdur" in row]
-        ours = [row["ts"] for row in tasks if "DevToolsSession" in json.dumps(row.get("args"))]
-        longest = {False: 0, True: 0}
-        for row in tasks:
-            is_ours = any(row["ts"] <= start <= row["ts"] + row["dur"] for start in ours)
-            longest[is_ours] = max(longest[is_ours], row["tdur"] / 1000)
-        if longest[False] == 0 or not ours:
+        tasks = [row["tdur"] / 1000 for row in rows if (row["pid"], row["tid"]) in threads and "tdur" in row]
+        if not tasks:
             raise Failure("the trace has no task of the page")
-        return longest[False], longest[True]
+        return max(tasks)
 
     def problems(self):
         """Exceptions and errors of the console, as far as they have come."""
@@ -169,13 +172,26 @@ class Browser:
 class _Handler(http.server.SimpleHTTPRequestHandler):
     extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm",
                       ".js": "text/javascript"}
+    isolates = False
+
+    def end_headers(self):
+        """Isolates the pages from other origins, so that they may share memory between threads."""
+        if self.isolates:
+            self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+            self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+        super().end_headers()
 
     def log_message(self, *_):  # pylint: disable=arguments-differ
         """Says nothing."""
 
 
-def serve(folder):
+class _IsolatingHandler(_Handler):
+    isolates = True
+
+
+def serve(folder, isolates=False):
     """Serves a folder on a free port of this machine, until the program ends. Returns the address."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Handler, directory=str(folder)))
+    handler = functools.partial(_IsolatingHandler if isolates else _Handler, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_address[1]}"

@@ -1,4 +1,4 @@
-"""Synthetic images of two classes as PNG files: discs, and stripes, in any colours and places."""
+"""Synthetic images as PNG files: discs, and stripes, in any colours and places; and plain ones of any colour."""
 
 import math
 import pathlib
@@ -30,6 +30,9 @@ def pixels(kind, seed, side):
 
         def inside(column, row):
             return (column - x) ** 2 + (row - y) ** 2 < radius ** 2
+    elif kind == "plain":
+        def inside(_column, _row):
+            return False
     else:
         angle, period, shift = draw.uniform(0, math.pi), draw.uniform(.15, .3) * side, draw.uniform(0, side)
         dx, dy = math.cos(angle), math.sin(angle)
@@ -39,10 +42,10 @@ def pixels(kind, seed, side):
     return b"".join(colours[inside(column, row)] for row in range(side) for column in range(side))
 
 
-def write(folder, each, side=40, first=0):
-    """Writes `each` images of both kinds to folder/KIND/NUMBER.png. Returns the paths by kind."""
+def write(folder, each, side=40, first=0, kinds=KINDS):
+    """Writes `each` images of the kinds to folder/KIND/NUMBER.png. Returns the paths by kind."""
     paths = {}
-    for kind in KINDS:
+    for kind in kinds:
         (pathlib.Path(folder) / kind).mkdir(parents=True, exist_ok=True)
         paths[kind] = [pathlib.Path(folder) / kind / f"{number:05}.png" for number in range(first, first + each)]
         for number, path in enumerate(paths[kind], first):

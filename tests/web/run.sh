@@ -33,10 +33,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 predict=$build/examples/shiftvit-predict
 python3 "$here/native.py" "$predict" "$source/examples/models/cifar10.safetensors" "$work"
-bytes=$(wc -c < "$wasm/web/shiftvit.wasm")
-echo "shiftvit.wasm has $bytes bytes, $(gzip -9 -c "$wasm/web/shiftvit.wasm" | wc -c) with gzip"
 failed=0
-[ "$bytes" -le 409600 ] || { echo "FAIL  shiftvit.wasm has more than 400 KiB"; failed=1; }
+node "$here/test_sizes.mjs" "$wasm" "$source/docs/browser.md" || failed=1
 node "$here/test_module.mjs" "$wasm/web" "$work/native.json" || failed=1
 awk '/^```js/ { on = 1; next } /^```/ { on = 0 } on' "$source/docs/browser.md" > "$wasm/web/example.mjs"
 if (cd "$wasm/web" && node example.mjs > "$work/example.txt") && tail -1 "$work/example.txt" | grep -qx disc; then

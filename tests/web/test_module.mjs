@@ -3,6 +3,7 @@
  * one fails. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 
@@ -138,6 +139,30 @@ const tests = {
     assert.deepEqual(model.parameter('head.weight').values.subarray(0, before.length), before);
     assert.ok(discs.filter((image) => model.predict(image)[0].name === 'disc').length >= discs.length / 2);
     model.free();
+  },
+
+  async 'computes the same bits on any number of threads'() {
+    const images = native.images.map(read), results = [];
+    for (const [source, wanted] of [[null, 1], ['shiftvit-threads.wasm', 1], [null, 2], [null, 3], [null, 7]]) {
+      const library = await load(source, { threads: wanted }), model = library.model(bytes);
+      assert.equal(library.threads, wanted);
+      assert.equal(library.describe().threads, wanted);
+      const logits = model.logits(images);
+      model.replaceHead(['discs', 'stripes']);
+      const samples = { ...model.features(images, 'layers.1.blocks.5'), labels: native.images.map(({ label }) => label) };
+      const options = { layer: 'layers.1.blocks.5', trainable: ['layers.2.*', 'head*'], epochs: 2, batch: 7 };
+      const losses = [...model.train(samples, options)];
+      library.endThreads();
+      results.push([logits, losses, model.logits(images), model.save()]);
+      assert.deepEqual(results.at(-1), results[0], `${wanted} threads`);
+    }
+    await assert.rejects(load(null, { threads: -1 }), /threads is -1/);
+    const one = await load(readFileSync(`${folder}/shiftvit.wasm`), { threads: 4 });
+    assert.equal(one.threads, 1);
+    const many = await load(null, { threads: 0 });
+    assert.equal(many.threads, cpus().length);
+    many.endThreads();
+    return `${results.length} builds and numbers of threads`;
   },
 
   'throws the messages of the library'() {

@@ -4,6 +4,7 @@
 #define SV_NORMAL_PIECES_H
 
 #include "kernels/simd.h"
+#include "kernels/transpose.h"
 
 enum { PIECES = 16, PIECE_TERMS = 6 };
 #define PIECES_PER_UNIT 2.5f /* a piece is 0.4 wide */
@@ -11,33 +12,66 @@ enum { PIECES = 16, PIECE_TERMS = 6 };
 /* The center of the last piece, whose polynomials are 0. */
 #define PIECES_END 6.0f
 
-/* Q(m) and phi(m). Column j is the polynomial of piece j in r = PIECES_PER_UNIT * m - j, |r| <=
- * 1/2, highest power first: a minimax fit of the relative error. The relative error is below 1e-7
- * for m <= 1.8, below 1e-6 for m <= 3.4 and at most 6e-5; the absolute error is below 1.5e-8 for Q
- * and 2e-8 for phi. */
-static const float TAIL_PIECES[PIECE_TERMS][PIECES] = {
-    {-9.93202484e-05f, -6.38283309e-05f, 1.10737801e-05f, 5.87117174e-05f, 5.42125454e-05f,
-     2.24813175e-05f, -3.25489623e-06f, -1.16768142e-05f, -9.29208636e-06f, -4.76142031e-06f,
-     -1.81158623e-06f, -5.39039718e-07f, -1.28701885e-07f, -2.50295145e-08f, -4.00322797e-09f, 0},
-    {-2.13678663e-06f, -0.000442064571f, -0.000578984094f, -0.000386424741f, -8.47889532e-05f,
-     0.000113150076f, 0.000157171176f, 0.00011432774f, 5.91874523e-05f, 2.36421238e-05f,
-     7.54345365e-06f, 1.9585043e-06f, 4.18437452e-07f, 7.41152206e-08f, 1.0939722e-08f, 0},
-    {0.00425601937f, 0.00329944165f, 0.0011122193f, -0.0009113712f, -0.00184554537f,
-     -0.00172752305f, -0.00113695743f, -0.000577518949f, -0.000235018917f, -7.80982227e-05f,
-     -2.14314296e-05f, -4.89177773e-06f, -9.33336992e-07f, -1.49387674e-07f, -2.01118713e-08f, 0},
-    {-8.13995129e-08f, 0.0117842555f, 0.0185398497f, 0.0186417382f, 0.0141980024f, 0.00863873959f,
-     0.00429984601f, 0.00177306985f, 0.000610303017f, 0.00017620709f, 4.2815409e-05f,
-     8.77611274e-06f, 1.5201515e-06f, 2.22806946e-07f, 2.76614145e-08f, 0},
-    {-0.159576908f, -0.147308037f, -0.115876608f, -0.0776744187f, -0.0443683453f, -0.0215963982f,
-     -0.00895781815f, -0.00316618057f, -0.000953632756f, -0.000244758528f, -5.35309082e-05f,
-     -9.97653751e-06f, -1.58438752e-06f, -2.14410747e-07f, -2.47247502e-08f, 0},
-    {0.5f, 0.344578266f, 0.211855412f, 0.115069672f, 0.0547992885f, 0.0227501299f, 0.00819753483f,
-     0.00255513028f, 0.000687138236f, 0.000159108822f, 3.16713558e-05f, 5.41258305e-06f,
-     7.93338302e-07f, 9.96463214e-08f, 1.07179225e-08f, 0},
-};
+/* Q(m) and phi(m). Line j of SV_TAIL_PIECES, and column j of DENSITY, is the polynomial of piece j in
+ * r = PIECES_PER_UNIT * m - j, |r| <= 1/2, highest power first: a minimax fit of the relative error.
+ * The relative error is below 1e-7 for m <= 1.8, below 1e-6 for m <= 3.4 and at most 6e-5; the
+ * absolute error is below 1.5e-8 for Q and 2e-8 for phi. */
+#define SV_TAIL_PIECES(P)                                                                          \
+    P(-9.93202484e-05f, -2.13678663e-06f, 0.00425601937f, -8.13995129e-08f, -0.159576908f, 0.5f)   \
+    P(-6.38283309e-05f, -0.000442064571f, 0.00329944165f, 0.0117842555f, -0.147308037f,            \
+      0.344578266f)                                                                                \
+    P(1.10737801e-05f, -0.000578984094f, 0.0011122193f, 0.0185398497f, -0.115876608f,              \
+      0.211855412f)                                                                                \
+    P(5.87117174e-05f, -0.000386424741f, -0.0009113712f, 0.0186417382f, -0.0776744187f,            \
+      0.115069672f)                                                                                \
+    P(5.42125454e-05f, -8.47889532e-05f, -0.00184554537f, 0.0141980024f, -0.0443683453f,           \
+      0.0547992885f)                                                                               \
+    P(2.24813175e-05f, 0.000113150076f, -0.00172752305f, 0.00863873959f, -0.0215963982f,           \
+      0.0227501299f)                                                                               \
+    P(-3.25489623e-06f, 0.000157171176f, -0.00113695743f, 0.00429984601f, -0.00895781815f,         \
+      0.00819753483f)                                                                              \
+    P(-1.16768142e-05f, 0.00011432774f, -0.000577518949f, 0.00177306985f, -0.00316618057f,         \
+      0.00255513028f)                                                                              \
+    P(-9.29208636e-06f, 5.91874523e-05f, -0.000235018917f, 0.000610303017f, -0.000953632756f,      \
+      0.000687138236f)                                                                             \
+    P(-4.76142031e-06f, 2.36421238e-05f, -7.80982227e-05f, 0.00017620709f, -0.000244758528f,       \
+      0.000159108822f)                                                                             \
+    P(-1.81158623e-06f, 7.54345365e-06f, -2.14314296e-05f, 4.2815409e-05f, -5.35309082e-05f,       \
+      3.16713558e-05f)                                                                             \
+    P(-5.39039718e-07f, 1.9585043e-06f, -4.89177773e-06f, 8.77611274e-06f, -9.97653751e-06f,       \
+      5.41258305e-06f)                                                                             \
+    P(-1.28701885e-07f, 4.18437452e-07f, -9.33336992e-07f, 1.5201515e-06f, -1.58438752e-06f,       \
+      7.93338302e-07f)                                                                             \
+    P(-2.50295145e-08f, 7.41152206e-08f, -1.49387674e-07f, 2.22806946e-07f, -2.14410747e-07f,      \
+      9.96463214e-08f)                                                                             \
+    P(-4.00322797e-09f, 1.0939722e-08f, -2.01118713e-08f, 2.76614145e-08f, -2.47247502e-08f,       \
+      1.07179225e-08f)                                                                             \
+    P(0, 0, 0, 0, 0, 0)
+
+/* Vectors of four lanes have no permutation of 16 floats, except in NEON. There, a row of the table
+ * has the terms of a piece, filled up to whole vectors; otherwise a term of all pieces. */
+#if SV_LANES == 4 && !defined(__aarch64__)
+#define SV_ROWS_ARE_PIECES
+enum { TABLE_TERMS = 2 * SV_LANES };
+typedef float table_row[TABLE_TERMS];
+#define SV_ROW(a, b, c, d, e, f) {a, b, c, d, e, f},
+static const table_row TAIL[PIECES] = {SV_TAIL_PIECES(SV_ROW)};
+#else
+enum { TABLE_TERMS = PIECE_TERMS };
+typedef float table_row[PIECES];
+#define SV_TERM_0(a, b, c, d, e, f) a,
+#define SV_TERM_1(a, b, c, d, e, f) b,
+#define SV_TERM_2(a, b, c, d, e, f) c,
+#define SV_TERM_3(a, b, c, d, e, f) d,
+#define SV_TERM_4(a, b, c, d, e, f) e,
+#define SV_TERM_5(a, b, c, d, e, f) f,
+static const table_row TAIL[PIECE_TERMS] = {
+    {SV_TAIL_PIECES(SV_TERM_0)}, {SV_TAIL_PIECES(SV_TERM_1)}, {SV_TAIL_PIECES(SV_TERM_2)},
+    {SV_TAIL_PIECES(SV_TERM_3)}, {SV_TAIL_PIECES(SV_TERM_4)}, {SV_TAIL_PIECES(SV_TERM_5)}};
+#endif
 
 #if defined(__AVX512F__)
-static const float DENSITY_PIECES[PIECE_TERMS][PIECES] = {
+static const table_row DENSITY[PIECE_TERMS] = {
     {-5.03450719e-05f, -0.000166990969f, -0.000175930443f, -5.19507521e-05f, 6.09814742e-05f,
      8.18444314e-05f, 4.23200036e-05f, 3.3449985e-06f, -1.12842299e-05f, -9.85663792e-06f,
      -4.95114045e-06f, -1.78391974e-06f, -4.94000233e-07f, -1.0857292e-07f, -1.92856486e-08f, 0},
@@ -59,49 +93,71 @@ static const float DENSITY_PIECES[PIECE_TERMS][PIECES] = {
 };
 #endif
 
-/* Each lane's element of the table, whose index is in the lowest four bits of the lane. */
-SV_INLINE vreal v_select_piece(const float table[PIECES], vreal index)
+#if defined(SV_ROWS_ARE_PIECES)
+/* The terms of each lane's piece, whose number is in the lowest four bits of the lane. */
+SV_INLINE void select_terms(vreal terms[TABLE_TERMS], const table_row *table, vreal index)
+{
+    const vlane piece = (vlane)index & (PIECES - 1);
+    SV_REGISTERS
+    for (size_t i = 0; i < LANES; i++) {
+        terms[i] = v_load(table[piece[i]]);
+        terms[LANES + i] = v_load(table[piece[i]] + LANES);
+    }
+    v_transpose(terms);
+    v_transpose(terms + LANES);
+}
+#else
+/* Each lane's element of the row, whose index is in the lowest four bits of the lane. */
+SV_INLINE vreal v_select_piece(const table_row row, vreal index)
 {
 #if defined(__AVX512F__)
-    return _mm512_permutexvar_ps((__m512i)index, v_load(table));
+    return _mm512_permutexvar_ps((__m512i)index, v_load(row));
 #elif defined(__AVX2__)
-    vreal lower = _mm256_permutevar8x32_ps(v_load(table), (__m256i)index);
-    vreal upper = _mm256_permutevar8x32_ps(v_load(table + LANES), (__m256i)index);
+    vreal lower = _mm256_permutevar8x32_ps(v_load(row), (__m256i)index);
+    vreal upper = _mm256_permutevar8x32_ps(v_load(row + LANES), (__m256i)index);
     return _mm256_blendv_ps(lower, upper, (vreal)((vlane)index << 28));
-#elif defined(__aarch64__)
-    vlane bytes = ((vlane)index & (PIECES - 1)) * 0x04040404 + 0x03020100;
-    return (vreal)vqtbl4q_u8(vld1q_u8_x4((const uint8_t *)table), (uint8x16_t)bytes);
 #else
-    vlane piece = (vlane)index & (PIECES - 1);
-    return (vreal){table[piece[0]], table[piece[1]], table[piece[2]], table[piece[3]]};
+    vlane bytes = ((vlane)index & (PIECES - 1)) * 0x04040404 + 0x03020100;
+    return (vreal)vqtbl4q_u8(vld1q_u8_x4((const uint8_t *)row), (uint8x16_t)bytes);
 #endif
 }
 
+SV_INLINE void select_terms(vreal terms[TABLE_TERMS], const table_row *table, vreal index)
+{
+    SV_REGISTERS
+    for (size_t i = 0; i < PIECE_TERMS; i++)
+        terms[i] = v_select_piece(table[i], index);
+}
+#endif
+
 /* The polynomials at min(m, PIECES_END), NaN where m is NaN. The index of a lane's piece is in the
  * lowest bits of `shifted`. */
-SV_INLINE vreal polynomial_in_pieces(const float (*pieces)[PIECES], vreal m)
+SV_INLINE vreal polynomial_in_pieces(const table_row *table, vreal m)
 {
     const vreal round = v_set(SV_ROUND_TO_INTEGER), scale = v_set(PIECES_PER_UNIT);
     vreal within = v_min(v_set(PIECES_END), m);
     vreal shifted = v_multiply_add(within, scale, round);
     vreal r = v_multiply_add(within, scale, round - shifted);
-    vreal y = v_select_piece(pieces[0], shifted);
+    vreal terms[TABLE_TERMS];
+    select_terms(terms, table, shifted);
+    vreal y = terms[0];
+    SV_REGISTERS
     for (size_t i = 1; i < PIECE_TERMS; i++)
-        y = v_multiply_add(y, r, v_select_piece(pieces[i], shifted));
+        y = v_multiply_add(y, r, terms[i]);
     return y;
 }
 
 /* Q(m), 0 from m = 5.8 on, where it is below 3.4e-9. */
 SV_INLINE vreal upper_tail(vreal m)
 {
-    return polynomial_in_pieces(TAIL_PIECES, m);
+    return polynomial_in_pieces(TAIL, m);
 }
 
 #if defined(__AVX512F__)
 /* phi(m), 0 from m = 5.8 on too. */
 SV_INLINE vreal normal_density(vreal m)
 {
-    return polynomial_in_pieces(DENSITY_PIECES, m);
+    return polynomial_in_pieces(DENSITY, m);
 }
 #endif
 
