@@ -58,6 +58,15 @@ static inline int removes_folders_in_use(void)
     return !ON_WINDOWS;
 }
 
+/* Whether files have any bytes as names, and links are made by the program itself. */
+static inline int has_posix_names(void)
+{
+    if (ON_WINDOWS)
+        skip_check(
+            "names of files are Unicode without \"<>|*?: on Windows, and links need a privilege");
+    return !ON_WINDOWS;
+}
+
 /* Whether case `i` of many of one kind runs: each does, but with SHIFTVIT_TEST_EVERY=N only the first
  * and about one of N of the others, at random. tests/run.sh sets it for sanitizers and valgrind,
  * which look for other faults than wrong numbers. */

@@ -52,6 +52,8 @@ static void refuse(const char *text, svit_status wanted, const char *part)
 START_TEST(test_labels)
 {
     NEEDS(HAS_PNG, "PNG");
+    if (!has_posix_names())
+        return;
     subfolder_make(&folder, "a, \"b\"");
     write_image("a, \"b\"/x.png", 10);
     write_image("y.png", 20);
