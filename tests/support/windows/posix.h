@@ -155,26 +155,12 @@ static inline long sysconf(int name)
 
 /* Times of files, in whole seconds. */
 enum { AT_FDCWD = -100 };
-/* Windows counts units of 100 ns since 1601. */
-static inline FILETIME filetime_of(struct timespec time)
-{
-    const uint64_t units =
-        ((uint64_t)time.tv_sec + 11644473600) * 10000000 + (uint64_t)time.tv_nsec / 100;
-    return (FILETIME){(DWORD)units, (DWORD)(units >> 32)};
-}
-
 static inline int utimensat(int folder, const char *path, const struct timespec times[2], int flags)
 {
-    const FILETIME read = filetime_of(times[0]), written = filetime_of(times[1]);
-    HANDLE file = CreateFileA(path, FILE_WRITE_ATTRIBUTES, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
-                              OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    struct __utimbuf64 both = {times[0].tv_sec, times[1].tv_sec};
     (void)folder;
     (void)flags;
-    if (file == INVALID_HANDLE_VALUE)
-        return -1;
-    const int set = SetFileTime(file, NULL, &read, &written);
-    CloseHandle(file);
-    return set ? 0 : -1;
+    return _utime64(path, &both);
 }
 
 #endif
