@@ -7,7 +7,7 @@
  *
  * FOLDER is made if it does not exist. Files of fixed numbers have the same bytes on every machine.
  * Those of a training begin with the same weights and differ by rounding. */
-#include <shiftvit/shiftvit.h>
+#include "works.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,17 +19,6 @@
 #include <unistd.h>
 
 enum { SIDE = 8, CLASSES = 3, IMAGES = 12, SAMPLES = 5, CHANNELS = 7, PATH = 512 };
-
-static svit_error error = {.struct_size = sizeof error};
-static svit_error *const err = &error;
-
-#define WORKS(call)                                                                                \
-    do {                                                                                           \
-        if ((call) != SVIT_OK) {                                                                   \
-            fprintf(stderr, "%s: %s\n", #call, error.message);                                     \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static void require(int holds, const char *what, const char *path)
 {
