@@ -23,8 +23,8 @@ release=bookworm
 bad=0
 
 # What the library says about a CPU in few tests: kernels and matmuls against plain ones, models forward and in training
-# against recorded values.
-quick='kernels|gelu|convert|int8|reference_matmul|(kernel|model|optim|stem|tokens|loss)_golden|exchange'
+# against recorded values and their bits.
+quick='kernels|gelu|convert|int8|one_result|reference_matmul|(kernel|model|optim|stem|tokens|loss)_golden|exchange'
 
 form='%-24s %6s %7s %7s %8s %8s  %s'
 
