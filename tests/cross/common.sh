@@ -1,7 +1,9 @@
 # shellcheck shell=sh
 # What the scripts of the machines share. A machine is a cross file, MACHINE.ini, and a script, MACHINE.sh, which sources
 # this file and takes the name of a build folder, or makes one: build-cross. There MACHINE/sysroot has the libraries of
-# the machine, MACHINE/build the build, and `table` the rows that were printed last.
+# the machine, MACHINE/build the build, and each file in `rows` a row that was printed last.
+#
+# SHIFTVIT_CROSS_ONLY=build only builds, and SHIFTVIT_CROSS_ONLY=test tests what has been built, which needs no compiler.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/runner/packages.sh
@@ -15,26 +17,30 @@ SHIFTVIT_TEST_EVERY=${SHIFTVIT_TEST_EVERY:-8}
 CK_TIMEOUT_MULTIPLIER=${CK_TIMEOUT_MULTIPLIER:-100}
 SHIFTVIT_TEST_SPIN=100
 export SHIFTVIT_TEST_EVERY CK_TIMEOUT_MULTIPLIER SHIFTVIT_TEST_SPIN
+only=${SHIFTVIT_CROSS_ONLY:-all}
 machines='aarch64 s390x armhf i686 musl riscv64'
 release=bookworm
 bad=0
 
 # What the library says about a CPU in few tests: kernels and matmuls against plain ones, models forward and in training
-# against recorded values.
-quick='kernels|gelu|convert|int8|reference_matmul|(kernel|model|optim|stem|tokens|loss)_golden|exchange'
+# against recorded values and their bits.
+quick='kernels|gelu|convert|int8|one_result|reference_matmul|(kernel|model|optim|stem|tokens|loss)_golden|exchange'
 
 form='%-24s %6s %7s %7s %8s %8s  %s'
 
-# row MACHINE PASSED FAILED SKIPPED SECONDS REMARKS: prints a row of the table and keeps it in place of the last one.
+# file_name ROW: the name of a row as one of a file.
+file_name() {
+    echo "$1" | tr ' =,' '---'
+}
+
+# row NAME PASSED FAILED SKIPPED SECONDS REMARKS: prints a row of the table and keeps it in place of the last one.
 row() {
     # The form is the table's.
     # shellcheck disable=SC2059
     line=$(printf "$form" "$1" $(($2 + $3 + $4)) "$2" "$3" "$4" "$5" "$6")
     echo "$line"
-    touch "$builds/table"
-    awk -v name="$1" 'substr($0, 1, 24) != sprintf("%-24s", name)' "$builds/table" >"$builds/table.new"
-    echo "$line" >>"$builds/table.new"
-    mv "$builds/table.new" "$builds/table"
+    mkdir -p "$builds/rows"
+    echo "$line" >"$builds/rows/$(file_name "$1")"
 }
 
 # give_up REASON: the machine cannot be built here, which is no failure of the library, but visible.
@@ -51,6 +57,11 @@ begin() {
     sysroot=$folder/sysroot
     remarks=
     mkdir -p "$folder"
+    if [ "$only" = test ]; then
+        [ -f "$folder/built" ] || give_up 'there is no build'
+        return 0
+    fi
+    rm -f "$folder/built"
     wanted=
     for package in gcc meson ninja-build pkg-config python3 "$@"; do
         dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' && continue
@@ -79,7 +90,7 @@ foreign() {
 
 # libraries ARCHITECTURE PACKAGE...: unpacks the packages and what they depend on into the sysroot.
 libraries() {
-    [ -f "$folder/sysroot.done" ] && return 0
+    { [ "$only" = test ] || [ -f "$folder/sysroot.done" ]; } && return 0
     debian=$1
     shift
     rm -rf "$sysroot"
@@ -103,7 +114,7 @@ libraries() {
 
 # check_from_source CC [CMAKE OPTION...]: builds Check, where Debian has no package of it for the machine.
 check_from_source() {
-    [ -f "$folder/sysroot.done" ] && return 0
+    { [ "$only" = test ] || [ -f "$folder/sysroot.done" ]; } && return 0
     compiler=$1
     shift
     rm -rf "$sysroot" "$folder/check"
@@ -138,10 +149,16 @@ left_out() {
 
 # build [MESON OPTION...]: configures, and builds the tests, with the library's assertions. $emulator runs the programs.
 build() {
+    if [ "$only" = test ]; then
+        emulator=$(cat "$folder/emulator")
+        return 0
+    fi
     {
         printf "[constants]\nsysroot = '%s'\n" "$sysroot"
         [ -z "$emulator" ] || printf "[binaries]\nexe_wrapper = ['%s']\n" "$(echo "$emulator" | sed "s/ /', '/g")"
-    } >"$folder/paths.ini"
+    } >"$folder/paths.new"
+    # A newer file would be configured anew.
+    cmp -s "$folder/paths.new" "$folder/paths.ini" || mv "$folder/paths.new" "$folder/paths.ini"
     echo "$emulator" >"$folder/emulator"
     begun=$(date +%s)
     {
@@ -150,7 +167,7 @@ build() {
                 -Dwerror=true -Db_ndebug=false -Dexamples=false -Dtests=true -Dopenmpi=disabled -Dmpich=disabled "$@"
     } >"$folder/build.log" 2>&1 &&
         needed=$(python3 tests/runner/targets.py "$folder/build" "(?!($(left_out))\$).*") &&
-        ninja -C "$folder/build" -j "$jobs" $needed >>"$folder/build.log" 2>&1 && return 0
+        ninja -C "$folder/build" -j "$jobs" $needed >>"$folder/build.log" 2>&1 && touch "$folder/built" && return 0
     tail -n 40 "$folder/build.log"
     row "$machine" 0 1 0 $(($(date +%s) - begun)) 'does not build'
     exit 1
@@ -158,21 +175,22 @@ build() {
 
 # suite ROW PATTERN: runs the tests whose names match, and prints the row. Those that are left out count as skipped.
 suite() {
+    [ "$only" != build ] || return 0
     name=$1
-    log=$folder/$(echo "$name" | tr ' =' '--').log
+    log=$folder/$(file_name "$name").log
+    found=$folder/build/meson-logs/$(file_name "$name").txt
     begun=$(date +%s)
-    logs=$folder/build/meson-logs
-    rm -f "$logs"/cross*.txt
+    rm -f "$found"
     all=$(meson test -C "$folder/build" --no-rebuild --list --no-suite structure --no-suite install --no-suite packages \
         --no-suite mpi 2>/dev/null | sed 's/.* [/:] //' | grep -xE "$2")
     less=$(echo "$all" | grep -xE "$(left_out)")
     chosen=$(echo "$all" | grep -vxE "$(left_out)")
     # Names, meant to be split.
     # shellcheck disable=SC2086
-    meson test -C "$folder/build" --no-rebuild --logbase cross --num-processes "$jobs" -t 6 $chosen >"$log" 2>&1
-    found=$(find "$logs" -name 'cross*.txt' | head -n 1)
+    meson test -C "$folder/build" --no-rebuild --logbase "$(file_name "$name")" \
+        --num-processes "$jobs" -t 6 $chosen >"$log" 2>&1
     counts='0 1 0'
-    [ -n "$found" ] && counts=$(awk -f tests/runner/count.awk "$found")
+    [ -f "$found" ] && counts=$(awk -f tests/runner/count.awk "$found")
     # Three numbers, meant to be split.
     # shellcheck disable=SC2086
     set -- $counts
@@ -181,8 +199,9 @@ suite() {
     [ "$2" = 0 ] && return 0
     bad=1
     grep -E '(FAIL|TIMEOUT) ' "$log" | sort -u
-    [ -z "$found" ] || grep -aE ':[FE]:|runtime error' "$found" | head -n 40
-    [ -z "$found" ] || cp "$found" "$log"
+    [ -f "$found" ] || return 1
+    grep -aE ':[FE]:|runtime error' "$found" | head -n 40
+    cp "$found" "$log"
     return 1
 }
 

@@ -5,9 +5,11 @@
  *                                   has written its own
  *   exchange check FOLDER           writes the files, compares their bytes with the recorded sums, and reads them
  *
- * FOLDER is made if it does not exist. Files of fixed numbers have the same bytes on every machine.
- * Those of a training begin with the same weights and differ by rounding. */
-#include <shiftvit/shiftvit.h>
+ * FOLDER is made if it does not exist. Files of fixed numbers have the same bytes on every machine, and int8 sessions
+ * the same logits on all that fuse a multiplication with an addition. Files of a training begin with the same weights
+ * and differ by rounding. */
+#include "logits.h"
+#include "works.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,17 +21,6 @@
 #include <unistd.h>
 
 enum { SIDE = 8, CLASSES = 3, IMAGES = 12, SAMPLES = 5, CHANNELS = 7, PATH = 512 };
-
-static svit_error error = {.struct_size = sizeof error};
-static svit_error *const err = &error;
-
-#define WORKS(call)                                                                                \
-    do {                                                                                           \
-        if ((call) != SVIT_OK) {                                                                   \
-            fprintf(stderr, "%s: %s\n", #call, error.message);                                     \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static void require(int holds, const char *what, const char *path)
 {
@@ -83,19 +74,6 @@ static const fixed_file FIXED[] = {
     {"shard.tar.index", -1, INDEX_SUM, 1},
 };
 enum { FIXED_COUNT = sizeof FIXED / sizeof *FIXED };
-
-/* A number in -1/8..1/8 with 24 bits, which depends on the name and the index alone. */
-static float number(const char *name, size_t index)
-{
-    uint64_t z = 0xCBF29CE484222325u;
-    for (; *name; name++)
-        z = (z ^ (unsigned char)*name) * 0x100000001B3u;
-    z += index * UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    z ^= z >> 31;
-    return (float)((int32_t)(z >> 40) - (1 << 23)) * 0x1p-26f;
-}
 
 static svit_context *context_make(void)
 {
@@ -273,6 +251,7 @@ static void write_all(const char *folder)
     WORKS(svit_model_export_onnx(model, path_in(folder, "model.onnx"), NULL, err));
     WORKS(svit_features_save(features, path_in(folder, "features.safetensors"), err));
     shard_write(context, folder);
+    logits_write(path_in(folder, "int8.logits"));
     svit_trainer *trainer =
         trainer_make(context, model, images, path_in(folder, "run"), SVIT_EXISTING_OVERWRITE);
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));
@@ -428,6 +407,7 @@ static void read_all(const char *folder, const char *mine)
     svit_checkpoint_free(checkpoint);
     compare_features(context, folder);
     check_shard(context, folder);
+    logits_compare(path_in(folder, "int8.logits"), path_in(mine, "int8.logits"));
     compare_files(context, "trained.safetensors", folder, mine, ROUNDING);
     resume(context, folder);
     svit_context_free(context);

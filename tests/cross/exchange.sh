@@ -18,16 +18,19 @@ on() {
 
 mkdir -p "$builds/native"
 : >"$builds/native/emulator"
-{
-    [ -f "$builds/native/build/build.ninja" ] ||
-        meson setup "$builds/native/build" -Dexamples=false -Dtests=true -Dopenmpi=disabled -Dmpich=disabled
-} >"$builds/native/build.log" 2>&1 &&
-    ninja -C "$builds/native/build" -j "$jobs" tests/cross/exchange >>"$builds/native/build.log" 2>&1 || {
+[ "$only" = test ] || {
+    {
+        [ -f "$builds/native/build/build.ninja" ] ||
+            meson setup "$builds/native/build" -Dexamples=false -Dtests=true -Dopenmpi=disabled -Dmpich=disabled
+    } >"$builds/native/build.log" 2>&1 &&
+        ninja -C "$builds/native/build" -j "$jobs" tests/cross/exchange >>"$builds/native/build.log" 2>&1
+} || {
     tail -n 40 "$builds/native/build.log"
     exit 1
 }
-built=native
-for machine in $machines; do
+[ "$only" != build ] || finish
+built=
+for machine in native $machines; do
     if [ -x "$builds/$machine/build/tests/cross/exchange" ]; then
         built="$built $machine"
     else

@@ -3,23 +3,11 @@
  *
  * usage: one_image PRESET float32|bfloat16|int8|plain IMAGES */
 #include "plain_model.h"
-
-#include <shiftvit/shiftvit.h>
+#include "works.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static svit_error error = {.struct_size = sizeof error};
-static svit_error *const err = &error;
-
-#define WORKS(call)                                                                                \
-    do {                                                                                           \
-        if ((call) != SVIT_OK) {                                                                   \
-            fprintf(stderr, "%s: %s\n", #call, error.message);                                     \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static void run_plain(const svit_model_config *config, long images)
 {

@@ -18,6 +18,10 @@ def introspect(build, what):
 
 def main():
     build, pattern = sys.argv[1], re.compile(sys.argv[2])
+    # Tests that came or went since the build was configured.
+    configured = subprocess.run(['ninja', '-C', build, 'build.ninja'], capture_output=True, text=True)
+    if configured.returncode:
+        sys.exit(configured.stdout + configured.stderr)
     files = {target['id']: target['filename'] for target in introspect(build, '--targets')}
     needed = {file
               for test in introspect(build, '--tests')
