@@ -8,7 +8,7 @@ tested=
 SHIFTVIT_CROSS_ONLY=build
 export SHIFTVIT_CROSS_ONLY
 for machine in $machines; do
-    [ "$only" = test ] || sh "tests/cross/$machine.sh" "$builds" || bad=1
+    [ "$only" = test ] || { rm -f "$builds/$machine/built" && sh "tests/cross/$machine.sh" "$builds"; } || bad=1
     [ ! -f "$builds/$machine/built" ] || tested="$tested $machine"
     [ "$machine" != aarch64 ] || [ ! -f "$builds/aarch64/built" ] || tested="$tested aarch64_cpus"
 done

@@ -61,7 +61,6 @@ begin() {
         [ -f "$folder/built" ] || give_up 'there is no build'
         return 0
     fi
-    rm -f "$folder/built"
     wanted=
     for package in gcc meson ninja-build pkg-config python3 "$@"; do
         dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' && continue
@@ -153,6 +152,7 @@ build() {
         emulator=$(cat "$folder/emulator")
         return 0
     fi
+    rm -f "$folder/built"
     {
         printf "[constants]\nsysroot = '%s'\n" "$sysroot"
         [ -z "$emulator" ] || printf "[binaries]\nexe_wrapper = ['%s']\n" "$(echo "$emulator" | sed "s/ /', '/g")"
