@@ -102,19 +102,7 @@ static svit_model *model_make(svit_context *context)
     config.blocks[2] = config.blocks[3] = 0;
     config.num_div = 4;
     WORKS(svit_model_create(&model, context, &config, 1, err));
-    const char *name;
-    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
-        int64_t shape[8];
-        size_t rank, elements = 1;
-        WORKS(svit_model_parameter_shape(model, name, shape, &rank, err));
-        for (size_t k = 0; k < rank; k++)
-            elements *= (size_t)shape[k];
-        float *values = malloc(elements * sizeof *values);
-        for (size_t k = 0; values && k < elements; k++)
-            values[k] = number(name, k);
-        WORKS(svit_model_set_parameter(model, name, values, elements, err));
-        free(values);
-    }
+    fill_parameters(model, 1, 0);
     WORKS(svit_model_set_classes(model, names, CLASSES, err));
     svit_pipeline_config_init(&pipeline, sizeof pipeline);
     pipeline.source_height = pipeline.source_width = SIDE;

@@ -33,12 +33,31 @@ float number(const char *name, size_t index)
     return (float)((int32_t)(z >> 40) - (1 << 23)) * 0x1p-26f;
 }
 
+void fill_parameters(svit_model *model, float factor, float scale)
+{
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
+        int64_t shape[8];
+        size_t rank, elements = 1;
+        WORKS(svit_model_parameter_shape(model, name, shape, &rank, err));
+        for (size_t k = 0; k < rank; k++)
+            elements *= (size_t)shape[k];
+        float *values = malloc(elements * sizeof *values);
+        if (!values)
+            exit(1);
+        for (size_t k = 0; k < elements; k++)
+            values[k] =
+                (rank == 1 && strstr(name, "weight") ? scale : 0) + factor * number(name, k);
+        WORKS(svit_model_set_parameter(model, name, values, elements, err));
+        free(values);
+    }
+}
+
 /* A small model of a preset's kind. No width is a multiple of a vector's. */
 static svit_model *model_make(svit_context *context, const char *preset)
 {
     svit_model_config config;
     svit_model *model;
-    const char *name;
     WORKS(svit_model_config_preset(&config, sizeof config, preset, err));
     config.input_height = config.input_width = SIDE;
     config.num_classes = CLASSES;
@@ -57,21 +76,7 @@ static svit_model *model_make(svit_context *context, const char *preset)
         config.head_layers = config.head_units[0] = config.head_units[1] = 0;
     }
     WORKS(svit_model_create(&model, context, &config, 1, err));
-    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
-        int64_t shape[8];
-        size_t rank, elements = 1;
-        WORKS(svit_model_parameter_shape(model, name, shape, &rank, err));
-        for (size_t k = 0; k < rank; k++)
-            elements *= (size_t)shape[k];
-        float *values = malloc(elements * sizeof *values);
-        if (!values)
-            exit(1);
-        /* Vectors are biases and the scales of norms, which are about 1. */
-        for (size_t k = 0; k < elements; k++)
-            values[k] = (rank == 1 && strstr(name, "weight") ? 1.f : 0.f) + 2 * number(name, k);
-        WORKS(svit_model_set_parameter(model, name, values, elements, err));
-        free(values);
-    }
+    fill_parameters(model, 2, 1);
     return model;
 }
 

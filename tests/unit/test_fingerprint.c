@@ -128,22 +128,11 @@ START_TEST(test_a_callback_is_not_called)
 }
 END_TEST
 
-static void leave_checkpoint(const plan *p)
-{
-    svit_model *model = fit_model(context, CLASSES, 1);
-    svit_trainer *trainer = open_trainer(model, p, validation);
-    svit_trainer_event event;
-    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
-    WORKS(svit_trainer_checkpoint(trainer, err));
-    svit_trainer_free(trainer);
-    svit_model_free(model);
-}
-
 /* Regression: only the numbers of samples and classes are compared. */
 START_TEST(test_a_run_does_not_go_on_with_other_data_of_equal_counts)
 {
     plan p = plan_make(2);
-    leave_checkpoint(&p);
+    leave_checkpoint(p, validation, 1);
     p.trainer.existing = SVIT_EXISTING_RESUME;
     svit_model *model = fit_model(context, CLASSES, 1);
     svit_dataset *other = NULL;
@@ -185,7 +174,7 @@ static void take_log(void *user, int32_t level, const char *message)
 START_TEST(test_a_checkpoint_of_an_older_library_is_resumed_with_a_warning)
 {
     plan p = plan_make(2);
-    leave_checkpoint(&p);
+    leave_checkpoint(p, validation, 1);
     const char *path = fit_path(&folder, "checkpoint.safetensors");
     checkpoint_rename(path, "trainer.training_fingerprint", "older0.training_fingerprint_");
     checkpoint_rename(path, "trainer.validation_fingerprint", "older0.validation_fingerprint_");

@@ -74,32 +74,6 @@ static plan damage_plan(void)
     return p;
 }
 
-/* Trains until `events` events and leaves a checkpoint. */
-static void leave_checkpoint(const plan *p, svit_dataset *with, int events)
-{
-    plan own = *p;
-    own.trainer.existing = SVIT_EXISTING_OVERWRITE;
-    svit_model *model = fit_model(context, CLASSES, 1);
-    svit_trainer *trainer = open_trainer(model, &own, with);
-    svit_trainer_event event;
-    for (int i = 0; i < events; i++)
-        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
-    WORKS(svit_trainer_checkpoint(trainer, err));
-    svit_trainer_free(trainer);
-    svit_model_free(model);
-}
-
-/* Returns the weights of a run that is not interrupted. */
-static svit_model *run_whole(plan p, svit_dataset *with)
-{
-    svit_model *model = fit_model(context, CLASSES, 1);
-    p.trainer.folder = NULL;
-    svit_trainer *trainer = open_trainer(model, &p, with);
-    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
-    svit_trainer_free(trainer);
-    return model;
-}
-
 /* The resume fails and changes nothing: resuming from the good file then ends with the weights of
  * the whole run. */
 static void check_refused(const plan *p, svit_dataset *with, const svit_model *whole,
@@ -124,8 +98,8 @@ START_TEST(test_a_damaged_entry_is_named_and_changes_nothing)
 {
     const char *file = "checkpoint.safetensors";
     plan p = damage_plan();
-    svit_model *whole = run_whole(p, validation);
-    leave_checkpoint(&p, validation, 2 * (STEPS + 1) + 1);
+    svit_model *whole = train_whole(p, validation);
+    leave_checkpoint(p, validation, 2 * (STEPS + 1) + 1);
     size_t bytes, best_bytes;
     char *sound = fit_read(fit_path(&folder, file), &bytes);
     char *best = fit_read(fit_path(&folder, "best.safetensors"), &best_bytes);
@@ -148,8 +122,8 @@ START_TEST(test_a_best_epoch_that_is_not_the_historys_is_refused)
 {
     const char *file = "checkpoint.safetensors";
     plan p = damage_plan();
-    svit_model *whole = run_whole(p, validation);
-    leave_checkpoint(&p, validation, 2 * (STEPS + 1));
+    svit_model *whole = train_whole(p, validation);
+    leave_checkpoint(p, validation, 2 * (STEPS + 1));
     size_t bytes;
     char *sound = fit_read(fit_path(&folder, file), &bytes);
     svit_checkpoint *checkpoint = NULL;
@@ -173,8 +147,8 @@ START_TEST(test_a_missing_entry_is_named_and_changes_nothing)
     const char *file = "checkpoint.safetensors";
     plan p = damage_plan();
     p.trainer.keep = SVIT_KEEP_LAST;
-    svit_model *whole = run_whole(p, validation);
-    leave_checkpoint(&p, validation, 2 * (STEPS + 1));
+    svit_model *whole = train_whole(p, validation);
+    leave_checkpoint(p, validation, 2 * (STEPS + 1));
     size_t bytes;
     char *sound = fit_read(fit_path(&folder, file), &bytes);
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
@@ -195,13 +169,13 @@ START_TEST(test_a_run_without_its_best_weights_is_not_resumed)
 {
     const char *file = "best.safetensors";
     plan p = damage_plan();
-    svit_model *whole = run_whole(p, validation);
-    leave_checkpoint(&p, validation, STEPS + 2);
+    svit_model *whole = train_whole(p, validation);
+    leave_checkpoint(p, validation, STEPS + 2);
     size_t bytes;
     char *sound = fit_read(fit_path(&folder, file), &bytes);
     unlink(fit_path(&folder, file));
     check_refused(&p, validation, whole, SVIT_E_IO, file, file, sound, bytes);
-    leave_checkpoint(&p, validation, STEPS + 2);
+    leave_checkpoint(p, validation, STEPS + 2);
     fit_write(fit_path(&folder, file), sound, bytes / 2);
     check_refused(&p, validation, whole, SVIT_E_FORMAT, file, file, sound, bytes);
     free(sound);
@@ -221,8 +195,8 @@ START_TEST(test_a_best_epoch_without_validation_is_refused)
     const char *file = "checkpoint.safetensors";
     plan p = damage_plan();
     p.trainer.keep = SVIT_KEEP_LAST;
-    svit_model *whole = run_whole(p, NULL);
-    leave_checkpoint(&p, NULL, STEPS + 1);
+    svit_model *whole = train_whole(p, NULL);
+    leave_checkpoint(p, NULL, STEPS + 1);
     size_t bytes;
     char *sound = fit_read(fit_path(&folder, file), &bytes);
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
@@ -244,8 +218,8 @@ START_TEST(test_a_step_after_the_end_is_refused)
     plan p = damage_plan();
     p.trainer.keep = SVIT_KEEP_LAST;
     p.trainer.patience = 1000;
-    svit_model *whole = run_whole(p, validation);
-    leave_checkpoint(&p, validation, EPOCHS * (STEPS + 1));
+    svit_model *whole = train_whole(p, validation);
+    leave_checkpoint(p, validation, EPOCHS * (STEPS + 1));
     size_t bytes;
     char *sound = fit_read(fit_path(&folder, file), &bytes);
     checkpoint_edit(fit_path(&folder, file), STATE "position", 0, "1");
@@ -261,8 +235,8 @@ START_TEST(test_patience_that_ran_out_before_the_first_epoch_is_refused)
     const char *file = "checkpoint.safetensors";
     plan p = damage_plan();
     p.trainer.patience = 1;
-    svit_model *whole = run_whole(p, validation);
-    leave_checkpoint(&p, validation, 0);
+    svit_model *whole = train_whole(p, validation);
+    leave_checkpoint(p, validation, 0);
     size_t bytes;
     char *sound = fit_read(fit_path(&folder, file), &bytes);
     checkpoint_edit(fit_path(&folder, file), STATE "waited", 0, "1");

@@ -26,19 +26,6 @@ static plan entries_plan(void)
     return p;
 }
 
-/* Trains until `events` events and leaves a checkpoint. */
-static void leave(const plan *p, svit_dataset *with, int events)
-{
-    svit_model *model = fit_model(context, CLASSES, 1);
-    svit_trainer *trainer = open_trainer(model, p, with);
-    svit_trainer_event event;
-    for (int i = 0; i < events; i++)
-        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
-    WORKS(svit_trainer_checkpoint(trainer, err));
-    svit_trainer_free(trainer);
-    svit_model_free(model);
-}
-
 /* Resumes and trains to the end, if the resume succeeds; *out has the model then. */
 static svit_status finish(const plan *p, svit_dataset *with, svit_model **out, svit_error *why)
 {
@@ -51,16 +38,6 @@ static svit_status finish(const plan *p, svit_dataset *with, svit_model **out, s
         WORKS(svit_trainer_run(trainer, NULL, NULL, err));
     svit_trainer_free(trainer);
     return status;
-}
-
-static svit_model *train_whole(plan p, svit_dataset *with)
-{
-    svit_model *model = fit_model(context, CLASSES, 1);
-    p.trainer.folder = NULL;
-    svit_trainer *trainer = open_trainer(model, &p, with);
-    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
-    svit_trainer_free(trainer);
-    return model;
 }
 
 /* The checkpoint as it is resumes to the whole run's bits; as a test has changed it, to `part`, or NULL
@@ -101,7 +78,7 @@ START_TEST(test_entries_of_the_schedule)
     };
     const plan p = entries_plan();
     svit_model *whole = train_whole(p, validation);
-    leave(&p, validation, STEPS + 2);
+    leave_checkpoint(p, validation, STEPS + 2);
     size_t bytes;
     char *sound = fit_read(checkpoint_path(), &bytes);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -132,7 +109,7 @@ START_TEST(test_each_number_of_the_history)
     svit_dataset *with = _i ? validation : NULL;
     const plan p = entries_plan();
     svit_model *whole = train_whole(p, with);
-    leave(&p, with, STEPS + 1);
+    leave_checkpoint(p, with, STEPS + 1);
     size_t bytes;
     char *sound = fit_read(checkpoint_path(), &bytes);
     int refused = 0;
@@ -171,9 +148,9 @@ START_TEST(test_sums_of_no_samples)
 {
     const plan p = entries_plan();
     svit_model *whole = train_whole(p, validation);
-    leave(&p, validation, STEPS + 1);
+    leave_checkpoint(p, validation, STEPS + 1);
     check_resume(&p, validation, whole, SVIT_OK, NULL);
-    leave(&p, validation, STEPS + 1);
+    leave_checkpoint(p, validation, STEPS + 1);
     checkpoint_edit(checkpoint_path(), STATE "train.loss", 0, TWO_BITS);
     check_resume(&p, validation, whole, SVIT_E_FORMAT, "train.loss' is 2, which no run");
     svit_model_free(whole);
@@ -188,9 +165,9 @@ START_TEST(test_a_step_after_patience_is_refused)
     p.optimizer.learning_rate = 0;
     p.trainer.patience = 1;
     svit_model *whole = train_whole(p, validation);
-    leave(&p, validation, 2 * (STEPS + 1));
+    leave_checkpoint(p, validation, 2 * (STEPS + 1));
     check_resume(&p, validation, whole, SVIT_OK, NULL);
-    leave(&p, validation, 2 * (STEPS + 1));
+    leave_checkpoint(p, validation, 2 * (STEPS + 1));
     checkpoint_edit(checkpoint_path(), STATE "position", 0, "1");
     check_resume(&p, validation, whole, SVIT_E_FORMAT, STATE "position");
     svit_model_free(whole);
@@ -202,10 +179,10 @@ START_TEST(test_a_checkpoint_without_an_objective)
 {
     plan p = entries_plan();
     svit_model *whole = train_whole(p, validation);
-    leave(&p, validation, STEPS + 2);
+    leave_checkpoint(p, validation, STEPS + 2);
     checkpoint_rename(checkpoint_path(), "trainer.objective", "trainer.objectivx");
     check_resume(&p, validation, whole, SVIT_OK, NULL);
-    leave(&p, validation, STEPS + 2);
+    leave_checkpoint(p, validation, STEPS + 2);
     checkpoint_rename(checkpoint_path(), "trainer.objective", "trainer.objectivx");
     p.trainer.tta = SVIT_TTA_FLIP;
     check_resume(&p, validation, whole, SVIT_E_ARGUMENT,
@@ -219,9 +196,9 @@ START_TEST(test_a_window_is_part_of_the_run)
     plan p = entries_plan();
     p.trainer.shuffle_window = 5;
     svit_model *whole = train_whole(p, validation);
-    leave(&p, validation, STEPS + 2);
+    leave_checkpoint(p, validation, STEPS + 2);
     check_resume(&p, validation, whole, SVIT_OK, NULL);
-    leave(&p, validation, STEPS + 2);
+    leave_checkpoint(p, validation, STEPS + 2);
     p.trainer.shuffle_window = 6;
     check_resume(&p, validation, whole, SVIT_E_ARGUMENT, ", shuffle window 5', this one");
     svit_model_free(whole);
@@ -236,9 +213,9 @@ START_TEST(test_schedules_with_periods_are_resumed)
     p.optimizer.step_size = p.optimizer.restart_steps = 4;
     p.optimizer.step_factor = 0.5;
     svit_model *whole = train_whole(p, validation);
-    leave(&p, validation, STEPS + 2);
+    leave_checkpoint(p, validation, STEPS + 2);
     check_resume(&p, validation, whole, SVIT_OK, NULL);
-    leave(&p, validation, STEPS + 2);
+    leave_checkpoint(p, validation, STEPS + 2);
     p.optimizer.step_size = p.optimizer.restart_steps = 5;
     check_resume(&p, validation, whole, SVIT_E_ARGUMENT, "the optimizer's settings differ");
     svit_model_free(whole);
@@ -274,7 +251,7 @@ END_TEST
 START_TEST(test_a_folder_with_a_run_is_named)
 {
     plan p = entries_plan();
-    leave(&p, validation, STEPS + 1);
+    leave_checkpoint(p, validation, STEPS + 1);
     p.trainer.existing = SVIT_EXISTING_REFUSE;
     svit_model *model = fit_model(context, CLASSES, 1);
     svit_trainer *trainer = NULL;

@@ -320,16 +320,6 @@ static int goes_on(const plan *p, const svit_model *whole, int operations)
     return resumed;
 }
 
-static svit_model *run_whole(plan p)
-{
-    svit_model *model = fit_model(context, CLASSES, 1);
-    p.trainer.folder = NULL;
-    svit_trainer *trainer = open_trainer(model, &p, validation);
-    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
-    svit_trainer_free(trainer);
-    return model;
-}
-
 /* The new run writes checkpoints only at the end of epochs, or after every step. */
 START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two)
 {
@@ -341,7 +331,7 @@ START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of
     new.trainer.existing = SVIT_EXISTING_OVERWRITE;
     new.trainer.description = "{\"run\": \"new\"}";
     new.trainer.checkpoint_seconds = _i ? 1e-9 : 0;
-    svit_model *old_whole = run_whole(old), *new_whole = run_whole(new);
+    svit_model *old_whole = train_whole(old, validation), *new_whole = train_whole(new, validation);
     leave_run(old);
     snapshot before = snapshot_take();
     int survived[2] = {0, 0}, finished = 0;

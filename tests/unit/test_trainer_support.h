@@ -70,4 +70,29 @@ static inline svit_trainer *open_trainer(svit_model *model, const plan *p, svit_
     return trainer;
 }
 
+/* The weights of a run without a folder that is not interrupted. */
+static inline svit_model *train_whole(plan p, svit_dataset *with)
+{
+    svit_model *model = fit_model(context, CLASSES, 1);
+    p.trainer.folder = NULL;
+    svit_trainer *trainer = open_trainer(model, &p, with);
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    svit_trainer_free(trainer);
+    return model;
+}
+
+/* Trains anew until `events` events and leaves a checkpoint. */
+static inline void leave_checkpoint(plan p, svit_dataset *with, int events)
+{
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, with);
+    svit_trainer_event event;
+    for (int i = 0; i < events; i++)
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+
 #endif
