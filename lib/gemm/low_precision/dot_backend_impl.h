@@ -8,7 +8,7 @@
 #define SV_DOT_BACKEND_IMPL_H
 
 #include "gemm/gemm.h"
-#include "gemm/tile/tile_microkernel_impl.h"
+#include "gemm/tile/tile_microkernel_list_impl.h"
 
 enum {
     /* 4-byte lanes of packed A of one block: 72 KiB, so that the block and a K block of one

@@ -2,7 +2,7 @@
  * of B, reuses each of them while it is in cache, and applies the epilogue. Elements of B narrower
  * than float32 are widened in registers, which costs little where reading them takes the time.
  * Plain reference: tests/reference/reference_matmul.c. */
-#include "gemm/tile/tile_microkernel_impl.h"
+#include "gemm/tile/tile_microkernel_list_impl.h"
 #include "gemm/tile/tile_zero_skipping.h"
 
 #include <assert.h>
