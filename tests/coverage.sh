@@ -33,7 +33,7 @@ nice ninja -C "$folder" -j 2 $(python3 tests/runner/targets.py "$folder" "$wante
 
 tests=${SHIFTVIT_COVERAGE_TESTS-}
 if [ -z "$tests" ]; then
-    find "$folder" -name '*.gcda' -delete
+    rm -rf "$folder/counts"
     tests=$(meson test -C "$folder" --no-rebuild --list --no-suite structure --no-suite install 2>/dev/null |
         sed -n 's/^shiftvit.* [/:] //p' | grep -vxE "$left_out")
 fi
@@ -41,7 +41,22 @@ fi
 status=0
 # Names, meant to be split.
 # shellcheck disable=SC2086
-CK_TIMEOUT_MULTIPLIER=20 nice meson test -C "$folder" --no-rebuild --num-processes 2 -t 10 $tests || status=$?
+SHIFTVIT_COUNTED=$(cd "$folder" && pwd -P) CK_TIMEOUT_MULTIPLIER=20 nice meson test -C "$folder" --no-rebuild \
+    --num-processes 2 -t 10 --wrapper "$PWD/tests/coverage/count.sh" $tests || status=$?
+
+# The counts of all tests together. gcov-tool refuses an empty folder.
+find "$folder" -path "$folder/counts" -prune -o -name '*.gcda' -exec rm {} +
+rm -rf "$folder/together" "$folder/more"
+for counts in "$folder"/counts/*; do
+    if [ -d "$folder/together" ]; then
+        gcov-tool merge -o "$folder/more" "$folder/together" "$counts"
+        rm -rf "$folder/together"
+        mv "$folder/more" "$folder/together"
+    else
+        cp -r "$counts" "$folder/together"
+    fi
+done
+cp -r "$folder/together/." "$folder"
 
 # Code for AMX that cannot run says nothing about the headers that it shares with what can.
 grep -q amx_tile /proc/cpuinfo || find "$folder/lib" -name 'amx_amx_*.gcno' -delete

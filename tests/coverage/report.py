@@ -17,7 +17,8 @@ import sys
 # Code for instructions that this CPU lacks cannot run: the flag of /proc/cpuinfo, and whose folder or file it is.
 INSTRUCTION_SETS = (('amx_tile', 'lib/gemm/amx/'), ('amx_tile', 'lib/gemm/low_precision/bf16_pack_impl.h'),
                     ('avx512_bf16', 'lib/gemm/low_precision/bf16_dot.c'),
-                    ('avx512_vnni', 'lib/gemm/low_precision/int8_dot.c'))
+                    ('avx512_vnni', 'lib/gemm/low_precision/int8_dot.c'),
+                    ('avx512_vnni', 'lib/gemm/low_precision/int8_pack_impl.h'))
 
 
 def cpu_flags():

@@ -4,12 +4,13 @@
 mutate.py TREE BUILD COVERAGE RESULTS COUNT SEED [again]
 
 TREE is a copy of the sources, whose files are changed and put back; BUILD its build. COVERAGE is a build of
-tests/coverage.sh: each test runs there once by itself, which says which tests reach a line. Only those can catch a
-fault there, and they run until the first that fails or takes too long. RESULTS gets a line for each mutant as it is
+tests/coverage.sh, whose counts of each test say which tests reach a line. Only those can catch a fault there, and they
+run until the first that fails or takes too long. RESULTS gets a line for each mutant as it is
 judged, and mutants that it has are not judged again, except those that survived with `again`. Mutants in
 TREE/tests/mutation/equivalent.txt change nothing that a caller can see.
 """
 import collections
+import concurrent.futures
 import glob
 import json
 import os
@@ -29,6 +30,8 @@ TIMEOUT_FACTOR, TIMEOUT_SECONDS = 4, 10
 BUDGET = 60
 # Tests that repeat what others run, in other amounts, threads or precision, as tests/coverage.sh says.
 LEFT_OUT = re.compile('determinism|small_stack|many_threads|.*_double')
+# So many tests run at a time.
+PROCESSORS = os.cpu_count() or 1
 ENVIRONMENT = dict(os.environ, MALLOC_PERTURB_='165')
 
 
@@ -63,11 +66,6 @@ class Tests:
                 self.by_name[test['name']] = test
         self.seconds = {}
 
-    def folder(self, name):
-        """The name of the folder of counts."""
-        command = self.by_name[name]['cmd']
-        return os.path.basename(command[0]) + '-' + os.path.basename(command[-1])
-
     def run(self, name, limit):
         """'passed', 'failed', or 'timeout'."""
         test = self.by_name[name]
@@ -82,19 +80,27 @@ class Tests:
         # 77 is a skipped test.
         return 'passed' if status in (0, 77) else 'failed'
 
+    def run_all(self, names, limit):
+        """What run() says of each, with as many at a time as there are processors."""
+        with concurrent.futures.ThreadPoolExecutor(PROCESSORS) as pool:
+            return list(pool.map(lambda name: self.run(name, limit(name)), names))
+
+    def usual_seconds(self, name):
+        """None if it fails."""
+        begun = time.time()
+        return time.time() - begun if self.run(name, 600) == 'passed' else None
+
     def measure(self, cache):
         """Runs all without a fault. A test that fails then, such as one that wraps functions of the library, is left out."""
         known = {}
         if os.path.exists(cache):
             with open(cache, encoding='utf-8') as file:
                 known = json.load(file)
-        for name in sorted(self.by_name):
-            if LEFT_OUT.fullmatch(name):
-                continue
-            if name not in known:
-                begun = time.time()
-                passed = self.run(name, 600) == 'passed'
-                known[name] = time.time() - begun if passed else None
+        names = [name for name in sorted(self.by_name) if not LEFT_OUT.fullmatch(name)]
+        new = [name for name in names if name not in known]
+        with concurrent.futures.ThreadPoolExecutor(PROCESSORS) as pool:
+            known.update(zip(new, pool.map(self.usual_seconds, new)))
+        for name in names:
             if known[name] is None:
                 print(f'left out, since it fails without a fault: {name}', flush=True)
             else:
@@ -110,21 +116,13 @@ class Reach:
         self.coverage = coverage
         self.tests = tests
         self.of_file = {}
-        # A test that the coverage build lacks may reach anything.
-        self.unknown = [name for name in tests.seconds if not self.collect(name)]
+        # A test that was not counted may reach anything.
+        self.unknown = [name for name in tests.seconds if not os.path.isdir(self.folder(name))]
 
-    def collect(self, name):
-        """Runs a test of the coverage build with counts of its own, unless that has been done."""
-        target = f'{self.coverage}/reach/{self.tests.folder(name)}'
+    def folder(self, name):
+        """Where tests/coverage/count.sh leaves the counts of a test."""
         command = self.tests.by_name[name]['cmd']
-        program = os.path.join(self.coverage, os.path.relpath(command[0], os.path.realpath(self.tests.build)))
-        if not os.path.isdir(target) and os.path.exists(program):
-            strip = len(self.coverage.strip('/').split('/'))
-            environment = {**ENVIRONMENT, 'GCOV_PREFIX': target, 'GCOV_PREFIX_STRIP': str(strip),
-                           'CK_TIMEOUT_MULTIPLIER': '20'}
-            subprocess.run([program, *command[1:]], env=environment, check=False, cwd=self.coverage,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        return os.path.isdir(target)
+        return f'{self.coverage}/counts/{os.path.basename(command[0])}-{os.path.basename(command[-1])}'
 
     def objects(self, path):
         """The notes of the objects that have the lines of a file: of a header, those of its folder."""
@@ -145,7 +143,7 @@ class Reach:
             owners = {}
             for test in self.tests.seconds:
                 for number, note in enumerate(objects):
-                    data = f'{self.coverage}/reach/{self.tests.folder(test)}/{note[:-len("gcno")]}gcda'
+                    data = f'{self.folder(test)}/{note[:-len("gcno")]}gcda'
                     if os.path.exists(data):
                         base = f'{len(owners)}_{number}'
                         owners[base] = test
@@ -157,7 +155,7 @@ class Reach:
                     done = subprocess.run(['gcov', '-i', '-t', name], cwd=folder, capture_output=True, check=False)
                     if b'mismatch' in done.stderr:
                         # gcov takes every line for one that never ran: every fault would survive 0 tests.
-                        sys.exit(f'{path}: the coverage build is newer than its counts: remove {self.coverage}/reach')
+                        sys.exit(f'{path}: the coverage build is newer than its counts: run tests/coverage.sh again')
                     for document in done.stdout.decode(errors='replace').splitlines():
                         for file in json.loads(document)['files']:
                             if os.path.normpath(file['file']).endswith(path):
@@ -191,19 +189,27 @@ class Judge:
         return sorted(names, key=lambda name: (name not in self.reach.unknown,
                                                self.tests.seconds[name] * 0.2 ** len(near & words(name))))
 
-    def run_tests(self, names):
+    def affordable(self, names):
+        """Those that are run: after the budget the quick ones alone."""
         spent = 0
         for name in names:
             usual = self.tests.seconds[name]
-            if spent + usual > self.budget and usual > 2:
-                continue
-            test = self.tests.by_name[name]
-            if not test['shared'] and not self.ninja(*test['files']):
-                return 'does not compile', ''
-            result = self.tests.run(name, TIMEOUT_FACTOR * usual + TIMEOUT_SECONDS)
-            spent += usual
-            if result != 'passed':
-                return 'caught', name + (' (timeout)' if result == 'timeout' else '')
+            if spent + usual <= self.budget or usual <= 2:
+                spent += usual
+                yield name
+
+    def run_tests(self, names):
+        wanted = list(self.affordable(names))
+        for start in range(0, len(wanted), PROCESSORS):
+            some = wanted[start:start + PROCESSORS]
+            for name in some:
+                test = self.tests.by_name[name]
+                if not test['shared'] and not self.ninja(*test['files']):
+                    return 'does not compile', ''
+            results = self.tests.run_all(some, lambda name: TIMEOUT_FACTOR * self.tests.seconds[name] + TIMEOUT_SECONDS)
+            for name, result in zip(some, results):
+                if result != 'passed':
+                    return 'caught', name + (' (timeout)' if result == 'timeout' else '')
         return 'survived', f'{len(names)} tests reach it'
 
     def lines(self, mutant):

@@ -3,6 +3,7 @@ classes as PNG files and as bare pixels, and native.json for test_module.mjs."""
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -22,7 +23,8 @@ def logits(predict, model, paths):
 
 
 def train_vit(train, folder):
-    """Trains a small ViT for some steps, and returns its file."""
+    """Trains a small ViT for some steps, and returns its file. An earlier one is trained anew, not resumed."""
+    shutil.rmtree(folder / "vit", ignore_errors=True)
     subprocess.run([train, "--preset", "slvit-cifar100", "--data", "procedural:40", "--limit-val", "8", "--limit-test", "8",
                     "--epochs", "1", "--set", "depth=2", "--set", "dim=32", "--set", "batch=10", "--threads", "1",
                     "--quiet", "--out", str(folder / "vit")], check=True, capture_output=True)
