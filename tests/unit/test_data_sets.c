@@ -359,6 +359,39 @@ START_TEST(test_procedural_stripes_are_horizontal_or_vertical)
 }
 END_TEST
 
+/* Of the first 200 images of each class: the mean over all of the value and of the squared difference between
+ * neighbours along rows and along columns. Recorded; a libm may round a pixel otherwise. */
+static const double looks[10][3] = {
+    {125.436, 931.086, 929.449},   {127.676, 920.331, 918.852},   {127.891, 973.003, 972.729},
+    {129.913, 995.071, 991.307},   {129.857, 1102.850, 1104.120}, {130.522, 782.805, 2710.894},
+    {125.236, 2970.333, 855.844},  {122.387, 1922.422, 1919.620}, {128.580, 813.246, 810.665},
+    {125.194, 1546.278, 1549.583},
+};
+
+START_TEST(test_procedural_images_look_as_recorded)
+{
+    svit_context *context = context_open();
+    svit_dataset *dataset = NULL;
+    WORKS(svit_dataset_synthetic(&dataset, context, 1, SVIT_SPLIT_TRAIN, 2000, err));
+    double look[3] = {0}, along, down;
+    for (size_t i = 0; i < 200; i++) {
+        uint8_t rgb[CIFAR_IMAGE];
+        int32_t label;
+        procedural_read(dataset, 10 * i + (size_t)_i, rgb, &label);
+        step_energy(rgb, &along, &down);
+        look[1] += along / (200 * 31 * 31 * 3);
+        look[2] += down / (200 * 31 * 31 * 3);
+        for (size_t b = 0; b < CIFAR_IMAGE; b++)
+            look[0] += rgb[b] / (200.0 * CIFAR_IMAGE);
+    }
+    for (int k = 0; k < 3; k++)
+        ck_assert_msg(fabs(look[k] / looks[_i][k] - 1) < 1e-4, "class %d: {%.3f, %.3f, %.3f}", _i,
+                      look[0], look[1], look[2]);
+    svit_dataset_free(dataset);
+    svit_context_free(context);
+}
+END_TEST
+
 START_TEST(test_wrong_arguments_of_datasets_are_named)
 {
     svit_context *context = context_open();
@@ -458,6 +491,7 @@ static Suite *sets_suite(void)
     tcase_add_test(cases, test_callbacks_are_asked_and_checked);
     tcase_add_test(cases, test_procedural_samples_depend_on_seed_split_and_index_alone);
     tcase_add_test(cases, test_procedural_stripes_are_horizontal_or_vertical);
+    tcase_add_loop_test(cases, test_procedural_images_look_as_recorded, 0, 10);
     tcase_add_test(cases, test_wrong_arguments_of_datasets_are_named);
     suite_add_tcase(suite, cases);
     return suite;
