@@ -241,8 +241,11 @@ class Judge:
         """(verdict, by whom)"""
         path, _, begin, end, new = mutant
         text = read(f'{self.tree}/{path}')
-        if (path, *self.lines(mutant)[1:]) in self.equivalent:
+        _, old, changed = self.lines(mutant)
+        if (path, old, changed) in self.equivalent:
             return 'equivalent', ''
+        if old.startswith('assert('):
+            return 'equivalent', 'an assertion, which a release leaves out'
         names = self.reaching(path, text, begin, end)
         try:
             write(f'{self.tree}/{path}', text[:begin] + new + text[end:])
