@@ -121,6 +121,9 @@ const sv_preset sv_vit_presets[] = {
     {"slvit-paper-cifar10", {PAPER, CLASSES(10), SL}},
     {"slvit-paper-cifar100", {PAPER, CLASSES(100), SL}},
     {"vit-paper-cifar100", {PAPER, CLASSES(100), PLAIN}},
+    {"slvit-paper-cifar10-full", {PAPER, CLASSES(10), SL}},
+    {"slvit-paper-cifar100-full", {PAPER, CLASSES(100), SL}},
+    {"vit-paper-cifar100-full", {PAPER, CLASSES(100), PLAIN}},
 #ifdef SV_HAVE_CHECKPOINTS
     {"deit-tiny-patch16-224", {IMAGENET(192, 16)}},
     {"deit-small-patch16-224", {IMAGENET(384, 16)}},
