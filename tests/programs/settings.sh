@@ -107,6 +107,21 @@ says "lora_rank is 13; .* at most 12"
 run 2 shiftvit-train --lora 2 --out refused
 says '--init-from is needed'
 
+# The whole recipe of the SL-ViT paper: its steps are in run.json, and the bits do not depend on the threads.
+paper='--data procedural:40 --limit-val 20 --limit-test 20 --preset slvit-paper-cifar100-full --set dim=12 --set depth=2
+    --set heads=2 --set head_dim=6 --set mlp_dim=20 --batch 16 --epochs 2'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $paper --threads 1 --out paper
+for step in flip crop autoaugment erasing mixup cutmix; do
+    grep -q "\"name\": \"$step\"" paper/run.json || fail "run.json lacks $step: $(cat paper/run.json)"
+done
+# shellcheck disable=SC2086
+run 0 shiftvit-train $paper --threads 3 --out paper3
+cmp paper/model.safetensors paper3/model.safetensors || fail 'three threads trained another model'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $paper --threads 1 --set augment=[] --out plain
+! cmp -s paper/model.safetensors plain/model.safetensors || fail 'the steps of the recipe change nothing'
+
 # Test-time augmentation changes the loss.
 # shellcheck disable=SC2086
 run 0 shiftvit-eval --model first --data procedural --limit-test 20 --tta none
