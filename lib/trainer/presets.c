@@ -101,6 +101,12 @@ static const recipe VIT_PAPER_CIFAR100 = {VIT_PAPER_COMMON, CIFAR100_COLOURS};
 static const recipe FULL_CIFAR10 = {VIT_PAPER_COMMON, CIFAR10_COLOURS, .further = PAPER_FULL};
 static const recipe FULL_CIFAR100 = {VIT_PAPER_COMMON, CIFAR100_COLOURS, .further = PAPER_FULL};
 
+/* Masked autoencoding: beta2, decay and the weak augmentation are those of He et al. 2021. */
+static const recipe MAE_CIFAR100 = {
+    VIT_PAPER_COMMON, CIFAR100_COLOURS,
+    .further = "{\"epochs\": 200, \"loss\": \"mse\", \"beta2\": 0.95,"
+               " \"label_smoothing\": 0, \"augment\": [{\"name\": \"crop\"}]}"};
+
 /* MLP-Mixer on ImageNet. AdamW, batch, epochs, warm-up of 10,000 steps, linear decay and clipping
  * are those of the paper (Tolstikhin et al. 2021). Mean and deviation are those of timm's weights.
  * The paper's RandAugment, Mixup and stochastic depth are not included. */
@@ -203,6 +209,7 @@ static const struct {
     {"slvit-paper-cifar10-full", &FULL_CIFAR10},
     {"slvit-paper-cifar100-full", &FULL_CIFAR100},
     {"vit-paper-cifar100-full", &FULL_CIFAR100},
+    {"vit-mae-cifar100", &MAE_CIFAR100},
     {"deit-tiny-patch16-224", &DEIT},
     {"deit-small-patch16-224", &DEIT},
     {"deit-base-patch16-224", &DEIT},
