@@ -195,16 +195,21 @@ static float *train_with(uint32_t threads, plan p, size_t *bytes)
     return weights;
 }
 
-START_TEST(test_the_bits_do_not_depend_on_threads_and_the_loss_falls)
+START_TEST(test_the_bits_do_not_depend_on_threads_and_memory_and_the_loss_falls)
 {
-    size_t bytes;
-    float *one = train_with(1, masked_plan(4), &bytes);
-    for (uint32_t threads = 2; threads <= 3; threads++) {
-        float *more = train_with(threads, masked_plan(4), &bytes);
-        ck_assert_mem_eq(one, more, bytes);
-        free(more);
+    for (uint32_t leaves = 0; leaves <= 3; leaves += 3) {
+        plan p = masked_plan(4);
+        size_t bytes;
+        p.trainer.leaves = leaves;
+        float *one = train_with(1, p, &bytes);
+        for (uint32_t threads = 2; threads <= 3; threads++) {
+            p.trainer.memory = threads == 2 ? SVIT_MEMORY_RECOMPUTE_BLOCKS : SVIT_MEMORY_STORE;
+            float *more = train_with(threads, p, &bytes);
+            ck_assert_mem_eq(one, more, bytes);
+            free(more);
+        }
+        free(one);
     }
-    free(one);
 }
 END_TEST
 
@@ -351,7 +356,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_inference_has_one_mask);
     tcase_add_test(c, test_frozen_layers_have_the_same_masks);
     tcase_add_test(c, test_the_targets_are_normalised_pixels);
-    tcase_add_test(c, test_the_bits_do_not_depend_on_threads_and_the_loss_falls);
+    tcase_add_test(c, test_the_bits_do_not_depend_on_threads_and_memory_and_the_loss_falls);
     tcase_add_test(c, test_a_resumed_run_is_the_whole_run);
     tcase_add_test(c, test_what_does_not_reconstruct_is_refused);
     tcase_add_test(c, test_a_head_takes_the_place_of_the_decoder);
