@@ -105,6 +105,31 @@ START_TEST(test_inference_has_one_mask)
 }
 END_TEST
 
+/* So many images are taken through chains of layers, some at a time by each worker. */
+START_TEST(test_a_batch_is_its_images_one_by_one)
+{
+    enum { MANY = 320 };
+    static float pixels[MANY * PIXELS], logits[MANY * PIXELS], one[PIXELS];
+    for (size_t i = 0; i < MANY * PIXELS; i++)
+        pixels[i] = (float)(i * 37 % 1009) / 1009;
+    svit_context *own = fit_context(3);
+    svit_model *model = open_model(own, "");
+    svit_session_config config;
+    svit_session *session = NULL;
+    WORKS(svit_session_config_init(&config, sizeof config));
+    config.max_batch = MANY;
+    WORKS(svit_session_create(&session, model, &config, err));
+    WORKS(svit_forward(session, pixels, MANY, logits, err));
+    for (size_t i = 0; i < MANY; i++) {
+        WORKS(svit_forward(session, pixels + i * PIXELS, 1, one, err));
+        ck_assert_mem_eq(logits + i * PIXELS, one, sizeof one);
+    }
+    svit_session_free(session);
+    svit_model_free(model);
+    svit_context_free(own);
+}
+END_TEST
+
 /* Freezing changes what has a gradient, not what a training forward computes. */
 START_TEST(test_frozen_layers_have_the_same_masks)
 {
@@ -354,6 +379,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_masks_are_drawn_anew_for_each_image_of_each_forward);
     tcase_add_test(c, test_inference_has_one_mask);
+    tcase_add_test(c, test_a_batch_is_its_images_one_by_one);
     tcase_add_test(c, test_frozen_layers_have_the_same_masks);
     tcase_add_test(c, test_the_targets_are_normalised_pixels);
     tcase_add_test(c, test_the_bits_do_not_depend_on_threads_and_memory_and_the_loss_falls);
