@@ -438,8 +438,10 @@ static svit_status train(train_run *self)
     TRY(status);
     TRY(path_join(program, path, self->options.out, "model.safetensors"));
     TRY(svit_model_save(self->model, path, &program->err));
-    if (!self->data.split[SVIT_SPLIT_TEST]) {
-        puts("test: no images");
+    svit_model_config config;
+    TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
+    if (!self->data.split[SVIT_SPLIT_TEST] || config.mask_ratio > 0) {
+        puts(config.mask_ratio > 0 ? "test: none" : "test: no images");
         return SVIT_OK;
     }
     const evaluation_how how = {.batch = self->trainer_config.batch,

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The classifier may differ, and starts anew where it does. Anything else is an error. */
+/* The classifier may differ, and starts anew where it does; a decoder of masked images is left out.
+ * Anything else is an error. */
 static svit_status judge(struct program *self, const char *kind, const char *name,
                          const char *source, const void *user)
 {
     (void)user;
-    if (strcmp(kind, "buffer") == 0)
+    const int decodes = strncmp(name, "decoder_", 8) == 0 || strcmp(name, "mask_token") == 0;
+    if (strcmp(kind, "buffer") == 0 || (strcmp(kind, "extra") == 0 && decodes))
         return SVIT_OK;
     if (!load_parts_is_head(name))
         return program_fail(self, SVIT_E_ARGUMENT,

@@ -89,6 +89,7 @@ typedef struct sv_layer_ops {
     const char *name;
     bool keeps_input;   /* the backward reads x, so it must stay unchanged until then */
     bool training_only; /* y = x in inference */
+    bool draws; /* differs in training, so that it is recorded even if all below is frozen */
 
     /* Elements of the weights that the layer derives from parameters before they are packed. This
      * and the next two are NULL if none are derived. */

@@ -61,6 +61,8 @@ SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char 
     SV_REQUIRE(path);
     svit_onnx_options local;
     SVIT_TRY(sv_config_read(&sv_onnx_options_type, &local, options, err));
+    if (model->config.mask_ratio > 0)
+        return sv_fail(err, SVIT_E_UNSUPPORTED, "a model with mask_ratio above 0 is not exported");
     svit_model *merged = NULL;
     if (sv_model_has_lora(model))
         SVIT_TRY(sv_model_merged(&merged, model, err));

@@ -184,6 +184,20 @@ typedef struct sv_position_options {
 } sv_position_options;
 sv_layer *sv_position_create(const sv_layer_source *source, const sv_position_options *options);
 
+/* The layers of masked autoencoding (He et al. 2021). */
+typedef enum sv_masking_kind {
+    SV_MASKING_HIDE,    /* y = the first `prefix` tokens of x and the visible ones of the patches */
+    SV_MASKING_RESTORE, /* y = all patches, of such an x, the mask token in place of the others */
+    SV_MASKING_SILENCE  /* y = the patches x, but 0 where they were visible */
+} sv_masking_kind;
+typedef struct sv_masking_options {
+    sv_masking_kind kind;
+    sv_shape in;
+    size_t prefix, patches, visible;
+    const char *token; /* a whole name, of SV_MASKING_RESTORE */
+} sv_masking_options;
+sv_layer *sv_masking_create(const sv_layer_source *source, const sv_masking_options *options);
+
 /* y[n, H, W, c] = x + conv(x): a convolution of each channel by itself with the 3 x 3 taps
  * `name`.weight [c, 1, 3, 3], zero padding, plus `name`.bias [c]. */
 sv_layer *sv_depthwise_create(const sv_layer_source *source, sv_shape shape, const char *name);

@@ -19,6 +19,7 @@ typedef struct sv_objective {
     size_t classes;
     svit_loss_function function; /* computes the loss instead; NULL: `loss` says which it is */
     void *user;
+    const struct svit_model_config *masked; /* of a model that reconstructs images; NULL: none */
 } sv_objective;
 
 /* The samples of a batch: images, and labels[n] or targets[n, classes]. */

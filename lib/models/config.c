@@ -57,6 +57,9 @@ static svit_status check(const void *checked, svit_error *err)
     if (config->lora_rank > 0 && !sv_fields_find_member(architecture->fields, "lora_rank"))
         return sv_fail(err, SVIT_E_ARGUMENT, "lora_rank is %u; in architecture '%s' it is 0",
                        config->lora_rank, architecture->name);
+    if (config->mask_ratio > 0 && !sv_fields_find_member(architecture->fields, "mask_ratio"))
+        return sv_fail(err, SVIT_E_ARGUMENT, "mask_ratio is %g; in architecture '%s' it is 0",
+                       config->mask_ratio, architecture->name);
     SVIT_TRY(architecture->check(config, err));
     size_t features = architecture->features(config);
     if (!config->classifier && config->num_classes != features)

@@ -12,6 +12,7 @@ static svit_status open_with(svit_model **out, const svit_model *model, uint32_t
     svit_model_config config = model->config;
     config.num_classes = num_classes;
     config.classifier = 1;
+    config.mask_ratio = 0;
     SVIT_TRY(sv_config_check(&sv_model_config_type, &config, err));
     SVIT_TRY(sv_model_open_zero(out, model->context, &config, err));
     sv_initial_weights((*out)->weights, &(*out)->parameters, &config, seed, model->context->pool);

@@ -142,7 +142,8 @@ static svit_status find_recorded(svit_session *session, svit_error *err)
     if (session->config.input_gradient)
         return SVIT_OK;
     while (active->first_recorded < session->layers.training_count &&
-           !session->layers.layers[active->first_recorded]->trained)
+           !session->layers.layers[active->first_recorded]->trained &&
+           !session->layers.layers[active->first_recorded]->ops->draws)
         active->first_recorded++;
     if (!session->trains || active->first_recorded < session->layers.training_count)
         return SVIT_OK;

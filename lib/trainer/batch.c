@@ -2,6 +2,7 @@
 #include "trainer/batch.h"
 
 #include "losses/loss.h"
+#include "models/config.h"
 
 #include <math.h>
 
@@ -64,11 +65,36 @@ svit_status sv_objective_check(const sv_objective *objective, const svit_dataset
     return status;
 }
 
+/* targets = the pixels x of each patch as (x - mean) / sqrt(variance + 1e-6) (He et al. 2021). */
+static void fill_pixels(float *targets, const float *image, const svit_model_config *config)
+{
+    const size_t side = config->patch_size, line = side * config->in_channels, count = side * line;
+    const size_t columns = config->input_width / side, patches = sv_model_patches(config);
+    for (size_t p = 0; p < patches; p++, targets += count) {
+        const float *patch = image + p / columns * columns * count + p % columns * line;
+        double mean = 0, squares = 0;
+        for (size_t i = 0; i < count; i++) {
+            targets[i] = patch[i / line * columns * line + i % line];
+            mean += targets[i] / (double)count;
+        }
+        for (size_t i = 0; i < count; i++)
+            squares += (targets[i] - mean) * (targets[i] - mean);
+        const double deviation = sqrt(squares / (double)(count - (count > 1)) + 1e-6);
+        for (size_t i = 0; i < count; i++)
+            targets[i] = (float)((targets[i] - mean) / deviation);
+    }
+}
+
 svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_loader *loader,
                           svit_error *err)
 {
-    if (!batch->targets)
-        return svit_loader_next(loader, batch->images, batch->labels, &batch->n, err);
+    if (!batch->targets || objective->masked)
+        SVIT_TRY(svit_loader_next(loader, batch->images, batch->labels, &batch->n, err));
+    for (size_t i = 0; objective->masked && i < batch->n; i++)
+        fill_pixels(batch->targets + i * objective->classes, batch->images + i * objective->classes,
+                    objective->masked);
+    if (!batch->targets || objective->masked)
+        return SVIT_OK;
     SVIT_TRY(svit_loader_next_targets(loader, batch->images, batch->targets, &batch->n, err));
     for (size_t i = 0; i < batch->n; i++)
         batch->labels[i] =

@@ -136,7 +136,14 @@ static svit_status read_objective(svit_trainer *trainer, const svit_dataset *tra
     trainer->objective = (sv_objective){.loss = config->loss,
                                         .label_smoothing = (float)config->label_smoothing,
                                         .classes = classes};
-    if (config->loss != SVIT_LOSS_CROSS_ENTROPY && svit_dataset_classes(training) != classes)
+    const bool masked = trainer->model->config.mask_ratio > 0;
+    trainer->objective.masked = masked ? &trainer->model->config : NULL;
+    if (masked && (config->loss != SVIT_LOSS_MSE || config->tta != SVIT_TTA_NONE))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the model's mask_ratio is above 0, so that it reconstructs images; loss "
+                       "'mse' and tta 'none' are accepted");
+    if (!masked && config->loss != SVIT_LOSS_CROSS_ENTROPY &&
+        svit_dataset_classes(training) != classes)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "training has %zu classes or targets; the model has %zu outputs, and "
                        "this loss needs equally many",

@@ -18,7 +18,7 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s has images of %zu channels; the model's in_channels is %u", what,
                        svit_dataset_channels(dataset), config->in_channels);
-    if (svit_dataset_classes(dataset) > config->num_classes)
+    if (svit_dataset_classes(dataset) > config->num_classes && config->mask_ratio == 0)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %u", what,
                        svit_dataset_classes(dataset), config->num_classes);
     if (svit_dataset_has_targets(dataset) && svit_dataset_classes(dataset) != config->num_classes)
@@ -120,7 +120,10 @@ static svit_status open_steps(sv_evaluator *evaluator, svit_model *model, svit_d
                               const svit_pipeline_config *pipeline, const sv_evaluation *how,
                               svit_error *err)
 {
-    evaluator->objective = (sv_objective){.loss = how->loss, .classes = model->config.num_classes};
+    const bool masked = model->config.mask_ratio > 0;
+    evaluator->objective = (sv_objective){.loss = masked ? SVIT_LOSS_MSE : how->loss,
+                                          .classes = model->config.num_classes,
+                                          .masked = masked ? &model->config : NULL};
     SVIT_TRY(open_session(evaluator, model, how->compute, pipeline, err));
     SVIT_TRY(open_loader(evaluator, dataset, how->prefetch, pipeline, err));
     return open_buffers(evaluator, err);

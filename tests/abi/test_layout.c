@@ -162,8 +162,9 @@ LAYOUT(svit_matmul, 28, SVIT_PRODUCT)
     F(T, pool_heads, 376, 4) \
     F(T, pool_mlp_dim, 380, 4) \
     F(T, rms_norm, 384, 4) \
-    F(T, block, 388, 4)
-LAYOUT(svit_model_config, 392, SVIT_MODEL_CONFIG)
+    F(T, block, 388, 4) \
+    F(T, mask_ratio, 392, 8)
+LAYOUT(svit_model_config, 400, SVIT_MODEL_CONFIG)
 
 #define SVIT_OPTIMIZER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

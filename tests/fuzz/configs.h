@@ -66,6 +66,7 @@ static inline void config_of_vit(svit_model_config *config, fuzz_bytes *bytes)
     config->mlp_norm = (int32_t)fuzz_range(bytes, 0, 1);
     config->rms_norm = (int32_t)fuzz_range(bytes, 0, 1);
     config->block = (int32_t)fuzz_range(bytes, 0, 2);
+    config->mask_ratio = fuzz_range(bytes, 0, 7) == 0 ? fuzz_range(bytes, 1, 9) / 10.0 : 0;
     if (fuzz_range(bytes, 0, 3) == 0) {
         config->attention = SVIT_ATTENTION_DIFFERENTIAL;
         config->head_dim = config->head_dim / 2 * 2 + 2;

@@ -198,7 +198,8 @@ static const char *const SMALL[] = {"shiftvit_default_small",
                                     "slvit_small",
                                     "slvit_paper_small",
                                     "mixer_small",
-                                    "mixer_odd"};
+                                    "mixer_odd",
+                                    "masked_small"};
 enum { SMALL_COUNT = sizeof SMALL / sizeof *SMALL };
 
 START_TEST(test_small_models_equal_the_reference)

@@ -90,6 +90,14 @@ static const char *const CONFIGS[] = {
     VIT TWO_HEADS ",\"head_units\":[],\"mlp_last_gelu\":false,\"pool\":\"class_token\","
                   "\"qk_norm\":true,\"pre_norm\":true,\"rms_norm\":true,\"qkv_bias\":false,"
                   "\"block\":\"parallel\",\"drop_path\":0.2}",
+    /* Masked autoencoding: 6 of 15 patches are visible, or 12 behind two registers. */
+    "{\"architecture\":\"vit\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,"
+    "\"dim\":12,\"depth\":2,\"mlp_dim\":14" TWO_HEADS ",\"classifier\":false,\"head_units\":[],"
+    "\"pool\":\"class_token\",\"names\":\"paper\",\"mlp_last_gelu\":false,\"drop_path\":0.1,"
+    "\"mask_ratio\":0.6}",
+    "{\"architecture\":\"vit\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,"
+    "\"dim\":12,\"depth\":1,\"mlp_dim\":14,\"heads\":3,\"head_dim\":5,\"classifier\":false,"
+    "\"head_units\":[],\"pool\":\"mean\",\"register_tokens\":2,\"mask_ratio\":0.2}",
     /* Token counts and widths around those of vectors. */
     "{\"architecture\":\"mixer\",\"input_height\":12,\"input_width\":20,\"patch_size\":4,"
     "\"dim\":12,\"depth\":2,\"token_mlp_dim\":9,\"mlp_dim\":14,\"num_classes\":4,"

@@ -289,7 +289,7 @@ class Run:
     def presets(self, largest: float, only: str) -> None:
         print("| preset | megabytes | largest difference |\n|---|---|---|")
         for name in self.library.presets():
-            if only not in name:
+            if only not in name or self.library.preset(name).get("mask_ratio"):
                 continue
             model = Model(self.library, self.library.preset(name))
             megabytes = model.megabytes()

@@ -35,6 +35,7 @@ limits='--limit-train 24 --limit-val 12 --limit-test 12'
 limited() {
     case $1 in
     *shiftvit-train*vit-cifar100*) echo "$1 $limits --set epochs=1 --set depth=1 --set head_units=[16] --overwrite" ;;
+    *shiftvit-train*vit-mae-* | *shiftvit-train*vit-paper-*) echo "$1 $limits --epochs 1 --set depth=1 --overwrite" ;;
     *shiftvit-train*photos*) echo "$1 $limits --epochs 2" ;;
     *shiftvit-train*shards:*) echo "$1 --epochs 2" ;;
     *shiftvit-train*settings.json*) echo "$1 $limits --epochs 1 --set dim=24 --set blocks=[1,1] --overwrite" ;;
@@ -46,6 +47,7 @@ limited() {
 
 check() {
     case $1 in
+    *shiftvit-train*vit-mae-*) lasts '^test: none$' ;;
     *shiftvit-train*) lasts "^test: $result\$" ;;
     *shiftvit-predict*) prints "^ +$percent  [a-z ]+\$" ;;
     *shiftvit-eval*--per-class*)

@@ -107,6 +107,45 @@ says "lora_rank is 13; .* at most 12"
 run 2 shiftvit-train --lora 2 --out refused
 says '--init-from is needed'
 
+# The whole recipe of the SL-ViT paper: its steps are in run.json, and the bits do not depend on the threads.
+paper='--data procedural:40 --limit-val 20 --limit-test 20 --preset slvit-paper-cifar100-full --set dim=12 --set depth=2
+    --set heads=2 --set head_dim=6 --set mlp_dim=20 --batch 16 --epochs 2'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $paper --threads 1 --out paper
+for step in flip crop autoaugment erasing mixup cutmix; do
+    grep -q "\"name\": \"$step\"" paper/run.json || fail "run.json lacks $step: $(cat paper/run.json)"
+done
+# shellcheck disable=SC2086
+run 0 shiftvit-train $paper --threads 3 --out paper3
+cmp paper/model.safetensors paper3/model.safetensors || fail 'three threads trained another model'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $paper --threads 1 --set augment=[] --out plain
+! cmp -s paper/model.safetensors plain/model.safetensors || fail 'the steps of the recipe change nothing'
+
+# A masked autoencoder learns without labels, goes on after a break, and gives its encoder to a classifier.
+small='--set dim=12 --set depth=2 --set heads=2 --set head_dim=6 --set mlp_dim=20 --batch 16'
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data procedural:40 --limit-val 20 --threads 2 --preset vit-mae-cifar100 $small --epochs 1 \
+    --set schedule=constant --out masked
+lasts '^test: none$'
+run 0 shiftvit-train --resume masked --epochs 3
+awk -F, 'NR == 2 { first = $2 } END { exit !($2 < first && $2 > 0) }' masked/history.csv ||
+    fail "the loss does not fall: $(cat masked/history.csv)"
+paper="--data procedural:40 --limit-val 20 --limit-test 20 --preset vit-paper-cifar100 $small --epochs 1"
+# shellcheck disable=SC2086
+run 0 shiftvit-train $paper --init-from masked --out from-masked
+says 'missing mlp_head.1.weight: the classifier starts anew there'
+lasts "^test: $result\$"
+run 0 shiftvit-info from-masked/model.safetensors
+! grep -q -e decoder -e mask_token "$work/out" || fail 'the classifier has a decoder'
+# shellcheck disable=SC2086
+run 2 shiftvit-train $paper --set depth=3 --init-from masked --out refused
+says 'missing transformer.layers.2'
+run 0 shiftvit-train --data procedural:40 --limit-val 20 --limit-test 20 --threads 2 --init-from masked --epochs 1 --out ruled
+lasts "^test: $result\$"
+run 2 shiftvit-train --data procedural:40 --preset vit-mae-cifar100 --set loss=cross-entropy --out refused
+says "mask_ratio is above 0"
+
 # Test-time augmentation changes the loss.
 # shellcheck disable=SC2086
 run 0 shiftvit-eval --model first --data procedural --limit-test 20 --tta none

@@ -36,6 +36,11 @@ START_TEST(test_matmuls_of_every_preset_are_the_work_of_a_step)
         svit_model_config config;
         const char *name = svit_model_preset_name(i);
         ck_assert_int_eq(svit_model_config_preset(&config, sizeof config, name, NULL), SVIT_OK);
+        if (config.mask_ratio > 0) {
+            matmul_list_build(&list, &config, 1);
+            ck_assert_uint_eq(list.count, 0);
+            continue;
+        }
         for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
             matmul_list_build(&list, &config, batches[b]);
             double wanted =

@@ -26,6 +26,10 @@ size_t sv_vit_positioned_prefix(const svit_model_config *config);
 /* Tokens in the attention blocks: the prefix and the patches. */
 size_t sv_vit_sequence(const svit_model_config *config);
 
+/* Patches that masked autoencoding leaves visible, and the configuration of its decoder's blocks. */
+size_t sv_vit_visible(const svit_model_config *config);
+svit_model_config sv_vit_decoder(const svit_model_config *config);
+
 /* Whether attention has an output projection. The paper's code leaves it out if there is one head
  * that is as wide as the model. */
 bool sv_vit_has_projection(const svit_model_config *config);

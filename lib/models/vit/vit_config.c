@@ -58,6 +58,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_SIZE(pool_mlp_dim, 0, 1048576),
     SV_MODEL_FLAG(rms_norm),
     SV_MODEL_WORD(block, "sequential", "parallel", "parallel-fused"),
+    SV_MODEL_RATE(mask_ratio),
 };
 const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
@@ -107,6 +108,23 @@ size_t sv_vit_sequence(const svit_model_config *config)
     return sv_vit_prefix(config) + sv_model_patches(config);
 }
 
+size_t sv_vit_visible(const svit_model_config *config)
+{
+    const size_t patches = sv_model_patches(config);
+    return patches - (size_t)((double)patches * config->mask_ratio);
+}
+
+svit_model_config sv_vit_decoder(const svit_model_config *config)
+{
+    svit_model_config decoder = *config;
+    decoder.depth = 2;
+    decoder.heads = (config->heads + 1) / 2;
+    decoder.dim = decoder.heads * decoder.head_dim;
+    decoder.mlp_dim = 4 * decoder.dim;
+    decoder.drop_path = 0;
+    return decoder;
+}
+
 bool sv_vit_has_projection(const svit_model_config *config)
 {
     return config->names != SVIT_NAMES_PAPER || config->heads != 1 ||
@@ -120,6 +138,8 @@ double sv_vit_lambda_init(size_t layer)
 
 size_t sv_vit_features(const svit_model_config *config)
 {
+    if (config->mask_ratio > 0)
+        return sv_model_patches(config) * sv_vit_patch_elements(config);
     if (config->pool == SVIT_POOL_FLATTEN)
         return sv_vit_sequence(config) * config->dim;
     return (size_t)config->dim * (config->pool == SVIT_POOL_CLASS_MEAN ? 2 : 1);
@@ -276,6 +296,30 @@ static svit_status check_lora(const svit_model_config *config, svit_error *err)
     return SVIT_OK;
 }
 
+/* The encoder sees some of the patches, which nothing before it may mix or place. */
+static svit_status check_masking(const svit_model_config *config, svit_error *err)
+{
+    const size_t visible = sv_vit_visible(config), patches = sv_model_patches(config);
+    const char *field = config->classifier                              ? "classifier"
+                        : config->tokenizer != SVIT_TOKENIZER_PATCH     ? "tokenizer"
+                        : config->position_tokens == SVIT_POSITION_NONE ? "position_tokens"
+                        : config->rope                                  ? "rope"
+                        : config->lora_rank > 0                         ? "lora_rank"
+                                                                        : NULL;
+    if (config->mask_ratio > 0 && (visible == 0 || visible == patches))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "mask_ratio is %g, which leaves %zu of %zu patches visible; one at least is "
+                       "visible, and one is masked",
+                       config->mask_ratio, visible, patches);
+    if (config->mask_ratio > 0 && field)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "mask_ratio is %g, which does not go with this '%s'; with it classifier is "
+                       "false, tokenizer 'patch', rope 'none', lora_rank 0, and position_tokens "
+                       "another word than 'none'",
+                       config->mask_ratio, field);
+    return SVIT_OK;
+}
+
 /* The paper's files have no names for these parts. */
 static svit_status check_paper(const svit_model_config *config, svit_error *err)
 {
@@ -318,5 +362,6 @@ svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
     SVIT_TRY(check_mlp(config, err));
     SVIT_TRY(check_paper(config, err));
     SVIT_TRY(check_lora(config, err));
+    SVIT_TRY(check_masking(config, err));
     return check_head(config, err);
 }

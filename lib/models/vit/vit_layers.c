@@ -156,6 +156,39 @@ static svit_status add_final_norm(sv_builder *build)
                               : SVIT_OK;
 }
 
+static svit_status add_masking(sv_builder *build, sv_masking_kind kind, const char *token)
+{
+    const svit_model_config *config = build->config;
+    const sv_masking_options options = {
+        kind, build->shape, sv_vit_prefix(config), sv_model_patches(config), sv_vit_visible(config),
+        token};
+    return sv_builder_append(build, sv_masking_create(&build->source, &options));
+}
+
+/* The decoder's blocks see all patches, and no tokens before them. */
+static svit_status add_decoder(sv_builder *build, const patch_grid *grid)
+{
+    const svit_model_config *config = build->config, decoder = sv_vit_decoder(config);
+    const sv_position_options position = {{1, sv_model_patches(config), decoder.dim},
+                                          .position = "decoder_pos_embed"};
+    SVIT_TRY(add_final_norm(build));
+    SVIT_TRY(sv_builder_dense(build, decoder.dim, "decoder_embed"));
+    SVIT_TRY(add_masking(build, SV_MASKING_RESTORE, "mask_token"));
+    SVIT_TRY(sv_builder_append(build, sv_position_create(&build->source, &position)));
+    svit_status status = SVIT_OK;
+    build->config = &decoder;
+    for (size_t i = 0; i < decoder.depth && status == SVIT_OK; i++) {
+        sv_builder_prefix(build, "decoder_blocks.%zu.", i);
+        status = add_block(build, i, grid);
+    }
+    build->config = config;
+    build->source.prefix = "";
+    SVIT_TRY(status);
+    SVIT_TRY(sv_builder_norm(build, "decoder_norm", false));
+    SVIT_TRY(sv_builder_dense(build, sv_vit_patch_elements(config), "decoder_pred"));
+    return add_masking(build, SV_MASKING_SILENCE, NULL);
+}
+
 /* The final norm acts on each token alone. A pooling that takes single tokens comes before it, so
  * that only these tokens are normalised. */
 static svit_status add_pooling(sv_builder *build)
@@ -234,12 +267,16 @@ svit_status sv_vit_layers(sv_builder *build)
     sv_builder_name(build, "patch_embed");
     SVIT_TRY(add_position(build));
     sv_builder_name(build, "tokens");
+    if (config->mask_ratio > 0)
+        SVIT_TRY(add_masking(build, SV_MASKING_HIDE, NULL));
     for (size_t i = 0; i < config->depth; i++) {
         sv_builder_prefix(build, "%s%zu.", sv_vit_names_of(config)->layer, i);
         SVIT_TRY(add_block(build, i, &grid));
         sv_builder_name(build, "blocks.%zu", i);
     }
     build->source.prefix = "";
+    if (config->mask_ratio > 0)
+        return add_decoder(build, &grid);
     SVIT_TRY(add_pooling(build));
     if (config->head_norm)
         SVIT_TRY(sv_builder_norm(build, sv_vit_names_of(config)->head_norm, false));

@@ -185,13 +185,27 @@ static svit_status add_mlp(const sv_scope *in, const svit_model_config *config)
     return config->block == SVIT_BLOCK_SEQUENTIAL ? add_scale(in, config, names->scale2) : SVIT_OK;
 }
 
-static svit_status add_layer(const sv_scope *in, const svit_model_config *config, uint32_t layer)
+static svit_status add_layer(const sv_scope *in, const svit_model_config *config,
+                             const char *layers, uint32_t layer, uint32_t depth)
 {
     char prefix[48];
-    snprintf(prefix, sizeof prefix, "%s%u.", sv_vit_names_of(config)->layer, layer);
-    sv_scope inner = {in->table, prefix, in->err, layer + 1, in->rms_norm};
+    snprintf(prefix, sizeof prefix, "%s%u.", layers, layer);
+    sv_scope inner = {in->table, prefix, in->err, depth, in->rms_norm};
     SVIT_TRY(add_attention(&inner, config));
     return add_mlp(&inner, config);
+}
+
+static svit_status add_decoder(const sv_scope *in, const svit_model_config *config)
+{
+    const svit_model_config decoder = sv_vit_decoder(config);
+    const size_t elements = sv_vit_patch_elements(config);
+    SVIT_TRY(sv_scope_linear(in, "decoder_embed", decoder.dim, config->dim, true));
+    SVIT_TRY(add_prefix(in, &decoder, "mask_token", 1));
+    SVIT_TRY(add_prefix(in, &decoder, "decoder_pos_embed", (uint32_t)sv_model_patches(config)));
+    for (uint32_t layer = 0; layer < decoder.depth; layer++)
+        SVIT_TRY(add_layer(in, &decoder, "decoder_blocks.", layer, in->depth));
+    SVIT_TRY(sv_scope_norm(in, "decoder_norm", decoder.dim));
+    return sv_scope_linear(in, "decoder_pred", elements, decoder.dim, true);
 }
 
 /* Attention pooling: the learnt query [1, 1, dim], the maps of the query and of keys and values, the
@@ -217,6 +231,8 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
     size_t c = sv_vit_features(config);
     if (config->final_norm)
         SVIT_TRY(sv_scope_norm(in, names->norm, config->dim));
+    if (config->mask_ratio > 0)
+        return add_decoder(in, config);
     SVIT_TRY(add_attention_pool(in, config));
     if (config->head_norm)
         SVIT_TRY(sv_scope_norm(in, names->head_norm, c));
@@ -241,7 +257,7 @@ svit_status sv_vit_parameters(sv_scope *top, const svit_model_config *config)
     SVIT_TRY(add_tokens(top, config));
     SVIT_TRY(add_patches(top, config));
     for (uint32_t layer = 0; layer < config->depth; layer++)
-        SVIT_TRY(add_layer(top, config, layer));
+        SVIT_TRY(add_layer(top, config, sv_vit_names_of(config)->layer, layer, layer + 1));
     top->depth = top->table->depths;
     return add_head(top, config);
 }

@@ -26,13 +26,13 @@
         .head_dropout = 0.5, .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
 
 /* What the paper's code of SL-ViT computes. */
-#define PAPER                                                                                      \
+#define PAPER PAPER_BASE, .drop_path = 0.1
+#define PAPER_BASE                                                                                 \
     COMMON, INPUT(32, 4), .dim = 192, .depth = 9, .heads = 12, .head_dim = 16, .mlp_dim = 384,     \
                           .patch_bias = 1, .spt_order = SVIT_SPT_PAPER,                            \
                           .temperature = SVIT_TEMPERATURE_MULTIPLY, .pool = SVIT_POOL_CLASS_TOKEN, \
-                          .norm_eps = 1e-5, .drop_path = 0.1,                                      \
-                          .drop_path_rule = SVIT_DROP_PATH_CONSTANT, .names = SVIT_NAMES_PAPER,    \
-                          .init = SVIT_INIT_PAPER
+                          .norm_eps = 1e-5, .drop_path_rule = SVIT_DROP_PATH_CONSTANT,             \
+                          .names = SVIT_NAMES_PAPER, .init = SVIT_INIT_PAPER
 
 /* Pretrained families. All have 12 blocks and heads of 64 channels. */
 #define PRETRAINED(width)                                                                          \
@@ -121,6 +121,10 @@ const sv_preset sv_vit_presets[] = {
     {"slvit-paper-cifar10", {PAPER, CLASSES(10), SL}},
     {"slvit-paper-cifar100", {PAPER, CLASSES(100), SL}},
     {"vit-paper-cifar100", {PAPER, CLASSES(100), PLAIN}},
+    {"slvit-paper-cifar10-full", {PAPER, CLASSES(10), SL}},
+    {"slvit-paper-cifar100-full", {PAPER, CLASSES(100), SL}},
+    {"vit-paper-cifar100-full", {PAPER, CLASSES(100), PLAIN}},
+    {"vit-mae-cifar100", {PAPER_BASE, PLAIN, .num_classes = 3072, .mask_ratio = 0.75}},
 #ifdef SV_HAVE_CHECKPOINTS
     {"deit-tiny-patch16-224", {IMAGENET(192, 16)}},
     {"deit-small-patch16-224", {IMAGENET(384, 16)}},

@@ -12,7 +12,7 @@ const _: () = assert!(size_of::<svit_open_options>() == 40, "svit_open_options h
 const _: () = assert!(size_of::<svit_loader_config>() == 48, "svit_loader_config has another size than in C");
 const _: () = assert!(size_of::<svit_onnx_options>() == 12, "svit_onnx_options has another size than in C");
 const _: () = assert!(size_of::<svit_matmul>() == 28, "svit_matmul has another size than in C");
-const _: () = assert!(size_of::<svit_model_config>() == 392, "svit_model_config has another size than in C");
+const _: () = assert!(size_of::<svit_model_config>() == 400, "svit_model_config has another size than in C");
 const _: () = assert!(size_of::<svit_optimizer_config>() == 2384, "svit_optimizer_config has another size than in C");
 const _: () = assert!(size_of::<svit_parameter_group>() == 120, "svit_parameter_group has another size than in C");
 const _: () = assert!(size_of::<svit_schedule_point>() == 16, "svit_schedule_point has another size than in C");

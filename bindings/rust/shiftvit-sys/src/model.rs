@@ -431,4 +431,6 @@ pub struct svit_model_config {
     pub rms_norm: i32,
     /// SVIT_BLOCK_\*
     pub block: i32,
+    /// \[0, 1): part of the patches that is masked; 0: none, and no decoder
+    pub mask_ratio: f64,
 }

@@ -139,6 +139,7 @@ pub fn check() {
         pool_mlp_dim: 380, 4;
         rms_norm: 384, 4;
         block: 388, 4;
+        mask_ratio: 392, 8;
     });
     layout!(svit_optimizer_config, {
         struct_size: 0, 4;

@@ -187,6 +187,8 @@ config! {
         rms_norm: bool;
         /// `Block`.
         block: Block;
+        /// \[0, 1): part of the patches that is masked; 0: none, and no decoder.
+        mask_ratio: f64;
     }
     lists {
         /// Shift blocks in each stage, 0..1000.
