@@ -91,6 +91,7 @@ static const struct {
     {"\"\\ud800\\n\"", "half of a surrogate pair"},
     {"\"\\ud800\\ud800\"", "half of a surrogate pair"},
     {"\"\\udc00\"", "half of a surrogate pair"},
+    {"\"\\udfff\"", "half of a surrogate pair"},
     {"\"\xff\"", "a byte that is not UTF-8 at byte 1"},
     {"\"\xc3\"", "not UTF-8"},
     {"\"\xc0\x80\"", "not UTF-8"},
