@@ -75,11 +75,20 @@ class Tests:
         try:
             status = process.wait(timeout=limit)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            self.end(process)
             return 'timeout'
         # 77 is a skipped test.
         return 'passed' if status in (0, 77) else 'failed'
+
+    @staticmethod
+    def end(process):
+        """Ends a test. Check has its cases in groups of their own, which it kills where it is asked to end."""
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
     def run_all(self, names, limit):
         """What run() says of each, with as many at a time as there are processors."""

@@ -323,6 +323,31 @@ START_TEST(test_an_index_of_numbers_is_checked_too)
 }
 END_TEST
 
+/* A sample more than the index counts, also if the checksum is that of all bytes. */
+START_TEST(test_nothing_may_follow_an_index)
+{
+    NEEDS(HAS_PNG, "PNG");
+    enum { BYTES = INDEX_HEADER + INDEX_SAMPLE };
+    tar_archive tar = {0};
+    uint8_t index[BYTES + INDEX_SAMPLE] = {0}, found[BYTES + 1];
+    tar_sample(&tar, "k", 9, 4);
+    tar_end(&tar);
+    shard_write("a.tar", &tar);
+    for (int pass = 0; pass < 2; pass++) {
+        svit_dataset *dataset = NULL;
+        WORKS(shards_open(&dataset, "a.tar", err));
+        svit_dataset_free(dataset);
+        FILE *file = fopen(path_in(&folder, "a.tar.index"), "rb");
+        ck_assert_ptr_nonnull(file);
+        ck_assert_uint_eq(fread(found, 1, sizeof found, file), BYTES);
+        fclose(file);
+        memcpy(index, found, BYTES);
+        index_seal_of(index, 2, 0);
+        file_write(&folder, "a.tar.index", index, sizeof index);
+    }
+}
+END_TEST
+
 /* Names that are not in order, not distinct, or no UTF-8; the index is then made anew. */
 START_TEST(test_names_of_an_index_are_checked)
 {
@@ -362,6 +387,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_an_index_with_a_right_checksum_may_say_anything);
     tcase_add_test(c, test_an_index_beyond_its_shard_is_not_used);
     tcase_add_test(c, test_an_index_of_numbers_is_checked_too);
+    tcase_add_test(c, test_nothing_may_follow_an_index);
     tcase_add_test(c, test_names_of_an_index_are_checked);
     suite_add_tcase(all, c);
     return all;
