@@ -63,18 +63,32 @@ static const struct {
     double decay, smoothing, warmup;
     uint32_t exclude, resize;
     double rotation, zoom, bytes; /* the value of a byte of 255 */
+    int32_t decay_rule;
 } trainings[] = {
-    {"shiftvit-cifar10", 100, 256, 5, SVIT_SCHEDULE_WARMUP_COSINE, 1e-4, 0, 0.15, 0, 52, 0, 0, 1},
-    {"vit-cifar100", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 1e-4, 0, 0.1, 0, 72, 0.02, 0.2, 255},
-    {"slvit-cifar100", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 1e-4, 0, 0.1, 0, 72, 0.02, 0.2, 255},
-    {"slvit-cifar100-seed003", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 0, 0, 0.1, 0, 72, 0.02, 0.2,
-     255},
-    {"vit-cifar100-seed003", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 0, 0, 0.1, 0, 72, 0.02, 0.2, 255},
+    {"shiftvit-cifar10", 100, 256, 5, SVIT_SCHEDULE_WARMUP_COSINE, 1e-4, 0, 0.15, 0, 52, 0, 0, 1,
+     SVIT_DECAY_SCALED},
+    {"shiftvit-cifar10-seed001", 100, 256, 5, SVIT_SCHEDULE_WARMUP_COSINE, 1e-4, 0, 0.15, 0, 52, 0,
+     0, 1, SVIT_DECAY_UNSCALED},
+    {"shiftvit-cifar10-seed004", 100, 256, 5, SVIT_SCHEDULE_WARMUP_COSINE, 1e-4, 0, 0.15, 0, 52, 0,
+     0, 1, SVIT_DECAY_UNSCALED},
+    {"vit-cifar100", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 1e-4, 0, 0.1, 0, 72, 0.02, 0.2, 255,
+     SVIT_DECAY_SCALED},
+    {"slvit-cifar100", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 1e-4, 0, 0.1, 0, 72, 0.02, 0.2, 255,
+     SVIT_DECAY_SCALED},
+    {"vit-cifar100-seed002", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 1e-4, 0, 0.1, 0, 72, 0.02, 0.2,
+     255, SVIT_DECAY_SCALED},
+    {"slvit-cifar100-seed002", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 1e-4, 0, 0.1, 0, 72, 0.02, 0.2,
+     255, SVIT_DECAY_SCALED},
+    {"slvit-cifar100-seed003", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 0, 0, 0.1, 0, 72, 0.02, 0.2, 255,
+     SVIT_DECAY_SCALED},
+    {"vit-cifar100-seed003", 50, 256, 0, SVIT_SCHEDULE_CONSTANT, 0, 0, 0.1, 0, 72, 0.02, 0.2, 255,
+     SVIT_DECAY_SCALED},
     {"slvit-paper-cifar10", 100, 128, 0, SVIT_SCHEDULE_WARMUP_COSINE, 0.05, 0.1, 0.1, 7, 32, 0, 0,
-     1},
-    {"vit-paper-cifar100", 100, 128, 0, SVIT_SCHEDULE_WARMUP_COSINE, 0.05, 0.1, 0.1, 7, 32, 0, 0,
-     1},
-    {"mixer-cifar10", 100, 128, 0, SVIT_SCHEDULE_WARMUP_COSINE, 0.05, 0.1, 0.1, 7, 32, 0, 0, 1},
+     1, SVIT_DECAY_SCALED},
+    {"vit-paper-cifar100", 100, 128, 0, SVIT_SCHEDULE_WARMUP_COSINE, 0.05, 0.1, 0.1, 7, 32, 0, 0, 1,
+     SVIT_DECAY_SCALED},
+    {"mixer-cifar10", 100, 128, 0, SVIT_SCHEDULE_WARMUP_COSINE, 0.05, 0.1, 0.1, 7, 32, 0, 0, 1,
+     SVIT_DECAY_SCALED},
 };
 
 START_TEST(test_training_settings_are_those_of_the_examples)
@@ -93,6 +107,7 @@ START_TEST(test_training_settings_are_those_of_the_examples)
     ck_assert_double_eq(optimizer.learning_rate, 1e-3);
     ck_assert_double_eq(optimizer.weight_decay, trainings[_i].decay);
     ck_assert_uint_eq(optimizer.decay_exclude, trainings[_i].exclude);
+    ck_assert_int_eq(optimizer.decay_rule, trainings[_i].decay_rule);
     ck_assert_uint_eq(pipeline.source_height, 32);
     ck_assert_uint_eq(pipeline.resize_height, trainings[_i].resize);
     ck_assert_double_eq(pipeline.flip_probability, 0.5);
