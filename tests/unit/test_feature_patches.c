@@ -49,6 +49,11 @@ START_TEST(test_samples_are_the_patches_of_the_images)
     ck_assert(tokens == SVIT_TOKENS_PATCHES && h == height && w == width);
     OK(svit_features_grid(means, &tokens, &h, &w, err));
     ck_assert(tokens == SVIT_TOKENS_PATCHES_3X3 && h == height && w == width);
+    svit_features *some = NULL;
+    OK(svit_features_coreset(&some, means, 2, err));
+    OK(svit_features_grid(some, &tokens, &h, &w, err));
+    ck_assert(tokens == SVIT_TOKENS_PATCHES_3X3 && h == height && w == width);
+    svit_features_free(some);
     ck_assert_uint_eq(svit_features_count(set), COUNT * patches);
     ck_assert_uint_eq(svit_features_count(means), COUNT * patches);
     for (size_t n = 0; n < COUNT; n += COUNT - 1) {
