@@ -185,6 +185,7 @@ def words(name):
 class Judge:
     def __init__(self, tree, build, tests, reach, budget):
         self.tree, self.build, self.tests, self.reach, self.budget = tree, build, tests, reach, budget
+        self.ninja(LIBRARY)  # which may still be that of a mutant where an earlier call was ended
         self.original = self.library()
         with open(f'{tree}/tests/mutation/equivalent.txt', encoding='utf-8') as file:
             self.equivalent = [tuple(part.strip() for part in line.split(' @@ '))[:3]
