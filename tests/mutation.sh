@@ -23,7 +23,7 @@ mkdir -p "$folder/next"
 git ls-files -z -c -o --exclude-standard | tar -c --null -T - | tar -x -C "$folder/next"
 # The tests share one library with all names inside visible, so that a fault costs one linking instead of a hundred.
 printf '{ global: *; };\n' >"$folder/next/lib/libshiftvit.map"
-sed -i 's/link_with: shiftvit_both.get_static_lib(),/link_with: shiftvit_both.get_shared_lib(),/
+sed -i 's/shiftvit_both.get_static_lib()/shiftvit_both.get_shared_lib()/
     s/-Wl,--no-undefined/-Wl,-Bsymbolic/' "$folder/next/lib/meson.build"
 mkdir -p "$folder/tree"
 (cd "$folder/next" && find . -type f) | while read -r file; do

@@ -52,7 +52,7 @@ coverage() {
     sed -n '/^Branches that are not reached/,$p' $kept/coverage.log
 }
 mutation() {
-    sh tests/mutation.sh >$kept/mutation.log 2>&1 || return 1
+    sh tests/mutation.sh 230 >$kept/mutation.log 2>&1 || return 1
     sed -n '/^class .*mutants/,$p' $kept/mutation.log
 }
 analysis() {

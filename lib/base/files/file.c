@@ -41,7 +41,7 @@ static svit_status open_regular(int *descriptor, struct stat *state, const char 
 svit_status sv_file_system_open(sv_file *out, const char *path, svit_error *err)
 {
     int descriptor = -1;
-    struct stat state;
+    struct stat state = {0};
     SVIT_TRY(open_regular(&descriptor, &state, path, err));
     out->system = descriptor;
     out->size = (uint64_t)state.st_size;
