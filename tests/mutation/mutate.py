@@ -185,7 +185,11 @@ def words(name):
 class Judge:
     def __init__(self, tree, build, tests, reach, budget):
         self.tree, self.build, self.tests, self.reach, self.budget = tree, build, tests, reach, budget
-        self.ninja(LIBRARY)  # which may still be that of a mutant where an earlier call was ended
+        # Where an earlier call was ended, its compiler may have finished the mutant behind it.
+        self.planted = f'{build}/planted'
+        if os.path.exists(self.planted):
+            os.utime(f'{tree}/{read(self.planted)}')
+        self.ninja(LIBRARY)
         self.original = self.library()
         with open(f'{tree}/tests/mutation/equivalent.txt', encoding='utf-8') as file:
             self.equivalent = [tuple(part.strip() for part in line.split(' @@ '))[:3]
@@ -258,6 +262,7 @@ class Judge:
             return 'equivalent', 'an assertion, which a release leaves out'
         names = self.reaching(path, text, begin, end)
         try:
+            write(self.planted, path)
             write(f'{self.tree}/{path}', text[:begin] + new + text[end:])
             if not self.ninja(LIBRARY):
                 return 'does not compile', ''
