@@ -242,7 +242,9 @@ static void list_mixer(matmul_list *list, const svit_model_config *config, size_
 void matmul_list_build(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     list->count = 0;
-    switch (config->mask_ratio > 0 ? -1 : config->architecture) {
+    if (config->mask_ratio > 0)
+        return; /* masked autoencoders are not listed */
+    switch (config->architecture) {
     case SVIT_ARCHITECTURE_SHIFTVIT:
         list_shiftvit(list, config, batch);
         break;

@@ -88,13 +88,13 @@ static void fill_pixels(float *targets, const float *image, const svit_model_con
 svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_loader *loader,
                           svit_error *err)
 {
-    if (!batch->targets || objective->masked)
+    if (!batch->targets || objective->masked) {
         SVIT_TRY(svit_loader_next(loader, batch->images, batch->labels, &batch->n, err));
-    for (size_t i = 0; objective->masked && i < batch->n; i++)
-        fill_pixels(batch->targets + i * objective->classes, batch->images + i * objective->classes,
-                    objective->masked);
-    if (!batch->targets || objective->masked)
+        for (size_t i = 0; objective->masked && i < batch->n; i++)
+            fill_pixels(batch->targets + i * objective->classes,
+                        batch->images + i * objective->classes, objective->masked);
         return SVIT_OK;
+    }
     SVIT_TRY(svit_loader_next_targets(loader, batch->images, batch->targets, &batch->n, err));
     for (size_t i = 0; i < batch->n; i++)
         batch->labels[i] =
