@@ -115,7 +115,15 @@ typedef struct svit_trainer_config {
                                     leaves. NULL: the trainer trains alone */
     int32_t check_finite; /* 1: a step that fails with SVIT_E_NUMERIC names the first tensor that is
                              not finite, as in svit_session_config */
-    int32_t reserved;     /* 0 */
+    uint32_t early_height; /* with early_fraction: pixels, 1..the model's input_height */
+    uint32_t early_width;  /* with early_fraction: pixels, 1..the model's input_width */
+    uint32_t reserved;     /* 0 */
+    double early_fraction; /* [0, 1]: the part of the epochs, rounded to whole ones, that come first
+                              and train on smaller images: those of the pipeline, reduced with
+                              antialiasing to early_height x early_width, which a session of the
+                              model accepts. Validation has the whole size. In a run that was
+                              extended it is the part of the epochs of its schedule; with a constant
+                              rate, of `epochs` */
 } svit_trainer_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,

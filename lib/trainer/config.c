@@ -68,6 +68,9 @@ static const sv_field FIELDS[] = {
     {FIELD(leaves, U32), .max = 65536},
     {FIELD(shuffle_window, U32), .max = UINT32_MAX},
     {FIELD(check_finite, FLAG)},
+    {FIELD(early_height, U32), .max = 16384},
+    {FIELD(early_width, U32), .max = 16384},
+    {FIELD(early_fraction, REAL), .max = 1},
 };
 static const svit_trainer_config DEFAULTS = {.epochs = 100,
                                              .batch = 256,
@@ -93,6 +96,11 @@ static svit_status check(const void *checked, svit_error *err)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "accumulate is %u and leaves is %u; with leaves, accumulate is 1",
                        config->accumulate, config->leaves);
+    if (config->early_fraction > 0 && (config->early_height < 1 || config->early_width < 1))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "early_fraction is %g and the size is %u x %u; early_height and early_width "
+                       "are 1 or more",
+                       config->early_fraction, config->early_height, config->early_width);
     if (config->loss == SVIT_LOSS_MSE &&
         (config->label_smoothing > 0 || config->class_weight_count))
         return sv_fail(err, SVIT_E_ARGUMENT,

@@ -174,7 +174,8 @@ static svit_status check_mixing(const svit_trainer *trainer, const svit_dataset 
     return SVIT_OK;
 }
 
-svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, svit_error *err)
+svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_session **out,
+                                    svit_error *err)
 {
     const uint32_t batch = trainer->config.batch, leaves = trainer->config.leaves;
     const uint32_t parts = leaves > 0 ? leaves : trainer->config.accumulate;
@@ -187,6 +188,10 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, s
     config.seed = trainer->config.seed;
     config.memory = trainer->config.memory;
     config.check_finite = trainer->config.check_finite;
+    if (early) {
+        config.input_height = trainer->config.early_height;
+        config.input_width = trainer->config.early_width;
+    }
     svit_session *session;
     SVIT_TRY(svit_session_create(&session, trainer->model, &config, err));
     svit_status status =
@@ -345,7 +350,9 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
     SVIT_TRY(freeze_groups(trainer, before, err));
     SVIT_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model, &trainer->optimizer_config,
                                    err));
-    SVIT_TRY(sv_trainer_open_session(trainer, &trainer->session, err));
+    SVIT_TRY(sv_trainer_open_early(trainer, err));
+    trainer->session_is_early = sv_trainer_is_early(trainer, 0);
+    SVIT_TRY(sv_trainer_open_session(trainer, trainer->session_is_early, &trainer->session, err));
     SVIT_TRY(open_loader(trainer, training, err));
     SVIT_TRY(check_mixing(trainer, training, err));
     SVIT_TRY(open_validation(trainer, validation, err));
@@ -412,6 +419,7 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer)
     svit_optimizer_free(trainer->optimizer);
     svit_folder_lock_free(trainer->lock);
     svit_session_free(trainer->session);
+    sv_shrink_free(allocator, trainer->shrink);
     sv_arrays_free(&trainer->arrays);
     sv_ranks_close(&trainer->ranks);
     sv_release(allocator, trainer->history, trainer->history_capacity * sizeof *trainer->history);

@@ -38,7 +38,11 @@ static uint64_t bits_of(const svit_trainer_event *row, size_t column)
  * 2 operations, and the forward and backward together as 3 forwards. */
 static double pflop(const svit_trainer *trainer, uint64_t images)
 {
-    return 1e-15 * 3 * 2 * (double)trainer->multiply_adds * (double)images;
+    const uint64_t first = sv_trainer_early_epochs(trainer) * trainer->training_count;
+    const uint64_t early = images < first ? images : first;
+    return 1e-15 * 3 * 2 *
+           ((double)trainer->early_multiply_adds * (double)early +
+            (double)trainer->multiply_adds * (double)(images - early));
 }
 
 svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_error *err)

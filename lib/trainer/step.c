@@ -14,7 +14,8 @@ static svit_status run_micro_batches(svit_trainer *trainer, sv_metrics *sums, sv
     const double divisor = sv_objective_divisor(&trainer->objective, batch);
     for (size_t first = 0, n; first < batch->n; first += n) {
         n = sv_size_min(batch->n - first, trainer->micro_batch);
-        sv_batch part = sv_batch_part(batch, &trainer->objective, trainer->image_floats, first, n);
+        sv_batch part =
+            sv_batch_part(batch, &trainer->objective, sv_trainer_input_floats(trainer), first, n);
         SVIT_TRY(sv_trainer_run_forward(trainer, &part, divisor, sums, err));
         SVIT_TRY(svit_backward(trainer->session, trainer->dlogits, part.n, err));
     }
@@ -25,6 +26,7 @@ static svit_status run_micro_batches(svit_trainer *trainer, sv_metrics *sums, sv
 static svit_status run_batch(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
     SVIT_TRY(sv_batch_next(&trainer->data, &trainer->objective, trainer->loader, err));
+    sv_trainer_shrink_batch(trainer);
     SVIT_TRY((trainer->config.leaves > 0 ? sv_trainer_run_leaves : run_micro_batches)(trainer, sums,
                                                                                       err));
     return svit_step(trainer->optimizer, trainer->session, err);
@@ -45,6 +47,7 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
 {
     double begin = sv_clock_seconds();
     start_clock(trainer, begin);
+    SVIT_TRY(sv_trainer_fit_session(trainer, err));
     uint64_t counter = svit_session_counter(trainer->session);
     sv_metrics sums = trainer->progress.train;
     svit_status status = run_batch(trainer, &sums, err);

@@ -43,7 +43,7 @@ static sv_batch leaf_part(const svit_trainer *trainer, const share *own, uint64_
     const uint64_t leaves = trainer->config.leaves;
     const size_t first = sv_size_share(own->images, leaves, leaf);
     const size_t n = sv_size_share(own->images, leaves, leaf + 1) - first;
-    return sv_batch_part(&trainer->data, &trainer->objective, trainer->image_floats,
+    return sv_batch_part(&trainer->data, &trainer->objective, sv_trainer_input_floats(trainer),
                          first - own->begin, n);
 }
 

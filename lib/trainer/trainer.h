@@ -2,6 +2,7 @@
 #ifndef SV_TRAINER_H
 #define SV_TRAINER_H
 
+#include "data/resampling/shrink.h"
 #include "models/model.h"
 #include "trainer/batch.h"
 #include "trainer/config.h"
@@ -70,6 +71,8 @@ struct svit_trainer {
     svit_context *context;
     svit_model *model; /* the session keeps it alive */
     svit_session *session;
+    bool session_is_early; /* the session takes the smaller images of the first epochs */
+    sv_shrink *shrink;     /* makes them; NULL without early_fraction */
     svit_optimizer *optimizer;
     svit_loader *loader;
     sv_evaluator validation; /* its loader is NULL if there is no validation */
@@ -79,6 +82,7 @@ struct svit_trainer {
     svit_optimizer_config optimizer_config;
     svit_pipeline_config pipeline;
     uint64_t multiply_adds;                                /* of a forward pass for one image */
+    uint64_t early_multiply_adds;                          /* of one of the smaller images */
     uint64_t training_count, validation_count;             /* samples */
     uint64_t training_fingerprint, validation_fingerprint; /* 0 without a folder */
     uint64_t steps;                                        /* in an epoch */
@@ -88,7 +92,7 @@ struct svit_trainer {
 
     sv_ranks ranks;               /* one where the trainer works alone */
     size_t micro_batch;           /* samples of one forward and backward pass */
-    size_t image_floats, classes; /* elements of an image and of a row of logits */
+    size_t image_floats, classes; /* elements of an image of the loader and of a row of logits */
     sv_objective objective;
     sv_batch data; /* of this rank: images [batch, image_floats], labels [batch], and targets
                       [batch, classes] if the loss needs them */
@@ -120,8 +124,29 @@ struct svit_trainer {
 svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, const char *text,
                                  svit_error *err);
 
-/* Creates a session that trains as the trainer's configuration says. */
-svit_status sv_trainer_open_session(svit_trainer *trainer, svit_session **out, svit_error *err);
+/* Creates a session that trains as the trainer's configuration says, on the smaller images of the
+ * first epochs if `early`. */
+svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_session **out,
+                                    svit_error *err);
+
+/* early.c */
+
+/* Whether an epoch, from 0, trains on smaller images; and how many epochs do. */
+bool sv_trainer_is_early(const svit_trainer *trainer, uint64_t epoch);
+uint64_t sv_trainer_early_epochs(const svit_trainer *trainer);
+
+/* Plans the smaller images, if there are any. SVIT_E_ARGUMENT: they are larger than the model's
+ * input. */
+svit_status sv_trainer_open_early(svit_trainer *trainer, svit_error *err);
+
+/* Replaces the session by one for the images of the current epoch, unless it is that already. */
+svit_status sv_trainer_fit_session(svit_trainer *trainer, svit_error *err);
+
+/* The elements of an image as the session takes it. */
+size_t sv_trainer_input_floats(const svit_trainer *trainer);
+
+/* Makes the images in trainer->data, which are those of the loader, those of the session. */
+void sv_trainer_shrink_batch(svit_trainer *trainer);
 
 /* step_leaves.c */
 

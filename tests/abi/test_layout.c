@@ -386,8 +386,11 @@ LAYOUT(svit_reduction, 24, SVIT_REDUCTION)
     F(T, shuffle_window, 1140, 4) \
     F(T, reducer, 1144, 8) \
     F(T, check_finite, 1152, 4) \
-    F(T, reserved, 1156, 4)
-LAYOUT(svit_trainer_config, 1160, SVIT_TRAINER_CONFIG)
+    F(T, early_height, 1156, 4) \
+    F(T, early_width, 1160, 4) \
+    F(T, reserved, 1164, 4) \
+    F(T, early_fraction, 1168, 8)
+LAYOUT(svit_trainer_config, 1176, SVIT_TRAINER_CONFIG)
 
 #define SVIT_TRAINER_EVENT(F, T) \
     F(T, struct_size, 0, 4) \

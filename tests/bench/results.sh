@@ -22,6 +22,7 @@ vit-f32: 0: --data $cifar100 --preset vit-cifar100-seed002 --compute f32
 shift: 1 2: --data $cifar10 --preset shiftvit-cifar10 --compute $compute
 keras: 0 1 2: --data $cifar10 --preset shiftvit-cifar10-keras --compute $compute
 fast: 0 1 2: --data $cifar10 --preset shiftvit-cifar10-fast --val-fraction 0 --tta flip --compute $compute
+narrow: 0 1 2: --data $cifar10 --preset shiftvit-cifar10-narrow --val-fraction 0 --tta flip --compute $compute
 fast-54: 0: --data $cifar10 --preset shiftvit-cifar10-fast --val-fraction 0 --tta flip --epochs 54 --compute $compute
 slvit-paper: 0: --data $cifar100 --preset slvit-paper-cifar100-full --epochs 50 --val-fraction 0 --compute $compute
 mae: 0: --data $cifar100 --preset vit-mae-cifar100 --compute $compute

@@ -82,7 +82,10 @@ class TrainerConfig(ctypes.Structure):
         ("shuffle_window", c_uint32),
         ("reducer", c_void_p),
         ("check_finite", c_int32),
-        ("reserved", c_int32),
+        ("early_height", c_uint32),
+        ("early_width", c_uint32),
+        ("reserved", c_uint32),
+        ("early_fraction", c_double),
     ]
 
 

@@ -208,7 +208,7 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
     if (status == SVIT_OK && (anew || copy->schedule_epochs != trainer->schedule_epochs))
         status = svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err);
     if (status == SVIT_OK && anew)
-        status = sv_trainer_open_session(trainer, &session, err);
+        status = sv_trainer_open_session(trainer, trainer->session_is_early, &session, err);
     if (status == SVIT_OK)
         status = svit_checkpoint_restore(checkpoint, trainer->model, optimizer, session, err);
     const bool restored = status == SVIT_OK;

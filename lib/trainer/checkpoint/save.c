@@ -107,8 +107,12 @@ void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_traine
         length += snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, ", leaves %u",
                            config->leaves);
     if (config->shuffle_window > 0)
-        snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, ", shuffle window %u",
-                 config->shuffle_window);
+        length += snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length,
+                           ", shuffle window %u", config->shuffle_window);
+    if (config->early_fraction > 0)
+        snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, ", early %s of %u x %u",
+                 sv_trainer_number(number, config->early_fraction), config->early_height,
+                 config->early_width);
 }
 
 /* The texts of a checkpoint that need memory. */

@@ -149,8 +149,19 @@ pub struct svit_trainer_config {
     /// 1: a step that fails with SVIT_E_NUMERIC names the first tensor that is
     /// not finite, as in svit_session_config
     pub check_finite: i32,
+    /// with early_fraction: pixels, 1..the model's input_height
+    pub early_height: u32,
+    /// with early_fraction: pixels, 1..the model's input_width
+    pub early_width: u32,
     /// 0
-    pub reserved: i32,
+    pub reserved: u32,
+    /// \[0, 1\]: the part of the epochs, rounded to whole ones, that come first
+    /// and train on smaller images: those of the pipeline, reduced with
+    /// antialiasing to early_height x early_width, which a session of the
+    /// model accepts. Validation has the whole size. In a run that was
+    /// extended it is the part of the epochs of its schedule; with a constant
+    /// rate, of `epochs`
+    pub early_fraction: f64,
 }
 
 /// A description of what was completed. top-1 and top-5 are fractions in 0..1, of samples whose

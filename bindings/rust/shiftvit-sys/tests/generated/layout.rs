@@ -345,7 +345,10 @@ pub fn check() {
         shuffle_window: 1140, 4;
         reducer: 1144, 8;
         check_finite: 1152, 4;
-        reserved: 1156, 4;
+        early_height: 1156, 4;
+        early_width: 1160, 4;
+        reserved: 1164, 4;
+        early_fraction: 1168, 8;
     });
     layout!(svit_trainer_event, {
         struct_size: 0, 4;

@@ -71,6 +71,17 @@ config! {
         /// 1: a step that fails with `Status::Numeric` names the first tensor that is
         /// not finite, as in svit_session_config.
         check_finite: bool;
+        /// With early_fraction: pixels, 1..the model's input_height.
+        early_height: u32;
+        /// With early_fraction: pixels, 1..the model's input_width.
+        early_width: u32;
+        /// \[0, 1\]: the part of the epochs, rounded to whole ones, that come first
+        /// and train on smaller images: those of the pipeline, reduced with
+        /// antialiasing to early_height x early_width, which a session of the
+        /// model accepts. Validation has the whole size. In a run that was
+        /// extended it is the part of the epochs of its schedule; with a constant
+        /// rate, of `epochs`.
+        early_fraction: f64;
     }
     lists {
         /// Above 0: factors of the loss, by the class of
