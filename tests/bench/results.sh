@@ -41,7 +41,7 @@ train() {
     if [ -f "$out/checkpoint.safetensors" ]; then
         set -- --resume "$out"
     else
-        set -- --compute $compute "$@" --data "$images" --out "$out"
+        set -- --compute "$compute" "$@" --data "$images" --out "$out"
     fi
     begin=$(date +%s)
     "$programs/shiftvit-train" --quiet "$@" >"$folder/last"
