@@ -30,6 +30,19 @@ VARIANT(svit_trainer_create, weighted, NEEDS_MODEL | NEEDS_DATASET, 0, NULL)
     return create(w, &config, err);
 }
 
+static void shrink_early(svit_trainer_config *config)
+{
+    config->early_fraction = 0.5;
+    config->early_height = config->early_width = SIDE - 2;
+}
+
+VARIANT(svit_trainer_create, early, NEEDS_MODEL | NEEDS_DATASET, 0, NULL)
+{
+    svit_trainer_config config = world_trainer();
+    shrink_early(&config);
+    return create(w, &config, err);
+}
+
 VARIANT(svit_trainer_create, overwrite, NEEDS_MODEL | NEEDS_DATASET | NEEDS_RUN, 0, NULL)
 {
     svit_trainer_config config = world_trainer();
@@ -92,6 +105,26 @@ static void go_to_epoch_end(world *w)
 }
 
 VARIANT(svit_trainer_step, epoch, NEEDS_TRAINER, GOES_ON, go_to_epoch_end)
+{
+    return svit_trainer_step(w->has.trainer, OUT(svit_trainer_event, 1), sizeof(svit_trainer_event),
+                             err);
+}
+
+/* The first epoch, on smaller images; the next step needs a session for larger ones. */
+static void go_to_larger_images(world *w)
+{
+    const svit_pipeline_config pipeline = world_pipeline();
+    const svit_optimizer_config optimizer = world_optimizer();
+    svit_trainer_config config = world_trainer();
+    shrink_early(&config);
+    svit_trainer_event event = {.kind = SVIT_EVENT_STEP};
+    WORKS(svit_trainer_create(&w->has.trainer, w->has.context, w->has.model, w->has.dataset,
+                              w->has.dataset, &config, &optimizer, &pipeline, err));
+    while (event.kind == SVIT_EVENT_STEP)
+        WORKS(svit_trainer_step(w->has.trainer, &event, sizeof event, err));
+}
+
+VARIANT(svit_trainer_step, larger, NEEDS_MODEL | NEEDS_DATASET, GOES_ON, go_to_larger_images)
 {
     return svit_trainer_step(w->has.trainer, OUT(svit_trainer_event, 1), sizeof(svit_trainer_event),
                              err);

@@ -109,7 +109,7 @@ for page in fine-tuning training; do
          open && line ~ /\\$/ { sub(/\\$/, "", line); next }
          open { print line; open = 0 }' "$root/docs/$page.md"
 done >"$work/commands"
-[ "$(wc -l <"$work/commands")" = 4 ] || fail "$(wc -l <"$work/commands") settings, not 4, stand alone"
+[ "$(wc -l <"$work/commands")" = 5 ] || fail "$(wc -l <"$work/commands") settings, not 5, stand alone"
 while read -r line; do
     program=$line size='--set dim=24'
     case $line in *output_height=224*) size="$size --set input_height=224 --set input_width=224 --set patch_size=16" ;; esac
