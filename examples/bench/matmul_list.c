@@ -74,16 +74,41 @@ static void add_head(matmul_list *list, const svit_model_config *config, size_t 
         add_linear(list, (linear_layer){"head", batch, channels, config->num_classes, 1}, 1);
 }
 
+/* The linear map of `copies` images' patches to `tokens` tokens. With more copies than one a norm
+ * with parameters precedes it and needs its input gradient. */
+static void add_embedding(matmul_list *list, const svit_model_config *config, uint64_t tokens,
+                          uint32_t copies)
+{
+    const uint32_t patch = config->patch_size * config->patch_size * config->in_channels;
+    add_linear(list, (linear_layer){"patch embedding", tokens, patch * copies, config->dim, 1},
+               copies > 1);
+}
+
+/* The two convolutions of 3 x 3 pixels that may stand in its place. */
+static void add_conv_stem(matmul_list *list, const svit_model_config *config, size_t batch)
+{
+    const uint32_t size = config->patch_size, half = config->dim / 2;
+    const uint32_t rows = lines_after(config->input_height, size / 2, SVIT_PADDING_SAME);
+    const uint32_t columns = lines_after(config->input_width, size / 2, SVIT_PADDING_SAME);
+    const uint64_t tokens = (uint64_t)batch * lines_after(rows, 2, SVIT_PADDING_SAME) *
+                            lines_after(columns, 2, SVIT_PADDING_SAME);
+    add_linear(list,
+               (linear_layer){"convolution 1", (uint64_t)batch * rows * columns,
+                              9 * config->in_channels, half, 1},
+               0);
+    add_linear(list, (linear_layer){"convolution 2", tokens, 9 * half, config->dim, 1}, 1);
+}
+
 static void list_shiftvit(matmul_list *list, const svit_model_config *config, size_t batch)
 {
     char name[32];
     uint32_t height = lines_after(config->input_height, config->patch_size, config->patch_padding);
     uint32_t width = lines_after(config->input_width, config->patch_size, config->patch_padding);
-    uint32_t image = config->patch_size * config->patch_size * config->in_channels;
     uint32_t channels = config->dim;
-    add_linear(
-        list,
-        (linear_layer){"patch embedding", (uint64_t)batch * height * width, image, channels, 1}, 0);
+    if (config->stem == SVIT_STEM_CONV)
+        add_conv_stem(list, config, batch);
+    else
+        add_embedding(list, config, (uint64_t)batch * height * width, 1);
     for (uint32_t stage = 0; stage < config->stages; stage++) {
         uint32_t hidden = fit((uint64_t)(config->mlp_ratio * channels));
         snprintf(name, sizeof name, "stage %u", stage + 1);
@@ -206,13 +231,11 @@ static void list_vit(matmul_list *list, const svit_model_config *config, size_t 
 {
     uint32_t patch = config->patch_size;
     uint32_t patches = (config->input_height / patch) * (config->input_width / patch);
-    int shifted = config->tokenizer == SVIT_TOKENIZER_SPT;
-    uint32_t image = patch * patch * config->in_channels * (shifted ? 5 : 1);
-    /* With shifted patches, a norm with parameters precedes this layer and needs its input
-     * gradient. */
-    add_linear(list,
-               (linear_layer){"patch embedding", (uint64_t)batch * patches, image, config->dim, 1},
-               shifted);
+    if (config->tokenizer == SVIT_TOKENIZER_CONV)
+        add_conv_stem(list, config, batch);
+    else
+        add_embedding(list, config, (uint64_t)batch * patches,
+                      config->tokenizer == SVIT_TOKENIZER_SPT ? 5 : 1);
     const uint32_t tokens = patches + vit_prefix(config);
     uint32_t parts = config->pool == SVIT_POOL_FLATTEN      ? tokens
                      : config->pool == SVIT_POOL_CLASS_MEAN ? 2
@@ -229,10 +252,7 @@ static void list_mixer(matmul_list *list, const svit_model_config *config, size_
     uint32_t patch = config->patch_size;
     uint32_t tokens = (config->input_height / patch) * (config->input_width / patch);
     uint64_t all = (uint64_t)batch * tokens;
-    add_linear(
-        list,
-        (linear_layer){"patch embedding", all, patch * patch * config->in_channels, config->dim, 1},
-        0);
+    add_embedding(list, config, all, 1);
     add_mlp(list, "token mlp", (uint64_t)batch * config->dim, tokens, config->token_mlp_dim,
             config->depth);
     add_mlp(list, "channel mlp", all, config->dim, config->mlp_dim, config->depth);

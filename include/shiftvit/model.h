@@ -73,7 +73,8 @@ enum {
 /* How a ViT turns an image into tokens. */
 enum {
     SVIT_TOKENIZER_PATCH = 0, /* patches and a linear layer */
-    SVIT_TOKENIZER_SPT = 1    /* shifted patch tokenization (Lee, Lee, Song 2021) */
+    SVIT_TOKENIZER_SPT = 1,   /* shifted patch tokenization (Lee, Lee, Song 2021) */
+    SVIT_TOKENIZER_CONV = 2   /* as SVIT_STEM_CONV (Xiao et al. 2021), with patch_bias */
 };
 
 /* The attention of a ViT. In differential attention (Ye et al. 2024) each half of the queries and

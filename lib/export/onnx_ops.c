@@ -1,6 +1,8 @@
 /* Single nodes of ONNX graphs, and the layers that all architectures have. */
 #include "export/onnx_ops.h"
 
+#include "models/conv_stem.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -237,4 +239,21 @@ sv_onnx_value sv_onnx_convolve(sv_onnx_graph *graph, const sv_onnx_value *x,
     sv_onnx_integer(graph, "group", options->groups);
     const sv_onnx_value out = sv_onnx_end(graph);
     return sv_onnx_transpose(graph, &out, to_channels_last, 4);
+}
+
+/* A convolution of 3 x 3 pixels with a line of zeros on all sides. */
+static sv_onnx_value convolve_pixels(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name,
+                                     int64_t stride)
+{
+    const sv_onnx_convolution options = {
+        .name = name, .stride = stride, .padding = {1, 1, 1, 1}, .groups = 1};
+    return sv_onnx_convolve(graph, x, &options);
+}
+
+sv_onnx_value sv_onnx_conv_stem(sv_onnx_graph *graph, const sv_onnx_value *images,
+                                const svit_model_config *config)
+{
+    sv_onnx_value x = convolve_pixels(graph, images, SV_CONV_STEM_CONV1, config->patch_size / 2);
+    x = sv_onnx_gelu(graph, &x);
+    return convolve_pixels(graph, &x, SV_CONV_STEM_CONV2, 2);
 }

@@ -43,24 +43,14 @@ static void add_patches(shiftvit_graph *self, const char *name, size_t size, int
     self->width = columns;
 }
 
-/* A convolution of 3 x 3 pixels with a line of zeros on all sides. */
-static void add_convolution(shiftvit_graph *self, const char *name, size_t stride)
-{
-    const sv_onnx_convolution options = {
-        .name = name, .stride = (int64_t)stride, .padding = {1, 1, 1, 1}, .groups = 1};
-    self->x = sv_onnx_convolve(self->graph, &self->x, &options);
-    self->height = sv_shiftvit_strided(self->height, stride, SVIT_PADDING_SAME);
-    self->width = sv_shiftvit_strided(self->width, stride, SVIT_PADDING_SAME);
-}
-
 static void add_stem(shiftvit_graph *self)
 {
     const svit_model_config *config = self->config;
     sv_onnx_scope(self->graph, "%s", "patch_embed");
     if (config->stem == SVIT_STEM_CONV) {
-        add_convolution(self, SV_SHIFTVIT_CONV1, config->patch_size / 2);
-        self->x = sv_onnx_gelu(self->graph, &self->x);
-        add_convolution(self, SV_SHIFTVIT_CONV2, 2);
+        self->x = sv_onnx_conv_stem(self->graph, &self->x, config);
+        self->height = sv_shiftvit_strided(self->height, config->patch_size, SVIT_PADDING_SAME);
+        self->width = sv_shiftvit_strided(self->width, config->patch_size, SVIT_PADDING_SAME);
     } else if (config->stem == SVIT_STEM_WHITENED) {
         add_patches(self, SV_SHIFTVIT_WHITEN, config->patch_size, config->patch_padding);
         self->x = sv_onnx_gelu(self->graph, &self->x);

@@ -55,6 +55,11 @@ static sv_onnx_value add_tokens(const sv_onnx_vit *self, const sv_onnx_value *im
 {
     sv_onnx_value x = *images;
     sv_onnx_scope(self->graph, "%s", "patch_embed");
+    if (self->config->tokenizer == SVIT_TOKENIZER_CONV) {
+        const int64_t rows[3] = {0, (int64_t)sv_model_patches(self->config), self->config->dim};
+        x = sv_onnx_conv_stem(self->graph, &x, self->config);
+        return sv_onnx_reshape(self->graph, &x, rows, 3);
+    }
     if (self->config->tokenizer == SVIT_TOKENIZER_SPT) {
         x = shifted_copies(self, &x);
         x = patch_rows(self, &x);

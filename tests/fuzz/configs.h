@@ -26,7 +26,7 @@ static inline void config_of_vit(svit_model_config *config, fuzz_bytes *bytes)
 {
     config->heads = fuzz_range(bytes, 1, 4);
     config->head_dim = fuzz_range(bytes, 1, 12);
-    config->tokenizer = (int32_t)fuzz_range(bytes, 0, 1);
+    config->tokenizer = (int32_t)fuzz_range(bytes, 0, SVIT_TOKENIZER_CONV);
     config->spt_order = (int32_t)fuzz_range(bytes, 0, 1);
     config->attention = (int32_t)fuzz_range(bytes, 0, 1);
     config->temperature = (int32_t)fuzz_range(bytes, 0, 1);

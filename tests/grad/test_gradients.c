@@ -46,6 +46,7 @@ static const char *const CONFIGS[] = {
     "{\"input_height\":8,\"input_width\":8,\"dim\":160,\"blocks\":[1],\"num_classes\":2,"
     "\"norm\":\"group\"}",
     VIT TWO_HEADS ",\"head_units\":[10,7]}",
+    VIT TWO_HEADS ",\"head_units\":[],\"tokenizer\":\"conv\",\"pool\":\"class_token\"}",
     VIT TWO_HEADS ",\"head_units\":[10,7],\"tokenizer\":\"spt\",\"attention\":\"lsa\","
                   "\"drop_path\":0.2}",
     VIT TWO_HEADS ",\"head_units\":[],\"tokenizer\":\"spt\",\"spt_order\":\"paper\","

@@ -175,6 +175,7 @@ VITS = [
     VIT | {"mlp_last_gelu": True}, VIT | {"tokenizer": "spt"}, VIT | {"tokenizer": "spt", "spt_order": "paper"},
     VIT | {"tokenizer": "spt", "patch_size": 1, "input_height": 3, "input_width": 2},
     VIT | {"tokenizer": "spt", "patch_size": 3, "input_height": 9, "input_width": 6},
+    VIT | {"tokenizer": "conv"}, TOKENS | {"tokenizer": "conv", "patch_size": 2, "input_height": 6, "input_width": 4},
     VIT | {"attention": "lsa", "temperature": "divide"}, VIT | {"attention": "lsa", "temperature": "multiply"},
     VIT | {"attention": "lsa", "patch_size": 8, "input_height": 8, "input_width": 8},
     PAPER, PAPER | {"heads": 1, "head_dim": 16}, PAPER | {"tokenizer": "patch", "attention": "global"},

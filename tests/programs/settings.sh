@@ -161,4 +161,4 @@ run 2 shiftvit-train --config wrong.json --out refused
 says "wrong.json: 'dimm' is no field of a model or of the training; did you mean 'dim'"
 run 0 shiftvit-train --help
 prints '^ *label_smoothing +number +default 0.0 +in \[0, 1\)$'
-prints "^ *tokenizer +word +default \"patch\" +'patch' or 'spt'$"
+prints "^ *tokenizer +word +default \"patch\" +'patch' or 'spt' or 'conv'$"

@@ -6,6 +6,7 @@
  * the operations that no other model has, each forward next to its backward; the shift block; then
  * the two functions that name every step. plain_step hands a result to a hook of tests. */
 #include "plain_shiftvit.h"
+#include "plain_stem.h"
 
 #include "plain_operations.h"
 
@@ -33,9 +34,8 @@ typedef struct stage {
 } stage;
 
 typedef struct shiftvit {
-    /* The stem: one convolution; with SVIT_STEM_WHITENED a linear map after it; with SVIT_STEM_CONV
-     * a second convolution. */
-    plain_convolution conv1, conv2;
+    plain_stem stem;           /* SVIT_STEM_CONV */
+    plain_convolution patches; /* otherwise; with SVIT_STEM_WHITENED a linear map after it */
     plain_linear proj;
     plain_norm patch_norm, final_norm;
     stage stages[SVIT_MAX_STAGES];
@@ -67,57 +67,31 @@ static plain_convolution patches_of(size_t images, size_t height, size_t width, 
     return of;
 }
 
-/* A convolution with 3 x 3 taps and one line of zeros on all sides. */
-static plain_convolution taps3_of(size_t images, size_t height, size_t width, size_t channels,
-                                  size_t stride, size_t out)
-{
-    return (plain_convolution){.images = images,
-                               .height = height,
-                               .width = width,
-                               .channels = channels,
-                               .size = 3,
-                               .stride = stride,
-                               .top = 1,
-                               .left = 1,
-                               .rows = (height + stride - 1) / stride,
-                               .columns = (width + stride - 1) / stride,
-                               .out = out};
-}
-
-/* The patch embedding: patch_embed.proj alone; whiten, GELU, proj; or conv1, GELU, conv2. */
+/* The patch embedding: patch_embed.proj alone; whiten, GELU, proj; or the convolutional stem. */
 static void init_stem(plain_model *m, shiftvit *v)
 {
     const svit_model_config *c = &m->config;
-    const size_t images = m->images, dim = c->dim, size = c->patch_size;
-    const size_t height = c->input_height, width = c->input_width, in = c->in_channels;
-    const char *first = c->stem == SVIT_STEM_WHITENED ? "whiten"
-                        : c->stem == SVIT_STEM_CONV   ? "conv1"
-                                                      : "proj";
-    const size_t out = c->stem == SVIT_STEM_WHITENED ? 2 * size * size * in
-                       : c->stem == SVIT_STEM_CONV   ? dim / 2
-                                                     : dim;
-    const plain_convolution shape =
-        c->stem == SVIT_STEM_CONV
-            ? taps3_of(images, height, width, in, size / 2, out)
-            : patches_of(images, height, width, in, size, c->patch_padding, out);
-    v->conv1 = plain_add_convolution(m, "patch_embed.", first, shape, 1);
-    size_t rows = v->conv1.rows, columns = v->conv1.columns;
-    v->hidden = plain_array(m, images * rows * columns * out);
-    v->pre_gelu = plain_array(m, images * rows * columns * out);
-    if (c->stem == SVIT_STEM_WHITENED)
+    const size_t images = m->images, dim = c->dim, size = c->patch_size, in = c->in_channels;
+    const int whitened = c->stem == SVIT_STEM_WHITENED;
+    const size_t out = whitened ? 2 * size * size * in : dim;
+    v->patches =
+        patches_of(images, c->input_height, c->input_width, in, size, c->patch_padding, out);
+    const size_t pixels = images * v->patches.rows * v->patches.columns;
+    if (c->stem == SVIT_STEM_CONV)
+        v->stem = plain_add_stem(m);
+    else
+        v->patches =
+            plain_add_convolution(m, "patch_embed.", whitened ? "whiten" : "proj", v->patches, 1);
+    if (whitened)
         v->proj = plain_add_linear(m, "patch_embed.", "proj", dim, out, 1);
-    if (c->stem == SVIT_STEM_CONV) {
-        v->conv2 = plain_add_convolution(m, "patch_embed.", "conv2",
-                                         taps3_of(images, rows, columns, out, 2, dim), 1);
-        rows = v->conv2.rows;
-        columns = v->conv2.columns;
-    }
+    v->hidden = plain_array(m, pixels * out);
+    v->pre_gelu = plain_array(m, pixels * out);
     if (c->patch_norm)
         v->patch_norm = plain_add_norm(m, "patch_embed.", "norm", dim);
-    v->embedded = plain_array(m, images * rows * columns * dim);
-    v->tokens = plain_array(m, images * rows * columns * dim);
-    v->stages[0].height = rows;
-    v->stages[0].width = columns;
+    v->embedded = plain_array(m, pixels * dim);
+    v->tokens = plain_array(m, pixels * dim);
+    v->stages[0].height = v->patches.rows;
+    v->stages[0].width = v->patches.columns;
 }
 
 static void init_block(plain_model *m, block *b, const stage *s, const char *prefix)
@@ -134,7 +108,7 @@ static void init_block(plain_model *m, block *b, const stage *s, const char *pre
                              c->shift_pixel,
                              c->shift == SVIT_SHIFT_KERAS};
     if (c->mixer == SVIT_MIXER_DEPTHWISE) {
-        b->depthwise = taps3_of(m->images, s->height, s->width, 1, 1, channels);
+        b->depthwise = plain_taps3(m->images, s->height, s->width, 1, 1, channels);
         b->depthwise = plain_add_convolution(m, prefix, "dwconv", b->depthwise, 1);
     }
     b->norm = plain_add_norm(m, prefix, "norm2", channels);
@@ -186,7 +160,7 @@ void plain_shiftvit_init(plain_model *m)
     v->normed = plain_array(m, m->images * last->height * last->width * last->channels);
     v->features = plain_array(m, m->images * last->channels);
     v->dfeatures = plain_array(m, m->images * last->channels);
-    size_t most = m->images * v->conv1.rows * v->conv1.columns * v->conv1.out;
+    size_t most = m->images * v->patches.rows * v->patches.columns * v->patches.out;
     for (size_t i = 0; i < c->stages; i++) {
         const stage *s = &v->stages[i];
         const size_t elements = m->images * s->height * s->width * s->channels;
@@ -340,39 +314,40 @@ static void block_backward(const plain_model *m, const stage *s, const block *b,
 static void stem_forward(const plain_model *m, const shiftvit *v)
 {
     const int32_t stem = m->config.stem;
-    const size_t pixels = m->images * v->conv1.rows * v->conv1.columns, out = v->conv1.out;
+    const size_t pixels = m->images * v->patches.rows * v->patches.columns, out = v->patches.out;
     double *y = stem == SVIT_STEM_PATCH ? v->embedded : v->pre_gelu;
-    plain_convolution_forward(y, m->x, &v->conv1);
+    if (stem == SVIT_STEM_CONV) {
+        plain_stem_forward(m, v->embedded, &v->stem);
+        return;
+    }
+    plain_convolution_forward(y, m->x, &v->patches);
     plain_step(m, y, pixels, out);
     if (stem == SVIT_STEM_PATCH)
         return;
     plain_activation_forward(v->hidden, v->pre_gelu, pixels * out, SVIT_ACTIVATION_GELU);
     plain_step(m, v->hidden, pixels, out);
-    if (stem == SVIT_STEM_WHITENED)
-        plain_linear_forward(v->embedded, v->hidden, &v->proj, pixels);
-    else
-        plain_convolution_forward(v->embedded, v->hidden, &v->conv2);
-    const stage *s = &v->stages[0];
-    plain_step(m, v->embedded, m->images * s->height * s->width, s->channels);
+    plain_linear_forward(v->embedded, v->hidden, &v->proj, pixels);
+    plain_step(m, v->embedded, pixels, m->config.dim);
 }
 
 /* v->d: the gradient of v->embedded -> m->dx */
 static void stem_backward(const plain_model *m, const shiftvit *v)
 {
     const int32_t stem = m->config.stem;
-    const size_t pixels = m->images * v->conv1.rows * v->conv1.columns, out = v->conv1.out;
-    if (stem != SVIT_STEM_PATCH) {
-        if (stem == SVIT_STEM_WHITENED)
-            plain_linear_backward(v->dhidden, v->d, v->hidden, &v->proj, pixels);
-        else
-            plain_convolution_backward(v->dhidden, v->d, v->hidden, &v->conv2);
+    const size_t pixels = m->images * v->patches.rows * v->patches.columns, out = v->patches.out;
+    if (stem == SVIT_STEM_CONV) {
+        plain_stem_backward(m, v->d, &v->stem);
+        return;
+    }
+    if (stem == SVIT_STEM_WHITENED) {
+        plain_linear_backward(v->dhidden, v->d, v->hidden, &v->proj, pixels);
         plain_step(m, v->dhidden, pixels, out);
         plain_activation_backward(v->d, v->dhidden, v->pre_gelu, pixels * out,
                                   SVIT_ACTIVATION_GELU);
         plain_step(m, v->d, pixels, out);
     }
-    plain_convolution_backward(m->dx, v->d, m->x, &v->conv1);
-    plain_step(m, m->dx, m->images * v->conv1.height * v->conv1.width, v->conv1.channels);
+    plain_convolution_backward(m->dx, v->d, m->x, &v->patches);
+    plain_step(m, m->dx, m->images * v->patches.height * v->patches.width, v->patches.channels);
 }
 
 /* Images, patch embedding, stages with a patch merging between them, mean, classifier. */

@@ -6,6 +6,7 @@
  * model has, each forward next to its backward; attention and MLP block; then the two functions
  * that name every step. plain_step hands a result to a hook of tests. */
 #include "plain_attention_block.h"
+#include "plain_stem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,6 +58,7 @@ typedef struct layer {
 } layer;
 
 typedef struct vit {
+    plain_stem stem; /* SVIT_TOKENIZER_CONV; patches are cut otherwise */
     plain_patches cut;
     size_t patches, patch_elements; /* of an image; values of a patch */
     size_t prefix, positioned;      /* tokens before the patches, and how many have a position */
@@ -127,8 +129,11 @@ static void add_tokens(plain_model *m, vit *v)
         v->register_tokens = plain_add_tensor(m, "", "reg_token", 0, c->register_tokens * dim);
     if (c->tokenizer == SVIT_TOKENIZER_SPT)
         v->patch_norm = plain_add_norm(m, "", NAMES[c->names].patch_norm, v->patch_elements);
-    v->embed = plain_add_linear(m, "", NAMES[c->names].patch[c->tokenizer], dim, v->patch_elements,
-                                c->patch_bias);
+    if (c->tokenizer == SVIT_TOKENIZER_CONV)
+        v->stem = plain_add_stem(m);
+    else
+        v->embed = plain_add_linear(m, "", NAMES[c->names].patch[c->tokenizer], dim,
+                                    v->patch_elements, c->patch_bias);
     if (c->pre_norm)
         v->pre_norm = plain_add_norm(m, "", "norm_pre", dim);
     v->patch_rows = plain_array(m, m->images * v->patches * v->patch_elements);
@@ -425,18 +430,40 @@ static void head_backward(const plain_model *m, const vit *v)
         plain_step(m, v->d + pooled, images, v->features);
 }
 
+/* m->x -> v->embedded: patches, a norm with SPT, a linear map. */
+static void embed_forward(const plain_model *m, const vit *v)
+{
+    const size_t patches = m->images * v->patches;
+    plain_patches_forward(v->patch_rows, m->x, &v->cut);
+    plain_step(m, v->patch_rows, patches, v->patch_elements);
+    plain_norm_step(m, v->patch_normed, v->patch_rows, &v->patch_norm, patches, v->patch_elements);
+    plain_linear_forward(v->embedded, v->patch_normed, &v->embed, patches);
+    plain_step(m, v->embedded, patches, m->config.dim);
+}
+
+/* v->d2, the gradient of v->embedded -> m->dx */
+static void embed_backward(const plain_model *m, const vit *v)
+{
+    const size_t patches = m->images * v->patches;
+    plain_linear_backward(v->d1, v->d2, v->patch_normed, &v->embed, patches);
+    plain_step(m, v->d1, patches, v->patch_elements);
+    plain_norm_step_backward(m, v->d, v->d1, v->patch_rows, &v->patch_norm, patches,
+                             v->patch_elements);
+    plain_patches_backward(m->dx, v->d, &v->cut);
+    plain_step(m, m->dx, m->images * v->cut.height * v->cut.width, v->cut.channels);
+}
+
 /* Patches, tokens with positions, layers, pooling, head. A norm that the configuration has not
  * leaves its input as it is. */
 void plain_vit_forward(plain_model *m)
 {
     const svit_model_config *c = &m->config;
     const vit *v = m->parts;
-    const size_t dim = c->dim, patches = m->images * v->patches;
-    plain_patches_forward(v->patch_rows, m->x, &v->cut);
-    plain_step(m, v->patch_rows, patches, v->patch_elements);
-    plain_norm_step(m, v->patch_normed, v->patch_rows, &v->patch_norm, patches, v->patch_elements);
-    plain_linear_forward(v->embedded, v->patch_normed, &v->embed, patches);
-    plain_step(m, v->embedded, patches, dim);
+    const size_t dim = c->dim;
+    if (c->tokenizer == SVIT_TOKENIZER_CONV)
+        plain_stem_forward(m, v->embedded, &v->stem);
+    else
+        embed_forward(m, v);
     position_forward(v->positioned_tokens, v->embedded, v, m->images, dim);
     plain_step(m, v->positioned_tokens, v->rows, dim);
     plain_norm_step(m, v->layers[0].x, v->positioned_tokens, &v->pre_norm, v->rows, dim);
@@ -455,7 +482,7 @@ void plain_vit_backward(plain_model *m)
 {
     const svit_model_config *c = &m->config;
     const vit *v = m->parts;
-    const size_t dim = c->dim, patches = m->images * v->patches;
+    const size_t dim = c->dim;
     head_backward(m, v);
     plain_norm_step_backward(m, v->d1, v->d, v->pooled, &v->head_norm, v->pooled_rows, v->features);
     pool_backward(m, v, v->d2, v->d1);
@@ -465,11 +492,9 @@ void plain_vit_backward(plain_model *m)
         layer_backward(m, v, &v->layers[i]);
     plain_norm_step_backward(m, v->d1, v->d, v->positioned_tokens, &v->pre_norm, v->rows, dim);
     position_backward(v->d2, v->d1, v, m->images, dim);
-    plain_step(m, v->d2, patches, dim);
-    plain_linear_backward(v->d1, v->d2, v->patch_normed, &v->embed, patches);
-    plain_step(m, v->d1, patches, v->patch_elements);
-    plain_norm_step_backward(m, v->d, v->d1, v->patch_rows, &v->patch_norm, patches,
-                             v->patch_elements);
-    plain_patches_backward(m->dx, v->d, &v->cut);
-    plain_step(m, m->dx, m->images * c->input_height * c->input_width, c->in_channels);
+    plain_step(m, v->d2, m->images * v->patches, dim);
+    if (c->tokenizer == SVIT_TOKENIZER_CONV)
+        plain_stem_backward(m, v->d2, &v->stem);
+    else
+        embed_backward(m, v);
 }

@@ -254,7 +254,7 @@ svit_model_config random_vit(random_state *state, size_t *images)
         config.depth = (uint32_t)random_between(state, 1, 2);
         config.mlp_dim = draw_width(state, many ? 24 : 112);
         draw_attention(state, &config);
-        config.tokenizer = random_coin(state);
+        config.tokenizer = (int32_t)random_between(state, 0, SVIT_TOKENIZER_CONV);
         config.spt_order = random_coin(state);
         config.pool = (int32_t)random_between(state, SVIT_POOL_FLATTEN, SVIT_POOL_MEAN);
         config.names = random_between(state, 0, 3) == 0;

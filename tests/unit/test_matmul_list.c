@@ -53,6 +53,26 @@ START_TEST(test_matmuls_of_every_preset_are_the_work_of_a_step)
 }
 END_TEST
 
+START_TEST(test_matmuls_of_convolutions_are_the_work_of_a_step)
+{
+    static const char *const texts[] = {
+        "{\"stem\":\"conv\",\"input_height\":45,\"input_width\":38}",
+        "{\"stem\":\"conv\",\"patch_size\":2}",
+        "{\"architecture\":\"vit\",\"tokenizer\":\"conv\",\"patch_size\":4,\"head_dim\":16}",
+        "{\"architecture\":\"vit\",\"tokenizer\":\"conv\",\"patch_size\":2,\"head_dim\":16,"
+        "\"input_height\":8,\"input_width\":10}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        svit_model_config config;
+        ck_assert_int_eq(svit_model_config_from_json(&config, sizeof config, texts[i], NULL),
+                         SVIT_OK);
+        matmul_list_build(&list, &config, 7);
+        const double wanted = work_count_training(&config) * 7;
+        ck_assert_msg(fabs(list_work() - wanted) < 1e-9 * wanted, "%s: %.0f, work of %.0f",
+                      texts[i], list_work(), wanted);
+    }
+}
+END_TEST
+
 START_TEST(test_shapes_of_the_default_shiftvit)
 {
     static const struct {
@@ -97,6 +117,7 @@ static Suite *list_suite(void)
     Suite *suite = suite_create("matmul list");
     TCase *all = tcase_create("counts");
     tcase_add_test(all, test_matmuls_of_every_preset_are_the_work_of_a_step);
+    tcase_add_test(all, test_matmuls_of_convolutions_are_the_work_of_a_step);
     tcase_add_test(all, test_shapes_of_the_default_shiftvit);
     tcase_add_test(all, test_an_unknown_architecture_has_no_count);
     suite_add_tcase(suite, all);

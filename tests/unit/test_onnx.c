@@ -40,6 +40,7 @@ static void teardown(void)
 static const char *const MODELS[] = {
     VIT "}",
     VIT ",\"tokenizer\":\"spt\",\"attention\":\"lsa\"}",
+    VIT ",\"tokenizer\":\"conv\",\"pool\":\"mean\"}",
     VIT ",\"pool\":\"class_token\",\"distilled\":true,\"register_tokens\":3,"
         "\"position_tokens\":\"class-patches\",\"layer_scale\":true,\"pre_norm\":true}",
     VIT ",\"pool\":\"class-mean\",\"mlp\":\"swiglu\",\"head_norm\":true}",

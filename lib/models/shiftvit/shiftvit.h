@@ -23,7 +23,5 @@ size_t sv_shiftvit_whitened_channels(const svit_model_config *config);
 /* Names of the stem's parameters. */
 #define SV_SHIFTVIT_WHITEN "patch_embed.whiten"
 #define SV_SHIFTVIT_EMBED "patch_embed.proj"
-#define SV_SHIFTVIT_CONV1 "patch_embed.conv1"
-#define SV_SHIFTVIT_CONV2 "patch_embed.conv2"
 
 #endif

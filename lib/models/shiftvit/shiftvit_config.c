@@ -1,6 +1,7 @@
 /* The configuration of a ShiftViT: its fields, the sizes that follow from it, and its checks. */
 #include "base/status.h"
 #include "models/config_fields.h"
+#include "models/conv_stem.h"
 #include "models/shiftvit/shiftvit.h"
 
 static const sv_field FIELDS[] = {
@@ -118,19 +119,11 @@ static svit_status check_side(const svit_model_config *config, const char *field
     return SVIT_OK;
 }
 
-/* The stem 'conv' is two convolutions with the strides patch_size / 2 and 2, the first to half the
- * channels. */
 static svit_status check_stem(const svit_model_config *config, svit_error *err)
 {
     if (config->stem != SVIT_STEM_CONV)
         return SVIT_OK;
-    if (config->patch_size != 2 && config->patch_size != 4)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "patch_size is %u; the stem 'conv' has a patch_size of 2 or 4",
-                       config->patch_size);
-    if (config->dim % 2 != 0)
-        return sv_fail(err, SVIT_E_ARGUMENT, "dim is %u; the stem 'conv' needs an even one",
-                       config->dim);
+    SVIT_TRY(sv_conv_stem_check(config, "stem", err));
     if (config->patch_padding != SVIT_PADDING_SAME)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "patch_padding is 'valid'; the stem 'conv' has 'same'");

@@ -1,6 +1,7 @@
 /* The layers of a ShiftViT (Wang et al. 2022): patch embedding, stages of shift blocks with patch
  * merging between them, mean, classifier. */
 #include "models/architecture.h"
+#include "models/conv_stem.h"
 #include "models/layer_list.h"
 #include "models/shiftvit/shiftvit.h"
 
@@ -36,29 +37,13 @@ static svit_status add_gelu(sv_builder *build)
     return sv_builder_append(build, sv_gelu_create(&build->source, build->shape));
 }
 
-static svit_status add_convolution(sv_builder *build, const char *name, size_t channels,
-                                   size_t stride)
-{
-    const sv_patch_options options = {
-        .in = build->shape, .size = 3, .channels_out = channels, .name = name, .stride = stride};
-    return add_patch_layer(build, &options);
-}
-
-/* The two convolutions of SVIT_STEM_CONV. */
-static svit_status add_convolutions(sv_builder *build)
-{
-    const svit_model_config *config = build->config;
-    SVIT_TRY(add_convolution(build, SV_SHIFTVIT_CONV1, config->dim / 2, config->patch_size / 2));
-    SVIT_TRY(add_gelu(build));
-    SVIT_TRY(add_convolution(build, SV_SHIFTVIT_CONV2, config->dim, 2));
-    return config->patch_norm ? add_norm(build, "patch_embed.norm") : SVIT_OK;
-}
-
 static svit_status add_embedding(sv_builder *build)
 {
     const svit_model_config *config = build->config;
-    if (config->stem == SVIT_STEM_CONV)
-        return add_convolutions(build);
+    if (config->stem == SVIT_STEM_CONV) {
+        SVIT_TRY(sv_conv_stem_layers(build));
+        return config->patch_norm ? add_norm(build, "patch_embed.norm") : SVIT_OK;
+    }
     bool is_whitened = config->stem == SVIT_STEM_WHITENED;
     const char *name = is_whitened ? SV_SHIFTVIT_WHITEN : SV_SHIFTVIT_EMBED;
     SVIT_TRY(check_shape(build, config->patch_size, config->patch_padding, name));

@@ -1,6 +1,7 @@
 /* The parameters of a ShiftViT, with the names, shapes and order of the state dict of the paper's
  * code. */
 #include "models/architecture.h"
+#include "models/conv_stem.h"
 #include "models/shiftvit/shiftvit.h"
 
 #include <stdio.h>
@@ -14,10 +15,7 @@ static svit_status add_patch_embedding(const sv_scope *in, const svit_model_conf
         SVIT_TRY(
             sv_scope_convolution(in, SV_SHIFTVIT_EMBED, config->dim, whitened_channels, 1, true));
     } else if (config->stem == SVIT_STEM_CONV) {
-        SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_CONV1, config->dim / 2, config->in_channels,
-                                      3, true));
-        SVIT_TRY(
-            sv_scope_convolution(in, SV_SHIFTVIT_CONV2, config->dim, config->dim / 2, 3, true));
+        SVIT_TRY(sv_conv_stem_parameters(in, config));
     } else {
         SVIT_TRY(sv_scope_convolution(in, SV_SHIFTVIT_EMBED, config->dim, config->in_channels,
                                       config->patch_size, true));

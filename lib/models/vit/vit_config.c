@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "kernels/kernels.h"
 #include "models/config_fields.h"
+#include "models/conv_stem.h"
 #include "models/vit/vit.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_SIZE(heads, 1, 65536),
     SV_MODEL_SIZE(head_dim, 1, 65536),
     SV_MODEL_SIZE(mlp_dim, 1, 1048576),
-    SV_MODEL_WORD(tokenizer, "patch", "spt"),
+    SV_MODEL_WORD(tokenizer, "patch", "spt", "conv"),
     SV_MODEL_WORD(spt_order, "seed", "paper"),
     SV_MODEL_WORD(attention, "global", "lsa", "differential"),
     SV_MODEL_WORD(temperature, "divide", "multiply"),
@@ -323,7 +324,8 @@ static svit_status check_masking(const svit_model_config *config, svit_error *er
 /* The paper's files have no names for these parts. */
 static svit_status check_paper(const svit_model_config *config, svit_error *err)
 {
-    const char *field = config->register_tokens > 0                    ? "register_tokens"
+    const char *field = config->tokenizer == SVIT_TOKENIZER_CONV       ? "tokenizer"
+                        : config->register_tokens > 0                  ? "register_tokens"
                         : config->distilled                            ? "distilled"
                         : config->pool == SVIT_POOL_MEAN_PATCHES       ? "pool"
                         : config->pool == SVIT_POOL_CLASS_MEAN         ? "pool"
@@ -351,9 +353,21 @@ static svit_status check_paper(const svit_model_config *config, svit_error *err)
     return SVIT_OK;
 }
 
+static svit_status check_tokenizer(const svit_model_config *config, svit_error *err)
+{
+    if (config->tokenizer != SVIT_TOKENIZER_CONV)
+        return SVIT_OK;
+    SVIT_TRY(sv_conv_stem_check(config, "tokenizer", err));
+    if (!config->patch_bias)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "patch_bias is false; the tokenizer 'conv' has biases");
+    return SVIT_OK;
+}
+
 svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
 {
     SVIT_TRY(sv_model_config_check_patches(config, err));
+    SVIT_TRY(check_tokenizer(config, err));
     SVIT_TRY(check_heads(config, err));
     SVIT_TRY(check_tokens(config, err));
     SVIT_TRY(check_rope(config, err));

@@ -1,6 +1,7 @@
 /* The layers of a ViT (Dosovitskiy et al. 2020) or SL-ViT (Lee, Lee, Song 2021): patch embedding,
  * position embedding, blocks of attention and MLP, norm and pooling, head. */
 #include "models/architecture.h"
+#include "models/conv_stem.h"
 #include "models/layer_list.h"
 #include "models/vit/vit.h"
 #include "models/vit/vit_rotary.h"
@@ -34,6 +35,8 @@ static svit_status add_tokens(sv_builder *build)
 {
     const svit_model_config *config = build->config;
     const sv_vit_names *names = sv_vit_names_of(config);
+    if (config->tokenizer == SVIT_TOKENIZER_CONV)
+        return sv_conv_stem_layers(build);
     if (config->tokenizer == SVIT_TOKENIZER_PATCH) {
         sv_patch_options options = {.in = build->shape,
                                     .size = config->patch_size,

@@ -1,5 +1,6 @@
 /* The parameters of a ViT: their shapes, and their order in files with either kind of names. */
 #include "models/architecture.h"
+#include "models/conv_stem.h"
 #include "models/vit/vit.h"
 
 #include <stdio.h>
@@ -46,7 +47,9 @@ static svit_status add_patches(const sv_scope *in, const svit_model_config *conf
     if (config->tokenizer == SVIT_TOKENIZER_SPT)
         SVIT_TRY(sv_scope_norm(in, names->patch_norm, elements));
     const size_t index = in->table->count;
-    SVIT_TRY(sv_scope_linear(in, names->patch, config->dim, elements, config->patch_bias));
+    SVIT_TRY(config->tokenizer == SVIT_TOKENIZER_CONV
+                 ? sv_conv_stem_parameters(in, config)
+                 : sv_scope_linear(in, names->patch, config->dim, elements, config->patch_bias));
     if (config->tokenizer == SVIT_TOKENIZER_PATCH) {
         in->table->list[index].patch_size = config->patch_size;
         in->table->list[index].patch_channels = config->in_channels;

@@ -74,6 +74,8 @@ pub const SVIT_INIT_KERAS_3_14: i32 = 2;
 pub const SVIT_TOKENIZER_PATCH: i32 = 0;
 /// shifted patch tokenization (Lee, Lee, Song 2021)
 pub const SVIT_TOKENIZER_SPT: i32 = 1;
+/// as SVIT_STEM_CONV (Xiao et al. 2021), with patch_bias
+pub const SVIT_TOKENIZER_CONV: i32 = 2;
 
 // The attention of a ViT. In differential attention (Ye et al. 2024) each half of the queries and
 // keys of a head gives a map of attention weights. The values are weighted by the first map minus

@@ -92,6 +92,8 @@ enumeration! {
         Patch = SVIT_TOKENIZER_PATCH,
         /// Shifted patch tokenization (Lee, Lee, Song 2021).
         Spt = SVIT_TOKENIZER_SPT,
+        /// As `Stem::Conv` (Xiao et al. 2021), with patch_bias.
+        Conv = SVIT_TOKENIZER_CONV,
     }
 }
 
