@@ -1,8 +1,34 @@
-/* Checks the presets that have the whole recipe of the SL-ViT paper's code. */
+/* Checks the presets whose settings are those of another one with changes: the whole recipe of the SL-ViT paper's code,
+ * and the narrow recipe for CIFAR-10. */
 #include "fit.h"
 
 static const char *const papers[] = {"slvit-paper-cifar10", "slvit-paper-cifar100",
                                      "vit-paper-cifar100"};
+
+/* The model and the settings of a preset. */
+typedef struct preset {
+    svit_model_config model;
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline;
+} preset;
+
+static preset read_preset(const char *name)
+{
+    preset p;
+    WORKS(svit_model_config_preset(&p.model, sizeof p.model, name, err));
+    WORKS(svit_training_preset(name, &p.trainer, sizeof p.trainer, &p.optimizer, sizeof p.optimizer,
+                               &p.pipeline, sizeof p.pipeline, err));
+    return p;
+}
+
+static int is_same_training(const preset *a, const preset *b)
+{
+    char x[16384], y[16384];
+    WORKS(svit_training_to_json(&a->trainer, &a->optimizer, &a->pipeline, x, sizeof x, NULL, err));
+    WORKS(svit_training_to_json(&b->trainer, &b->optimizer, &b->pipeline, y, sizeof y, NULL, err));
+    return strcmp(x, y) == 0;
+}
 
 /* The settings of the SL-ViT paper's code that its presets without augmentation lack. */
 START_TEST(test_full_presets_add_what_the_papers_code_has)
@@ -17,26 +43,18 @@ START_TEST(test_full_presets_add_what_the_papers_code_has)
          .ratio = {0.3, 1 / 0.3}},
         {.kind = SVIT_AUGMENT_MIXUP, .probability = 0.5, .alpha = 1},
         {.kind = SVIT_AUGMENT_CUTMIX, .probability = 0.5, .alpha = 1}};
-    svit_model_config models[2];
-    svit_trainer_config trainers[2];
-    svit_optimizer_config optimizers[2];
-    svit_pipeline_config pipelines[2];
-    for (size_t i = 0; i < 2; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s%s", papers[_i], i ? "-full" : "");
-        WORKS(svit_model_config_preset(&models[i], sizeof models[i], name, err));
-        WORKS(svit_training_preset(name, &trainers[i], sizeof trainers[i], &optimizers[i],
-                                   sizeof optimizers[i], &pipelines[i], sizeof pipelines[i], err));
-    }
-    ck_assert(fit_same_config(&models[0], &models[1]));
-    ck_assert_uint_eq(trainers[1].epochs, 300);
-    ck_assert_uint_eq(optimizers[1].decay_exclude, 0);
-    ck_assert_int_eq(optimizers[1].epsilon_form, SVIT_EPSILON_TORCH);
-    ck_assert_double_eq(optimizers[1].lr_start, 1e-6);
-    ck_assert_double_eq(pipelines[1].flip_probability, 0);
-    ck_assert_uint_eq(pipelines[1].augment_count, sizeof steps / sizeof *steps);
+    char name[64];
+    snprintf(name, sizeof name, "%s-full", papers[_i]);
+    preset both[2] = {read_preset(papers[_i]), read_preset(name)};
+    ck_assert(fit_same_config(&both[0].model, &both[1].model));
+    ck_assert_uint_eq(both[1].trainer.epochs, 300);
+    ck_assert_uint_eq(both[1].optimizer.decay_exclude, 0);
+    ck_assert_int_eq(both[1].optimizer.epsilon_form, SVIT_EPSILON_TORCH);
+    ck_assert_double_eq(both[1].optimizer.lr_start, 1e-6);
+    ck_assert_double_eq(both[1].pipeline.flip_probability, 0);
+    ck_assert_uint_eq(both[1].pipeline.augment_count, sizeof steps / sizeof *steps);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        const svit_augment_step *step = &pipelines[1].augment[i];
+        const svit_augment_step *step = &both[1].pipeline.augment[i];
         ck_assert_int_eq(step->kind, steps[i].kind);
         ck_assert_double_eq(step->probability, steps[i].probability);
         ck_assert_uint_eq(step->padding, steps[i].padding);
@@ -48,18 +66,39 @@ START_TEST(test_full_presets_add_what_the_papers_code_has)
         }
     }
     /* All else is that of the preset without augmentation. */
-    ck_assert_uint_eq(pipelines[0].augment_count, 0);
-    trainers[1].epochs = trainers[0].epochs;
-    optimizers[1].decay_exclude = optimizers[0].decay_exclude;
-    optimizers[1].epsilon_form = optimizers[0].epsilon_form;
-    optimizers[1].lr_start = optimizers[0].lr_start;
-    pipelines[1].flip_probability = pipelines[0].flip_probability;
-    pipelines[1].augment_count = 0;
-    char json[2][16384];
-    for (size_t i = 0; i < 2; i++)
-        WORKS(svit_training_to_json(&trainers[i], &optimizers[i], &pipelines[i], json[i],
-                                    sizeof json[i], NULL, err));
-    ck_assert_str_eq(json[0], json[1]);
+    ck_assert_uint_eq(both[0].pipeline.augment_count, 0);
+    both[1].trainer.epochs = both[0].trainer.epochs;
+    both[1].optimizer.decay_exclude = both[0].optimizer.decay_exclude;
+    both[1].optimizer.epsilon_form = both[0].optimizer.epsilon_form;
+    both[1].optimizer.lr_start = both[0].optimizer.lr_start;
+    both[1].pipeline.flip_probability = both[0].pipeline.flip_probability;
+    both[1].pipeline.augment_count = 0;
+    ck_assert(is_same_training(&both[0], &both[1]));
+}
+END_TEST
+
+/* What the narrow recipe changes of the fast one. */
+START_TEST(test_the_narrow_recipe)
+{
+    preset fast = read_preset("shiftvit-cifar10-fast");
+    const preset narrow = read_preset("shiftvit-cifar10-narrow");
+    ck_assert_uint_eq(narrow.pipeline.augment_count, 3);
+    ck_assert_int_eq(narrow.pipeline.augment[0].kind, SVIT_AUGMENT_FLIP);
+    ck_assert_int_eq(narrow.pipeline.augment[0].mode, SVIT_FLIP_ALTERNATING);
+    ck_assert_int_eq(narrow.pipeline.augment[1].kind, SVIT_AUGMENT_CROP);
+    ck_assert_uint_eq(narrow.pipeline.augment[1].padding, 4);
+    ck_assert_int_eq(narrow.pipeline.augment[2].kind, SVIT_AUGMENT_TRIVIALAUGMENT);
+    fast.pipeline = narrow.pipeline;
+    fast.trainer.epochs = 68;
+    fast.trainer.early_fraction = 0.5;
+    fast.trainer.early_height = fast.trainer.early_width = 24;
+    fast.optimizer.weight_decay = 0.05;
+    fast.optimizer.adamw_learning_rate = 0.006;
+    fast.optimizer.ema_momentum = 0.998;
+    ck_assert(is_same_training(&fast, &narrow));
+    fast.model.dim = 72;
+    fast.model.drop_path = 0;
+    ck_assert(fit_same_config(&fast.model, &narrow.model));
 }
 END_TEST
 
@@ -69,6 +108,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("full presets");
     tcase_add_loop_test(c, test_full_presets_add_what_the_papers_code_has, 0,
                         sizeof papers / sizeof *papers);
+    tcase_add_test(c, test_the_narrow_recipe);
     suite_add_tcase(all, c);
     return all;
 }
