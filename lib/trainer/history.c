@@ -158,15 +158,27 @@ svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, u
     return SVIT_OK;
 }
 
+/* Returns the steps that are left, in units of one of the current epoch: steps of larger images are
+ * more of them, by their arithmetic. */
+static double steps_left(const svit_trainer *trainer)
+{
+    const uint64_t steps = trainer->steps, epoch = trainer->progress.epoch;
+    const double done = (double)(epoch * steps + trainer->progress.position);
+    const double all = (double)trainer->config.epochs * (double)steps;
+    if (!sv_trainer_is_early(trainer, epoch))
+        return all - done;
+    const double early = (double)(sv_trainer_early_epochs(trainer) * steps);
+    return early - done +
+           (all - early) * (double)trainer->multiply_adds / (double)trainer->early_multiply_adds;
+}
+
 /* Returns the seconds to the end of the last epoch at the speed of the current one. */
 static double eta(const svit_trainer *trainer)
 {
     if (!trainer->timed_steps)
         return 0;
-    double done = (double)(trainer->progress.epoch * trainer->steps + trainer->progress.position);
-    double all = (double)trainer->config.epochs * (double)trainer->steps;
     double epochs_left = (double)(trainer->config.epochs - trainer->progress.epoch);
-    return (all - done) * trainer->training_seconds / (double)trainer->timed_steps +
+    return steps_left(trainer) * trainer->training_seconds / (double)trainer->timed_steps +
            epochs_left * trainer->validation_seconds;
 }
 

@@ -196,6 +196,37 @@ START_TEST(test_the_history_counts_smaller_images)
 }
 END_TEST
 
+/* The time that is left is that of a step so far, times what is left of both sizes. */
+START_TEST(test_the_time_left_knows_larger_images)
+{
+    plan p = early_plan();
+    p.trainer.folder = NULL;
+    svit_model_config small = fit_model_config(CLASSES), whole = small;
+    small.input_height = small.input_width = SMALL;
+    uint64_t few, many;
+    WORKS(svit_model_multiply_adds(&small, &few, NULL, err));
+    WORKS(svit_model_multiply_adds(&whole, &many, NULL, err));
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, NULL);
+    for (int event_count = 0; event_count < EVENTS; event_count++) {
+        svit_trainer_event event;
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+        if (event.kind != SVIT_EVENT_STEP || event.step > 1)
+            continue;
+        const size_t left = (EPOCHS - event.epoch + 1) * STEPS - 1;
+        const double expected =
+            event.epoch <= EARLY
+                ? (double)(left - EARLY * STEPS) + EARLY * STEPS * (double)many / (double)few
+                : (double)left;
+        const double steps = event.eta_seconds * event.images_per_second / BATCH;
+        ck_assert_msg(fabs(steps - expected) <= 1e-9 * expected, "epoch %d: %g steps, not %g",
+                      (int)event.epoch, steps, expected);
+    }
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
 /* Fractions round to whole epochs: the images of an epoch are told by its arithmetic. */
 START_TEST(test_fractions_are_rounded_to_epochs)
 {
@@ -274,6 +305,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_resumed_run_has_the_same_bits, 0, EVENTS);
     tcase_add_test(c, test_a_resume_needs_the_same_images);
     tcase_add_test(c, test_the_history_counts_smaller_images);
+    tcase_add_test(c, test_the_time_left_knows_larger_images);
     tcase_add_test(c, test_fractions_are_rounded_to_epochs);
     tcase_add_test(c, test_sizes_that_are_not_accepted);
     suite_add_tcase(all, c);
