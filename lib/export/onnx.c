@@ -3,7 +3,7 @@
 
 #include "base/threads/fp_env.h"
 #include "export/onnx_ops.h"
-#include "models/lora.h"
+#include "models/parts/lora.h"
 
 typedef sv_onnx_value (*graph_function)(sv_onnx_graph *graph, const sv_onnx_value *images);
 

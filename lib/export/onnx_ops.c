@@ -1,7 +1,7 @@
 /* Single nodes of ONNX graphs, and the layers that all architectures have. */
 #include "export/onnx_ops.h"
 
-#include "models/conv_stem.h"
+#include "models/parts/conv_stem.h"
 
 #include <math.h>
 #include <string.h>

@@ -75,7 +75,7 @@ typedef struct sv_onnx_convolution {
 sv_onnx_value sv_onnx_convolve(sv_onnx_graph *graph, const sv_onnx_value *x,
                                const sv_onnx_convolution *options);
 
-/* The convolutional stem (models/conv_stem.h): tokens[N, rows, columns, dim] of
+/* The convolutional stem (models/parts/conv_stem.h): tokens[N, rows, columns, dim] of
  * images[N, height, width, c]. */
 sv_onnx_value sv_onnx_conv_stem(sv_onnx_graph *graph, const sv_onnx_value *images,
                                 const svit_model_config *config);

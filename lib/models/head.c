@@ -3,7 +3,7 @@
 #include "models/config.h"
 #include "models/initial.h"
 #include "models/model.h"
-#include "models/text_head.h"
+#include "models/parts/text_head.h"
 
 /* Creates a model with initial weights of the same configuration, but for the classes. */
 static svit_status open_with(svit_model **out, const svit_model *model, uint32_t num_classes,

@@ -9,7 +9,7 @@
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/initial.h"
-#include "models/text_head.h"
+#include "models/parts/text_head.h"
 
 #include <string.h>
 

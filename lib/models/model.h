@@ -36,7 +36,7 @@ struct svit_model {
     svit_pipeline_config pipeline;
     int32_t has_pipeline;
     int32_t output;                 /* SVIT_OUTPUT_*; SVIT_OUTPUT_AUTO: not stated */
-    struct sv_text_head *text_head; /* NULL: none; models/text_head.h */
+    struct sv_text_head *text_head; /* NULL: none; models/parts/text_head.h */
     double threshold; /* below which a largest probability is none of the classes; 0: none */
 };
 

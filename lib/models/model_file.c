@@ -6,9 +6,9 @@
 #include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
 #include "models/config.h"
-#include "models/lora.h"
 #include "models/model_map.h"
-#include "models/text_head.h"
+#include "models/parts/lora.h"
+#include "models/parts/text_head.h"
 
 #include <errno.h>
 #include <stdlib.h>

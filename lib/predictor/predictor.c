@@ -6,7 +6,7 @@
 #include "data/checks.h"
 #include "data/decoding/image_shape.h"
 #include "gemm/gemm.h"
-#include "models/text_head.h"
+#include "models/parts/text_head.h"
 #include "session/session.h"
 
 #include <shiftvit/loss.h>

@@ -1,7 +1,7 @@
 /* The settings with which a trained model learns new images: a rule by their number. */
 #include "base/threads/fp_env.h"
-#include "models/lora.h"
 #include "models/model.h"
+#include "models/parts/lora.h"
 #include "trainer/config.h"
 
 #include <math.h>

@@ -59,8 +59,8 @@ START_TEST(test_matmuls_of_convolutions_are_the_work_of_a_step)
         "{\"stem\":\"conv\",\"input_height\":45,\"input_width\":38}",
         "{\"stem\":\"conv\",\"patch_size\":2}",
         "{\"architecture\":\"vit\",\"tokenizer\":\"conv\",\"patch_size\":4,\"head_dim\":16}",
-        "{\"architecture\":\"vit\",\"tokenizer\":\"conv\",\"patch_size\":2,\"head_dim\":16,"
-        "\"input_height\":8,\"input_width\":10}"};
+        ("{\"architecture\":\"vit\",\"tokenizer\":\"conv\",\"patch_size\":2,\"head_dim\":16,"
+         "\"input_height\":8,\"input_width\":10}")};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         svit_model_config config;
         ck_assert_int_eq(svit_model_config_from_json(&config, sizeof config, texts[i], NULL),

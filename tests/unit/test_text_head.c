@@ -3,7 +3,7 @@
 #include "fit.h"
 
 #include "models/model.h"
-#include "models/text_head.h"
+#include "models/parts/text_head.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Saves a ViT under the names and shapes of timm. */
 #include "base/threads/fp_env.h"
 #include "models/load/load_internal.h"
-#include "models/lora.h"
+#include "models/parts/lora.h"
 
 #include <stdio.h>
 #include <string.h>

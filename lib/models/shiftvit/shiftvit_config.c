@@ -1,7 +1,7 @@
 /* The configuration of a ShiftViT: its fields, the sizes that follow from it, and its checks. */
 #include "base/status.h"
 #include "models/config_fields.h"
-#include "models/conv_stem.h"
+#include "models/parts/conv_stem.h"
 #include "models/shiftvit/shiftvit.h"
 
 static const sv_field FIELDS[] = {

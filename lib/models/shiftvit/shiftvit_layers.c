@@ -1,8 +1,8 @@
 /* The layers of a ShiftViT (Wang et al. 2022): patch embedding, stages of shift blocks with patch
  * merging between them, mean, classifier. */
 #include "models/architecture.h"
-#include "models/conv_stem.h"
 #include "models/layer_list.h"
+#include "models/parts/conv_stem.h"
 #include "models/shiftvit/shiftvit.h"
 
 /* The prefix of the classifier's parameters. */

@@ -1,7 +1,7 @@
 /* The parameters of a ShiftViT, with the names, shapes and order of the state dict of the paper's
  * code. */
 #include "models/architecture.h"
-#include "models/conv_stem.h"
+#include "models/parts/conv_stem.h"
 #include "models/shiftvit/shiftvit.h"
 
 #include <stdio.h>

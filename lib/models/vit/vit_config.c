@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "kernels/kernels.h"
 #include "models/config_fields.h"
-#include "models/conv_stem.h"
+#include "models/parts/conv_stem.h"
 #include "models/vit/vit.h"
 
 #include <math.h>

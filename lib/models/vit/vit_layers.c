@@ -1,8 +1,8 @@
 /* The layers of a ViT (Dosovitskiy et al. 2020) or SL-ViT (Lee, Lee, Song 2021): patch embedding,
  * position embedding, blocks of attention and MLP, norm and pooling, head. */
 #include "models/architecture.h"
-#include "models/conv_stem.h"
 #include "models/layer_list.h"
+#include "models/parts/conv_stem.h"
 #include "models/vit/vit.h"
 #include "models/vit/vit_rotary.h"
 

@@ -1,6 +1,6 @@
 /* The parameters of a ViT: their shapes, and their order in files with either kind of names. */
 #include "models/architecture.h"
-#include "models/conv_stem.h"
+#include "models/parts/conv_stem.h"
 #include "models/vit/vit.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Classes that are embeddings of texts. */
-#include "models/text_head.h"
+#include "models/parts/text_head.h"
 
 #include "autograd/parameter_file.h"
 #include "base/size.h"

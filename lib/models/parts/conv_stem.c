@@ -1,5 +1,5 @@
 /* The checks, parameters and layers of the convolutional stem. */
-#include "models/conv_stem.h"
+#include "models/parts/conv_stem.h"
 
 svit_status sv_conv_stem_check(const svit_model_config *config, const char *field, svit_error *err)
 {

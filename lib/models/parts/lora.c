@@ -1,11 +1,11 @@
 /* Adds adapters of LoRA (Hu et al. 2021) to a model, and merges them into its weights. */
-#include "models/lora.h"
+#include "models/parts/lora.h"
 
 #include "base/threads/fp_env.h"
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/initial.h"
-#include "models/text_head.h"
+#include "models/parts/text_head.h"
 
 #include <shiftvit/load.h>
 
