@@ -165,16 +165,22 @@ START_TEST(test_a_resume_needs_the_same_images)
 }
 END_TEST
 
+/* Those of an image of side x side pixels. */
+static double multiply_adds(uint32_t side)
+{
+    svit_model_config config = fit_model_config(CLASSES);
+    config.input_height = config.input_width = side;
+    uint64_t count;
+    WORKS(svit_model_multiply_adds(&config, &count, NULL, err));
+    return (double)count;
+}
+
 /* The arithmetic of the history, before and after a resume. */
 START_TEST(test_the_history_counts_smaller_images)
 {
     plan p = early_plan();
-    svit_model_config small = fit_model_config(CLASSES), whole = small;
-    small.input_height = small.input_width = SMALL;
-    uint64_t few, many;
-    WORKS(svit_model_multiply_adds(&small, &few, NULL, err));
-    WORKS(svit_model_multiply_adds(&whole, &many, NULL, err));
-    ck_assert_uint_lt(few, many);
+    const double few = multiply_adds(SMALL), many = multiply_adds(SIDE);
+    ck_assert_double_lt(few, many);
     leave_checkpoint(p, validation, 3 * (STEPS + 1));
     p.trainer.existing = SVIT_EXISTING_RESUME;
     svit_model *model = fit_model(context, CLASSES, 9);
@@ -186,8 +192,7 @@ START_TEST(test_the_history_counts_smaller_images)
         WORKS(svit_trainer_history(trainer, epoch - 1, &event, sizeof event, err));
         const size_t early = epoch < EARLY ? epoch : EARLY;
         const double expected =
-            6e-15 * SAMPLES *
-            ((double)early * (double)few + (double)(epoch - early) * (double)many);
+            6e-15 * SAMPLES * ((double)early * few + (double)(epoch - early) * many);
         ck_assert_msg(fabs(event.pflop - expected) <= 1e-12 * expected, "epoch %zu: %g, not %g",
                       epoch, event.pflop, expected);
     }
@@ -201,11 +206,7 @@ START_TEST(test_the_time_left_knows_larger_images)
 {
     plan p = early_plan();
     p.trainer.folder = NULL;
-    svit_model_config small = fit_model_config(CLASSES), whole = small;
-    small.input_height = small.input_width = SMALL;
-    uint64_t few, many;
-    WORKS(svit_model_multiply_adds(&small, &few, NULL, err));
-    WORKS(svit_model_multiply_adds(&whole, &many, NULL, err));
+    const double few = multiply_adds(SMALL), many = multiply_adds(SIDE);
     svit_model *model = fit_model(context, CLASSES, 1);
     svit_trainer *trainer = open_trainer(model, &p, NULL);
     for (int event_count = 0; event_count < EVENTS; event_count++) {
@@ -214,10 +215,9 @@ START_TEST(test_the_time_left_knows_larger_images)
         if (event.kind != SVIT_EVENT_STEP || event.step > 1)
             continue;
         const size_t left = (EPOCHS - event.epoch + 1) * STEPS - 1;
-        const double expected =
-            event.epoch <= EARLY
-                ? (double)(left - EARLY * STEPS) + EARLY * STEPS * (double)many / (double)few
-                : (double)left;
+        const double expected = event.epoch <= EARLY
+                                    ? (double)(left - EARLY * STEPS) + EARLY * STEPS * many / few
+                                    : (double)left;
         const double steps = event.eta_seconds * event.images_per_second / BATCH;
         ck_assert_msg(fabs(steps - expected) <= 1e-9 * expected, "epoch %d: %g steps, not %g",
                       (int)event.epoch, steps, expected);
@@ -234,11 +234,7 @@ START_TEST(test_fractions_are_rounded_to_epochs)
         double fraction;
         size_t epochs;
     } cases[] = {{0, 0}, {0.12, 0}, {0.13, 1}, {0.5, 2}, {0.87, 3}, {0.88, 4}, {1, 4}};
-    svit_model_config small = fit_model_config(CLASSES), whole = small;
-    small.input_height = small.input_width = SMALL;
-    uint64_t few, many;
-    WORKS(svit_model_multiply_adds(&small, &few, NULL, err));
-    WORKS(svit_model_multiply_adds(&whole, &many, NULL, err));
+    const double few = multiply_adds(SMALL), many = multiply_adds(SIDE);
     plan p = early_plan();
     p.trainer.folder = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -248,9 +244,9 @@ START_TEST(test_fractions_are_rounded_to_epochs)
         WORKS(svit_trainer_run(trainer, NULL, NULL, err));
         svit_trainer_event event;
         WORKS(svit_trainer_history(trainer, EPOCHS - 1, &event, sizeof event, err));
-        const double expected = 6e-15 * SAMPLES *
-                                ((double)cases[i].epochs * (double)few +
-                                 (double)(EPOCHS - cases[i].epochs) * (double)many);
+        const double expected =
+            6e-15 * SAMPLES *
+            ((double)cases[i].epochs * few + (double)(EPOCHS - cases[i].epochs) * many);
         ck_assert_msg(fabs(event.pflop - expected) <= 1e-12 * expected, "%g: %g, not %g",
                       cases[i].fraction, event.pflop, expected);
         svit_trainer_free(trainer);

@@ -7,6 +7,7 @@
 #include "base/threads/fp_env.h"
 #include "context/context.h"
 #include "data/checks.h"
+#include "data/resampling/axis.h"
 #include "data/resampling/by_channels.h"
 
 #include <shiftvit/image.h>
@@ -44,12 +45,6 @@ typedef struct window {
     size_t out;
 } window;
 
-static double triangle(double x)
-{
-    x = fabs(x);
-    return x < 1 ? 1 - x : 0;
-}
-
 /* Keys 1981 with a = -1/2. */
 static double cubic(double x)
 {
@@ -60,10 +55,9 @@ static double cubic(double x)
     return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
 }
 
-static const struct {
-    double (*weight)(double x);
-    double support;
-} FILTERS[] = {[SV_ANTIALIAS_BILINEAR] = {triangle, 1}, [SV_ANTIALIAS_BICUBIC] = {cubic, 2}};
+static const sv_filter CUBIC = {cubic, 2};
+static const sv_filter *const FILTERS[] = {
+    [SV_ANTIALIAS_BILINEAR] = &sv_filter_triangle, [SV_ANTIALIAS_BICUBIC] = &CUBIC};
 
 /* In units of 2^-PRECISION, rounded half away from 0. */
 static int32_t fixed_point(double weight)
@@ -71,29 +65,16 @@ static int32_t fixed_point(double weight)
     return (int32_t)((weight < 0 ? -0.5 : 0.5) + weight * (1 << PRECISION));
 }
 
-/* Computes the weights of output line `o`, whose centre is position * scale in input lines. Sums
- * and roundings are in Pillow's order, so that the bytes are the same. */
-static void line_weights(axis *self, size_t o, double position, double scale,
-                         sv_antialias_filter filter)
+/* Computes the weights of output line `o`, which is line `position` of all that are resized. */
+static void line_weights(axis *self, size_t o, size_t position, double scale,
+                         const sv_filter *filter)
 {
-    double stretch = scale < 1 ? 1 : scale;
-    double centre = position * scale;
-    double slope = 1 / stretch, support = FILTERS[filter].support * stretch;
-    double (*weight_at)(double) = FILTERS[filter].weight;
-    ptrdiff_t low = (ptrdiff_t)(centre - support + 0.5);
-    ptrdiff_t high = (ptrdiff_t)(centre + support + 0.5);
-    low = low < 0 ? 0 : low;
-    high = high > (ptrdiff_t)self->in ? (ptrdiff_t)self->in : high;
+    const sv_window lines = sv_axis_window(filter, position, scale, self->in);
     int32_t *weight = self->weight + o * self->taps;
-    double sum = 0;
-    for (ptrdiff_t i = low; i < high; i++)
-        sum += weight_at(((double)i - centre + 0.5) * slope);
-    for (ptrdiff_t i = low; i < high; i++) {
-        double normalised = weight_at(((double)i - centre + 0.5) * slope) / sum;
-        weight[i - low] = fixed_point(normalised);
-    }
-    self->first[o] = (uint32_t)low;
-    self->count[o] = (uint32_t)(high - low);
+    for (size_t i = 0; i < lines.count; i++)
+        weight[i] = fixed_point(sv_window_weight(&lines, filter, i));
+    self->first[o] = (uint32_t)lines.first;
+    self->count[o] = (uint32_t)lines.count;
 }
 
 static svit_status axis_create(axis *self, const sv_allocator *allocator, const window *at,
@@ -102,7 +83,7 @@ static svit_status axis_create(axis *self, const sv_allocator *allocator, const 
     double scale = (double)at->in / (double)at->resized;
     self->in = at->in;
     self->out = at->out;
-    self->taps = 2 * (size_t)ceil(FILTERS[filter].support * (scale < 1 ? 1 : scale)) + 1;
+    self->taps = 2 * (size_t)ceil(FILTERS[filter]->support * (scale < 1 ? 1 : scale)) + 1;
     void *memory = NULL;
     SVIT_TRY(
         sv_allocate_array(allocator, &memory, at->out, sizeof *self->first, "a resize table", err));
@@ -114,7 +95,7 @@ static svit_status axis_create(axis *self, const sv_allocator *allocator, const 
                                "a resize table", err));
     self->weight = memory;
     for (size_t o = 0; o < at->out; o++)
-        line_weights(self, o, (double)(at->offset + o) + 0.5, scale, filter);
+        line_weights(self, o, at->offset + o, scale, FILTERS[filter]);
     return SVIT_OK;
 }
 
@@ -310,7 +291,7 @@ static axis enlarge_axis(size_t in, size_t out, sv_antialias_filter filter, void
                  .count = first + out,
                  .weight = (int32_t *)(first + 2 * out)};
     for (size_t o = 0; o < out; o++)
-        line_weights(&self, o, (double)o + 0.5, (double)in / (double)out, filter);
+        line_weights(&self, o, o, (double)in / (double)out, FILTERS[filter]);
     return self;
 }
 

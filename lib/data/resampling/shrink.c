@@ -1,7 +1,8 @@
 /* Antialiased reduction of images of floats, first along the rows, then along the columns. */
 #include "data/resampling/shrink.h"
 
-#include <math.h>
+#include "data/resampling/axis.h"
+
 #include <string.h>
 
 /* One axis. Output line o is a weighted sum of count[o] input lines from first[o] on. */
@@ -18,27 +19,15 @@ struct sv_shrink {
     float *rows; /* [down.in, across.out, channels]: the input with short rows */
 };
 
-static double triangle(double x)
-{
-    x = fabs(x);
-    return x < 1 ? 1 - x : 0;
-}
-
 static void line_weights(axis *self, size_t o)
 {
+    const sv_filter *filter = &sv_filter_triangle;
     const double scale = (double)self->in / (double)self->out;
-    const double centre = ((double)o + 0.5) * scale;
-    const double begin = centre - scale + 0.5, end = centre + scale + 0.5;
-    const size_t first = begin > 0 ? (size_t)begin : 0;
-    const size_t last = end < (double)self->in ? (size_t)end : self->in;
-    double sum = 0;
-    for (size_t i = first; i < last; i++)
-        sum += triangle(((double)i + 0.5 - centre) / scale);
-    for (size_t i = first; i < last; i++)
-        self->weight[o * self->taps + i - first] =
-            (float)(triangle(((double)i + 0.5 - centre) / scale) / sum);
-    self->first[o] = (uint32_t)first;
-    self->count[o] = (uint32_t)(last - first);
+    const sv_window window = sv_axis_window(filter, o, scale, self->in);
+    for (size_t i = 0; i < window.count; i++)
+        self->weight[o * self->taps + i] = (float)sv_window_weight(&window, filter, i);
+    self->first[o] = (uint32_t)window.first;
+    self->count[o] = (uint32_t)window.count;
 }
 
 static svit_status axis_create(axis *self, const sv_allocator *allocator, size_t in, size_t out,

@@ -92,8 +92,8 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
 int32_t sv_trainer_read_digits(uint64_t *out, const char *text, int base);
 
 /* Writes the text by which a resume compares loss, sampling, test-time augmentation, class weights,
- * leaves and shuffle_window. A function of the program that computes the loss, leaves and the
- * window are in the text only if the run has them. */
+ * leaves, shuffle_window and the smaller images of the first epochs. A function of the program that
+ * computes the loss, leaves, the window and the images are in the text only if the run has them. */
 enum { SV_TRAINER_OBJECTIVE = 192 + SVIT_MAX_CLASS_WEIGHTS * 24 };
 void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_trainer_config *config,
                                int32_t has_function);
