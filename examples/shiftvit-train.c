@@ -6,13 +6,13 @@
 #include "common/progress.h"
 #include "common/results.h"
 #include "common/run_file.h"
+#include "common/stored_options.h"
 #include "common/train_notes.h"
 #include "common/train_option.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,51 +258,6 @@ static svit_status adapt_model(train_run *self)
     return SVIT_OK;
 }
 
-__attribute__((format(printf, 3, 4))) static void add_option(json_t *list, const char *name,
-                                                             const char *format, ...)
-{
-    char text[64];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    json_object_set_new(list, name, json_string(text));
-}
-
-/* Adds a number with 15 significant digits, or with 17 if 15 do not keep it. */
-static void add_real(json_t *list, const char *name, double value)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.15g", value);
-    if (strtod(text, NULL) != value)
-        snprintf(text, sizeof text, "%.17g", value);
-    json_object_set_new(list, name, json_string(text));
-}
-
-/* Lists the options of this run that are no settings of the training. */
-static json_t *list_options(const train_run *self)
-{
-    const train_options *options = &self->options;
-    json_t *list = json_object();
-    char *data = data_spec_absolute(options->data.spec);
-    static const char *const limits[] = {"limit-train", "limit-test", "limit-val"};
-    if (options->config.preset)
-        json_object_set_new(list, "preset", json_string(options->config.preset));
-    json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
-    free(data);
-    add_option(list, "labels", "%s", data_label_names[options->data.labels]);
-    if (options->data.val_fraction >= 0)
-        add_real(list, "val-fraction", options->data.val_fraction);
-    for (size_t split = 0; split < 3; split++)
-        if (options->data.limit[split] > 0)
-            add_option(list, limits[split], "%zu", options->data.limit[split]);
-    add_option(list, "on-bad", "%s", on_bad_names[options->on_bad]);
-    add_option(list, "threads", "%" PRIu32, options->program.threads);
-    if (options->program.gemm)
-        add_option(list, "gemm", "%s", options->program.gemm);
-    return list;
-}
-
 /* Describes the run for run.json and its checkpoints. */
 static svit_status describe(train_run *self)
 {
@@ -311,7 +266,7 @@ static svit_status describe(train_run *self)
     char *model = NULL, *training = NULL;
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     TRY(config_text(&model, program, &config));
-    json_t *list = list_options(self);
+    json_t *list = stored_options(&self->options);
     svit_status status = training_text(&training, program, &self->trainer_config,
                                        &self->optimizer_config, &self->pipeline);
     if (status == SVIT_OK)

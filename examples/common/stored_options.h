@@ -1,0 +1,13 @@
+/* The options of a training run, as its folder stores them. */
+#ifndef EXAMPLE_STORED_OPTIONS_H
+#define EXAMPLE_STORED_OPTIONS_H
+
+#include "train_option.h"
+
+#include <jansson.h>
+
+/* The options that --resume needs and that are no settings of the training, for run_file_text: long
+ * option name to value, both texts. Free it with json_decref. */
+json_t *stored_options(const train_options *options);
+
+#endif
