@@ -75,7 +75,7 @@ run_page() {
     done <"$work/commands"
 }
 
-run_page "$root/README.md" 3
+run_page "$root/README.md" 4
 # The page takes the model of a run on CIFAR-10 for granted where it evaluates.
 # shellcheck disable=SC2086
 run 0 shiftvit-train --data cifar10:data $limits --epochs 1 --set 'dim=24' --set 'blocks=[1,1]' --out cifar10
@@ -130,5 +130,5 @@ parse_page() {
     done <"$work/commands"
 }
 parse_page reproduction.md 13
-parse_page results/README.md 5
+parse_page results/README.md 6
 echo 'the commands of the pages work'
