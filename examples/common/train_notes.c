@@ -22,14 +22,16 @@ void note_average(const svit_trainer_config *trainer, const svit_optimizer_confi
 void note_rule(const svit_trainer_config *trainer, const svit_optimizer_config *optimizer,
                size_t images, int has_adapters)
 {
-    const int frozen = optimizer->group_count > 0 && !optimizer->groups[0].trainable;
+    int frozen = 0;
+    for (uint32_t i = 0; i < optimizer->group_count; i++)
+        frozen |= !optimizer->groups[i].trainable;
     fprintf(stderr,
             "settings for %zu images: %s trained, learning rate %g, layer decay %g, %" PRIu32
             " epochs in batches of %" PRIu32 ", %s; --lr, --epochs, --batch, --freeze, --lora and "
             "--set (groups, layer_decay, ema, augment) change them\n",
             images,
             has_adapters ? "adapters and head are"
-            : frozen     ? "the head alone is"
+            : frozen     ? "what is not frozen is"
                          : "everything is",
             optimizer->learning_rate, optimizer->layer_decay, trainer->epochs, trainer->batch,
             optimizer->ema == SVIT_EMA_NONE ? "no average of the weights"

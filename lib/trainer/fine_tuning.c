@@ -5,29 +5,24 @@
 #include "trainer/config.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* One row of the rule. */
 typedef struct rule_row {
     uint64_t images; /* the row is for at most as many images */
-    bool head_alone; /* everything below the head is frozen */
-    double layer_decay;
     uint32_t epochs, batch;
     double horizon; /* of the average of the weights: fraction of all steps; 0: no average */
 } rule_row;
 
 /* docs/fine-tuning.md has this table, and what the rows were compared with. */
 static const rule_row RULE[] = {
-    {200, true, 1, 40, 16, 0},
-    {2000, true, 1, 10, 32, 0},
-    {20000, false, 0.75, 10, 64, 0},
-    {UINT64_MAX, false, 0.75, 5, 128, 0.05},
+    {200, 40, 16, 0},
+    {2000, 10, 32, 0},
+    {20000, 10, 64, 0},
+    {UINT64_MAX, 5, 128, 0.05},
 };
 
-/* The rate of the head and of adapters. Where everything is trained, layer_decay lowers it towards
- * the input. */
-static const double RATE = 1e-3;
+/* The rate of the head, and its decay towards the input. Adapters have the rate of the head. */
+static const double RATE = 1e-3, LAYER_DECAY = 0.75;
 
 /* The longest horizon of an average, in steps: its momentum stays below 1. */
 static const double MOST_STEPS = 1e6;
@@ -38,45 +33,6 @@ static const rule_row *find(uint64_t images)
     while (images > found->images)
         found++;
     return found;
-}
-
-/* Adds a group of parameters that are trained or not. */
-static svit_status add_group(svit_optimizer_config *optimizer, const char *module, size_t length,
-                             bool trainable, svit_error *err)
-{
-    svit_parameter_group *group = &optimizer->groups[optimizer->group_count];
-    if (optimizer->group_count == SVIT_MAX_GROUPS || length + 2 > sizeof group->pattern)
-        return sv_fail(err, SVIT_E_UNSUPPORTED,
-                       "the head of the model has more than %d modules, or longer names than "
-                       "groups of an optimiser take",
-                       SVIT_MAX_GROUPS - 1);
-    *group =
-        (svit_parameter_group){.lr_scale = 1, .weight_decay = -1, .trainable = trainable ? 1 : 0};
-    snprintf(group->pattern, sizeof group->pattern, "%.*s*", (int)length, module);
-    optimizer->group_count++;
-    return SVIT_OK;
-}
-
-/* Freezes everything but the linear maps of the head: a group for each, "head.fc1.*". */
-static svit_status freeze_all_but_head(svit_optimizer_config *optimizer,
-                                       const sv_parameter_table *table, svit_error *err)
-{
-    size_t length = 0;
-    const char *module = "";
-    SVIT_TRY(add_group(optimizer, "", 0, false, err));
-    for (size_t i = 0; i < table->count; i++) {
-        const sv_parameter *parameter = &table->list[i];
-        const char *dot = strrchr(parameter->name, '.');
-        if (!dot || !sv_parameter_is_of_head(table, parameter))
-            continue;
-        const size_t own = (size_t)(dot + 1 - parameter->name);
-        if (own == length && strncmp(module, parameter->name, own) == 0)
-            continue;
-        module = parameter->name;
-        length = own;
-        SVIT_TRY(add_group(optimizer, module, length, true, err));
-    }
-    return SVIT_OK;
 }
 
 /* Fills in what does not depend on the row: AdamW, a tenth of warm-up, then a cosine to 0. */
@@ -119,21 +75,17 @@ static void fill_pipeline(svit_pipeline_config *pipeline, const svit_model *mode
     }
 }
 
-static svit_status fill(sv_training *out, const svit_model *model, uint64_t images, svit_error *err)
+static void fill(sv_training *out, const svit_model *model, uint64_t images)
 {
     const rule_row *row = find(images);
-    const bool has_lora = sv_model_has_lora(model);
     fill_common(out);
     fill_pipeline(&out->pipeline, model);
     out->trainer.epochs = row->epochs;
     out->trainer.batch = row->batch;
     out->optimizer.learning_rate = RATE;
-    out->optimizer.layer_decay = has_lora ? 1 : row->layer_decay;
+    out->optimizer.layer_decay = sv_model_has_lora(model) ? 1 : LAYER_DECAY;
     if (row->horizon > 0)
         add_average(out, row->horizon, images);
-    return row->head_alone && !has_lora
-               ? freeze_all_but_head(&out->optimizer, &model->parameters, err)
-               : SVIT_OK;
 }
 
 SVIT_API svit_status svit_fine_tuning_settings(const svit_model *model, uint64_t images,
@@ -151,6 +103,6 @@ SVIT_API svit_status svit_fine_tuning_settings(const svit_model *model, uint64_t
     if (images == 0)
         return sv_fail(err, SVIT_E_ARGUMENT, "images is 0; it is at least 1");
     SVIT_TRY(sv_training_begin(&training, callers, sizes, err));
-    SVIT_TRY(fill(&training, model, images, err));
+    fill(&training, model, images);
     return sv_training_write(callers, sizes, &training, err);
 }

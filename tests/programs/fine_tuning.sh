@@ -10,7 +10,7 @@ cd "$work"
 
 # Model, colours and input size are the checkpoint's, the classes those of the folder, the settings those of the rule.
 run 0 shiftvit-train --init-from checkpoint --data folder:photos --threads 2 --seed 1 --out run
-says '^settings for 48 images: the head alone is trained, learning rate 0.001, .* 40 epochs in batches of 16, no average'
+says '^settings for 48 images: everything is trained, learning rate 0.001, layer decay 0.75, 40 epochs in batches of 16, no average'
 says '--lr, --epochs, --batch'
 lasts "^test: $result\$"
 run 0 shiftvit-info --model run
@@ -22,18 +22,20 @@ for name in blue green red; do
     run 0 shiftvit-predict --model run "photos/$name/3.png"
     prints "$name"
 done
-for field in '"learning_rate": 0.001' '"epochs": 40' '"batch": 16' '"pattern": "head.fc1.\*"'; do
+for field in '"learning_rate": 0.001' '"epochs": 40' '"batch": 16' '"layer_decay": 0.75'; do
     grep -q "$field" run/run.json || fail "run.json lacks $field: $(cat run/run.json)"
 done
 ! grep -q '"preset"' run/run.json || fail 'run.json names a preset'
 
 # Options have the last word.
 run 0 shiftvit-train --init-from checkpoint --data folder:photos --threads 2 --epochs 1 --lr 0.5 --batch 8 \
-    --set groups=[] --set layer_decay=0.5 --set dropout=0.25 --out changed
+    --set layer_decay=0.5 --set dropout=0.25 --out changed
 says 'everything is trained, learning rate 0.5, layer decay 0.5, 1 epochs in batches of 8'
 for field in '"learning_rate": 0.5' '"layer_decay": 0.5' '"groups": \[\]' '"dropout": 0.25'; do
     grep -q "$field" changed/run.json || fail "run.json lacks $field: $(cat changed/run.json)"
 done
+run 0 shiftvit-train --init-from checkpoint --data folder:photos --threads 2 --epochs 1 --freeze 'blocks*' --out partly
+says 'what is not frozen is trained'
 run 0 shiftvit-train --init-from checkpoint --data folder:photos --threads 2 --epochs 1 --lora 2 --out adapted
 says 'adapters and head are trained'
 

@@ -133,10 +133,9 @@ class Learning(FolderTest):
         images, labels = few(24)
         model = tiny()
         before = weights(model)
-        history = model.fit(images, labels, fine_tune=True, epochs=2)
-        self.assertEqual(len(history.epochs), 2)
-        changed = {name for name, value in model.parameters().items() if not np.array_equal(value, before[name])}
-        self.assertTrue(changed and all(name.startswith("head.") for name in changed), changed)
+        self.assertEqual(len(model.fit(images, labels, fine_tune=True).epochs), 40)
+        for name, value in model.parameters().items():
+            self.assertFalse(np.array_equal(value, before[name]), name)
         with self.assertRaisesRegex(TypeError, "preset is 'shiftvit-cifar10'; with fine_tune"):
             model.fit(images, labels, fine_tune=True, preset="shiftvit-cifar10")
 
