@@ -14,8 +14,9 @@ typedef struct convert_options {
     struct program program;
     config_option config;
     const char *in, *out;
-    int32_t dtype; /* SVIT_DTYPE_* */
-    int32_t to;    /* TO_* */
+    const char *last; /* the block that the model ends with; NULL: its own */
+    int32_t dtype;    /* SVIT_DTYPE_* */
+    int32_t to;       /* TO_* */
     svit_onnx_options onnx;
     name_source from;
     text_classes texts;
@@ -28,6 +29,7 @@ enum {
     KEY_SKIP_HEAD,
     KEY_IGNORE_EXTRA,
     KEY_TO,
+    KEY_TRUNCATE,
     KEY_PREPROCESSING,
     KEY_TEXTS,
     KEY_SCALE,
@@ -63,6 +65,9 @@ static const struct option_line option_list[] = {
      "What OUT becomes: shiftvit (default), a model file; pytorch, safetensors in which a ViT has "
      "the "
      "names and shapes of timm; or onnx, a file for other runtimes"},
+    {"truncate", KEY_TRUNCATE, "BLOCK", 0,
+     "End the model after a block, such as layers.2.blocks.0 or blocks.7: what it computes are the "
+     "features there, and shiftvit-head or shiftvit-train give it a classifier"},
     {"preprocessing", KEY_PREPROCESSING, NULL, 0,
      "With --to onnx: the graph takes bytes and preprocesses them as the model's file says"},
     {"texts", KEY_TEXTS, "FILE.safetensors", 0,
@@ -92,6 +97,8 @@ static void check_together(const convert_options *self, struct option_state *sta
         option_error(state, "--ignore-extra needs --from or --map");
     if (self->to == TO_PYTORCH && self->dtype != SVIT_DTYPE_F32)
         option_error(state, "--dtype: a file for pytorch has f32");
+    if (self->texts.path && self->last)
+        option_error(state, "--texts are classes for the whole model, not for one of --truncate");
     if (self->texts.path && self->to != TO_SHIFTVIT)
         option_error(state, "--texts: only a file for shiftvit keeps classes that are texts");
 }
@@ -124,6 +131,9 @@ static int parse_option(int key, char *text, struct option_state *state)
         return 0;
     case KEY_TO:
         self->to = option_choice(state, "--to", text, target_names);
+        return 0;
+    case KEY_TRUNCATE:
+        self->last = text;
         return 0;
     case KEY_PREPROCESSING:
         self->onnx.preprocessing = 1;
@@ -206,6 +216,8 @@ static svit_status convert(convert_options *self, svit_model **model)
         TRY(convert_from(model, program, &self->config, &self->from, self->in));
     else
         TRY(model_open(model, program, &self->config, self->in));
+    if (self->last)
+        TRY(svit_model_truncate(*model, self->last, &program->err));
     if (self->texts.path)
         TRY(text_classes_set(program, *model, &self->texts));
     if (self->to != TO_SHIFTVIT)

@@ -117,6 +117,15 @@ SVIT_API svit_status svit_model_replace_head(svit_model *model, uint32_t num_cla
 SVIT_API svit_status svit_model_add_classes(svit_model *model, uint32_t count, uint64_t seed,
                                             svit_error *err);
 
+/* Ends a model after a block: `layer` is the name of the block as svit_session_layer_name lists it,
+ * "layers.2.blocks.0" in a ShiftViT, "blocks.7" in a ViT or MLP-Mixer. The blocks behind it and the
+ * head are dropped. All that is left keeps its weights and what is frozen, and the pooled features
+ * become the logits, of which num_classes is the number, until svit_model_replace_head gives the
+ * model a classifier. The final norm stays, except where a ShiftViT loses a stage: its channels are
+ * those of the last one. A masked autoencoder becomes its encoder. Class names are dropped. The
+ * model needs to be alone, as above. SVIT_E_ARGUMENT: the model has no block of this name. */
+SVIT_API svit_status svit_model_truncate(svit_model *model, const char *layer, svit_error *err);
+
 /* Adds adapters of LoRA (Hu et al. 2021) to a ViT: the weights of queries, keys and values and of
  * the projection of every attention block become W + (alpha / rank) B A. With W [out, in] named
  * NAME.weight, A is NAME.lora_a [rank, in], uniform in +-1 / sqrt(in) and drawn by `seed`, and B is

@@ -136,6 +136,10 @@ class model : public handle<svit_model, svit_model_free>
         return detail::call(svit_fine_tuning_settings, get(), images, &trainer, sizeof trainer,
                             &optimizer, sizeof optimizer, &pipeline, sizeof pipeline);
     }
+    result truncate(const char *layer)
+    {
+        return detail::call(svit_model_truncate, get(), layer);
+    }
     result add_lora(std::uint32_t rank, double alpha, std::uint64_t seed)
     {
         return detail::call(svit_model_add_lora, get(), rank, alpha, seed);

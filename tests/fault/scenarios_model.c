@@ -215,6 +215,13 @@ SCENARIO(svit_model_add_classes, NEEDS_MODEL, EVERY_MODEL)
     return svit_model_add_classes(w->has.model, 2, 9, err);
 }
 
+SCENARIO(svit_model_truncate, NEEDS_MODEL, EVERY_MODEL)
+{
+    const char *layer =
+        w->config.architecture == SVIT_ARCHITECTURE_SHIFTVIT ? "layers.0.blocks.0" : "blocks.0";
+    return svit_model_truncate(w->has.model, layer, err);
+}
+
 VARIANT(svit_model_add_lora, , NEEDS_MODEL, 0, use_plain_vit)
 {
     return svit_model_add_lora(w->has.model, 2, 4, 9, err);

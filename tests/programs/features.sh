@@ -50,6 +50,22 @@ at_least 50
 run 0 shiftvit-head $common --neighbours train.safetensors --reference train.safetensors --k 1
 prints '^neighbours: k 1 top-1 100.00 %'
 
+# A model that ends after an earlier block has the features of that block.
+run 0 shiftvit-features $common --model "$model" --data procedural:400 --layer layers.1.blocks.5 --out block.safetensors
+run 0 shiftvit-convert --truncate layers.1.blocks.5 "$model" short.safetensors
+run 0 shiftvit-features $common --model short.safetensors --data procedural:400 --out short-train.safetensors
+prints '^400 images x 192 channels of layer features: '
+run 0 shiftvit-head $common --neighbours short-train.safetensors --reference block.safetensors --k 1
+prints '^neighbours: k 1 top-1 100.00 %'
+run 0 shiftvit-head $common --fit short-train.safetensors --model short.safetensors --out short-head.safetensors
+run 0 shiftvit-eval $common --model short-head.safetensors --data procedural:400 --limit-test 200
+at_least 60
+run 1 shiftvit-convert --truncate features "$model" no.safetensors
+says "layer is 'features'"
+absent no.safetensors
+run 2 shiftvit-convert --truncate layers.1.blocks.5 --texts t.safetensors "$model" no.safetensors
+says '^shiftvit-convert: --texts'
+
 # A class is added from a folder of its images, whatever their names are.
 run 0 shiftvit-export --data procedural:200 --split train --count 200 --by-class --out known
 mkdir new

@@ -101,7 +101,7 @@ for page in pretrained fine-tuning beyond own-loop; do
     ! grep -n '^    shiftvit-' "$root/docs/$page.md" || fail "$page.md has a command without build/examples/"
 done
 run_page pretrained 9
-run_page fine-tuning 13
+run_page fine-tuning 17
 run_page beyond 5
 run_page own-loop 1
 

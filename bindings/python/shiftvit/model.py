@@ -260,6 +260,17 @@ class Model(_library.Handle):
         _library.call("svit_model_add_classes", self, count, seed)
         return self
 
+    def truncate(self, layer: str) -> Model:
+        """Ends the model after the block ``layer``, one of :attr:`Session.layers`, drops the head and the class
+        names, and returns the model. Its logits are the pooled features until :meth:`replace_head`.
+
+        Raises:
+            ArgumentError: the model has no block of this name.
+            StateError: as :meth:`replace_head`.
+        """
+        _library.call("svit_model_truncate", self, layer)
+        return self
+
     def add_lora(self, rank: int, alpha: float | None = None, *, seed: int = 0) -> Model:
         """Adds adapters of LoRA to the attention of a ViT, freezes all but these and the head, and returns the model.
         Files have the merged weights.

@@ -326,6 +326,17 @@ class Features(FolderTest):
         model.fit_class(None, shiftvit.FeatureSet.compute(model, data[:20]), features)
         self.assertEqual(model.num_classes, before + 1)
 
+    def test_a_truncated_model_computes_the_features_of_its_last_block(self):
+        whole, part = shiftvit.load(CIFAR), shiftvit.load(CIFAR).truncate("layers.1.blocks.5")
+        images, labels = synthetic(20)
+        data = shiftvit.Dataset.from_arrays(images, labels)
+        expected = shiftvit.FeatureSet.compute(whole, data, layer="layers.1.blocks.5")
+        found = shiftvit.FeatureSet.compute(part, data)
+        np.testing.assert_allclose(found.values, expected.values, rtol=1e-5, atol=1e-5)
+        self.assertEqual((part.num_classes, part.classes), (192, None))
+        with self.assertRaisesRegex(errors.ArgumentError, "layer is 'blocks.0'"):
+            part.truncate("blocks.0")
+
     def test_anomalies_are_those_of_a_plain_patch_memory(self):
         model = shiftvit.load(CIFAR)
         images, labels = synthetic(60)

@@ -226,6 +226,13 @@ static void add_classes(void)
     TRY(svit_model_add_classes(ANY(models), calls_choose(3), 3, ERR));
 }
 
+static void truncate_model(void)
+{
+    static const char *const layers[] = {"blocks.0", "layers.0.blocks.0", "layers.1.blocks.0",
+                                         "blocks.1", "features"};
+    TRY(svit_model_truncate(ANY(models), layers[calls_choose(4)], ERR));
+}
+
 static void add_lora(void)
 {
     TRY(svit_model_add_lora(ANY(models), calls_choose(4), calls_choose(4), 1, ERR));
@@ -261,5 +268,6 @@ static const calls_operation operations[] = {
     map_file,      through_memory, save,          save_as,          save_mapped,     export_onnx,
     set_classes,   set_pipeline,   copy_pipeline, set_output,       set_trainable,   get_trainable,
     get_parameter, set_parameter,  whiten,        replace_head,     add_classes,     add_lora,
-    merge_lora,    multiply_adds,  set_threshold, set_text_head,    open_checkpoint, fine_tuning};
+    merge_lora,    multiply_adds,  set_threshold, set_text_head,    open_checkpoint, fine_tuning,
+    truncate_model};
 const calls_table calls_of_models = CALLS_TABLE(operations);

@@ -160,6 +160,19 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
+    /// Ends a model after a block: `layer` is the name of the block as svit_session_layer_name lists it,
+    /// "layers.2.blocks.0" in a ShiftViT, "blocks.7" in a ViT or MLP-Mixer. The blocks behind it and the
+    /// head are dropped. All that is left keeps its weights and what is frozen, and the pooled features
+    /// become the logits, of which num_classes is the number, until svit_model_replace_head gives the
+    /// model a classifier. The final norm stays, except where a ShiftViT loses a stage: its channels are
+    /// those of the last one. A masked autoencoder becomes its encoder. Class names are dropped. The
+    /// model needs to be alone, as above. SVIT_E_ARGUMENT: the model has no block of this name.
+    pub fn svit_model_truncate(
+        model: *mut svit_model,
+        layer: *const c_char,
+        err: *mut svit_error,
+    ) -> svit_status;
+
     /// Adds adapters of LoRA (Hu et al. 2021) to a ViT: the weights of queries, keys and values and of
     /// the projection of every attention block become W + (alpha / rank) B A. With W \[out, in\] named
     /// NAME.weight, A is NAME.lora_a \[rank, in\], uniform in +-1 / sqrt(in) and drawn by `seed`, and B is

@@ -24,6 +24,15 @@ impl Model {
         call(|err| unsafe { sys::svit_model_add_classes(self.raw(), count, seed, err) })
     }
 
+    /// Ends the model after the block `layer`, such as `layers.2.blocks.0` or `blocks.7`, and drops the head and
+    /// the class names. The logits are the pooled features until [`Model::replace_head`].
+    pub fn truncate(&mut self, layer: &str) -> Result<()> {
+        let layer = text::text("the layer", layer)?;
+        let _alone = self.0.lock.write()?;
+        // SAFETY: the handle is alive, and the text ends in a NUL byte.
+        call(|err| unsafe { sys::svit_model_truncate(self.raw(), layer.as_ptr(), err) })
+    }
+
     /// Adds adapters of LoRA to a ViT and freezes all else but the head.
     pub fn add_lora(&mut self, rank: u32, alpha: f64, seed: u64) -> Result<()> {
         let _alone = self.0.lock.write()?;

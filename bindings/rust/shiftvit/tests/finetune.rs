@@ -48,6 +48,10 @@ fn a_new_head_learns_while_the_trunk_keeps_its_bits() {
     refused(model.replace_head(3, 1), Status::State, "");
     drop(trainer);
     model.replace_head(3, 1).unwrap();
+    refused(model.truncate("features"), Status::Argument, "features");
+    model.truncate("layers.0.blocks.0").unwrap();
+    assert!(!model.config().unwrap().classifier);
+    assert!(model.parameter_names().iter().all(|name| !name.starts_with("layers.1")));
 }
 
 #[test]

@@ -133,6 +133,7 @@ pub fn addresses() -> Vec<*const ()> {
         svit_model_load_into as *const (),
         svit_model_replace_head as *const (),
         svit_model_add_classes as *const (),
+        svit_model_truncate as *const (),
         svit_model_add_lora as *const (),
         svit_model_merge_lora as *const (),
         svit_model_save_mapped as *const (),
