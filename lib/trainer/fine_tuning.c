@@ -21,8 +21,8 @@ static const rule_row RULE[] = {
     {UINT64_MAX, 5, 128, 0.05},
 };
 
-/* The rate of the head, and its decay towards the input. Adapters have the rate of the head. */
-static const double RATE = 1e-3, LAYER_DECAY = 0.75;
+/* The rate of the head, and its decay towards the input; the rate of adapters and their head. */
+static const double RATE = 1e-3, LAYER_DECAY = 0.75, LORA_RATE = 3e-3;
 
 /* The longest horizon of an average, in steps: its momentum stays below 1. */
 static const double MOST_STEPS = 1e6;
@@ -78,12 +78,13 @@ static void fill_pipeline(svit_pipeline_config *pipeline, const svit_model *mode
 static void fill(sv_training *out, const svit_model *model, uint64_t images)
 {
     const rule_row *row = find(images);
+    const bool has_lora = sv_model_has_lora(model);
     fill_common(out);
     fill_pipeline(&out->pipeline, model);
     out->trainer.epochs = row->epochs;
     out->trainer.batch = row->batch;
-    out->optimizer.learning_rate = RATE;
-    out->optimizer.layer_decay = sv_model_has_lora(model) ? 1 : LAYER_DECAY;
+    out->optimizer.learning_rate = has_lora ? LORA_RATE : RATE;
+    out->optimizer.layer_decay = has_lora ? 1 : LAYER_DECAY;
     if (row->horizon > 0)
         add_average(out, row->horizon, images);
 }

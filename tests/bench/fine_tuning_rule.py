@@ -19,10 +19,11 @@ import shiftvit
 
 CLASSES = range(90, 100)
 SEED = 1
+LORA_RANK = 8
 HEAD = {"groups": [{"pattern": "*", "trainable": False}, {"pattern": "head.*"}], "layer_decay": 1.0}
 
 # Epochs, batch, schedule and all else are those of the rule. "fitted" is a head that is fitted to features, without
-# augmentation; with "+" everything is trained after it.
+# augmentation; with "+" everything is trained after it. ViTs alone have adapters.
 SEARCH = {
     "rule": {},
     "fitted": None,
@@ -32,6 +33,8 @@ SEARCH = {
     "all-3e-3": {"learning_rate": 3e-3},
     "all-3e-4": {"learning_rate": 3e-4},
     "fitted+rule": {},
+    "lora": {},
+    "lora-1e-3": {"learning_rate": 1e-3},
 }
 
 
@@ -44,9 +47,13 @@ def images_of(path, per_class):
 
 
 def measure(base, training, test, name, settings):
-    """The test's top-1 after one run."""
+    """The test's top-1 after one run, or None if the model cannot have it."""
     model = shiftvit.load(base)
     model.replace_head(len(CLASSES), seed=SEED)
+    if name.startswith("lora"):
+        if model.config["architecture"] != "vit":
+            return None
+        model.add_lora(LORA_RANK, seed=SEED)
     if name.startswith("fitted"):
         model.fit_head(shiftvit.FeatureSet.compute(model, shiftvit.Dataset.from_arrays(*training)))
     if settings is not None:
@@ -67,6 +74,8 @@ def main():
                 continue
             start = time.monotonic()
             top1 = measure(base, training, test, name, settings)
+            if top1 is None:
+                continue
             line = f"{base.stem} {per_class} {name} {100 * top1:.1f} {time.monotonic() - start:.0f}"
             print(line, flush=True)
             with open(results, "a") as file:

@@ -76,7 +76,7 @@ START_TEST(test_adapters_and_pipelines)
     ck_assert_double_eq(own.zoom, 0.25);
     ck_assert_uint_eq(config.group_count, 0);
     ck_assert_double_eq(config.layer_decay, 1);
-    ck_assert_double_eq(config.learning_rate, 1e-3);
+    ck_assert_double_eq(config.learning_rate, 3e-3);
     FAILS(svit_fine_tuning_settings(model, 0, NULL, 0, &config, sizeof config, NULL, 0, err),
           SVIT_E_ARGUMENT, "images is 0");
     FAILS(svit_fine_tuning_settings(model, 1, NULL, 0, &config, 2, NULL, 0, err), SVIT_E_ARGUMENT,
