@@ -230,7 +230,7 @@ static void truncate_model(void)
 {
     static const char *const layers[] = {"blocks.0", "layers.0.blocks.0", "layers.1.blocks.0",
                                          "blocks.1", "features"};
-    TRY(svit_model_truncate(ANY(models), layers[calls_choose(4)], ERR));
+    TRY(svit_model_truncate(ANY(models), layers[calls_choose(5)], ERR));
 }
 
 static void add_lora(void)
