@@ -60,7 +60,7 @@ prints '^neighbours: k 1 top-1 100.00 %'
 run 0 shiftvit-head $common --fit short-train.safetensors --model short.safetensors --out short-head.safetensors
 run 0 shiftvit-eval $common --model short-head.safetensors --data procedural:400 --limit-test 200
 at_least 60
-run 1 shiftvit-convert --truncate features "$model" no.safetensors
+run 2 shiftvit-convert --truncate features "$model" no.safetensors
 says "layer is 'features'"
 absent no.safetensors
 run 2 shiftvit-convert --truncate layers.1.blocks.5 --texts t.safetensors "$model" no.safetensors

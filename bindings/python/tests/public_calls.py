@@ -215,6 +215,7 @@ GOOD: dict[str, Any] = {
     "Model.pipeline.fields": "@pipeline", "Model.output.output": "softmax", "Model.merge_lora.self": "@merged",
     "Model.whiten.self": "@whitened", "Model.whiten.images": "@whitening", "Model.load_weights.path": "@model_file",
     "Model.fit_class.name": None, "Model.fit.epochs": 1, "Optimizer.swap_average.self": "@averaging",
+    "Model.truncate.layer": "blocks.0",
     "Optimizer.set.value": 0.5, "Optimizer.set_parameter.key": "lr_scale", "Optimizer.set_parameter.value": 1.0,
     "Parameters.__init__.model": "@model", "Predictor.__init__.model": "@model", "Predictor.predict.image": "@rgb",
     "Predictor.top.image": "@rgb", "Session.counter.value": 3, "Session.gradient.name": "norm.weight",
