@@ -63,11 +63,10 @@ void sv_model_exchange(svit_model *model, svit_model *with);
  * row for each class it copies the rows that both have if `classes`, otherwise none. */
 void sv_model_copy_parameters(svit_model *to, const svit_model *from, bool classes);
 
-/* Gives a model another configuration, which is checked: parameters of the same name are copied as by
- * sv_model_copy_parameters, all others get the initial values of `seed`. Class names, text head and
- * threshold are dropped. SVIT_E_STATE as of sv_model_check_alone, with `change`. */
-svit_status sv_model_rebuild(svit_model *model, const svit_model_config *config, uint64_t seed,
-                             bool classes, const char *change, svit_error *err);
+/* Turns `model` into `with`, which is freed: what both have of parameters is copied before, as by
+ * sv_model_copy_parameters, and they are exchanged as by sv_model_exchange. Class names, text head
+ * and threshold are dropped. */
+void sv_model_become(svit_model *model, svit_model *with, bool classes);
 
 /* Frees the class names; the model has none afterwards. */
 void sv_model_release_classes(svit_model *model);

@@ -1,6 +1,7 @@
 /* Ends a model after one of its blocks. */
 #include "base/threads/fp_env.h"
 #include "models/architecture.h"
+#include "models/config.h"
 #include "models/model.h"
 
 #include <shiftvit/load.h>
@@ -71,5 +72,11 @@ SVIT_API svit_status svit_model_truncate(svit_model *model, const char *layer, s
                        "svit_session_layer_name lists them",
                        layer, has_stages ? "layers.0.blocks.0" : "blocks.0");
     remove_head(&config, architecture);
-    return sv_model_rebuild(model, &config, 0, true, "it is truncated", err);
+    svit_model *part;
+    SVIT_TRY(sv_model_check_alone(model, "it is truncated", err));
+    SVIT_TRY(sv_config_check(&sv_model_config_type, &config, err));
+    /* Each of its parameters is one of the model, so none needs an initial value. */
+    SVIT_TRY(sv_model_open_zero(&part, model->context, &config, err));
+    sv_model_become(model, part, true);
+    return SVIT_OK;
 }
