@@ -1,5 +1,6 @@
 /* Prints loss, top-1 and top-5 accuracy of a model on a data set. */
 #include "common/bad_option.h"
+#include "common/class_list.h"
 #include "common/class_report.h"
 #include "common/data_option.h"
 #include "common/model_path.h"
@@ -7,13 +8,15 @@
 #include "common/shown.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct eval_options {
     struct program program;
     data_option data;
     config_option config;
     const char *model;
-    int32_t split;                       /* SVIT_SPLIT_* */
+    int32_t split;                       /* SVIT_SPLIT_* or DATA_SPLIT_ALL */
+    int32_t match;                       /* MATCH_* */
     evaluation_how how;                  /* loss -1: that of the model */
     int per_class;                       /* 1: a line for each class */
     const char *confusion, *predictions; /* files to write, or NULL */
@@ -28,6 +31,7 @@ enum {
     KEY_COMPUTE,
     KEY_TTA,
     KEY_LOSS,
+    KEY_MATCH,
     KEY_PER_CLASS,
     KEY_CONFUSION,
     KEY_PREDICTIONS,
@@ -36,11 +40,14 @@ enum {
     KEY_BATCH = 'b'
 };
 
+enum { MATCH_NAME, MATCH_ORDER };
+static const char *const match_names[] = {"name", "order", NULL};
 static const char *const tta_names[] = {"none", "flip", "flip-shift", NULL};
 
 static const struct option_line option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},
-    {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)"},
+    {"split", KEY_SPLIT, "NAME", 0,
+     "train, val or test (default); all: every image of a folder, list or shards without splits"},
     {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)"},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8"},
     {"tta", KEY_TTA, "NAME", 0,
@@ -50,6 +57,10 @@ static const struct option_line option_list[] = {
      "What is measured: cross-entropy and accuracy; binary: several labels for each image; mse: "
      "numbers. Default: what the model was trained for, as its file says. Data of list:FILE.csv "
      "with columns of numbers needs one of the last two"},
+    {"match", KEY_MATCH, "HOW", 0,
+     "Which class of the model a class of the data is: the one of the same name (name, default), "
+     "or the one at the same place (order), as with a model of ImageNet whose classes have other "
+     "names than the folders"},
     {"per-class", KEY_PER_CLASS, NULL, 0, "Print accuracy and precision of each class"},
     {"confusion", KEY_CONFUSION, "FILE", 0,
      "Write the confusion matrix: FILE.csv as a table, FILE.png as a picture"},
@@ -88,6 +99,9 @@ static int parse_option(int key, char *text, struct option_state *state)
     case KEY_LOSS:
         self->how.loss = option_choice(state, "--loss", text, evaluation_loss_names);
         return 0;
+    case KEY_MATCH:
+        self->match = option_choice(state, "--match", text, match_names);
+        return 0;
     case KEY_PER_CLASS:
         self->per_class = 1;
         return 0;
@@ -113,6 +127,8 @@ static int parse_option(int key, char *text, struct option_state *state)
             option_error(state, "--data SPEC is needed: the data set to evaluate on");
         if ((self->out != NULL) != (self->accept != 0))
             option_error(state, "--accept FRACTION and --out FILE.safetensors need each other");
+        if (self->out && self->match == MATCH_ORDER)
+            option_error(state, "--match order and --out exclude each other");
         return 0;
     default:
         return OPTION_UNKNOWN;
@@ -206,6 +222,51 @@ static svit_status report(eval_options *options, svit_model *model, svit_dataset
     return status;
 }
 
+/* Says that the logits of a model without a classifier are no scores of classes, unless it was
+ * trained so. */
+static svit_status note_features(struct program *program, const svit_model *model)
+{
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
+    if (!config.classifier && !program->quiet)
+        fprintf(stderr,
+                "%s: the model has no classifier; its %u features are taken for the scores of "
+                "classes\n",
+                option_program_name, config.num_classes);
+    return SVIT_OK;
+}
+
+/* Calls the model's classes as those of the data are called. */
+static svit_status rename_classes(struct program *program, svit_model *model,
+                                  const svit_dataset *data)
+{
+    const size_t count = svit_dataset_classes(data);
+    const char **names = calloc(count, sizeof *names);
+    if (!names)
+        return program_fail(program, SVIT_E_MEMORY, "no memory for the names of %zu classes",
+                            count);
+    for (size_t k = 0; k < count; k++)
+        names[k] = svit_dataset_class_name(data, k);
+    svit_status status = svit_model_set_classes(model, names, count, &program->err);
+    free(names);
+    return status;
+}
+
+/* Makes labels of the data labels of the model, if both have class names. Columns of numbers must
+ * have the model's. */
+static svit_status match_classes(eval_options *options, svit_model *model, svit_dataset **data)
+{
+    struct program *program = &options->program;
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
+    const class_list to = classes_of_model(model, config.num_classes);
+    if (!svit_model_class_name(model, 0) || !svit_dataset_class_name(*data, 0) ||
+        svit_dataset_has_targets(*data))
+        return SVIT_OK;
+    return options->match == MATCH_ORDER ? rename_classes(program, model, *data)
+                                         : class_list_match_dataset(program, &to, "the data", data);
+}
+
 static svit_status evaluate(eval_options *options, svit_model **model, data_splits *data)
 {
     struct program *program = &options->program;
@@ -214,12 +275,14 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     TRY(model_open(model, program, &options->config, options->model));
     if (options->how.loss < 0)
         options->how.loss = loss_of(*model);
+    TRY(note_features(program, *model));
     TRY(model_pipeline(*model, program, &options->config, &pipeline));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
     if (!data->split[options->split])
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             options->data.spec, data_split_names[options->split]);
     TRY(bad_check(data, program, &options->data, options->on_bad));
+    TRY(match_classes(options, *model, &data->split[options->split]));
     print_data(options, data);
     return report(options, *model, data->split[options->split]);
 }
@@ -231,7 +294,7 @@ int main(int argc, char **argv)
                             .split = SVIT_SPLIT_TEST,
                             .how = {.batch = 256, .loss = -1}};
     svit_model *model = NULL;
-    data_splits data = {{NULL, NULL, NULL}, NULL};
+    data_splits data = {.drawn = NULL};
     options.data.spec = NULL; /* --data has no default here */
     program_parse(&parser, argc, argv, &options);
     svit_status status = evaluate(&options, &model, &data);

@@ -31,7 +31,8 @@ enum {
 static const struct option_line option_list[] = {
     {"out", KEY_OUT, "DIR", 0, "Write to the folder DIR (this or --shards is needed)"},
     {"count", KEY_COUNT, "N", 0, "Write the first N images (default 9, of shards all; 0: all)"},
-    {"split", KEY_SPLIT, "NAME", 0, "train, val or test (default)"},
+    {"split", KEY_SPLIT, "NAME", 0,
+     "train, val or test (default); all: every image of a folder, list or shards without splits"},
     {"by-class", KEY_BY_CLASS, NULL, 0,
      "A subfolder for each class, as --data folder:DIR reads them"},
     {"size", KEY_SIZE, "N", 0,
@@ -191,7 +192,7 @@ int main(int argc, char **argv)
                               .count = SIZE_MAX,
                               .per_shard = 10000,
                               .size = 32};
-    data_splits parts = {{NULL, NULL, NULL}, NULL};
+    data_splits parts = {.drawn = NULL};
     program_parse(&parser, argc, argv, &options);
     svit_status status = export_split(&options, &parts);
     data_close(&parts);

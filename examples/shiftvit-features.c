@@ -48,7 +48,8 @@ static const struct option_line option_list[] = {
      "Of a layer with several tokens, take their mean over the patches (mean, default), the class "
      "token (class), or each patch as a sample (patches; patches-3x3: the mean of it and of those "
      "around it)"},
-    {"split", KEY_SPLIT, "NAME", 0, "train (default), val or test"},
+    {"split", KEY_SPLIT, "NAME", 0,
+     "train (default), val or test; all: every image of a folder, list or shards without splits"},
     {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)"},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8"},
     {"neighbours", KEY_NEIGHBOURS, "FOLDER", 0,
@@ -236,7 +237,7 @@ int main(int argc, char **argv)
                                 .split = SVIT_SPLIT_TRAIN,
                                 .neighbours.count = 5};
     svit_model *model = NULL;
-    data_splits data = {{NULL, NULL, NULL}, NULL};
+    data_splits data = {.drawn = NULL};
     options.data.spec = NULL; /* --data has no default here */
     svit_features_config_init(&options.features, sizeof options.features);
     program_parse(&parser, argc, argv, &options);

@@ -292,7 +292,7 @@ static svit_status compute_new(head_options *self, svit_model *model, svit_featu
 {
     struct program *program = &self->program;
     const data_option list = {.spec = "list:", .val_fraction = -1};
-    data_splits data = {{NULL, NULL, NULL}, NULL};
+    data_splits data = {.drawn = NULL};
     svit_pipeline_config pipeline;
     svit_features_config config;
     TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &program->err));

@@ -87,7 +87,7 @@ svit_status bad_check(data_splits *data, struct program *self, const data_option
     size_t all = 0;
     if (data_has_own_size(option))
         return SVIT_OK;
-    for (size_t split = 0; split < 3; split++) {
+    for (size_t split = 0; split < DATA_SPLITS; split++) {
         if (!data->split[split])
             continue;
         all += svit_dataset_count(data->split[split]);

@@ -2,9 +2,9 @@
  * list, or shards. */
 #include "data_folder.h"
 
+#include "class_list.h"
 #include "data_draw.h"
 #include "path_text.h"
-#include "shown.h"
 #include "split_folders.h"
 
 #include <dirent.h>
@@ -29,89 +29,16 @@ static svit_status open_one(svit_dataset **out, struct program *self, const char
     return svit_dataset_folder_pipeline(out, self->context, path, pipeline, &self->err);
 }
 
-/* The index of the first class of `other` that `train` lacks; the number of classes if it has all.
- * Both lists are in byte order. */
-static size_t unknown_class(const svit_dataset *train, const svit_dataset *other)
-{
-    size_t at = 0;
-    size_t class = 0;
-    for (; class < svit_dataset_classes(other); class ++) {
-        const char *name = svit_dataset_class_name(other, class);
-        while (at < svit_dataset_classes(train) &&
-               strcmp(svit_dataset_class_name(train, at), name) < 0)
-            at++;
-        if (at == svit_dataset_classes(train) ||
-            strcmp(svit_dataset_class_name(train, at), name) != 0)
-            break;
-    }
-    return class;
-}
-
-/* Says that the split `name` has no images of some classes. */
-static void note_missing(const struct program *self, const svit_dataset *train,
-                         const svit_dataset *other, const char *name)
-{
-    const size_t first = unknown_class(other, train);
-    char shown[SHOWN_CAPACITY];
-    if (!self->quiet)
-        fprintf(
-            stderr, "%s: %s has no images of %zu of the %zu classes, such as '%s'\n",
-            option_program_name, name, svit_dataset_classes(train) - svit_dataset_classes(other),
-            svit_dataset_classes(train), shown_text(shown, svit_dataset_class_name(train, first)));
-}
-
-/* Whether a split has the class names of the training split in the same order, or both have none.
- */
-static int same_names(const svit_dataset *train, const svit_dataset *other)
-{
-    const size_t count = svit_dataset_classes(other);
-    int same = count <= svit_dataset_classes(train);
-    for (size_t k = 0; k < count && same; k++) {
-        const char *a = svit_dataset_class_name(train, k), *b = svit_dataset_class_name(other, k);
-        same = a && b ? strcmp(a, b) == 0 : a == b;
-    }
-    return same && (count == svit_dataset_classes(train) || !svit_dataset_class_name(train, 0));
-}
-
-/* Gives the split `name` the labels of the training split, whose classes it may lack. Columns of
- * numbers must be the same. */
+/* Gives the split `name` the labels of the training split, whose classes it may lack. */
 static svit_status match_classes(struct program *self, const svit_dataset *train,
                                  svit_dataset **other, const char *name)
 {
-    const size_t count = svit_dataset_classes(train);
-    const size_t others = svit_dataset_classes(*other);
+    const class_list to = classes_of_dataset(train, "train");
     if (svit_dataset_has_targets(train) != svit_dataset_has_targets(*other))
         return program_fail(self, SVIT_E_FORMAT, "%s has %s; train has %s, and so has every split",
                             name, svit_dataset_has_targets(*other) ? "numbers" : "labels",
                             svit_dataset_has_targets(train) ? "numbers" : "labels");
-    if (same_names(train, *other))
-        return SVIT_OK;
-    if (!svit_dataset_class_name(train, 0) || !svit_dataset_class_name(*other, 0))
-        return program_fail(self, SVIT_E_FORMAT,
-                            "%s has %zu classes and train %zu, and their names are not known; at "
-                            "most as many, or names of all, are accepted",
-                            name, others, count);
-    const size_t unknown = svit_dataset_has_targets(train) ? others : unknown_class(train, *other);
-    if (unknown < others)
-        return program_fail(self, SVIT_E_FORMAT,
-                            "%s has the class '%.80s', which train lacks; train has %zu classes, "
-                            "and those of %s must be among them",
-                            name, svit_dataset_class_name(*other, unknown), count, name);
-    const char **names = calloc(count, sizeof *names);
-    svit_dataset *matched = NULL;
-    if (!names)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for the names of %zu classes", count);
-    for (size_t k = 0; k < count; k++)
-        names[k] = svit_dataset_class_name(train, k);
-    svit_status status = svit_dataset_match_classes(&matched, *other, names, count, &self->err);
-    free(names);
-    if (status != SVIT_OK)
-        return program_fail(self, SVIT_E_FORMAT, "%s and train: %s", name, self->err.message);
-    if (others < count)
-        note_missing(self, train, *other, name);
-    svit_dataset_free(*other);
-    *other = matched;
-    return SVIT_OK;
+    return class_list_match_dataset(self, &to, name, other);
 }
 
 static svit_status open_splits(folder_splits *splits, struct program *self, const char *folder,
@@ -145,13 +72,25 @@ static svit_status split_training_folder(data_splits *out, struct program *self,
     return wanted ? data_draw_splits(out, self, &how) : SVIT_OK;
 }
 
+/* Hands over all images. */
+static svit_status take_whole(data_splits *out, struct program *self, folder_splits *splits)
+{
+    if (splits->given[SVIT_SPLIT_TEST] || splits->given[SVIT_SPLIT_VALIDATION])
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--split all: the data has splits; train, val or test is accepted");
+    out->split[DATA_SPLIT_ALL] = splits->whole;
+    splits->whole = NULL;
+    return SVIT_OK;
+}
+
 /* Hands over the wanted splits that were given, takes the others from the training set, and frees
  * the rest. */
 static svit_status finish_splits(data_splits *out, struct program *self, folder_splits *splits,
                                  double fraction, unsigned wanted, svit_status status)
 {
     if (status == SVIT_OK)
-        status = split_training_folder(out, self, splits, fraction, wanted);
+        status = wanted & WANT_WHOLE ? take_whole(out, self, splits)
+                                     : split_training_folder(out, self, splits, fraction, wanted);
     for (size_t split = 0; split < 3; split++)
         if (status == SVIT_OK && splits->given[split] && (wanted & (1u << split)))
             out->split[split] = splits->given[split];

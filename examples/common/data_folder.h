@@ -8,7 +8,8 @@
  * (split_folders_find), these are the splits. If that to validate or that to test is missing,
  * `fraction` of the images that train takes its place. Without such subfolders, those of `folder`
  * are the classes, and both splits are taken from them. data_draw_splits chooses the images. A
- * split may lack classes of the training split, but has no others. */
+ * split may lack classes of the training split, but has no others. WANT_WHOLE, alone, is all of
+ * `folder` as it is. SVIT_E_ARGUMENT: it has splits. */
 svit_status data_folder_open(data_splits *out, struct program *self, const char *folder,
                              double fraction, const svit_pipeline_config *pipeline,
                              unsigned wanted);

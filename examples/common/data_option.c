@@ -21,7 +21,7 @@ enum { SYNTHETIC_TRAIN = 4000, SYNTHETIC_OTHER = 1000, SYNTHETIC_MAX = 100000000
 /* The fraction of the images of a folder or list that validate by default. */
 #define FOLDER_FRACTION 0.1
 
-const char *const data_split_names[] = {"train", "test", "val", NULL};
+const char *const data_split_names[] = {"train", "test", "val", "all", NULL};
 const char *const data_label_names[] = {"fine", "coarse", NULL};
 
 static const struct option_line options[] = {
@@ -212,6 +212,11 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
         return program_fail(self, SVIT_E_ARGUMENT,
                             "--labels: '%s' labels are those of cifar100:DIR; --data is '%s'",
                             data_label_names[option->labels], option->spec);
+    if ((wanted & WANT_WHOLE) && data_has_own_size(option))
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--split all is for folder:DIR, list:FILE.csv and shards:PATTERN; of "
+                            "'%s' train, val or test is accepted",
+                            option->spec);
     double fraction = option->val_fraction < 0 ? FOLDER_FRACTION : option->val_fraction;
     if (cifar100 || spec_after(option->spec, "cifar10"))
         TRY(open_cifar(out, self, option, wanted));
@@ -231,7 +236,7 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
 
 void data_close(data_splits *parts)
 {
-    for (size_t split = 0; split < 3; split++) {
+    for (size_t split = 0; split < DATA_SPLITS; split++) {
         svit_dataset_free(parts->split[split]);
         parts->split[split] = NULL;
     }

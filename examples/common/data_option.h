@@ -20,10 +20,14 @@ typedef struct data_option {
 /* A child parser for these options; its input is a `data_option *`. */
 extern const struct option_table data_table;
 
-/* The splits of a data set, by SVIT_SPLIT_*; NULL for a split that was not requested or that the
- * data set does not have. */
+/* A value beside those of SVIT_SPLIT_*: all images of a folder, list or pattern of shards, which has
+ * no splits of its own. */
+enum { DATA_SPLIT_ALL = 3, DATA_SPLITS };
+
+/* The splits of a data set, by SVIT_SPLIT_* or DATA_SPLIT_ALL; NULL for a split that was not
+ * requested or that the data set does not have. */
 typedef struct data_splits {
-    svit_dataset *split[3];
+    svit_dataset *split[DATA_SPLITS];
     const char *drawn; /* how a program calls the splits that chance has chosen, or NULL */
 } data_splits;
 
@@ -32,7 +36,8 @@ enum {
     WANT_TRAIN = 1 << SVIT_SPLIT_TRAIN,
     WANT_TEST = 1 << SVIT_SPLIT_TEST,
     WANT_VALIDATION = 1 << SVIT_SPLIT_VALIDATION,
-    WANT_ALL = WANT_TRAIN | WANT_TEST | WANT_VALIDATION
+    WANT_ALL = WANT_TRAIN | WANT_TEST | WANT_VALIDATION,
+    WANT_WHOLE = 1 << DATA_SPLIT_ALL
 };
 
 /* Opens the splits in `wanted`, a sum of WANT_*. Images of folders are brought to the source size
@@ -52,7 +57,7 @@ int data_has_own_size(const data_option *option);
  * with free(). NULL: there is not enough memory. */
 char *data_spec_absolute(const char *spec);
 
-/* "train", "test", "val", NULL: the names of SVIT_SPLIT_*. */
+/* "train", "test", "val", "all", NULL: the names of SVIT_SPLIT_* and DATA_SPLIT_ALL. */
 extern const char *const data_split_names[];
 
 /* "fine", "coarse", NULL: the names of SVIT_LABELS_*. */

@@ -1,7 +1,9 @@
 /* What classifiers make of feature sets. */
 #include "feature_results.h"
 
+#include "class_list.h"
 #include "results.h"
+#include "shown.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -10,27 +12,28 @@
 
 enum { BATCH = 256 };
 
-svit_status feature_check(struct program *self, const svit_features *set, const char *path,
-                          size_t classes, const char *(*name_of)(const void *, size_t),
-                          const void *of)
+/* Writes the label of each sample in the list `to`, by name, to *labels; free them with free(). */
+static svit_status match_labels(struct program *self, const svit_features *set, const char *path,
+                                const class_list *to, int32_t **labels)
 {
-    const int32_t *labels = svit_features_labels(set);
-    if (svit_features_classes(set) != classes)
-        return program_fail(self, SVIT_E_ARGUMENT,
-                            "'%s' has %zu classes; what it is compared with has %zu", path,
-                            svit_features_classes(set), classes);
-    for (size_t k = 0; k < classes; k++) {
-        const char *name = svit_features_class_name(set, k), *other = name_of(of, k);
-        if (name && other && strcmp(name, other) != 0)
-            return program_fail(self, SVIT_E_ARGUMENT,
-                                "class %zu of '%s' is '%s'; in what it is compared with it is '%s'",
-                                k, path, name, other);
-    }
-    for (size_t i = 0; i < svit_features_count(set); i++)
-        if (labels[i] < 0)
-            return program_fail(self, SVIT_E_ARGUMENT,
-                                "sample %zu of '%s' has no label; every sample needs one", i, path);
-    return SVIT_OK;
+    char shown[SHOWN_CAPACITY];
+    const class_list from = classes_of_features(set, shown_text(shown, path));
+    const int32_t *given = svit_features_labels(set);
+    const size_t n = svit_features_count(set);
+    int32_t *of_class = NULL;
+    svit_status status = class_list_match(self, to, &from, &of_class);
+    *labels = calloc(n, sizeof **labels);
+    if (status == SVIT_OK && !*labels)
+        status = program_fail(self, SVIT_E_MEMORY, "no memory for the labels of %zu samples", n);
+    for (size_t i = 0; i < n && status == SVIT_OK; i++)
+        if (given[i] < 0)
+            status =
+                program_fail(self, SVIT_E_ARGUMENT,
+                             "sample %zu of '%s' has no label; every sample needs one", i, path);
+        else
+            (*labels)[i] = of_class[given[i]];
+    free(of_class);
+    return status;
 }
 
 static svit_status run_batches(struct program *self, svit_session *session,
@@ -71,46 +74,35 @@ svit_status feature_logits(struct program *self, svit_model *model, const svit_f
     return status;
 }
 
-static const char *model_name(const void *of, size_t k)
-{
-    return svit_model_class_name(of, k);
-}
-
-static const char *set_name(const void *of, size_t k)
-{
-    return svit_features_class_name(of, k);
-}
-
 svit_status feature_evaluate(struct program *self, svit_model *model, const svit_features *set,
                              const char *path)
 {
     svit_model_config config;
     evaluation of = {.loss_kind = SVIT_LOSS_CROSS_ENTROPY};
     TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
-    TRY(feature_check(self, set, path, config.num_classes, model_name, model));
     of.n = svit_features_count(set);
     of.classes = config.num_classes;
-    of.labels = (int32_t *)svit_features_labels(set); /* which nothing changes without targets */
-    svit_status status = feature_logits(self, model, set, &of.logits);
+    const class_list to = classes_of_model(model, of.classes);
+    svit_status status = match_labels(self, set, path, &to, &of.labels);
+    if (status == SVIT_OK)
+        status = feature_logits(self, model, set, &of.logits);
     if (status == SVIT_OK)
         status = svit_cross_entropy(of.logits, of.labels, of.n, of.classes, 0, &of.loss, NULL,
                                     &self->err);
     if (status == SVIT_OK)
         status = results_print(self, &of, path, "features");
-    free(of.logits);
+    evaluation_free(&of);
     return status;
 }
 
-static svit_status print_neighbours(struct program *self, const svit_features *queries,
-                                    const char *path, const float *probabilities, size_t classes,
-                                    size_t k)
+/* The probabilities are [n, classes], the labels [n]. */
+static svit_status print_neighbours(struct program *self, const char *path,
+                                    const float *probabilities, const int32_t *labels, size_t n,
+                                    size_t classes, size_t k)
 {
     uint64_t first = 0, fifth = 0;
-    const size_t n = svit_features_count(queries);
-    TRY(svit_count_top1(probabilities, svit_features_labels(queries), n, classes, &first,
-                        &self->err));
-    TRY(svit_count_top_k(probabilities, svit_features_labels(queries), n, classes, 5, &fifth,
-                         &self->err));
+    TRY(svit_count_top1(probabilities, labels, n, classes, &first, &self->err));
+    TRY(svit_count_top_k(probabilities, labels, n, classes, 5, &fifth, &self->err));
     const double top1 = (double)first / (double)n, top5 = (double)fifth / (double)n;
     if (!self->json) {
         printf("neighbours: k %zu top-1 %.2f %% top-5 %.2f %%\n", k, 100 * top1, 100 * top5);
@@ -128,19 +120,23 @@ svit_status feature_neighbours(struct program *self, const svit_features *refere
                                double temperature)
 {
     const size_t n = svit_features_count(queries), classes = svit_features_classes(reference);
-    TRY(feature_check(self, queries, path, classes, set_name, reference));
+    const class_list to = classes_of_features(reference, "the reference");
+    int32_t *labels = NULL;
     if (svit_features_channels(queries) != svit_features_channels(reference))
         return program_fail(self, SVIT_E_ARGUMENT, "'%s' has %zu channels; the neighbours have %zu",
                             path, svit_features_channels(queries),
                             svit_features_channels(reference));
     float *probabilities = calloc(n, classes * sizeof *probabilities);
-    if (!probabilities)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu x %zu probabilities", n,
-                            classes);
-    svit_status status = svit_features_knn(reference, svit_features_values(queries), n, k,
-                                           temperature, probabilities, &self->err);
+    svit_status status = probabilities
+                             ? match_labels(self, queries, path, &to, &labels)
+                             : program_fail(self, SVIT_E_MEMORY,
+                                            "no memory for %zu x %zu probabilities", n, classes);
     if (status == SVIT_OK)
-        status = print_neighbours(self, queries, path, probabilities, classes, k);
+        status = svit_features_knn(reference, svit_features_values(queries), n, k, temperature,
+                                   probabilities, &self->err);
+    if (status == SVIT_OK)
+        status = print_neighbours(self, path, probabilities, labels, n, classes, k);
+    free(labels);
     free(probabilities);
     return status;
 }

@@ -4,18 +4,13 @@
 
 #include "evaluation.h"
 
-/* Fails unless every sample has a label and the set, which messages call `path`, has `classes`
- * classes, whose names, where both have some, are those that `name_of` gives. */
-svit_status feature_check(struct program *self, const svit_features *set, const char *path,
-                          size_t classes, const char *(*name_of)(const void *, size_t),
-                          const void *of);
-
 /* Writes the logits that the model's classifier gives to a set to *logits[count, classes]; free
  * them with free(). */
 svit_status feature_logits(struct program *self, svit_model *model, const svit_features *set,
                            float **logits);
 
-/* Prints loss and accuracy of the model's classifier on a set that was read from `path`. */
+/* Prints loss and accuracy of the model's classifier on a set that was read from `path`. Labels go
+ * by class name, here and below; the set may lack classes. */
 svit_status feature_evaluate(struct program *self, svit_model *model, const svit_features *set,
                              const char *path);
 

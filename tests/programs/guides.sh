@@ -16,6 +16,10 @@ cd "$work"
 run 0 shiftvit-export --data procedural:200 --split train --count 200 --by-class --out photos
 mv photos/ring photos-of-foxes
 cp "$(ls photos/disc/*.png | head -n 1)" photo.jpg
+for class in n01440764 n01443537; do
+    mkdir -p imagenet/val/$class
+    cp photo.jpg imagenet/val/$class
+done
 run 0 shiftvit-train --preset deit-tiny-patch16-224 --set num_classes=1000 --data folder:photos --limit-train 2 \
     --limit-val 1 --limit-test 1 --epochs 1 --batch 2 --out initial
 run 0 shiftvit-convert --to pytorch initial deit_tiny.safetensors
@@ -59,6 +63,7 @@ check() {
     *shiftvit-eval*--accept*)
         prints "^none of these below $percent, which 95 % of the images reach: $(option out "$1")\$"
         ;;
+    *shiftvit-eval*) lasts "^all: $result\$" ;;
     *shiftvit-anomaly*--fit*) there "$(option out "$1")" ;;
     *shiftvit-anomaly*)
         prints '^ +[0-9.]+  .*/photos-of-foxes/[0-9]+\.png$'
@@ -100,7 +105,7 @@ run_page() {
 for page in pretrained fine-tuning beyond own-loop; do
     ! grep -n '^    shiftvit-' "$root/docs/$page.md" || fail "$page.md has a command without build/examples/"
 done
-run_page pretrained 9
+run_page pretrained 10
 run_page fine-tuning 17
 run_page beyond 5
 run_page own-loop 1
