@@ -246,14 +246,16 @@ typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *
 
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
  * NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model
- * takes over the pipeline and the class names of the training set. With a folder, some samples of
- * both datasets are read (svit_dataset_fingerprint), and the folder is created and locked last. The
- * caller owns *out and frees it with svit_trainer_free.
+ * takes over the pipeline and the class names of the training set; a set of fewer classes has those
+ * that are first in the model. With a folder, some samples of both datasets are read
+ * (svit_dataset_fingerprint), and the folder is created and locked last. The caller owns *out and
+ * frees it with svit_trainer_free.
  *
- * SVIT_E_ARGUMENT names the field that is not accepted, or the size that model, pipeline and
- * datasets do not share; with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample
- * whose targets are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE:
- * another trainer uses the folder, or it holds a run and `existing` is SVIT_EXISTING_REFUSE. */
+ * SVIT_E_ARGUMENT names the field that is not accepted, or the size or class that model, pipeline
+ * and datasets do not share (svit_dataset_match_classes and svit_model_replace_head bring classes
+ * together); with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample whose targets
+ * are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE: another
+ * trainer uses the folder, or it holds a run and `existing` is SVIT_EXISTING_REFUSE. */
 SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *context,
                                          svit_model *model, svit_dataset *training,
                                          svit_dataset *validation,
@@ -355,9 +357,10 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
 
 /* Computes the logits of a model for every sample of a dataset, in its order, with the evaluation
  * pipeline: logits[count, classes], with the number of the model's classes, and labels[count],
- * which may be NULL and are -1 if the dataset has targets. `tta` is one of SVIT_TTA_*, `compute`
- * one of SVIT_COMPUTE_*; `pipeline` and `batch` are as in svit_evaluate. All other measures can be
- * computed from these. Errors are those of svit_evaluate; what the arrays then hold is undefined. */
+ * which are -1 if the dataset has targets. If `labels` is NULL, a dataset without targets may have
+ * any classes. `tta` is one of SVIT_TTA_*, `compute` one of SVIT_COMPUTE_*; `pipeline` and `batch`
+ * are as in svit_evaluate. All other measures can be computed from these. Errors are those of
+ * svit_evaluate; what the arrays then hold is undefined. */
 SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *model,
                                           svit_dataset *dataset,
                                           const svit_pipeline_config *pipeline, size_t batch,

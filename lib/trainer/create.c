@@ -247,12 +247,29 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
                          sizeof *trainer->best, err);
 }
 
+/* Fails unless the labels of both datasets are classes of the model, and the same ones. A training
+ * set of all classes names them anew; one of fewer has those that come first in the model. */
+static svit_status check_data(const svit_trainer *trainer, const svit_dataset *training,
+                              const svit_dataset *validation, svit_error *err)
+{
+    const svit_model *model = trainer->model;
+    SVIT_TRY(sv_trainer_check_fit(model, training, "training", true, err));
+    if (training->classes < model->config.num_classes)
+        SVIT_TRY(sv_trainer_check_names((const char *const *)model->classes, training->classes,
+                                        "the model", training, err));
+    if (!validation)
+        return SVIT_OK;
+    SVIT_TRY(sv_trainer_check_fit(model, validation, "validation", true, err));
+    return model->config.mask_ratio > 0 ? SVIT_OK
+                                        : sv_trainer_check_names(training->names, training->classes,
+                                                                 "training", validation, err);
+}
+
 static svit_status open_validation(svit_trainer *trainer, svit_dataset *validation, svit_error *err)
 {
     if (!validation)
         return SVIT_OK;
     trainer->validation_count = svit_dataset_count(validation);
-    SVIT_TRY(sv_trainer_check_fit(trainer->model, validation, "validation", err));
     SVIT_TRY(
         sv_objective_check(&trainer->objective, validation, "validation", trainer->context, err));
     const sv_evaluation how = {.ranks = &trainer->ranks,
@@ -343,7 +360,7 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
     SVIT_TRY(read_ranks(trainer, config->reducer, err));
     SVIT_TRY(copy_texts(trainer, config, err));
     trainer->training_count = svit_dataset_count(training);
-    SVIT_TRY(sv_trainer_check_fit(trainer->model, training, "training", err));
+    SVIT_TRY(check_data(trainer, training, validation, err));
     SVIT_TRY(read_optimizer(trainer, optimizer, err));
     SVIT_TRY(read_pipeline(trainer, pipeline, err));
     SVIT_TRY(read_objective(trainer, training, err));

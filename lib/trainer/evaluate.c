@@ -5,68 +5,7 @@
 #include "base/size.h"
 #include "data/datasets/dataset_ops.h"
 
-#include <stdio.h>
 #include <string.h>
-
-svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *dataset,
-                                 const char *what, svit_error *err)
-{
-    const svit_model_config *config = &model->config;
-    if (svit_dataset_count(dataset) < 1)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s has no samples; at least 1 is needed", what);
-    if (svit_dataset_channels(dataset) != config->in_channels)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s has images of %zu channels; the model's in_channels is %u", what,
-                       svit_dataset_channels(dataset), config->in_channels);
-    if (svit_dataset_classes(dataset) > config->num_classes && config->mask_ratio == 0)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %u", what,
-                       svit_dataset_classes(dataset), config->num_classes);
-    if (svit_dataset_has_targets(dataset) && svit_dataset_classes(dataset) != config->num_classes)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s has %zu targets for each sample; the model has %u outputs, and "
-                       "these are equally many",
-                       what, svit_dataset_classes(dataset), config->num_classes);
-    return SVIT_OK;
-}
-
-/* Bytes for a list of class names in a message, which holds two of them. */
-enum { NAMES = 64 };
-
-/* Lists the class names from `first` on, as many as fit, for a message. */
-static void list_names(char out[NAMES], const char *const *names, size_t count, size_t first)
-{
-    strcpy(out, first ? "... " : "");
-    for (size_t i = first; i < count; i++) {
-        const size_t length = strlen(out);
-        const char *comma = i > first ? ", " : "";
-        const bool fits = length + strlen(comma) + strlen(names[i]) + sizeof " ..." <= NAMES;
-        snprintf(out + length, NAMES - length, "%s%s", comma, fits ? names[i] : "...");
-        if (!fits)
-            return;
-    }
-}
-
-/* Fails if both have class names and these differ, because the labels would not mean the same. */
-static svit_status check_names(const svit_model *model, const svit_dataset *dataset,
-                               svit_error *err)
-{
-    const char *const *a = (const char *const *)model->classes, *const *b = dataset->names;
-    const size_t a_count = model->config.num_classes, b_count = dataset->classes;
-    size_t first = 0;
-    if (!a || !b)
-        return SVIT_OK;
-    while (first < a_count && first < b_count && strcmp(a[first], b[first]) == 0)
-        first++;
-    if (first == a_count && first == b_count)
-        return SVIT_OK;
-    char of_model[NAMES], of_dataset[NAMES];
-    list_names(of_model, a, a_count, first);
-    list_names(of_dataset, b, b_count, first);
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "from class %zu on the model has '%s', the dataset '%s'; the class names "
-                   "must be the same",
-                   first, of_model, of_dataset);
-}
 
 static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int32_t compute,
                                 const svit_pipeline_config *pipeline, svit_error *err)
@@ -191,7 +130,6 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err)
 {
-    SV_DEFAULT_FP_ENV;
     return svit_evaluate_with_compute(context, model, dataset, pipeline, batch, SVIT_COMPUTE_F32,
                                       loss, top1, top5, err);
 }
@@ -200,7 +138,7 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
  * checked, and opens an evaluator. */
 static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, svit_model *model,
                                 svit_dataset *dataset, const svit_pipeline_config *pipeline,
-                                const sv_evaluation *how, svit_error *err)
+                                const sv_evaluation *how, bool reads_labels, svit_error *err)
 {
     svit_pipeline_config local;
     sv_config_defaults(&sv_pipeline_config_type, &local);
@@ -208,8 +146,10 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
         SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
     if (how->batch < 1 || how->batch > 65536)
         return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
-    SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", err));
-    SVIT_TRY(check_names(model, dataset, err));
+    SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", reads_labels, err));
+    if (reads_labels)
+        SVIT_TRY(sv_trainer_check_names((const char *const *)model->classes,
+                                        model->config.num_classes, "the model", dataset, err));
     return sv_evaluator_open(evaluator, context, model, dataset, &local, how, err);
 }
 
@@ -226,7 +166,7 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
     sv_ranks alone = sv_ranks_alone();
     const sv_evaluation how = {.ranks = &alone, .batch = batch, .compute = compute, .prefetch = 2};
     sv_evaluator evaluator;
-    SVIT_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
+    SVIT_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, true, err));
     sv_metrics metrics;
     svit_status status = sv_objective_check(&evaluator.objective, dataset, "dataset", context, err);
     if (status == SVIT_OK)
@@ -278,7 +218,8 @@ SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *mod
     const sv_evaluation how = {
         .ranks = &alone, .batch = batch, .compute = compute, .tta = tta, .prefetch = 2};
     sv_evaluator evaluator;
-    SVIT_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, err));
+    SVIT_TRY(
+        open_checked(&evaluator, context, model, dataset, pipeline, &how, labels != NULL, err));
     svit_status status = run_logits(&evaluator, logits, labels, err);
     sv_evaluator_close(&evaluator);
     return status;

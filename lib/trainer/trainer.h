@@ -167,12 +167,19 @@ svit_status sv_trainer_check_start(svit_trainer *trainer, svit_error *err);
 /* Does the same after a resume for the place in the run and the weights. */
 svit_status sv_trainer_check_resumed(svit_trainer *trainer, svit_error *err);
 
-/* evaluate.c */
+/* fit_checks.c */
 
-/* Fails unless the model accepts the images and the labels of the dataset. `what` names the dataset
- * in messages. */
+/* Fails unless the model accepts the images of the dataset and, if they are read, its labels. Targets
+ * are always read. `what` names the dataset in messages. */
 svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *dataset,
-                                 const char *what, svit_error *err);
+                                 const char *what, bool reads_labels, svit_error *err);
+
+/* Fails if the dataset has class names other than names[count], which `of` has, because its labels
+ * would mean others. Either may have none. */
+svit_status sv_trainer_check_names(const char *const *names, size_t count, const char *of,
+                                   const svit_dataset *dataset, svit_error *err);
+
+/* evaluate.c */
 
 /* How an evaluator computes. */
 typedef struct sv_evaluation {

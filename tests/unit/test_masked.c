@@ -196,6 +196,27 @@ START_TEST(test_the_targets_are_normalised_pixels)
 }
 END_TEST
 
+/* Nothing reads the labels, so those of training and validation may mean other classes. */
+START_TEST(test_names_of_classes_do_not_count)
+{
+    plan p = masked_plan(1);
+    const char *names[10];
+    svit_dataset *data = NULL, *other = NULL;
+    svit_trainer *trainer = NULL;
+    svit_model *model = open_model(context, "");
+    WORKS(svit_dataset_synthetic(&data, context, 1, SVIT_SPLIT_TRAIN, 20, err));
+    for (size_t k = 0; k < 10; k++)
+        names[k] = svit_dataset_class_name(data, 9 - k);
+    WORKS(svit_dataset_match_classes(&other, data, names, 10, err));
+    WORKS(svit_trainer_create(&trainer, context, model, data, other, &p.trainer, &p.optimizer,
+                              &p.pipeline, err));
+    svit_trainer_free(trainer);
+    svit_dataset_free(other);
+    svit_dataset_free(data);
+    svit_model_free(model);
+}
+END_TEST
+
 /* Trains in a context of its own, with these threads, and returns the weights. */
 static float *train_with(uint32_t threads, plan p, size_t *bytes)
 {
@@ -384,6 +405,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_the_targets_are_normalised_pixels);
     tcase_add_test(c, test_the_bits_do_not_depend_on_threads_and_memory_and_the_loss_falls);
     tcase_add_test(c, test_a_resumed_run_is_the_whole_run);
+    tcase_add_test(c, test_names_of_classes_do_not_count);
     tcase_add_test(c, test_what_does_not_reconstruct_is_refused);
     tcase_add_test(c, test_a_head_takes_the_place_of_the_decoder);
     tcase_add_loop_test(c, test_what_does_not_go_with_masks_is_named, 0,

@@ -165,35 +165,33 @@ def fit(
 
 
 def logits_of(
-    model: Model, data: Dataset, batch: int, pipeline: Mapping[str, Any] | None, compute: str, tta: str
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Logits [n, num_classes] and labels [n] of a dataset, by the evaluation of its pipeline."""
-    with _library.reading(model):
-        return _logits_of(model, data, batch, pipeline_of(model, data, pipeline), compute, tta)
-
-
-def _logits_of(
-    model: Model, data: Dataset, batch: int, pipeline: Mapping[str, Any], compute: str, tta: str
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    buffer = _library.config("svit_pipeline_config", pipeline)
-    count = len(data)
-    logits = np.empty((count, model.num_classes), dtype=np.float32)
-    labels = np.empty(count, dtype=np.int32)
-    if count == 0:
+    model: Model,
+    data: Dataset,
+    batch: int,
+    pipeline: Mapping[str, Any] | None,
+    compute: str,
+    tta: str,
+    labels: NDArray[np.int32] | None,
+) -> NDArray[np.float32]:
+    """Logits [n, num_classes] of a dataset, by the evaluation of its pipeline. Writes its labels to ``labels`` [n];
+    without these the dataset may have any classes."""
+    if len(data) == 0:
         raise ArgumentError("there is no image; at least 1 is needed")
-    _library.call(
-        "svit_evaluate_logits",
-        model.context,
-        model,
-        data,
-        buffer,
-        batch,
-        _library.constant("SVIT_COMPUTE_", compute, "compute"),
-        _library.constant("SVIT_TTA_", tta, "tta"),
-        logits,
-        labels,
-    )
-    return logits, labels
+    logits = np.empty((len(data), model.num_classes), dtype=np.float32)
+    with _library.reading(model):
+        _library.call(
+            "svit_evaluate_logits",
+            model.context,
+            model,
+            data,
+            _library.config("svit_pipeline_config", pipeline_of(model, data, pipeline)),
+            batch,
+            _library.constant("SVIT_COMPUTE_", compute, "compute"),
+            _library.constant("SVIT_TTA_", tta, "tta"),
+            logits,
+            labels,
+        )
+    return logits
 
 
 def evaluate(
@@ -205,7 +203,8 @@ def evaluate(
     if y is None and not isinstance(x, Dataset):
         raise TypeError("evaluate() needs y, or a Dataset")
     data = dataset_of(model, x, y, "x")
-    logits, labels = logits_of(model, data, batch, pipeline, compute, tta)
+    labels = np.empty(len(data), dtype=np.int32)
+    logits = logits_of(model, data, batch, pipeline, compute, tta, labels)
     if model.output == "sigmoid":
         targets = data.targets
         return {"loss": losses.binary_cross_entropy(logits, targets)[0], **metrics.multilabel(logits, targets)}
@@ -226,7 +225,7 @@ def predict(
     """:meth:`shiftvit.Model.predict`"""
     _library.constant("SVIT_OUTPUT_", output, "output")
     data = dataset_of(model, x, None, "x")
-    logits = logits_of(model, data, batch, pipeline, compute, tta)[0]
+    logits = logits_of(model, data, batch, pipeline, compute, tta, None)
     wanted = model.output if output == "auto" else output
     if wanted == "logits":
         return logits

@@ -269,6 +269,16 @@ class Dataset(_library.Handle):
         array = np.ascontiguousarray(given, dtype=np.uintp)
         return self._derive("svit_dataset_select", array, array.size)
 
+    def match_classes(self, names: Sequence[str]) -> Dataset:
+        """A view whose classes are ``names``: a label becomes that of the same name. So a test set that lacks some classes
+        of a model, or has them in another order, gets its labels: ``data.match_classes(model.classes)``.
+
+        Raises:
+            ArgumentError: a class is none of the names, or the dataset has no names.
+        """
+        texts = _library.text_array(names)
+        return self._derive("svit_dataset_match_classes", texts, len(texts))
+
     def statistics(self, scale: float = 1 / 255) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and variance of byte * scale, each [channels], over all samples, for the pipeline's fields."""
         mean, variance = np.empty(self.shape[2]), np.empty(self.shape[2])

@@ -62,6 +62,9 @@ class Things:
     def _make_dataset(self) -> Any:
         return shiftvit.Dataset.from_arrays(*few(12), context=self.context)
 
+    def _make_named(self) -> Any:
+        return shiftvit.Dataset.synthetic(12, context=self.context)
+
     def _make_features(self) -> Any:
         labels = np.arange(12) % 3
         values = np.random.default_rng(1).random((12, 8), dtype=np.float32)
@@ -204,7 +207,8 @@ GOOD: dict[str, Any] = {
     "Checkpoint.note.key": "a", "Checkpoint.number.key": "optimizer.steps", "Model.output.fields": "softmax",
     "Dataset.cifar10.folder": "@cifar10", "Dataset.cifar10.split": "test", "Dataset.cifar100.folder": "@cifar100",
     "Dataset.cifar100.split": "test", "Dataset.folder.path": "@photos", "Dataset.folder.height": 32,
-    "Dataset.shards.pattern": "@shard",
+    "Dataset.shards.pattern": "@shard", "Dataset.match_classes.self": "@named",
+    "Dataset.match_classes.names": [*shiftvit.Dataset.synthetic(1).classes, "one more"],
     "Dataset.csv.path": "@list", "Dataset.from_function.sample": lambda index: (np.zeros((4, 4, 3), np.uint8), 0),
     "Dataset.from_function.shape": (4, 4, 3), "FeatureSet.append.other": "@other",
     "FeatureSet.knn.queries": np.zeros((2, 8), np.float32),

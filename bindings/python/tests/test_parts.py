@@ -226,6 +226,22 @@ class Data(FolderTest):
         np.testing.assert_allclose(mean, (images / 255).mean((0, 1, 2)), rtol=1e-9)
         np.testing.assert_allclose(variance, (images / 255).var((0, 1, 2)), rtol=1e-9)
 
+    def test_classes_of_other_names(self):
+        data = shiftvit.Dataset.synthetic(12)
+        wanted = ["new", *data.classes[::-1]]
+        matched = data.match_classes(wanted)
+        self.assertEqual(matched.classes, wanted)
+        self.assertEqual([wanted[k] for k in matched.labels], [data.classes[k] for k in data.labels])
+        with self.assertRaisesRegex(ValueError, "is none of the 9 names"):
+            data.match_classes(data.classes[:9])
+        model = shiftvit.Model(tiny(num_classes=11).config, seed=1)
+        model.classes = wanted
+        with self.assertRaisesRegex(ValueError, "class names must be the same"):
+            model.evaluate(data)
+        self.assertEqual(set(model.evaluate(matched)), {"loss", "top1", "top5"})
+        # Predictions read no labels.
+        np.testing.assert_array_equal(model.predict(data), model.predict(matched))
+
     @needs_png
     def test_folders_and_lists(self):
         images, labels = synthetic(20)
