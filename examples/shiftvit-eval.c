@@ -42,7 +42,6 @@ enum {
 
 enum { MATCH_NAME, MATCH_ORDER };
 static const char *const match_names[] = {"name", "order", NULL};
-static const char *const tta_names[] = {"none", "flip", "flip-shift", NULL};
 
 static const struct option_line option_list[] = {
     {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},

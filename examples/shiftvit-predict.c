@@ -19,6 +19,7 @@ typedef struct predict_options {
     size_t top;
     int32_t compute; /* SVIT_COMPUTE_* */
     int32_t output;  /* SVIT_OUTPUT_* */
+    int32_t tta;     /* SVIT_TTA_* */
     char **paths;    /* images and folders as given; borrowed from the command line */
     size_t path_count;
 } predict_options;
@@ -29,7 +30,8 @@ enum {
     KEY_GRID = 'g',
     KEY_ATTENTION = 'a',
     KEY_COMPUTE = 0x300,
-    KEY_OUTPUT
+    KEY_OUTPUT,
+    KEY_TTA
 };
 
 /* The words of SVIT_OUTPUT_*. */
@@ -47,6 +49,9 @@ static const struct option_line option_list[] = {
     {"output", KEY_OUTPUT, "NAME", 0,
      "auto (default): what the model's file says; softmax: classes; sigmoid: several labels for "
      "each image; logits: numbers"},
+    {"tta", KEY_TTA, "NAME", 0,
+     "Test-time augmentation, the mean over versions of each image: none (default), flip, or "
+     "flip-shift, which moves the image by one pixel as well"},
     {NULL, 0, NULL, 0, NULL},
 };
 
@@ -74,6 +79,9 @@ static int parse_option(int key, char *text, struct option_state *state)
         return 0;
     case KEY_OUTPUT:
         self->output = option_choice(state, "--output", text, output_names);
+        return 0;
+    case KEY_TTA:
+        self->tta = option_choice(state, "--tta", text, tta_names);
         return 0;
     case OPTION_ARGUMENTS:
         self->paths = state->arguments;
@@ -330,6 +338,7 @@ static svit_status open_predictor(svit_predictor **predictor, predict_options *o
     config.max_batch = 1;
     config.compute = options->compute;
     config.output = options->output;
+    config.tta = options->tta;
     if (model_path(program, path, options->model) == SVIT_OK &&
         svit_predictor_create(predictor, program->context, path, &config, &program->err) == SVIT_OK)
         return SVIT_OK;

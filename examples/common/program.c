@@ -166,6 +166,7 @@ const char *option_ending(const struct option_state *state, const char *name, co
 }
 
 const char *const compute_names[] = {"f32", "bf16", "int8", NULL};
+const char *const tta_names[] = {"none", "flip", "flip-shift", NULL};
 
 int32_t option_choice(const struct option_state *state, const char *name, const char *text,
                       const char *const *choices)

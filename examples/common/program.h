@@ -77,6 +77,9 @@ const char *option_ending(const struct option_state *state, const char *name, co
 /* "f32", "bf16", "int8", NULL: the names of SVIT_COMPUTE_*. */
 extern const char *const compute_names[];
 
+/* "none", "flip", "flip-shift", NULL: the names of SVIT_TTA_*. */
+extern const char *const tta_names[];
+
 /* Returns the index of `text` in `choices`, which ends with NULL. Another text ends the process. */
 int32_t option_choice(const struct option_state *state, const char *name, const char *text,
                       const char *const *choices);

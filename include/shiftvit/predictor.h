@@ -20,11 +20,14 @@ typedef struct svit_predictor_config {
     int32_t compute;       /* SVIT_COMPUTE_* of session.h */
     int32_t output;        /* SVIT_OUTPUT_* of model.h: what it makes of the logits */
     svit_context *context; /* whose workers run it, as in svit_session_config; NULL: the model's */
+    int32_t tta;           /* SVIT_TTA_* of session.h: versions of each image that are averaged,
+                              which takes two or six times as long */
+    uint32_t reserved;     /* 0 */
 } svit_predictor_config;
 
 /* Fills `config` with the defaults: max_batch 32, SVIT_COMPUTE_F32, SVIT_OUTPUT_AUTO, the model's
- * context. `size` is sizeof(svit_predictor_config) as the caller was compiled. Any thread may call
- * it. */
+ * context, SVIT_TTA_NONE. `size` is sizeof(svit_predictor_config) as the caller was compiled. Any
+ * thread may call it. */
 SVIT_API svit_status svit_predictor_config_init(svit_predictor_config *config, size_t size);
 
 /* Creates a predictor from a model file, which it maps into memory: svit_model_map says what must

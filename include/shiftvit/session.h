@@ -30,8 +30,7 @@ enum {
                               forward pass and in the gradients of activations, which saves memory
                               but no time */
     SVIT_COMPUTE_INT8 = 2  /* for inference only: rounds the weights to 8 bits with a scale for each
-                              output channel. Where the CPU has int8 dot products (AMX, AVX-512
-                              VNNI), it also rounds the activations, with a scale for each row */
+                              output channel, and the activations with a scale for each row */
 };
 
 /* Activation checkpointing (Chen et al. 2016): which activations a training forward saves. The
@@ -42,6 +41,15 @@ enum {
     SVIT_MEMORY_RECOMPUTE_BLOCKS = 1, /* of each transformer or shift block, its input */
     SVIT_MEMORY_RECOMPUTE_STAGES = 2  /* of each segment of consecutive layers, the input of the
                                          first; segments are chosen for the smallest session */
+};
+
+/* Test-time augmentation: the logits of an image are the mean over several versions of it. */
+enum {
+    SVIT_TTA_NONE = 0,      /* the image alone */
+    SVIT_TTA_FLIP = 1,      /* the image and its left-right mirror */
+    SVIT_TTA_FLIP_SHIFT = 2 /* these two, and the two of the image moved by one pixel up and left
+                               and of the image moved by one pixel down and right, where the first
+                               two count twice as much as the other four (Jordan 2024) */
 };
 
 /* The configuration of a session. */

@@ -43,15 +43,6 @@ enum {
                                    the new one can be resumed */
 };
 
-/* Test-time augmentation: the logits of an image are the mean over several versions of it. */
-enum {
-    SVIT_TTA_NONE = 0,      /* the image alone */
-    SVIT_TTA_FLIP = 1,      /* the image and its left-right mirror */
-    SVIT_TTA_FLIP_SHIFT = 2 /* these two, and the two of the image moved by one pixel up and left
-                               and of the image moved by one pixel down and right, where the first
-                               two count twice as much as the other four (Jordan 2024) */
-};
-
 /* The capacity of `class_weights` in svit_trainer_config. */
 enum {
     SVIT_MAX_CLASS_WEIGHTS = 128 /* classes */

@@ -1,5 +1,6 @@
 /* Predictors: from images to class probabilities, or to logits, with a model and its
  * preprocessing. */
+#include "base/arrays.h"
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "config/config.h"
@@ -8,37 +9,43 @@
 #include "gemm/gemm.h"
 #include "models/parts/text_head.h"
 #include "session/session.h"
+#include "session/views.h"
 
 #include <shiftvit/loss.h>
 #include <shiftvit/predictor.h>
 #include <shiftvit/session.h>
+
+#include <stddef.h>
 
 struct svit_predictor {
     svit_context *context;
     svit_model *model;
     svit_session *session;
     svit_pipeline_config pipeline;
-    float *inputs;         /* [max_batch] preprocessed images */
-    size_t input_elements; /* of `inputs` */
+    sv_views views;
+    float *inputs; /* [max_batch] preprocessed images */
     size_t max_batch;
     int32_t output; /* SVIT_OUTPUT_*, not SVIT_OUTPUT_AUTO */
     double threshold;
     float *embeddings; /* [max_batch, num_classes]: logits, if the model has a text head */
-    size_t embedding_elements;
+    sv_arrays arrays;
 };
 
 static const svit_predictor_config DEFAULTS = {.max_batch = 32};
 
 static svit_status check_config(const void *config, svit_error *err)
 {
-    return sv_model_check_output(((const svit_predictor_config *)config)->output, err);
+    const svit_predictor_config *self = config;
+    SVIT_TRY(sv_model_check_output(self->output, err));
+    return sv_views_check(self->tta, err);
 }
 
 static const sv_field FIELDS[] = {
     {SV_FIELD(svit_predictor_config, max_batch, U32), .min = 1, .max = 65536}};
 
 static const sv_config_type TYPE = {
-    SV_CONFIG(svit_predictor_config, FIELDS, "the predictor configuration"), .defaults = &DEFAULTS,
+    SV_CONFIG(svit_predictor_config, FIELDS, "the predictor configuration"),
+    .reserved = offsetof(svit_predictor_config, reserved), .defaults = &DEFAULTS,
     .null_is_default = true, .check = check_config};
 
 SV_CONFIG_INIT(svit_predictor_config, TYPE)
@@ -66,31 +73,22 @@ static svit_status create_steps(svit_predictor *predictor, int32_t compute, svit
                        "the model has in_channels %u; channels of its pipeline is %u, and both are "
                        "the same",
                        model->config.in_channels, predictor->pipeline.channels);
-    size_t height, width;
-    SVIT_TRY(svit_pipeline_evaluation_size(&predictor->pipeline, &height, &width, err));
-    SVIT_TRY(create_session(predictor, height, width, compute, err));
-    size_t factors[] = {predictor->max_batch, height, width, model->config.in_channels};
-    if (!sv_size_product(&predictor->input_elements, factors, 4))
-        return sv_fail(err, SVIT_E_MEMORY, "max_batch of %zu images does not fit memory",
-                       predictor->max_batch);
-    return sv_allocate_array(&predictor->context->allocator, (void **)&predictor->inputs,
-                             predictor->input_elements, sizeof *predictor->inputs,
-                             "a predictor's images", err);
-}
-
-/* The logits of a model with a text head are embeddings, from which its classes follow. */
-static svit_status create_embeddings(svit_predictor *predictor, svit_error *err)
-{
-    const svit_model *model = predictor->model;
-    if (!model->text_head)
-        return SVIT_OK;
-    if (!sv_size_multiply(&predictor->embedding_elements, predictor->max_batch,
-                          model->config.num_classes))
-        return sv_fail(err, SVIT_E_MEMORY, "max_batch of %zu images does not fit memory",
-                       predictor->max_batch);
-    return sv_allocate_array(&predictor->context->allocator, (void **)&predictor->embeddings,
-                             predictor->embedding_elements, sizeof *predictor->embeddings,
-                             "the embeddings of images", err);
+    sv_views *views = &predictor->views;
+    sv_arrays *arrays = &predictor->arrays;
+    const size_t batch = predictor->max_batch, row = model->config.num_classes * sizeof(float);
+    SVIT_TRY(
+        svit_pipeline_evaluation_size(&predictor->pipeline, &views->height, &views->width, err));
+    views->channels = model->config.in_channels;
+    views->classes = model->config.num_classes;
+    SVIT_TRY(create_session(predictor, views->height, views->width, compute, err));
+    size_t image, factors[] = {views->height, views->width, views->channels, sizeof(float)};
+    if (!sv_size_product(&image, factors, 4))
+        return sv_fail(err, SVIT_E_MEMORY, "an image does not fit memory");
+    SVIT_TRY(sv_arrays_add(arrays, &predictor->inputs, batch, image, err));
+    /* The logits of a model with a text head are embeddings, from which its classes follow. */
+    if (model->text_head)
+        SVIT_TRY(sv_arrays_add(arrays, &predictor->embeddings, batch, row, err));
+    return sv_views_allocate(views, arrays, batch, err);
 }
 
 SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit_model *model,
@@ -108,12 +106,12 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
                                "a predictor", err));
     predictor->context = sv_context_retain(context);
     predictor->model = sv_model_retain(model);
+    predictor->arrays.allocator = &context->allocator;
     predictor->max_batch = local.max_batch;
+    predictor->views.tta = local.tta;
     predictor->output = local.output == SVIT_OUTPUT_AUTO ? svit_model_output(model) : local.output;
     predictor->threshold = svit_model_threshold(model);
     svit_status status = create_steps(predictor, local.compute, err);
-    if (status == SVIT_OK)
-        status = create_embeddings(predictor, err);
     if (status == SVIT_OK)
         *out = predictor;
     else
@@ -169,7 +167,6 @@ SVIT_API svit_status svit_predictor_create_from_memory(svit_predictor **out, svi
                                                        const svit_predictor_config *config,
                                                        svit_error *err)
 {
-    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(data);
@@ -185,10 +182,7 @@ SVIT_API void svit_predictor_free(svit_predictor *predictor)
     if (!predictor)
         return;
     svit_context *context = predictor->context;
-    sv_release(&context->allocator, predictor->embeddings,
-               predictor->embedding_elements * sizeof *predictor->embeddings);
-    sv_release(&context->allocator, predictor->inputs,
-               predictor->input_elements * sizeof *predictor->inputs);
+    sv_arrays_free(&predictor->arrays);
     svit_session_free(predictor->session);
     svit_model_free(predictor->model);
     sv_release(&context->allocator, predictor, sizeof *predictor);
@@ -277,7 +271,8 @@ static svit_status predict_batch(svit_predictor *predictor, const void *images, 
 {
     SVIT_TRY(prepare(predictor, images, n, shape, err));
     float *logits = predictor->embeddings ? predictor->embeddings : probabilities;
-    SVIT_TRY(sv_session_forward_from(predictor->session, predictor->inputs, n, first, logits, err));
+    SVIT_TRY(sv_views_forward(&predictor->views, predictor->session, predictor->inputs, n, first,
+                              logits, err));
     if (predictor->embeddings)
         sv_text_head_apply(predictor->model->text_head, probabilities, logits, n);
     return apply_output(predictor, probabilities, n, err);
@@ -350,7 +345,6 @@ static svit_status predict_image(svit_predictor *predictor, svit_image *image, f
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
                                        float *probabilities, svit_error *err)
 {
-    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictor);
     SV_REQUIRE(path);
     SV_REQUIRE(probabilities);
@@ -362,7 +356,6 @@ SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *pa
 SVIT_API svit_status svit_predict_encoded(svit_predictor *predictor, const void *data, size_t bytes,
                                           float *probabilities, svit_error *err)
 {
-    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictor);
     SV_REQUIRE(data);
     SV_REQUIRE(probabilities);

@@ -19,10 +19,10 @@ static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int3
     config.compute = compute;
     config.input_height = (uint32_t)height;
     config.input_width = (uint32_t)width;
-    evaluator->channels = pipeline->channels;
-    evaluator->image_floats = height * width * evaluator->channels;
-    evaluator->height = height;
-    evaluator->width = width;
+    evaluator->views.height = height;
+    evaluator->views.width = width;
+    evaluator->views.channels = pipeline->channels;
+    evaluator->views.classes = model->config.num_classes;
     return svit_session_create(&evaluator->session, model, &config, err);
 }
 
@@ -39,16 +39,14 @@ static svit_status open_loader(sv_evaluator *evaluator, svit_dataset *dataset, u
 static svit_status open_buffers(sv_evaluator *evaluator, svit_error *err)
 {
     sv_arrays *arrays = &evaluator->arrays;
-    const size_t batch = evaluator->batch, image = evaluator->image_floats * sizeof(float);
-    const size_t row = evaluator->objective.classes * sizeof(float);
+    const sv_views *views = &evaluator->views;
+    const size_t batch = evaluator->batch, row = views->classes * sizeof(float);
+    const size_t image = views->height * views->width * views->channels * sizeof(float);
     SVIT_TRY(sv_arrays_add(arrays, &evaluator->data.images, batch, image, err));
     SVIT_TRY(sv_arrays_add(arrays, &evaluator->logits, batch, row, err));
+    SVIT_TRY(sv_views_allocate(&evaluator->views, arrays, batch, err));
     if (sv_objective_needs_targets(&evaluator->objective, evaluator->loader))
         SVIT_TRY(sv_arrays_add(arrays, &evaluator->data.targets, batch, row, err));
-    if (evaluator->tta != SVIT_TTA_NONE)
-        SVIT_TRY(sv_arrays_add(arrays, &evaluator->mean_logits, batch, row, err));
-    if (evaluator->tta == SVIT_TTA_FLIP_SHIFT)
-        SVIT_TRY(sv_arrays_add(arrays, &evaluator->moved, batch, image, err));
     const size_t batches = (size_t)svit_loader_batches(evaluator->loader);
     SVIT_TRY(sv_arrays_add(arrays, &evaluator->own, batches, sizeof *evaluator->own, err));
     SVIT_TRY(sv_arrays_add(arrays, &evaluator->all, batches, sizeof *evaluator->all, err));
@@ -76,7 +74,7 @@ svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, sv
     *evaluator = (sv_evaluator){.arrays.allocator = &context->allocator,
                                 .ranks = how->ranks,
                                 .batch = sv_size_min(how->batch, count),
-                                .tta = how->tta};
+                                .views.tta = how->tta};
     svit_status status = open_steps(evaluator, model, dataset, pipeline, how, err);
     if (status != SVIT_OK)
         sv_evaluator_close(evaluator);
@@ -92,19 +90,20 @@ void sv_evaluator_close(sv_evaluator *evaluator)
 }
 
 /* Reads a batch and computes its logits. */
-static svit_status next_logits(sv_evaluator *evaluator, const float **logits, svit_error *err)
+static svit_status next_logits(sv_evaluator *evaluator, svit_error *err)
 {
     SVIT_TRY(sv_batch_next(&evaluator->data, &evaluator->objective, evaluator->loader, err));
-    return sv_evaluator_forward(evaluator, logits, err);
+    return sv_views_forward(&evaluator->views, evaluator->session, evaluator->data.images,
+                            evaluator->data.n, 0, evaluator->logits, err);
 }
 
 /* Evaluates the next batch. */
 static svit_status run_batch(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err)
 {
-    const float *logits;
+    const float *logits = evaluator->logits;
     float loss;
     *metrics = (sv_metrics){0};
-    SVIT_TRY(next_logits(evaluator, &logits, err));
+    SVIT_TRY(next_logits(evaluator, err));
     SVIT_TRY(sv_objective_loss(&evaluator->objective, &evaluator->data, logits, &loss, NULL, err));
     return sv_metrics_add(metrics, &evaluator->objective, &evaluator->data, logits, loss, err);
 }
@@ -190,10 +189,9 @@ static svit_status run_logits(sv_evaluator *evaluator, float *logits, int32_t *l
 {
     const size_t classes = evaluator->objective.classes;
     for (uint64_t left = svit_loader_batches(evaluator->loader); left > 0; left--) {
-        const float *rows;
-        SVIT_TRY(next_logits(evaluator, &rows, err));
+        SVIT_TRY(next_logits(evaluator, err));
         const size_t n = evaluator->data.n;
-        memcpy(logits, rows, n * classes * sizeof *logits);
+        memcpy(logits, evaluator->logits, n * classes * sizeof *logits);
         logits += n * classes;
         for (size_t i = 0; labels && i < n; i++)
             *labels++ = evaluator->data.targets ? -1 : evaluator->data.labels[i];
@@ -209,8 +207,7 @@ SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *mod
 {
     SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
-    if (tta < SVIT_TTA_NONE || tta > SVIT_TTA_FLIP_SHIFT)
-        return sv_fail(err, SVIT_E_ARGUMENT, "tta is %d; it is 0..%d", tta, SVIT_TTA_FLIP_SHIFT);
+    SVIT_TRY(sv_views_check(tta, err));
     SV_REQUIRE(context);
     SV_REQUIRE(model);
     SV_REQUIRE(dataset);

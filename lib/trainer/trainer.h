@@ -2,31 +2,16 @@
 #ifndef SV_TRAINER_H
 #define SV_TRAINER_H
 
+#include "base/arrays.h"
 #include "data/resampling/shrink.h"
 #include "models/model.h"
+#include "session/views.h"
 #include "trainer/batch.h"
 #include "trainer/config.h"
 #include "trainer/ranks.h"
 
 #include <shiftvit/loss.h>
 #include <shiftvit/trainer.h>
-
-/* Arrays that are freed together. */
-typedef struct sv_arrays {
-    const sv_allocator *allocator;
-    struct {
-        void *memory;
-        size_t bytes;
-    } list[10];
-    size_t count;
-} sv_arrays;
-
-/* Allocates [rows, row_bytes], all zero, and writes its address to the pointer at `out`. */
-svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_bytes,
-                          svit_error *err);
-
-/* Frees the arrays; none are left. */
-void sv_arrays_free(sv_arrays *arrays);
 
 /* A session, a loader and buffers that evaluate a model on one dataset. */
 typedef struct sv_evaluator {
@@ -37,14 +22,11 @@ typedef struct sv_evaluator {
     sv_batch data; /* images [batch, image_floats], labels [batch], and targets [batch, classes] if
                       the loss needs them */
     float *logits; /* [batch, classes] */
-    float *mean_logits; /* [batch, classes] with test-time augmentation; otherwise NULL */
-    float *moved;       /* [batch, image_floats] with SVIT_TTA_FLIP_SHIFT; otherwise NULL */
-    size_t batch, image_floats;
-    size_t height, width, channels; /* of an image */
-    int32_t tta;                    /* SVIT_TTA_* */
-    sv_metrics *own;                /* [batches] the sums of each of this rank's batches, from
+    sv_views views;
+    size_t batch;
+    sv_metrics *own; /* [batches] the sums of each of this rank's batches, from
                                        element 0 on */
-    sv_metrics *all;                /* [batches] the sums of each batch of all ranks */
+    sv_metrics *all; /* [batches] the sums of each batch of all ranks */
     sv_arrays arrays;
 } sv_evaluator;
 
@@ -200,12 +182,6 @@ void sv_evaluator_close(sv_evaluator *evaluator);
 /* Evaluates the whole dataset, this rank's share of it, and writes the sums of all ranks to
  * *metrics. */
 svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_error *err);
-
-/* tta.c */
-
-/* Computes the logits of evaluator->data, whose images it may change. Writes their address,
- * evaluator->logits or evaluator->mean_logits, to *logits. */
-svit_status sv_evaluator_forward(sv_evaluator *evaluator, const float **logits, svit_error *err);
 
 /* history.c */
 

@@ -263,8 +263,10 @@ LAYOUT(svit_pipeline_config, 1936, SVIT_PIPELINE_CONFIG)
     F(T, max_batch, 4, 4) \
     F(T, compute, 8, 4) \
     F(T, output, 12, 4) \
-    F(T, context, 16, 8)
-LAYOUT(svit_predictor_config, 24, SVIT_PREDICTOR_CONFIG)
+    F(T, context, 16, 8) \
+    F(T, tta, 24, 4) \
+    F(T, reserved, 28, 4)
+LAYOUT(svit_predictor_config, 32, SVIT_PREDICTOR_CONFIG)
 
 #define SVIT_SESSION_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \

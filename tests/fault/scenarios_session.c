@@ -221,7 +221,10 @@ SCENARIO(svit_predictor_create_from_memory, NEEDS_CONTEXT, 0)
 
 SCENARIO(svit_predictor_create_from_model, NEEDS_MODEL, EVERY_MODEL)
 {
-    return svit_predictor_create_from_model(&w->made.predictor, w->has.model, NULL, err);
+    svit_predictor_config config;
+    svit_predictor_config_init(&config, sizeof config);
+    config.tta = SVIT_TTA_FLIP_SHIFT;
+    return svit_predictor_create_from_model(&w->made.predictor, w->has.model, &config, err);
 }
 
 /* Images of another size than the source's go through the source step. */

@@ -56,6 +56,16 @@ sed 1d folder.csv | while IFS=, read -r path label rest; do
     [ -f "$path" ] && [ "$(basename "$(dirname "$path")")" = "$label" ] || fail "the line is $path,$label,$rest"
 done
 [ "$(wc -l <folder.csv)" = 11 ] || fail "the predictions are $(cat folder.csv)"
+# An image is predicted as it is evaluated, with test-time augmentation too.
+for tta in none flip flip-shift; do
+    run 0 shiftvit-eval --model list --data folder:images --split all --tta $tta --predictions $tta.csv
+    run 0 shiftvit-predict --model list --top 1 --tta $tta --json "$one_image"
+    wanted=$(grep -F "$one_image" $tta.csv | sed 's/.*,//')
+    sed 's/.*"confidence": \([0-9.]*\).*/\1/' out |
+        awk -v wanted="$wanted" '{ off = $1 - 100 * wanted; exit !(off * off < 1e-8) }' || fail "$tta: $(cat out), not $wanted"
+    echo "$wanted"
+done | sort -u >probabilities
+[ "$(wc -l <probabilities)" = 3 ] || fail "test-time augmentation changes nothing: $(cat probabilities)"
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data procedural:40 --limit-val 12 --limit-test 12 --out synthetic
 run 0 shiftvit-eval --model synthetic --data procedural:40 --limit-test 12 --predictions numbered.csv --seed 3

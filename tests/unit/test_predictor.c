@@ -215,6 +215,69 @@ START_TEST(test_predictors_of_any_channels_from_bytes_floats_and_files)
 }
 END_TEST
 
+/* Half of the channels of this model do not shift, so the logits of its last feature map of 1 x 1
+ * depend on the version of the image. */
+static void use_model_of_versions(svit_pipeline_config *pipeline)
+{
+    svit_model_config config = fit_model_config(CLASSES);
+    config.num_div = 8;
+    svit_model_free(model);
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    for (size_t i = 0; i < svit_model_parameter_count(model); i++) {
+        const char *name = svit_model_parameter_name(model, i);
+        const size_t elements = fit_elements(model, name);
+        float *values = malloc(elements * sizeof *values);
+        for (size_t e = 0; e < elements; e++)
+            values[e] = (float)((e * 37 + i * 11) % 101) / 101 - 0.5f;
+        WORKS(svit_model_set_parameter(model, name, values, elements, err));
+        free(values);
+    }
+    *pipeline = pipeline_make();
+    pipeline->source_height = pipeline->source_width = SIDE;
+    WORKS(svit_model_set_pipeline(model, pipeline, err));
+}
+
+/* The logits are those of an evaluation with the same versions of each image. */
+START_TEST(test_versions_of_an_image_are_averaged)
+{
+    static const int32_t labels[COUNT];
+    svit_pipeline_config pipeline;
+    svit_predictor_config config;
+    svit_predictor *predictor = NULL;
+    svit_dataset *data = NULL;
+    float got[3][COUNT * CLASSES], wanted[COUNT * CLASSES];
+    use_model_of_versions(&pipeline);
+    WORKS(svit_dataset_memory(&data, context, images, labels, COUNT, SIDE, SIDE, 3, CLASSES, err));
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    ck_assert_int_eq(config.tta, SVIT_TTA_NONE);
+    config.output = SVIT_OUTPUT_LOGITS;
+    config.max_batch = 2;
+    for (config.tta = SVIT_TTA_NONE; config.tta <= SVIT_TTA_FLIP_SHIFT; config.tta++) {
+        float *logits = got[config.tta];
+        WORKS(svit_predictor_create_from_model(&predictor, model, &config, err));
+        WORKS(svit_predict_u8(predictor, images, COUNT, SIDE, SIDE, logits, err));
+        svit_predictor_free(predictor);
+        WORKS(svit_evaluate_logits(context, model, data, &pipeline, 2, SVIT_COMPUTE_F32, config.tta,
+                                   wanted, NULL, err));
+        ck_assert_mem_eq(logits, wanted, sizeof wanted);
+    }
+    ck_assert_mem_ne(got[0], got[1], sizeof wanted);
+    ck_assert_mem_ne(got[1], got[2], sizeof wanted);
+    predictor = NULL;
+    FAILS(svit_predictor_create_from_model(&predictor, model, &config, err), SVIT_E_ARGUMENT,
+          "tta is 3; it is 0..2");
+    config.tta = -1;
+    FAILS(svit_predictor_create_from_model(&predictor, model, &config, err), SVIT_E_ARGUMENT,
+          "tta is -1");
+    config.tta = 0;
+    config.reserved = 1;
+    FAILS(svit_predictor_create_from_model(&predictor, model, &config, err), SVIT_E_VERSION,
+          "reserved of svit_predictor_config is 1");
+    ck_assert_ptr_null(predictor);
+    svit_dataset_free(data);
+}
+END_TEST
+
 START_TEST(test_wrong_calls_on_channels_and_floats_are_refused)
 {
     static const float floats[SIDE * SIDE * 3];
@@ -285,6 +348,7 @@ static Suite *suite(void)
                         SVIT_COMPUTE_INT8 + 1);
     tcase_add_test(c, test_an_image_that_overflows_is_named_whatever_its_turn);
     tcase_add_loop_test(c, test_predictors_of_any_channels_from_bytes_floats_and_files, 0, 3);
+    tcase_add_test(c, test_versions_of_an_image_are_averaged);
     tcase_add_test(c, test_wrong_calls_on_channels_and_floats_are_refused);
     tcase_add_test(c, test_wrong_calls_are_refused);
     suite_add_tcase(all, c);

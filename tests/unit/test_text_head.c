@@ -104,6 +104,35 @@ START_TEST(test_logits_are_scaled_cosine_similarities)
 }
 END_TEST
 
+/* With versions of each image the embeddings are averaged, not what follows from them. */
+START_TEST(test_embeddings_of_versions_are_averaged)
+{
+    static const int32_t labels[COUNT];
+    svit_pipeline_config pipeline;
+    svit_predictor_config config;
+    svit_predictor *predictor = NULL;
+    svit_dataset *data = NULL;
+    float logits[COUNT * CLASSES];
+    WORKS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err));
+    WORKS(svit_dataset_memory(&data, context, images, labels, COUNT, SIDE, SIDE, 3, 1, err));
+    WORKS(svit_evaluate_logits(context, model, data, &pipeline, COUNT, SVIT_COMPUTE_F32,
+                               SVIT_TTA_FLIP_SHIFT, embeddings, NULL, err));
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    config.output = SVIT_OUTPUT_LOGITS;
+    config.tta = SVIT_TTA_FLIP_SHIFT;
+    config.max_batch = 2;
+    WORKS(svit_predictor_create_from_model(&predictor, model, &config, err));
+    WORKS(svit_predict_u8(predictor, images, COUNT, SIDE, SIDE, logits, err));
+    for (size_t i = 0; i < COUNT * CLASSES; i++)
+        ck_assert_double_le(fabs(logits[i] - (50 * cosine(embeddings + i / CLASSES * CHANNELS,
+                                                          TEXTS + i % CLASSES * CHANNELS) -
+                                              3)),
+                            1e-4);
+    svit_predictor_free(predictor);
+    svit_dataset_free(data);
+}
+END_TEST
+
 /* Every way through a file keeps it; the tensor of the head stays float32. */
 START_TEST(test_files_keep_the_classes)
 {
@@ -244,6 +273,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("core");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_logits_are_scaled_cosine_similarities);
+    tcase_add_test(c, test_embeddings_of_versions_are_averaged);
     tcase_add_test(c, test_files_keep_the_classes);
     tcase_add_test(c, test_an_embedding_of_zeros_has_the_bias);
     tcase_add_test(c, test_files_of_adapted_models_keep_the_classes);

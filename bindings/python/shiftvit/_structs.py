@@ -140,6 +140,8 @@ class PredictorConfig(ctypes.Structure):
         ("compute", c_int32),
         ("output", c_int32),
         ("context", c_void_p),
+        ("tta", c_int32),
+        ("reserved", c_uint32),
     ]
 
 

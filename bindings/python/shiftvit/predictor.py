@@ -13,7 +13,7 @@ from ._library import PathName
 from ._structs import PredictorConfig
 from .context import Context
 from .creation import load
-from .model import Compute, Model, Output
+from .model import Compute, Model, Output, Tta
 
 
 class Predictor(_library.Handle):
@@ -36,6 +36,7 @@ class Predictor(_library.Handle):
         max_batch: int = 32,
         compute: Compute = "f32",
         output: Output = "auto",
+        tta: Tta = "none",
         context: Context | None = None,
     ) -> None:
         """Creates a predictor.
@@ -46,6 +47,8 @@ class Predictor(_library.Handle):
             max_batch: Images in one forward pass; larger calls run several.
             compute: Precision of matrix products.
             output: What predictions are; ``"auto"`` is what the model states, otherwise ``"softmax"``.
+            tta: Versions of each image whose logits are averaged: ``"flip"``, with its mirror, or ``"flip-shift"``, also
+                moved by a pixel. They take two or six times as long.
             context: Whose workers run it; None: the model's, or :func:`shiftvit.default_context`.
 
         Raises:
@@ -59,6 +62,7 @@ class Predictor(_library.Handle):
         config.max_batch = max_batch
         config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
         config.output = _library.constant("SVIT_OUTPUT_", output, "output")
+        config.tta = _library.constant("SVIT_TTA_", tta, "tta")
         if not 0 < max_batch < 2**32:
             raise errors.ArgumentError(f"max_batch is {max_batch}; 1..65536 are accepted")
         if isinstance(model, bytes):

@@ -440,6 +440,11 @@ class Predictors(unittest.TestCase):
                 predictor.predict(b"no image")
             with self.assertRaises(OSError):
                 predictor.predict("missing.png")
+        model = shiftvit.load(CIFAR)
+        for tta in ("flip", "flip-shift"):
+            versions = shiftvit.Predictor(CIFAR, tta=tta).predict(images)
+            np.testing.assert_allclose(versions, model.predict(images, tta=tta), atol=1e-6)
+            self.assertGreater(np.abs(versions - together).max(), 1e-4)
         from_bytes = shiftvit.Predictor(CIFAR.read_bytes())
         np.testing.assert_array_equal(from_bytes.predict(images), shiftvit.Predictor(CIFAR).predict(images))
         with self.assertRaisesRegex(errors.StateError, "pipeline"):

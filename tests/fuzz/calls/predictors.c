@@ -11,6 +11,7 @@ static svit_predictor_config random_config(void)
     config.max_batch = calls_choose(4);
     config.compute = calls_choose(2) ? 0 : (int32_t)calls_choose(4);
     config.output = (int32_t)calls_choose(5);
+    config.tta = (int32_t)calls_choose(4);
     return config;
 }
 

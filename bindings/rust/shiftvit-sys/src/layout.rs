@@ -18,7 +18,7 @@ const _: () = assert!(size_of::<svit_parameter_group>() == 120, "svit_parameter_
 const _: () = assert!(size_of::<svit_schedule_point>() == 16, "svit_schedule_point has another size than in C");
 const _: () = assert!(size_of::<svit_augment_step>() == 112, "svit_augment_step has another size than in C");
 const _: () = assert!(size_of::<svit_pipeline_config>() == 1936, "svit_pipeline_config has another size than in C");
-const _: () = assert!(size_of::<svit_predictor_config>() == 24, "svit_predictor_config has another size than in C");
+const _: () = assert!(size_of::<svit_predictor_config>() == 32, "svit_predictor_config has another size than in C");
 const _: () = assert!(size_of::<svit_session_config>() == 88, "svit_session_config has another size than in C");
 const _: () = assert!(size_of::<svit_features_config>() == 32, "svit_features_config has another size than in C");
 const _: () = assert!(size_of::<svit_head_config>() == 48, "svit_head_config has another size than in C");

@@ -29,12 +29,17 @@ pub struct svit_predictor_config {
     pub output: i32,
     /// whose workers run it, as in svit_session_config; NULL: the model's
     pub context: *mut svit_context,
+    /// SVIT_TTA_\* of session.h: versions of each image that are averaged,
+    /// which takes two or six times as long
+    pub tta: i32,
+    /// 0
+    pub reserved: u32,
 }
 
 extern "C" {
     /// Fills `config` with the defaults: max_batch 32, SVIT_COMPUTE_F32, SVIT_OUTPUT_AUTO, the model's
-    /// context. `size` is sizeof(svit_predictor_config) as the caller was compiled. Any thread may call
-    /// it.
+    /// context, SVIT_TTA_NONE. `size` is sizeof(svit_predictor_config) as the caller was compiled. Any
+    /// thread may call it.
     pub fn svit_predictor_config_init(
         config: *mut svit_predictor_config,
         size: usize,

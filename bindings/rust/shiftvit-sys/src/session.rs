@@ -26,8 +26,7 @@ pub const SVIT_COMPUTE_F32: i32 = 0;
 /// but no time
 pub const SVIT_COMPUTE_BF16: i32 = 1;
 /// for inference only: rounds the weights to 8 bits with a scale for each
-/// output channel. Where the CPU has int8 dot products (AMX, AVX-512
-/// VNNI), it also rounds the activations, with a scale for each row
+/// output channel, and the activations with a scale for each row
 pub const SVIT_COMPUTE_INT8: i32 = 2;
 
 // Activation checkpointing (Chen et al. 2016): which activations a training forward saves. The
@@ -41,6 +40,17 @@ pub const SVIT_MEMORY_RECOMPUTE_BLOCKS: i32 = 1;
 /// of each segment of consecutive layers, the input of the
 /// first; segments are chosen for the smallest session
 pub const SVIT_MEMORY_RECOMPUTE_STAGES: i32 = 2;
+
+// Test-time augmentation: the logits of an image are the mean over several versions of it.
+
+/// the image alone
+pub const SVIT_TTA_NONE: i32 = 0;
+/// the image and its left-right mirror
+pub const SVIT_TTA_FLIP: i32 = 1;
+/// these two, and the two of the image moved by one pixel up and left
+/// and of the image moved by one pixel down and right, where the first
+/// two count twice as much as the other four (Jordan 2024)
+pub const SVIT_TTA_FLIP_SHIFT: i32 = 2;
 
 /// A session is the execution plan of one model: activations, gradients, packed weights and
 /// workspaces, all allocated at its creation. It keeps the model alive. One thread at a time may use

@@ -25,17 +25,6 @@ pub const SVIT_EXISTING_RESUME: i32 = 1;
 /// the new one can be resumed
 pub const SVIT_EXISTING_OVERWRITE: i32 = 2;
 
-// Test-time augmentation: the logits of an image are the mean over several versions of it.
-
-/// the image alone
-pub const SVIT_TTA_NONE: i32 = 0;
-/// the image and its left-right mirror
-pub const SVIT_TTA_FLIP: i32 = 1;
-/// these two, and the two of the image moved by one pixel up and left
-/// and of the image moved by one pixel down and right, where the first
-/// two count twice as much as the other four (Jordan 2024)
-pub const SVIT_TTA_FLIP_SHIFT: i32 = 2;
-
 // The capacity of `class_weights` in svit_trainer_config.
 
 /// classes

@@ -134,10 +134,10 @@ extern "C" {
     /// frees it with svit_trainer_free.
     ///
     /// SVIT_E_ARGUMENT names the field that is not accepted, or the size or class that model, pipeline
-    /// and datasets do not share: svit_dataset_match_classes and svit_model_replace_head bring classes
-    /// together; with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample
-    /// whose targets are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE:
-    /// another trainer uses the folder, or it holds a run and `existing` is SVIT_EXISTING_REFUSE.
+    /// and datasets do not share (svit_dataset_match_classes and svit_model_replace_head bring classes
+    /// together); with SVIT_LOSS_CROSS_ENTROPY also a model with one output, or a sample whose targets
+    /// are no probabilities: each at least 0, with the sum 1 to within 0.05. SVIT_E_STATE: another
+    /// trainer uses the folder, or it holds a run and `existing` is SVIT_EXISTING_REFUSE.
     pub fn svit_trainer_create(
         out: *mut *mut svit_trainer,
         context: *mut svit_context,

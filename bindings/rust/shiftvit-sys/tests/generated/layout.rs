@@ -234,6 +234,8 @@ pub fn check() {
         compute: 8, 4;
         output: 12, 4;
         context: 16, 8;
+        tta: 24, 4;
+        reserved: 28, 4;
     });
     layout!(svit_session_config, {
         struct_size: 0, 4;

@@ -5,6 +5,7 @@
 use crate::context::Context;
 use crate::enums::Compute;
 use crate::enums::Output;
+use crate::enums::Tta;
 use crate::field::config;
 use shiftvit_sys as sys;
 
@@ -17,6 +18,9 @@ config! {
         compute: Compute;
         /// `Output` of model.h: what it makes of the logits.
         output: Output;
+        /// `Tta` of session.h: versions of each image that are averaged,
+        /// which takes two or six times as long.
+        tta: Tta;
     }
     lists {
     }

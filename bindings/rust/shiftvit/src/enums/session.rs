@@ -27,8 +27,7 @@ enumeration! {
         /// but no time.
         Bf16 = SVIT_COMPUTE_BF16,
         /// For inference only: rounds the weights to 8 bits with a scale for each
-        /// output channel. Where the CPU has int8 dot products (AMX, AVX-512
-        /// VNNI), it also rounds the activations, with a scale for each row.
+        /// output channel, and the activations with a scale for each row.
         Int8 = SVIT_COMPUTE_INT8,
     }
 }
@@ -45,5 +44,19 @@ enumeration! {
         /// Of each segment of consecutive layers, the input of the
         /// first; segments are chosen for the smallest session.
         RecomputeStages = SVIT_MEMORY_RECOMPUTE_STAGES,
+    }
+}
+
+enumeration! {
+    /// Test-time augmentation: the logits of an image are the mean over several versions of it.
+    pub enum Tta {
+        /// The image alone.
+        None = SVIT_TTA_NONE,
+        /// The image and its left-right mirror.
+        Flip = SVIT_TTA_FLIP,
+        /// These two, and the two of the image moved by one pixel up and left
+        /// and of the image moved by one pixel down and right, where the first
+        /// two count twice as much as the other four (Jordan 2024).
+        FlipShift = SVIT_TTA_FLIP_SHIFT,
     }
 }

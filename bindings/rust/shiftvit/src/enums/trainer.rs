@@ -31,20 +31,6 @@ enumeration! {
 }
 
 enumeration! {
-    /// Test-time augmentation: the logits of an image are the mean over several versions of it.
-    pub enum Tta {
-        /// The image alone.
-        None = SVIT_TTA_NONE,
-        /// The image and its left-right mirror.
-        Flip = SVIT_TTA_FLIP,
-        /// These two, and the two of the image moved by one pixel up and left
-        /// and of the image moved by one pixel down and right, where the first
-        /// two count twice as much as the other four (Jordan 2024).
-        FlipShift = SVIT_TTA_FLIP_SHIFT,
-    }
-}
-
-enumeration! {
     /// What svit_trainer_step has completed.
     pub enum EventKind {
         /// One optimiser step.

@@ -1,7 +1,8 @@
 /* Test-time augmentation: versions of a batch of images, and the mean of their logits. */
-#include "trainer/trainer.h"
+#include "session/views.h"
 
-#include <assert.h>
+#include "session/session.h"
+
 #include <string.h>
 
 /* Mirrors images[n, height, width, channels] left-right in place. */
@@ -42,35 +43,48 @@ static void move(float *out, const float *images, size_t n, size_t height, size_
         }
 }
 
-/* sum[n, classes] += factor * the logits of `images` and of their mirrors. */
-static svit_status add_flipped(sv_evaluator *evaluator, float *images, size_t n, float factor,
-                               float *sum, svit_error *err)
+svit_status sv_views_check(int32_t tta, svit_error *err)
 {
-    size_t elements = n * evaluator->objective.classes;
+    return tta >= SVIT_TTA_NONE && tta <= SVIT_TTA_FLIP_SHIFT
+               ? SVIT_OK
+               : sv_fail(err, SVIT_E_ARGUMENT, "tta is %d; it is 0..%d", tta, SVIT_TTA_FLIP_SHIFT);
+}
+
+svit_status sv_views_allocate(sv_views *self, sv_arrays *arrays, size_t batch, svit_error *err)
+{
+    const size_t image = self->height * self->width * self->channels * sizeof(float);
+    if (self->tta == SVIT_TTA_NONE)
+        return SVIT_OK;
+    SVIT_TRY(sv_arrays_add(arrays, &self->part, batch, self->classes * sizeof(float), err));
+    return self->tta == SVIT_TTA_FLIP ? SVIT_OK
+                                      : sv_arrays_add(arrays, &self->moved, batch, image, err);
+}
+
+/* sum[n, classes] += factor * the logits of `images` and of their mirrors. */
+static svit_status add_flipped(const sv_views *self, svit_session *session, float *images, size_t n,
+                               size_t first, float factor, float *sum, svit_error *err)
+{
+    const size_t elements = n * self->classes;
     for (int mirrored = 0; mirrored < 2; mirrored++) {
         if (mirrored)
-            mirror(images, n, evaluator->height, evaluator->width, evaluator->channels);
-        SVIT_TRY(svit_forward(evaluator->session, images, n, evaluator->logits, err));
+            mirror(images, n, self->height, self->width, self->channels);
+        SVIT_TRY(sv_session_forward_from(session, images, n, first, self->part, err));
         for (size_t i = 0; i < elements; i++)
-            sum[i] += factor * evaluator->logits[i];
+            sum[i] += factor * self->part[i];
     }
     return SVIT_OK;
 }
 
-svit_status sv_evaluator_forward(sv_evaluator *evaluator, const float **logits, svit_error *err)
+svit_status sv_views_forward(const sv_views *self, svit_session *session, float *images, size_t n,
+                             size_t first, float *logits, svit_error *err)
 {
-    float *images = evaluator->data.images, *sum = evaluator->mean_logits;
-    const size_t n = evaluator->data.n;
-    *logits = sum ? sum : evaluator->logits;
-    if (evaluator->tta == SVIT_TTA_NONE)
-        return svit_forward(evaluator->session, images, n, evaluator->logits, err);
-    int32_t shifts = evaluator->tta == SVIT_TTA_FLIP_SHIFT;
-    assert(sum);
-    memset(sum, 0, n * evaluator->objective.classes * sizeof *sum);
+    const bool shifts = self->tta == SVIT_TTA_FLIP_SHIFT;
+    if (self->tta == SVIT_TTA_NONE)
+        return sv_session_forward_from(session, images, n, first, logits, err);
+    memset(logits, 0, n * self->classes * sizeof *logits);
     for (int by = -1; shifts && by <= 1; by += 2) {
-        move(evaluator->moved, images, n, evaluator->height, evaluator->width, evaluator->channels,
-             by);
-        SVIT_TRY(add_flipped(evaluator, evaluator->moved, n, 0.125f, sum, err));
+        move(self->moved, images, n, self->height, self->width, self->channels, by);
+        SVIT_TRY(add_flipped(self, session, self->moved, n, first, 0.125f, logits, err));
     }
-    return add_flipped(evaluator, images, n, shifts ? 0.25f : 0.5f, sum, err);
+    return add_flipped(self, session, images, n, first, shifts ? 0.25f : 0.5f, logits, err);
 }

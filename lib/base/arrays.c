@@ -1,0 +1,24 @@
+/* Arrays that are freed together. */
+#include "base/arrays.h"
+
+#include "base/status.h"
+
+#include <string.h>
+
+svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_bytes,
+                          svit_error *err)
+{
+    void **memory = &arrays->list[arrays->count].memory;
+    SVIT_TRY(
+        sv_allocate_array(arrays->allocator, memory, rows, row_bytes, "a batch or weights", err));
+    arrays->list[arrays->count++].bytes = rows * row_bytes;
+    memcpy(out, memory, sizeof *memory);
+    return SVIT_OK;
+}
+
+void sv_arrays_free(sv_arrays *arrays)
+{
+    for (; arrays->count > 0; arrays->count--)
+        sv_release(arrays->allocator, arrays->list[arrays->count - 1].memory,
+                   arrays->list[arrays->count - 1].bytes);
+}
