@@ -45,8 +45,11 @@ static const sv_field FIELDS[] = {
 
 static const sv_config_type TYPE = {
     SV_CONFIG(svit_predictor_config, FIELDS, "the predictor configuration"),
-    .reserved = offsetof(svit_predictor_config, reserved), .defaults = &DEFAULTS,
-    .null_is_default = true, .check = check_config};
+    .min_size = offsetof(svit_predictor_config, tta),
+    .reserved = offsetof(svit_predictor_config, reserved),
+    .defaults = &DEFAULTS,
+    .null_is_default = true,
+    .check = check_config};
 
 SV_CONFIG_INIT(svit_predictor_config, TYPE)
 
