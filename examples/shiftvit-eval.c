@@ -239,14 +239,10 @@ static svit_status note_features(struct program *program, const svit_model *mode
 static svit_status rename_classes(struct program *program, svit_model *model,
                                   const svit_dataset *data)
 {
-    const size_t count = svit_dataset_classes(data);
-    const char **names = calloc(count, sizeof *names);
-    if (!names)
-        return program_fail(program, SVIT_E_MEMORY, "no memory for the names of %zu classes",
-                            count);
-    for (size_t k = 0; k < count; k++)
-        names[k] = svit_dataset_class_name(data, k);
-    svit_status status = svit_model_set_classes(model, names, count, &program->err);
+    const class_list of = classes_of_dataset(data, "the data");
+    const char **names;
+    TRY(class_list_names(program, &of, &names));
+    svit_status status = svit_model_set_classes(model, names, of.count, &program->err);
     free(names);
     return status;
 }

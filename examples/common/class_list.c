@@ -138,16 +138,23 @@ static int is_same(const class_list *to, const class_list *from)
     return same;
 }
 
+svit_status class_list_names(struct program *self, const class_list *of, const char ***names)
+{
+    *names = calloc(of->count, sizeof **names);
+    if (!*names)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for the names of %zu classes",
+                            of->count);
+    for (size_t k = 0; k < of->count; k++)
+        (*names)[k] = name_of(of, k);
+    return SVIT_OK;
+}
+
 static svit_status open_view(struct program *self, const class_list *to, const class_list *from,
                              svit_dataset **data)
 {
-    const char **names = calloc(to->count, sizeof *names);
+    const char **names;
     svit_dataset *matched = NULL;
-    if (!names)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for the names of %zu classes",
-                            to->count);
-    for (size_t k = 0; k < to->count; k++)
-        names[k] = name_of(to, k);
+    TRY(class_list_names(self, to, &names));
     svit_status status = svit_dataset_match_classes(&matched, *data, names, to->count, &self->err);
     free(names);
     if (status != SVIT_OK)

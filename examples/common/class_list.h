@@ -19,6 +19,9 @@ class_list classes_of_model(const svit_model *model, size_t count);
 /* Returns 1 if the classes have names. */
 int class_list_is_named(const class_list *self);
 
+/* Writes the names, which are borrowed, to a new array *names; free it with free(). */
+svit_status class_list_names(struct program *self, const class_list *of, const char ***names);
+
 /* Writes the label in `to` of each class of `from` to *labels; free them with free(), also after a
  * failure. Labels go by name if both lists have names, and stay as they are otherwise. Says which
  * classes of `to` are missing in `from`. SVIT_E_FORMAT: `to` lacks a class of `from`. */
