@@ -185,6 +185,15 @@ static const char NARROW[] =
     " \"augment\": [{\"name\": \"flip\", \"mode\": \"alternating\"},"
     " {\"name\": \"crop\", \"padding\": 4}, {\"name\": \"trivialaugment\"}]}";
 
+/* What suits many classes of few images better: CutMix, and a rate that falls linearly. */
+static const char CIFAR100[] =
+    "{\"epochs\": 38, \"adamw_learning_rate\": 0.003, \"ema_momentum\": 0.995,"
+    " \"points\": [[0, 0], [0.1, 1], [1, 0]],"
+    " \"mean\": [0.507, 0.4865, 0.4409], \"variance\": [0.0714, 0.0658, 0.0763],"
+    " \"augment\": [{\"name\": \"flip\", \"mode\": \"alternating\"},"
+    " {\"name\": \"crop\", \"padding\": 4}, {\"name\": \"trivialaugment\"},"
+    " {\"name\": \"cutmix\", \"probability\": 0.3}]}";
+
 static const struct {
     const char *preset;
     const recipe *recipe;
@@ -278,6 +287,9 @@ static const struct {
     {"shiftvit-cifar10-fast", FAST},
     {"shiftvit-cifar10-narrow", FAST},
     {"shiftvit-cifar10-narrow", NARROW},
+    {"shiftvit-cifar100", FAST},
+    {"shiftvit-cifar100", NARROW},
+    {"shiftvit-cifar100", CIFAR100},
     {"slvit-paper-cifar10-full", PAPER_FULL},
     {"slvit-paper-cifar100-full", PAPER_FULL},
     {"vit-paper-cifar100-full", PAPER_FULL},

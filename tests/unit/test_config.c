@@ -48,7 +48,8 @@ START_TEST(test_every_preset_has_training_settings)
     ck_assert_uint_eq(pipeline.output_height, model.input_height);
     ck_assert_uint_eq(pipeline.output_width, model.input_width);
     int32_t of_examples = strcmp(presets[_i].name, "shiftvit-cifar10-fast") == 0 ||
-                                  strcmp(presets[_i].name, "shiftvit-cifar10-narrow") == 0
+                                  strcmp(presets[_i].name, "shiftvit-cifar10-narrow") == 0 ||
+                                  strcmp(presets[_i].name, "shiftvit-cifar100") == 0
                               ? SVIT_SOURCE_SHORTER_SIDE
                               : SVIT_SOURCE_NEAREST;
     ck_assert_int_eq(pipeline.source_filter,

@@ -1,5 +1,5 @@
 /* Checks the presets whose settings are those of another one with changes: the whole recipe of the SL-ViT paper's code,
- * and the narrow recipe for CIFAR-10. */
+ * the narrow recipe for CIFAR-10, and that for CIFAR-100. */
 #include "fit.h"
 
 static const char *const papers[] = {"slvit-paper-cifar10", "slvit-paper-cifar100",
@@ -102,6 +102,37 @@ START_TEST(test_the_narrow_recipe)
 }
 END_TEST
 
+/* What the recipe for CIFAR-100 changes of the narrow one. */
+START_TEST(test_the_recipe_for_cifar100)
+{
+    preset narrow = read_preset("shiftvit-cifar10-narrow");
+    const preset many = read_preset("shiftvit-cifar100");
+    ck_assert_uint_eq(many.pipeline.augment_count, 4);
+    svit_augment_step cutmix = many.pipeline.augment[3];
+    ck_assert_int_eq(cutmix.kind, SVIT_AUGMENT_CUTMIX);
+    ck_assert_double_eq(cutmix.probability, 0.3);
+    ck_assert_double_eq(cutmix.alpha, 1);
+    narrow.pipeline.augment[3] = cutmix;
+    narrow.pipeline.augment_count = 4;
+    for (int c = 0; c < 3; c++) {
+        narrow.pipeline.mean[c] = ((const double[]){0.507, 0.4865, 0.4409})[c];
+        narrow.pipeline.variance[c] = ((const double[]){0.0714, 0.0658, 0.0763})[c];
+    }
+    narrow.trainer.epochs = 38;
+    narrow.optimizer.adamw_learning_rate = 0.003;
+    narrow.optimizer.ema_momentum = 0.995;
+    narrow.optimizer.point_count = 3;
+    const double points[3][2] = {{0, 0}, {0.1, 1}, {1, 0}};
+    memset(narrow.optimizer.points, 0, sizeof narrow.optimizer.points);
+    memcpy(narrow.optimizer.points, points, sizeof points);
+    ck_assert(is_same_training(&narrow, &many));
+    narrow.model.num_classes = 100;
+    narrow.model.dim = 96;
+    narrow.model.drop_path = 0.05;
+    ck_assert(fit_same_config(&narrow.model, &many.model));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("full presets");
@@ -109,6 +140,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_full_presets_add_what_the_papers_code_has, 0,
                         sizeof papers / sizeof *papers);
     tcase_add_test(c, test_the_narrow_recipe);
+    tcase_add_test(c, test_the_recipe_for_cifar100);
     suite_add_tcase(all, c);
     return all;
 }

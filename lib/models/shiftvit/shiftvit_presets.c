@@ -59,5 +59,6 @@ const sv_preset sv_shiftvit_presets[] = {
     {"shiftvit-b", {PAPER, SIZES(128, 16, 2, 0.6, 10, 18, 36, 10)}},
     {"shiftvit-cifar10-fast", {SMALL, CLASSES(10), SIZES(96, 12, 2, 0.05, 3, 6, 3)}},
     {"shiftvit-cifar10-narrow", {SMALL, CLASSES(10), SIZES(72, 12, 2, 0, 3, 6, 3)}},
+    {"shiftvit-cifar100", {SMALL, CLASSES(100), SIZES(96, 12, 2, 0.05, 3, 6, 3)}},
     {.name = NULL},
 };
