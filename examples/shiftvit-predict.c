@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,26 +197,41 @@ static svit_status list_images(path_list *list, predict_options *options)
     return SVIT_OK;
 }
 
+/* A class with its probability, or a number. */
+typedef struct output {
+    float value;
+    size_t label;
+} output;
+
 /* One prediction: the classes, the most probable first; or numbers, in the order of the model. */
 struct ranking {
     float *probabilities; /* by label; or the numbers */
-    size_t *labels;       /* by rank */
+    output *ranks;
     size_t classes;
     int is_numbers; /* the model predicts numbers */
     int is_none;    /* the image is none of the classes, by the model's threshold */
 };
 
+/* NaN comes last. */
+static int comes_before(const output *a, const output *b)
+{
+    return a->value > b->value || (isnan(b->value) && !isnan(a->value));
+}
+
+/* Orders by falling value, equal ones by label. */
+static int compare_outputs(const void *first, const void *second)
+{
+    const output *a = first, *b = second;
+    const int order = comes_before(b, a) - comes_before(a, b);
+    return order != 0 ? order : (a->label > b->label) - (a->label < b->label);
+}
+
 static void rank(struct ranking *self)
 {
-    for (size_t i = 0; i < self->classes; i++) {
-        size_t place = i;
-        while (!self->is_numbers && place > 0 &&
-               self->probabilities[self->labels[place - 1]] < self->probabilities[i]) {
-            self->labels[place] = self->labels[place - 1];
-            place--;
-        }
-        self->labels[place] = i;
-    }
+    for (size_t i = 0; i < self->classes; i++)
+        self->ranks[i] = (output){self->probabilities[i], i};
+    if (!self->is_numbers)
+        qsort(self->ranks, self->classes, sizeof *self->ranks, compare_outputs);
 }
 
 static const char *class_name(const svit_predictor *predictor, size_t label, char number[32])
@@ -235,8 +251,9 @@ static void print_text(const svit_predictor *predictor, const struct ranking *ra
     if (ranking->is_none)
         printf("  none of these\n");
     for (size_t i = 0; i < top; i++) {
-        double value = (double)ranking->probabilities[ranking->labels[i]];
-        const char *name = shown_text(shown, class_name(predictor, ranking->labels[i], number));
+        double value = (double)ranking->ranks[i].value;
+        const char *name =
+            shown_text(shown, class_name(predictor, ranking->ranks[i].label, number));
         if (ranking->is_numbers)
             printf("  %12.6g  %s\n", value, name);
         else
@@ -250,13 +267,14 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
     char number[32];
     json_t *classes = json_array();
     const int numbers = ranking->is_numbers;
-    for (size_t i = 0; i < top; i++)
-        json_array_append_new(
-            classes,
-            json_pack("{s:s, s:I, s:f}", numbers ? "name" : "class",
-                      class_name(predictor, ranking->labels[i], number), "label",
-                      (json_int_t)ranking->labels[i], numbers ? "value" : "confidence",
-                      (numbers ? 1 : 100) * (double)ranking->probabilities[ranking->labels[i]]));
+    for (size_t i = 0; i < top; i++) {
+        const output *one = &ranking->ranks[i];
+        json_array_append_new(classes,
+                              json_pack("{s:s, s:I, s:f}", numbers ? "name" : "class",
+                                        class_name(predictor, one->label, number), "label",
+                                        (json_int_t)one->label, numbers ? "value" : "confidence",
+                                        (numbers ? 1 : 100) * (double)one->value));
+    }
     json_t *object = json_pack("{s:o, s:o}", "image", results_text(path),
                                numbers ? "outputs" : "classes", classes);
     if (ranking->is_none)
@@ -269,9 +287,8 @@ static void fill_cell(grid_cell *cell, const svit_predictor *predictor,
 {
     char number[32];
     char shown[SHOWN_CAPACITY];
-    size_t label = ranking->labels[0];
-    double value = (double)ranking->probabilities[label];
-    const char *name = shown_text(shown, class_name(predictor, label, number));
+    double value = (double)ranking->ranks[0].value;
+    const char *name = shown_text(shown, class_name(predictor, ranking->ranks[0].label, number));
     snprintf(cell->path, sizeof cell->path, "%s", path);
     if (ranking->is_none)
         snprintf(cell->title, sizeof cell->title, "none of these");
@@ -362,13 +379,13 @@ static svit_status predict(predict_options *options, svit_predictor **predictor,
                               .is_numbers =
                                   svit_predictor_output(*predictor) == SVIT_OUTPUT_LOGITS};
     ranking.probabilities = calloc(ranking.classes, sizeof *ranking.probabilities);
-    ranking.labels = calloc(ranking.classes, sizeof *ranking.labels);
+    ranking.ranks = calloc(ranking.classes, sizeof *ranking.ranks);
     svit_status status =
-        ranking.probabilities && ranking.labels
+        ranking.probabilities && ranking.ranks
             ? predict_all(options, *predictor, list, &ranking, map)
             : program_fail(program, SVIT_E_MEMORY, "no memory for %zu classes", ranking.classes);
     free(ranking.probabilities);
-    free(ranking.labels);
+    free(ranking.ranks);
     return status;
 }
 

@@ -18,7 +18,7 @@
 #include <shiftvit/data.hpp>      /* context, dataset, loader */
 #include <shiftvit/network.hpp>   /* model, session, optimizer */
 #include <shiftvit/inference.hpp> /* predictor, features */
-#include <shiftvit/training.hpp>  /* trainer, evaluate */
+#include <shiftvit/training.hpp>  /* trainer, evaluate, evaluate_logits */
 /* clang-format on */
 
 #endif

@@ -105,6 +105,17 @@ inline result evaluate(const context &c, model &m, const dataset &data,
                         &top5);
 }
 
+/* Computes the logits[count, classes] of all samples, in a precision SVIT_COMPUTE_* and averaged over
+ * versions SVIT_TTA_*, and the labels[count], which may be nullptr. */
+inline result evaluate_logits(const context &c, model &m, const dataset &data,
+                              const svit_pipeline_config &pipeline, std::size_t batch,
+                              std::int32_t compute, std::int32_t tta, float *logits,
+                              std::int32_t *labels)
+{
+    return detail::call(svit_evaluate_logits, c.get(), m.get(), data.get(), &pipeline, batch,
+                        compute, tta, logits, labels);
+}
+
 } // namespace SHIFTVIT_KIND
 } // namespace shiftvit
 

@@ -124,6 +124,7 @@ static const recipe MIXER = {.epochs = 300,
                              .mean = {0.5, 0.5, 0.5},
                              .deviation = {0.5, 0.5, 0.5}};
 
+#ifdef SV_HAVE_CHECKPOINTS
 /* Fine-tuning of pretrained families: these settings are this library's. The pipelines are those of
  * timm's weights: an input of 224 is the centre of an image of floor(224 / 0.9) pixels, one of 518
  * the whole square. */
@@ -159,6 +160,7 @@ static const recipe DINOV3 = {FINE_TUNE_COMMON, INPUT_256, IMAGENET_COLOURS};
 static const recipe CLIP = {FINE_TUNE_COMMON, INPUT_224,
                             .mean = {0.48145466, 0.4578275, 0.40821073},
                             .deviation = {0.26862954, 0.26130258, 0.27577711}};
+#endif
 
 /* A strong recipe for CIFAR-10 in few epochs: Muon on the matrices of the hidden layers and AdamW
  * elsewhere, a rate that rises over 40 % of the steps, falls to a twentieth at 80 % and to 0 at the
@@ -221,6 +223,7 @@ static const struct {
     {"slvit-paper-cifar100-full", &VIT_PAPER_CIFAR100},
     {"vit-paper-cifar100-full", &VIT_PAPER_CIFAR100},
     {"vit-mae-cifar100", &VIT_PAPER_CIFAR100},
+#ifdef SV_HAVE_CHECKPOINTS
     {"deit-tiny-patch16-224", &DEIT},
     {"deit-small-patch16-224", &DEIT},
     {"deit-base-patch16-224", &DEIT},
@@ -274,6 +277,7 @@ static const struct {
     {"vit-betwixt-patch16-reg1-gap-256", &REGISTERS_MEAN},
     {"vit-betwixt-patch16-reg4-gap-256", &REGISTERS_MEAN},
     {"vit-base-patch16-reg4-gap-256", &REGISTERS_MEAN},
+#endif
     {"mixer-cifar10", &VIT_PAPER_CIFAR10},
     {"mixer-s32-224", &MIXER},
     {"mixer-b16-224", &MIXER},

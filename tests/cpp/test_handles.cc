@@ -2,6 +2,7 @@
 // and without exceptions.  test_handles FOLDER
 #include <shiftvit/shiftvit.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -190,6 +191,16 @@ static void test_train_and_predict(shiftvit::context &context, const std::string
     double loss, top1, top5;
     WORKS(shiftvit::evaluate(context, model, test, pipeline, settings.batch, loss, top1, top5));
     CHECK(loss == last.val_loss && top1 == last.val_top1 && top5 == last.val_top5);
+    std::vector<float> logits(test.count() * 10);
+    std::vector<std::int32_t> labels(test.count());
+    WORKS(shiftvit::evaluate_logits(context, model, test, pipeline, settings.batch,
+                                    SVIT_COMPUTE_F32, SVIT_TTA_NONE, logits.data(), labels.data()));
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < labels.size(); i++) {
+        const auto first = logits.begin() + std::ptrdiff_t(10 * i);
+        right += std::max_element(first, first + 10) - first == labels[i];
+    }
+    CHECK(double(right) / double(labels.size()) == top1);
 
     const std::string path = folder + "/model.safetensors";
     WORKS(model.save(path.c_str()));

@@ -141,6 +141,17 @@ run 0 shiftvit-predict --model trained --top 2 --grid images/drawn.png images
 cmp -s out first || fail 'what --grid drew was classified'
 run 0 shiftvit-predict --model trained --json images/00000-*.png
 prints '^\{"image": "images/00000-[a-z -]+.png", "classes": \[\{"class": "[a-z ]+", "label": [0-9], "confidence": '
+run 0 shiftvit-predict --model trained --json --top 10 images/00000-*.png
+"$python" - out <<'EOF' || fail 'not each class is there once, the most probable first'
+import json
+import sys
+
+classes = json.load(open(sys.argv[1]))["classes"]
+assert sorted(one["label"] for one in classes) == list(range(10))
+found = [one["confidence"] for one in classes]
+assert found == sorted(found, reverse=True) and len(set(found)) > 2
+assert abs(sum(found) - 100) < 1e-3
+EOF
 run 2 shiftvit-predict --model trained --grid grid.jpg images
 says "'grid.jpg' does not end in .png"
 run 1 shiftvit-predict --model trained trained
