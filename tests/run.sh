@@ -220,7 +220,7 @@ tests() {
     shift 2
     begin=$(date +%s)
     rm -f "$folder"/meson-logs/testlog*.txt
-    if meson test -C "$folder" --no-rebuild --logbase testlog "$@" >"$log" 2>&1; then
+    if meson test -C "$folder" --no-rebuild --print-errorlogs --logbase testlog "$@" >"$log" 2>&1; then
         word='ok     '
     else
         word=FAILED

@@ -34,7 +34,9 @@ limits='--limit-train 24 --limit-val 12 --limit-test 12'
 # limited COMMAND: the command with options that limit its work to about a second, where a page's own are for hours.
 limited() {
     case $1 in
-    *shiftvit-train*vit-cifar100*) echo "$1 $limits --set epochs=1 --set depth=1 --set head_units=[16] --overwrite" ;;
+    *shiftvit-train*" vit-cifar100"* | *shiftvit-train*" slvit-cifar100"*)
+        echo "$1 $limits --set epochs=1 --set depth=1 --set head_units=[16] --overwrite"
+        ;;
     *shiftvit-train*vit-mae-* | *shiftvit-train*vit-paper-*) echo "$1 $limits --epochs 1 --set depth=1 --overwrite" ;;
     *shiftvit-train*photos*) echo "$1 $limits --epochs 2" ;;
     *shiftvit-train*shards:*) echo "$1 --epochs 2" ;;
