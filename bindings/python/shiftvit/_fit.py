@@ -177,8 +177,8 @@ def logits_of(
     without these the dataset may have any classes."""
     if len(data) == 0:
         raise ArgumentError("there is no image; at least 1 is needed")
-    logits = np.empty((len(data), model.num_classes), dtype=np.float32)
     with _library.reading(model):
+        logits = np.empty((len(data), model.num_classes), dtype=np.float32)
         _library.call(
             "svit_evaluate_logits",
             model.context,

@@ -172,9 +172,10 @@ class Model(_library.Handle):
         """Makes embeddings of texts [n, num_classes] the classes of predictors, by their cosine similarities with the
         model's logits, as CLIP does; none removes them."""
         texts = _library.class_names(classes)
-        rows = _arrays.floats(embeddings, "embeddings", (len(texts), self.num_classes)) if len(texts) else None
+        width = self.num_classes
+        rows = _arrays.floats(embeddings, "embeddings", (len(texts), width)) if len(texts) else None
         scale, bias = float(logit_scale), float(logit_bias)
-        _library.call("svit_model_set_text_head", self, rows, texts, len(texts), self.num_classes, scale, bias)
+        _library.call("svit_model_set_text_head", self, rows, texts, len(texts), width, scale, bias)
 
     @property
     def pipeline(self) -> dict[str, Any] | None:

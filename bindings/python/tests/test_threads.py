@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -165,14 +166,25 @@ class Threads(FolderTest):
         access = model._state.accesses["M"]
         self.assertEqual((access._readers, access._writer), ({}, None))
 
-    def test_pairs_of_operations_end_in_a_result_or_an_error(self):
-        program = pathlib.Path(__file__).with_name("thread_pairs.py")
+    def last_line(self, program, *arguments):
+        """That of a program which a fault may end."""
+        path = pathlib.Path(__file__).with_name(program)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, "-W", "ignore", str(program), "3"]
+        command = [sys.executable, "-W", "ignore", str(path), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=500)
         lines = done.stdout.splitlines()
         self.assertEqual(done.returncode, 0, f"{lines[-1:]} {done.stderr[-2000:]}")
         print(lines[-1], end=" ", flush=True)
+        return lines[-1]
+
+    def test_changes_between_the_calls_of_an_operation_end_in_a_result_or_an_error(self):
+        cases, changed, refused = map(int, re.findall(r"\d+", self.last_line("between_calls.py")))
+        self.assertGreater(changed, 300)
+        self.assertGreater(refused, 100)
+        self.assertEqual(cases, changed + refused)
+
+    def test_pairs_of_operations_end_in_a_result_or_an_error(self):
+        line = self.last_line("thread_pairs.py", "3")
         pairs = (len(READS) + len(CHANGES)) * (len(READS) + len(CHANGES) + 1) // 2
-        self.assertIn(f"{pairs + len(FEATURES) * (len(FEATURES) + 1) // 2} pairs", lines[-1])
-        self.assertIn("StateError", lines[-1])
+        self.assertIn(f"{pairs + len(FEATURES) * (len(FEATURES) + 1) // 2} pairs", line)
+        self.assertIn("StateError", line)
