@@ -181,12 +181,11 @@ class Model(_library.Handle):
     def pipeline(self) -> dict[str, Any] | None:
         """The pipeline that turns an image into the model's input, or None. It is saved with the model. Assigning
         takes the fields of ``svit_pipeline_config``; None removes it."""
-        try:
-            return _library.fields_of("svit_pipeline_config", _library.filled("svit_model_get_pipeline", self))
-        except errors.StateError:
-            if self.closed:
-                raise
-            return None
+        with _library.reading(self):
+            try:
+                return _library.fields_of("svit_pipeline_config", _library.filled("svit_model_get_pipeline", self))
+            except errors.StateError:  # of the library: there is none
+                return None
 
     @pipeline.setter
     def pipeline(self, fields: Mapping[str, Any] | None) -> None:

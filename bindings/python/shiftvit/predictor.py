@@ -69,12 +69,10 @@ class Predictor(_library.Handle):
             model = Model.from_bytes(model, context=context)
         elif not isinstance(model, Model):
             model = load(model, map=True, context=context)
-        with _library.borrowed(context, "context") as pointer:
+        with _library.reading(model), _library.borrowed(context, "context") as pointer:
             config.context = pointer
             self._adopt(_library.create("svit_predictor_create_from_model", model, config), uses=(model,))
-        pipeline = model.pipeline
-        assert pipeline is not None, "the library refuses a model without a pipeline"
-        self._channels = int(pipeline["channels"])
+            self._channels = model.input_shape[2]
 
     @property
     def num_classes(self) -> int:

@@ -53,12 +53,20 @@ MORE: dict[str, Callable[[Any], Any]] = {
     "attention": attention,
     "text head": lambda s: s.model.set_text_head(s.texts, ["a", "b", "c", "d"]),
 }
+
+
+def hold(s: Any) -> None:
+    """Begins a change, which lasts until the end of the next call."""
+    s.model._state.accesses["M"].begin("a change")
+
+
 #: What happens between two calls.
 BETWEEN: dict[str, Callable[[Any], Any]] = {
     "more classes": lambda s: s.model.replace_head(9),
     "fewer classes": lambda s: s.model.replace_head(2),
     "no pipeline": lambda s: setattr(s.model, "pipeline", None),
     "more features": lambda s: s.features.append(s.more),
+    "a change that lasts": hold,
 }
 
 
@@ -68,6 +76,7 @@ class Interruption:
     def __init__(self, shared: Any, change: Callable[[Any], Any], place: int) -> None:
         self.shared, self.change, self.place = shared, change, place
         self.owner, self.calls = threading.get_ident(), 0
+        self.held = self.lost = False
         self.ends: collections.Counter[str] = collections.Counter()
 
     def __call__(self, name: str, *arguments: Any) -> Any:
@@ -77,11 +86,23 @@ class Interruption:
                 thread = threading.Thread(target=self.interrupt)
                 thread.start()
                 thread.join()
+                return self.interrupted(name, *arguments)
         return CALL(name, *arguments)
+
+    def interrupted(self, name: str, *arguments: Any) -> Any:
+        try:
+            return CALL(name, *arguments)
+        except errors.StateError as error:
+            self.lost = self.held and "at the moment" in str(error)
+            raise
+        finally:
+            if self.held:
+                self.shared.model._state.accesses["M"].end("a change")
 
     def interrupt(self) -> None:
         try:
             self.change(self.shared)
+            self.held = self.change is hold
             self.ends["changed"] += 1
         except errors.StateError:
             self.ends["refused"] += 1
@@ -101,9 +122,10 @@ def run(
     try:
         operation(shared)
     except ACCEPTED:
-        pass
+        interruption.lost = False
     finally:
         _library.call = CALL
+    assert not interruption.lost, "the operation goes on after a call that was refused"
     return interruption
 
 
