@@ -1,6 +1,7 @@
 """Changes a model or a feature set on another thread between two library calls of one operation. What the operation
-learnt before, such as a number of classes, may be wrong then. Arrays end where memory ends, so an access behind one
-ends the process, and test_threads.py runs this program.
+learnt before, such as a number of classes, may be wrong then. Or the change lasts: the next call is refused, and with
+it the operation. Arrays end where memory ends, so an access behind one ends the process, and test_threads.py runs
+this program.
 
     python3 between_calls.py
 
