@@ -54,11 +54,12 @@ class Session(_library.Handle):
         _library.expect(context, Context, "context", optional=True)
         buffer = _library.config("svit_session_config", {**fields, "mode": mode})
         config = SessionConfig.from_buffer(buffer)
-        with _library.borrowed(context, "context") as pointer:
+        with _library.reading(model), _library.borrowed(context, "context") as pointer:
             config.context = pointer
             self._adopt(_library.create("svit_session_create", model, buffer), uses=(model,))
+            shape = model.input_shape
+            self._classes = model.num_classes
         self._model = model
-        shape = model.input_shape
         self._input: tuple[int, ...] = (
             config.input_height or shape[0],
             config.input_width or shape[1],
@@ -67,7 +68,6 @@ class Session(_library.Handle):
         if config.input_layer:
             self._input = (int(_library.call("svit_session_input_size", self)),)
         self._input_is_layer = bool(config.input_layer)
-        self._classes = model.num_classes
         self._last = 0
 
     @property
