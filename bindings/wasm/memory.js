@@ -128,6 +128,7 @@ export class Memory {
 
   /* Calls a function that writes a text or bytes of unknown length: (..., buffer, capacity, needed). */
   written(name, ...values) {
+    this.u32[this.out / 4] = 0; /* a call that fails for another reason writes no length; the second one throws it */
     try {
       this.call(name, ...values, 0, 0, this.out);
     } catch (error) {

@@ -389,11 +389,11 @@ export class Model {
     const setTrainable = (pattern, on) =>
       memory.borrowText(pattern, (text) => memory.call('svit_model_set_trainable', model, text, on));
     this.#release();
-    let training = null;
+    const training = new Training(memory, Math.min(batch, count), classes);
     try {
       setTrainable('*', 0);
       for (const pattern of trainable) setTrainable(pattern, 1);
-      training = new Training(memory, model, layer, Math.min(batch, count), classes);
+      training.open(model, layer);
       checkSamples(samples, training.channels, classes, 'samples');
       if (validation) checkSamples(validation, training.channels, classes, 'samples of the validation');
       if (balanced) training.balance(samples.labels);
@@ -413,8 +413,8 @@ export class Model {
           validation: checked.length ? training.accuracy(validation, checked) : null };
       }
     } finally {
-      training?.free();
-      setTrainable('*', 1);
+      training.free();
+      if (this.#handle === model) setTrainable('*', 1); /* the loop's body may have freed it */
     }
   }
 

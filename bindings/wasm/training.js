@@ -34,19 +34,25 @@ export function checkSamples(samples, channels, classes, what) {
 
 /* A session on the features of a layer, whose layers behind it learn. */
 export class Training {
-  constructor(memory, model, layer, batch, classes) {
+  /* Holds nothing until `open`, so `free` may follow wherever that fails. */
+  constructor(memory, batch, classes) {
     this.memory = memory;
     this.classes = classes;
     this.batch = batch;
+    this.session = this.optimizer = 0;
+    this.rows = this.logits = this.dlogits = this.labels = 0;
+    this.weights = 0; /* of classes; none: 1 for each */
+  }
+
+  open(model, layer) {
+    const { memory, batch, classes } = this;
     this.session = memory.borrowConfig('session', { mode: 'train', max_batch: batch, input_layer: layer },
       (config) => memory.create('svit_session_create', model, config));
     this.channels = memory.exports.svit_session_input_size(this.session);
-    this.optimizer = 0;
     this.rows = memory.allocate(4 * batch * this.channels);
     this.logits = memory.allocate(4 * batch * classes);
     this.dlogits = memory.allocate(4 * batch * classes);
     this.labels = memory.allocate(4 * batch);
-    this.weights = 0; /* of classes; none: 1 for each */
   }
 
   /* Lets each class count as much as any other in the loss. */

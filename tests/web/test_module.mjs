@@ -117,6 +117,33 @@ const tests = {
     model.free();
   },
 
+  'predicts within a loop what it has learnt so far'() {
+    const model = shiftvit.model(bytes), samples = learnable(model), image = read(native.images[0]);
+    model.replaceHead(['discs', 'stripes']);
+    for (const { epoch } of model.train(samples, { epochs: 3 })) {
+      const again = shiftvit.model(model.save());
+      assert.deepEqual(model.logits([image]), again.logits([image]), `epoch ${epoch}`);
+      again.free();
+    }
+    model.free();
+  },
+
+  'may be freed within the loop that trains it'() {
+    const once = (free) => {
+      const model = shiftvit.model(bytes), samples = learnable(model);
+      for (const { epoch } of model.train(samples, { epochs: 3 })) if (epoch === 2) { free(model); break; }
+      model.free();
+    };
+    once(() => {});
+    const { usedBytes } = shiftvit, other = shiftvit.model(bytes), logits = other.logits([read(native.images[0])]);
+    other.free();
+    once((model) => model.free());
+    assert.equal(shiftvit.usedBytes, usedBytes);
+    const last = shiftvit.model(bytes);
+    assert.deepEqual(last.logits([read(native.images[0])]), logits);
+    last.free();
+  },
+
   'fine-tunes what lies behind a layer, and nothing else'() {
     const model = shiftvit.model(bytes), layer = 'layers.1.blocks.5';
     const samples = { ...model.features(native.images.map(read), layer), labels: native.images.map(({ label }) => label) };
