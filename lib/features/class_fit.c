@@ -141,6 +141,10 @@ static svit_status grow(addition *self, svit_error *err)
 static svit_status check(addition *self, svit_error *err)
 {
     SVIT_TRY(sv_classifier_find(&self->classifier, self->model, err));
+    if (svit_model_output(self->model) == SVIT_OUTPUT_LOGITS)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the model predicts numbers, to which no class is added; "
+                       "svit_model_set_output says what it predicts");
     SVIT_TRY(sv_model_check_alone(self->model, "its head changes", err));
     self->channels = self->classifier.heads * self->classifier.part;
     SVIT_TRY(sv_features_check_model(self->features, self->model, self->channels,

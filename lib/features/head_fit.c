@@ -194,7 +194,11 @@ static svit_status run(fit *self, svit_error *err)
     if (features->names)
         SVIT_TRY(svit_model_set_classes(self->model, (const char *const *)features->names,
                                         features->classes, err));
-    return train(self, err);
+    SVIT_TRY(train(self, err));
+    /* What a loss of another kind has left: logits of cross-entropy are no numbers of their own. */
+    return svit_model_output(self->model) == SVIT_OUTPUT_SOFTMAX
+               ? SVIT_OK
+               : svit_model_set_output(self->model, SVIT_OUTPUT_SOFTMAX, err);
 }
 
 SVIT_API svit_status svit_model_fit_head(svit_model *model, const svit_features *features,

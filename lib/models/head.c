@@ -11,6 +11,7 @@ void sv_model_become(svit_model *model, svit_model *with, bool classes)
     sv_model_release_classes(model);
     sv_model_release_text_head(model);
     model->threshold = 0;
+    model->output = SVIT_OUTPUT_AUTO;
     sv_model_exchange(model, with);
     svit_model_free(with);
 }
@@ -20,6 +21,7 @@ static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t
 {
     svit_model_config config = model->config;
     svit_model *changed;
+    const int32_t output = model->output;
     config.num_classes = num_classes;
     config.classifier = 1;
     config.mask_ratio = 0;
@@ -28,6 +30,8 @@ static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t
     SVIT_TRY(sv_model_open_zero(&changed, model->context, &config, err));
     sv_initial_weights(changed->weights, &changed->parameters, &config, seed, model->context->pool);
     sv_model_become(model, changed, keep_rows);
+    if (keep_rows)
+        model->output = output;
     return SVIT_OK;
 }
 

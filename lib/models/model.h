@@ -64,8 +64,8 @@ void sv_model_exchange(svit_model *model, svit_model *with);
 void sv_model_copy_parameters(svit_model *to, const svit_model *from, bool classes);
 
 /* Turns `model` into `with`, which is freed: what both have of parameters is copied before, as by
- * sv_model_copy_parameters, and they are exchanged as by sv_model_exchange. Class names, text head
- * and threshold are dropped. */
+ * sv_model_copy_parameters, and they are exchanged as by sv_model_exchange. Class names, text head,
+ * threshold and output are dropped. */
 void sv_model_become(svit_model *model, svit_model *with, bool classes);
 
 /* Frees the class names; the model has none afterwards. */

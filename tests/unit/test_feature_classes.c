@@ -242,6 +242,10 @@ START_TEST(test_class_that_cannot_be_added_is_named)
         snprintf(wanted, sizeof wanted, "the model has a class '%s' already", NAMES[k]);
         FAILS(svit_model_fit_class(model, NAMES[k], new, NULL, NULL, err), SVIT_E_ARGUMENT, wanted);
     }
+    WORKS(svit_model_set_output(model, SVIT_OUTPUT_LOGITS, err));
+    FAILS(svit_model_fit_class(model, "fox", new, NULL, NULL, err), SVIT_E_STATE,
+          "the model predicts numbers");
+    WORKS(svit_model_set_output(model, SVIT_OUTPUT_AUTO, err));
     FAILS(svit_model_fit_class(model, "\xff", new, NULL, NULL, err), SVIT_E_ARGUMENT, "not UTF-8");
     FAILS(svit_model_fit_class(model, "fox", wide, NULL, NULL, err), SVIT_E_ARGUMENT,
           "the new class has 48 channels");

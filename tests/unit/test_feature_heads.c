@@ -13,7 +13,9 @@ START_TEST(test_head_learns_and_all_below_it_stays)
     config.learning_rate = 0.01;
     config.weight_decay = 0.1;
     float *before = weights_of(&elements, 1);
+    WORKS(svit_model_set_output(model, SVIT_OUTPUT_LOGITS, err));
     WORKS(svit_model_fit_head(model, set, &config, err));
+    ck_assert_int_eq(svit_model_output(model), SVIT_OUTPUT_SOFTMAX);
     float *after = weights_of(&elements, 1);
     ck_assert_mem_eq(before, after, elements * sizeof *before);
     ck_assert_uint_eq(right(set, CLASSES), N);

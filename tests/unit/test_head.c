@@ -105,6 +105,23 @@ START_TEST(test_features_get_a_classifier)
 }
 END_TEST
 
+/* What was stated of the logits goes with the head that made them, and stays with its rows. */
+START_TEST(test_the_output_belongs_to_the_head)
+{
+    fixture f;
+    open_fixture(&f, VIT ",\"num_classes\":4}");
+    OK(svit_model_set_output(f.model, SVIT_OUTPUT_SIGMOID, &err));
+    OK(svit_model_add_classes(f.model, 1, 1, &err));
+    ck_assert_int_eq(svit_model_output(f.model), SVIT_OUTPUT_SIGMOID);
+    OK(svit_model_replace_head(f.model, 3, 1, &err));
+    ck_assert_int_eq(svit_model_output(f.model), SVIT_OUTPUT_SOFTMAX);
+    OK(svit_model_set_output(f.model, SVIT_OUTPUT_LOGITS, &err));
+    OK(svit_model_truncate(f.model, "blocks.0", &err));
+    ck_assert_int_eq(svit_model_output(f.model), SVIT_OUTPUT_SOFTMAX);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(test_a_model_in_use_is_refused)
 {
     fixture f;
@@ -147,6 +164,7 @@ static Suite *head_suite(void)
     tcase_add_test(all, test_added_classes_keep_the_old_rows);
     tcase_add_test(all, test_a_replaced_head_is_new_and_the_body_stays);
     tcase_add_test(all, test_features_get_a_classifier);
+    tcase_add_test(all, test_the_output_belongs_to_the_head);
     tcase_add_test(all, test_a_model_in_use_is_refused);
     tcase_add_test(all, test_a_mapped_model_gets_another_head);
     suite_add_tcase(suite, all);
