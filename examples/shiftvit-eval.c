@@ -160,9 +160,13 @@ static void print_data(const eval_options *options, const data_splits *data)
                data->drawn ? data->drawn : "");
 }
 
-/* The loss that belongs to what the model's file says of its outputs. */
-static int32_t loss_of(const svit_model *model)
+/* The loss that belongs to what the model's file says of its outputs. The probabilities of texts may
+ * be those of SigLIP, each by itself; one label for each image is the text of the largest. */
+static int32_t loss_of(const eval_options *options, const svit_model *model,
+                       const svit_dataset *data)
 {
+    if (options->how.texts && !svit_dataset_has_targets(data))
+        return SVIT_LOSS_CROSS_ENTROPY;
     switch (svit_model_output(model)) {
     case SVIT_OUTPUT_SIGMOID:
         return SVIT_LOSS_BINARY;
@@ -171,6 +175,13 @@ static int32_t loss_of(const svit_model *model)
     default:
         return SVIT_LOSS_CROSS_ENTROPY;
     }
+}
+
+/* The classes that are measured: those of the model, or texts. */
+static class_list classes_of(const eval_options *options, const svit_model *model, size_t count)
+{
+    return options->how.texts ? classes_of_predictor(options->how.texts)
+                              : classes_of_model(model, count);
 }
 
 /* Chooses the threshold of known images and writes the model with it. */
@@ -201,13 +212,14 @@ static svit_status report_evaluation(eval_options *options, const evaluation *of
                                      const svit_dataset *data)
 {
     struct program *program = &options->program;
+    const class_list classes = classes_of(options, model, of->classes);
     TRY(results_print(program, of, options->data.spec, data_split_names[options->split]));
     if (options->per_class)
-        TRY(class_report_print(program, of, model));
+        TRY(class_report_print(program, of, &classes));
     if (options->confusion)
-        TRY(class_report_confusion(program, of, model, options->confusion));
+        TRY(class_report_confusion(program, of, &classes, options->confusion));
     if (options->predictions)
-        TRY(class_report_predictions(program, of, model, data, options->predictions));
+        TRY(class_report_predictions(program, of, &classes, data, options->predictions));
     return options->out ? write_threshold(options, of, model) : SVIT_OK;
 }
 
@@ -223,11 +235,12 @@ static svit_status report(eval_options *options, svit_model *model, svit_dataset
 
 /* Says that the logits of a model without a classifier are no scores of classes, unless it was
  * trained so. */
-static svit_status note_features(struct program *program, const svit_model *model)
+static svit_status note_features(eval_options *options, const svit_model *model)
 {
+    struct program *program = &options->program;
     svit_model_config config;
     TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
-    if (!config.classifier && !program->quiet)
+    if (!config.classifier && !options->how.texts && !program->quiet)
         fprintf(stderr,
                 "%s: the model has no classifier; its %u features are taken for the scores of "
                 "classes\n",
@@ -254,12 +267,13 @@ static svit_status match_classes(eval_options *options, svit_model *model, svit_
     struct program *program = &options->program;
     svit_model_config config;
     TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
-    const class_list to = classes_of_model(model, config.num_classes);
-    if (!svit_model_class_name(model, 0) || !svit_dataset_class_name(*data, 0) ||
+    const class_list to = classes_of(options, model, config.num_classes);
+    if (!class_list_is_named(&to) || !svit_dataset_class_name(*data, 0) ||
         svit_dataset_has_targets(*data))
         return SVIT_OK;
-    return options->match == MATCH_ORDER ? rename_classes(program, model, *data)
-                                         : class_list_match_dataset(program, &to, "the data", data);
+    if (options->match == MATCH_NAME)
+        return class_list_match_dataset(program, &to, "the data", data);
+    return options->how.texts ? SVIT_OK : rename_classes(program, model, *data);
 }
 
 static svit_status evaluate(eval_options *options, svit_model **model, data_splits *data)
@@ -268,15 +282,16 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     svit_pipeline_config pipeline;
     TRY(program_open(program));
     TRY(model_open(model, program, &options->config, options->model));
-    if (options->how.loss < 0)
-        options->how.loss = loss_of(*model);
-    TRY(note_features(program, *model));
     TRY(model_pipeline(*model, program, &options->config, &pipeline));
+    TRY(evaluation_texts(&options->how.texts, program, *model, &options->how));
+    TRY(note_features(options, *model));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
     if (!data->split[options->split])
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             options->data.spec, data_split_names[options->split]);
     TRY(bad_check(data, program, &options->data, options->on_bad));
+    if (options->how.loss < 0)
+        options->how.loss = loss_of(options, *model, data->split[options->split]);
     TRY(match_classes(options, *model, &data->split[options->split]));
     print_data(options, data);
     return report(options, *model, data->split[options->split]);
@@ -293,6 +308,7 @@ int main(int argc, char **argv)
     options.data.spec = NULL; /* --data has no default here */
     program_parse(&parser, argc, argv, &options);
     svit_status status = evaluate(&options, &model, &data);
+    svit_predictor_free(options.how.texts);
     svit_model_free(model);
     data_close(&data);
     return program_exit(&options.program, status);

@@ -22,6 +22,11 @@ static const char *model_name(const void *handle, size_t label)
     return svit_model_class_name(handle, label);
 }
 
+static const char *predictor_name(const void *handle, size_t label)
+{
+    return svit_predictor_class_name(handle, label);
+}
+
 class_list classes_of_dataset(const svit_dataset *data, const char *of)
 {
     return (class_list){of, svit_dataset_classes(data), dataset_name, data};
@@ -35,6 +40,11 @@ class_list classes_of_features(const svit_features *set, const char *of)
 class_list classes_of_model(const svit_model *model, size_t count)
 {
     return (class_list){"the model", count, model_name, model};
+}
+
+class_list classes_of_predictor(const svit_predictor *predictor)
+{
+    return (class_list){"the model", svit_predictor_classes(predictor), predictor_name, predictor};
 }
 
 static const char *name_of(const class_list *self, size_t label)
@@ -65,6 +75,14 @@ static size_t first_missing(const class_list *list, const class_list *in)
         at = label + 1;
     }
     return list->count;
+}
+
+const char *class_list_label(char number[24], const class_list *self, size_t label)
+{
+    const char *name = name_of(self, label);
+    if (!name)
+        snprintf(number, 24, "%zu", label);
+    return name ? name : number;
 }
 
 int class_list_is_named(const class_list *self)

@@ -16,6 +16,12 @@ class_list classes_of_features(const svit_features *set, const char *of);
 /* `count` is the number of the model's outputs. */
 class_list classes_of_model(const svit_model *model, size_t count);
 
+/* Those of a predictor: texts, if the model has such classes. */
+class_list classes_of_predictor(const svit_predictor *predictor);
+
+/* The name of a class, or its number if its name is not known. */
+const char *class_list_label(char number[24], const class_list *self, size_t label);
+
 /* Returns 1 if the classes have names. */
 int class_list_is_named(const class_list *self);
 

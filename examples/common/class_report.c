@@ -13,15 +13,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* The name of a class, or its number if the model has no names. */
-static const char *class_name(char number[24], const svit_model *model, size_t class)
-{
-    const char *name = svit_model_class_name(model, class);
-    if (!name)
-        snprintf(number, 24, "%zu", class);
-    return name ? name : number;
-}
-
 static svit_status count_confusion(struct program *self, const evaluation *of, uint64_t **out)
 {
     if (of->targets)
@@ -89,7 +80,8 @@ static void print_class(const struct program *self, const char *name, class_coun
            percent(texts[1], precision));
 }
 
-svit_status class_report_print(struct program *self, const evaluation *of, const svit_model *model)
+svit_status class_report_print(struct program *self, const evaluation *of,
+                               const class_list *classes)
 {
     uint64_t *matrix = NULL;
     svit_status status = count_confusion(self, of, &matrix);
@@ -98,7 +90,7 @@ svit_status class_report_print(struct program *self, const evaluation *of, const
     for (size_t class = 0; status == SVIT_OK && class < of->classes; class ++) {
         char number[24];
         class_counts counts = count_class(matrix, of->classes, class);
-        print_class(self, class_name(number, model, class), counts);
+        print_class(self, class_list_label(number, classes, class), counts);
         if (counts.images) {
             sum += ratio(counts.right, counts.images);
             present++;
@@ -152,42 +144,43 @@ static svit_status table_write(table_file *self, struct program *program, const 
     return status;
 }
 
-static void put_matrix(FILE *out, const uint64_t *matrix, size_t classes, const svit_model *model)
+static void put_matrix(FILE *out, const uint64_t *matrix, const class_list *classes)
 {
+    const size_t count = classes->count;
     char number[24];
     fputs("label", out);
-    for (size_t k = 0; k < classes; k++) {
+    for (size_t k = 0; k < count; k++) {
         putc(',', out);
-        put_text(out, class_name(number, model, k));
+        put_text(out, class_list_label(number, classes, k));
     }
     putc('\n', out);
-    for (size_t i = 0; i < classes; i++) {
-        put_text(out, class_name(number, model, i));
-        for (size_t k = 0; k < classes; k++)
-            fprintf(out, ",%" PRIu64, matrix[i * classes + k]);
+    for (size_t i = 0; i < count; i++) {
+        put_text(out, class_list_label(number, classes, i));
+        for (size_t k = 0; k < count; k++)
+            fprintf(out, ",%" PRIu64, matrix[i * count + k]);
         putc('\n', out);
     }
 }
 
-static svit_status write_matrix(struct program *self, const uint64_t *matrix, size_t classes,
-                                const svit_model *model, const char *path)
+static svit_status write_matrix(struct program *self, const uint64_t *matrix,
+                                const class_list *classes, const char *path)
 {
     const char *ending = strrchr(path, '.');
     if (ending && strcasecmp(ending, ".png") == 0)
-        return confusion_picture_draw(self, matrix, classes, model, path);
+        return confusion_picture_draw(self, matrix, classes, path);
     table_file table;
     TRY(table_open(&table, self));
-    put_matrix(table.stream, matrix, classes, model);
+    put_matrix(table.stream, matrix, classes);
     return table_write(&table, self, path, SVIT_OK);
 }
 
 svit_status class_report_confusion(struct program *self, const evaluation *of,
-                                   const svit_model *model, const char *path)
+                                   const class_list *classes, const char *path)
 {
     uint64_t *matrix = NULL;
     svit_status status = count_confusion(self, of, &matrix);
     if (status == SVIT_OK)
-        status = write_matrix(self, matrix, of->classes, model, path);
+        status = write_matrix(self, matrix, classes, path);
     free(matrix);
     return status;
 }
@@ -237,7 +230,7 @@ static svit_status put_image(FILE *out, image_names *names, struct program *prog
 }
 
 static svit_status put_predicted(FILE *out, image_names *names, struct program *program,
-                                 const evaluation *of, const svit_model *model)
+                                 const evaluation *of, const class_list *classes)
 {
     char number[24];
     fprintf(out, "%s,label,predicted,probability\n", names->are_paths ? "path" : "image");
@@ -245,19 +238,19 @@ static svit_status put_predicted(FILE *out, image_names *names, struct program *
         size_t class = evaluation_predicted(of, i);
         TRY(put_image(out, names, program, i));
         putc(',', out);
-        put_text(out, class_name(number, model, (size_t)of->labels[i]));
+        put_text(out, class_list_label(number, classes, (size_t)of->labels[i]));
         putc(',', out);
-        put_text(out, class_name(number, model, class));
+        put_text(out, class_list_label(number, classes, class));
         fprintf(out, ",%.6g\n", probability(of, i, class));
     }
     return SVIT_OK;
 }
 
-static void put_output_names(FILE *out, const evaluation *of, const svit_model *model)
+static void put_output_names(FILE *out, const evaluation *of, const class_list *classes)
 {
     char number[24];
     for (size_t k = 0; k < of->classes; k++) {
-        const char *name = class_name(number, model, k);
+        const char *name = class_list_label(number, classes, k);
         putc(',', out);
         put_text(out, name);
         fputs(",output of ", out);
@@ -266,26 +259,37 @@ static void put_output_names(FILE *out, const evaluation *of, const svit_model *
     putc('\n', out);
 }
 
+/* What the model makes of a logit: a probability, or with a loss of numbers the number. */
+static double output(const evaluation *of, size_t sample, size_t class)
+{
+    const double logit = (double)of->logits[sample * of->classes + class];
+    switch (of->loss_kind) {
+    case SVIT_LOSS_CROSS_ENTROPY:
+        return probability(of, sample, class);
+    case SVIT_LOSS_BINARY:
+        return 1 / (1 + exp(-logit));
+    default:
+        return logit;
+    }
+}
+
 /* Two columns for each target: what it is, and what the model makes of it. */
 static svit_status put_outputs(FILE *out, image_names *names, struct program *program,
-                               const evaluation *of, const svit_model *model)
+                               const evaluation *of, const class_list *classes)
 {
     fputs(names->are_paths ? "path" : "image", out);
-    put_output_names(out, of, model);
+    put_output_names(out, of, classes);
     for (size_t i = 0; i < of->n; i++) {
         TRY(put_image(out, names, program, i));
-        for (size_t k = i * of->classes; k < (i + 1) * of->classes; k++) {
-            double logit = (double)of->logits[k];
-            fprintf(out, ",%.9g,%.9g", (double)of->targets[k],
-                    of->loss_kind == SVIT_LOSS_BINARY ? 1 / (1 + exp(-logit)) : logit);
-        }
+        for (size_t k = 0; k < of->classes; k++)
+            fprintf(out, ",%.9g,%.9g", (double)of->targets[i * of->classes + k], output(of, i, k));
         putc('\n', out);
     }
     return SVIT_OK;
 }
 
 svit_status class_report_predictions(struct program *self, const evaluation *of,
-                                     const svit_model *model, const svit_dataset *data,
+                                     const class_list *classes, const svit_dataset *data,
                                      const char *path)
 {
     table_file table;
@@ -294,8 +298,8 @@ svit_status class_report_predictions(struct program *self, const evaluation *of,
     svit_status status = read_path(&names, self, 0);
     names.are_paths = status == SVIT_OK && names.path[0] != '\0';
     if (status == SVIT_OK)
-        status = of->targets ? put_outputs(table.stream, &names, self, of, model)
-                             : put_predicted(table.stream, &names, self, of, model);
+        status = of->targets ? put_outputs(table.stream, &names, self, of, classes)
+                             : put_predicted(table.stream, &names, self, of, classes);
     free(names.path);
     return table_write(&table, self, path, status);
 }

@@ -54,19 +54,11 @@ static void draw_count(cairo_t *canvas, const layout *at, size_t row, size_t col
     canvas_text_within(canvas, text, x, y + 4, 12, CANVAS_CENTRE, 38);
 }
 
-static const char *name_of(char number[24], const svit_model *model, size_t class)
-{
-    const char *name = svit_model_class_name(model, class);
-    if (!name)
-        snprintf(number, 24, "%zu", class);
-    return name ? name : number;
-}
-
-static void draw_names(cairo_t *canvas, const layout *at, const svit_model *model)
+static void draw_names(cairo_t *canvas, const layout *at, const class_list *classes)
 {
     for (size_t i = 0; i < at->classes; i++) {
         char number[24];
-        const char *name = name_of(number, model, i);
+        const char *name = class_list_label(number, classes, i);
         double middle = ((double)i + 0.5) * at->side;
         canvas_text_within(canvas, name, at->left - NAME_WIDTH / 2 - 6, at->top + middle + 4, 12,
                            CANVAS_CENTRE, NAME_WIDTH - 4);
@@ -75,9 +67,10 @@ static void draw_names(cairo_t *canvas, const layout *at, const svit_model *mode
     }
 }
 
-svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix, size_t classes,
-                                   const svit_model *model, const char *path)
+svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix,
+                                   const class_list *list, const char *path)
 {
+    const size_t classes = list->count;
     if (classes > MOST_CLASSES)
         return program_fail(
             self, SVIT_E_ARGUMENT,
@@ -97,7 +90,7 @@ svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix,
                 draw_count(canvas, &at, i, k, row[k]);
         }
     if (at.named)
-        draw_names(canvas, &at, model);
+        draw_names(canvas, &at, list);
     for (int edge = 0; edge <= size; edge += size) {
         canvas_line(canvas, at.left + edge, at.top, at.left + edge, at.top + size, 0.6);
         canvas_line(canvas, at.left, at.top + edge, at.left + size, at.top + edge, 0.6);

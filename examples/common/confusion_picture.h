@@ -2,12 +2,12 @@
 #ifndef EXAMPLE_CONFUSION_PICTURE_H
 #define EXAMPLE_CONFUSION_PICTURE_H
 
-#include "program.h"
+#include "class_list.h"
 
 /* Draws matrix[classes, classes], rows true and columns predicted classes, as a PNG file. A square
  * is the darker, the larger its part of the row is. Up to 20 classes have their names and counts.
  */
-svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix, size_t classes,
-                                   const svit_model *model, const char *path);
+svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix,
+                                   const class_list *classes, const char *path);
 
 #endif

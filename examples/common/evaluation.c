@@ -69,15 +69,82 @@ static svit_status read_targets(evaluation *self, struct program *program, const
     return SVIT_OK;
 }
 
+/* Creates a predictor of logits; of one image to look at its classes, whose session is small. */
+static svit_status open_predictor(svit_predictor **out, struct program *self, svit_model *model,
+                                  const evaluation_how *how, size_t batch)
+{
+    svit_predictor_config config;
+    TRY(svit_predictor_config_init(&config, sizeof config));
+    config.max_batch = (uint32_t)batch;
+    config.compute = how->compute;
+    config.tta = how->tta;
+    config.output = SVIT_OUTPUT_LOGITS;
+    return svit_predictor_create_from_model(out, model, &config, &self->err);
+}
+
+svit_status evaluation_texts(svit_predictor **out, struct program *self, svit_model *model,
+                             const evaluation_how *how)
+{
+    svit_predictor *one = NULL;
+    *out = NULL;
+    TRY(open_predictor(&one, self, model, how, 1));
+    /* Other predictors lend the model's own names, or have none like it. */
+    const int has_texts = svit_predictor_class_name(one, 0) != svit_model_class_name(model, 0);
+    svit_predictor_free(one);
+    return has_texts ? open_predictor(out, self, model, how, how->batch) : SVIT_OK;
+}
+
+/* Reads n samples of the data set to pixels[n, height, width, channels] and labels[n]. */
+static svit_status read_samples(struct program *self, const svit_dataset *data, size_t first,
+                                size_t n, uint8_t *pixels, int32_t *labels)
+{
+    const size_t bytes =
+        svit_dataset_height(data) * svit_dataset_width(data) * svit_dataset_channels(data);
+    for (size_t i = 0; i < n; i++)
+        TRY(svit_dataset_sample(data, first + i, pixels + i * bytes, &labels[i], &self->err));
+    return SVIT_OK;
+}
+
+/* The logits of classes that are texts, a batch at a time. */
+static svit_status find_text_logits(evaluation *out, struct program *self, const svit_dataset *data,
+                                    const evaluation_how *how)
+{
+    const size_t height = svit_dataset_height(data), width = svit_dataset_width(data);
+    uint8_t *pixels = calloc(how->batch, height * width * svit_dataset_channels(data));
+    svit_status status = SVIT_OK;
+    if (!pixels)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu images", how->batch);
+    for (size_t first = 0, n; first < out->n && status == SVIT_OK; first += n) {
+        n = out->n - first < how->batch ? out->n - first : how->batch;
+        status = read_samples(self, data, first, n, pixels, out->labels + first);
+        if (status == SVIT_OK)
+            status = svit_predict_u8(how->texts, pixels, n, height, width,
+                                     out->logits + first * out->classes, &self->err);
+    }
+    free(pixels);
+    return status;
+}
+
+static svit_status find_logits(evaluation *out, struct program *self, svit_model *model,
+                               svit_dataset *data, const evaluation_how *how)
+{
+    svit_pipeline_config pipeline;
+    if (how->texts)
+        return find_text_logits(out, self, data, how);
+    TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &self->err));
+    return svit_evaluate_logits(self->context, model, data, &pipeline, how->batch, how->compute,
+                                how->tta, out->logits, out->labels, &self->err);
+}
+
 svit_status evaluation_run(evaluation *out, struct program *self, svit_model *model,
                            svit_dataset *data, const evaluation_how *how)
 {
     svit_model_config config;
-    svit_pipeline_config pipeline;
     TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
-    TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &self->err));
-    *out = (evaluation){
-        .loss_kind = how->loss, .n = svit_dataset_count(data), .classes = config.num_classes};
+    *out = (evaluation){.loss_kind = how->loss,
+                        .n = svit_dataset_count(data),
+                        .classes =
+                            how->texts ? svit_predictor_classes(how->texts) : config.num_classes};
     if (how->loss == SVIT_LOSS_CROSS_ENTROPY && out->classes == 1)
         return program_fail(self, SVIT_E_ARGUMENT,
                             "the model has one output, whose cross-entropy is always 0; --loss "
@@ -85,8 +152,7 @@ svit_status evaluation_run(evaluation *out, struct program *self, svit_model *mo
     TRY(allocate(out, self,
                  how->loss != SVIT_LOSS_CROSS_ENTROPY || svit_dataset_has_targets(data)));
     TRY(read_targets(out, self, data));
-    TRY(svit_evaluate_logits(self->context, model, data, &pipeline, how->batch, how->compute,
-                             how->tta, out->logits, out->labels, &self->err));
+    TRY(find_logits(out, self, model, data, how));
     return find_loss(out, self);
 }
 

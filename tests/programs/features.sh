@@ -133,6 +133,22 @@ run 0 shiftvit-predict $common --output logits --model pets.safetensors known/di
 awk 'NF == 2 { sum += $1; n++ } END { exit !(n && sum / n > 0.999 && sum / n < 1.001) }' "$work/out" ||
     fail "opposite embeddings have no opposite logits around the bias: $(cat "$work/out")"
 grep -A 1 '^known' "$work/out" | grep -q 'dog$' || fail 'the first class is not that of the first label'
+
+# The evaluation measures what the predictions say: of texts, too.
+mkdir two
+cp -r known/disc two/cat
+cp -r known/cross two/dog
+run 0 shiftvit-predict $common --model pets.safetensors two/cat two/dog
+right=$(awk '/^two/ { split($0, path, "/"); getline; if ($NF == path[2]) n++ } END { print n + 0 }' "$work/out")
+run 0 shiftvit-eval $common --model pets.safetensors --data folder:two --split all --per-class \
+    --predictions pets.csv --accept 0.9 --out known-pets.safetensors
+[ "$(awk '$4 == "right" || $5 == "right" { sum += $4 } END { print sum }' "$work/out")" = "$right" ] ||
+    fail "$right are right in the predictions: $(cat "$work/out")"
+prints '^cat  *[0-9]+ images'
+sed 1d pets.csv | grep -Eqv '(cat|dog),(cat|dog),[01][0-9.]*$' && fail "the predictions are $(cat pets.csv)"
+run 0 shiftvit-predict $common --model known-pets.safetensors two/cat two/dog
+[ "$(grep -c 'none of these' "$work/out")" -le "$(($(ls two/* | wc -l) / 10 + 1))" ] ||
+    fail "too few are known: $(cat "$work/out")"
 run 2 shiftvit-convert --texts texts.safetensors --to onnx "$model" no.onnx
 says 'only a file for shiftvit keeps classes that are texts'
 

@@ -109,6 +109,14 @@ prints '"confidence": [0-9.]+'
 run 2 shiftvit-eval --model several --data list:several.csv --loss binary --per-class --seed 3
 says 'a table by class needs one label for each image'
 
+# Probabilities stand beside probabilities: those that the prediction prints.
+awk -F, 'NR == 1 { print; next } { print $1 "," ($2 ? "0.75,0.25" : "0.1,0.9") }' several.csv >soft.csv
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data list:soft.csv --out soft
+run 0 shiftvit-eval --model soft --data list:soft.csv --split all --predictions soft-outputs.csv
+sed 1d soft-outputs.csv | awk -F, '{ n++; off = $(NF - 2) + $NF - 1; bad += off * off > 1e-10 } END { exit !(n && !bad) }' ||
+    fail "outputs are no probabilities: $(cat soft-outputs.csv)"
+
 # Numbers.
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data list:numbers.csv --set loss=mse --out numbers
