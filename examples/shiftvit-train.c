@@ -2,11 +2,14 @@
 #include "common/curves.h"
 #include "common/init_from.h"
 #include "common/mpi_place.h"
+#include "common/old_model.h"
+#include "common/out_folder.h"
 #include "common/path_text.h"
 #include "common/progress.h"
 #include "common/results.h"
 #include "common/run_file.h"
 #include "common/stored_options.h"
+#include "common/train_command_line.h"
 #include "common/train_notes.h"
 #include "common/train_option.h"
 
@@ -33,6 +36,7 @@ typedef struct train_run {
     char *description;      /* the options, for the trainer */
     struct progress progress;
     char curves[PATH_CAPACITY];
+    old_model old; /* of the run that this one replaces or extends */
 } train_run;
 
 static volatile sig_atomic_t interrupted;
@@ -153,7 +157,7 @@ static svit_status load_model(train_run *self)
     struct program *program = &self->options.program;
     char path[PATH_CAPACITY];
     TRY(config_refuse_model(program, &self->options.config));
-    TRY(path_join(program, path, self->options.resume, "checkpoint.safetensors"));
+    TRY(path_join(program, path, self->options.resume, RUN_CHECKPOINT_FILE));
     return svit_model_load(&self->model, program->context, path, &program->err);
 }
 
@@ -267,6 +271,9 @@ static svit_status describe(train_run *self)
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     TRY(config_text(&model, program, &config));
     json_t *list = stored_options(&self->options);
+    if (!json_object_get(list, "data") && !program->quiet)
+        fprintf(stderr, "the path of --data is no UTF-8 text, which the run cannot store: --resume "
+                        "will need --data\n");
     svit_status status = training_text(&training, program, &self->trainer_config,
                                        &self->optimizer_config, &self->pipeline);
     if (status == SVIT_OK)
@@ -298,10 +305,14 @@ static svit_status create_trainer(train_run *self)
 static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
+    if (!self->options.resume)
+        TRY(out_folder_check(program, &self->options.data, self->options.out));
     if (mpi_is_first(&self->place))
         TRY(run_file_lock(&self->lock, program, self->options.out,
                           self->trainer_config.existing != SVIT_EXISTING_REFUSE));
-    TRY(path_join(program, self->curves, self->options.out, "curves.png"));
+    if (mpi_is_first(&self->place))
+        TRY(old_model_find(&self->old, program, self->options.out));
+    TRY(path_join(program, self->curves, self->options.out, RUN_CURVES_FILE));
     if (self->options.resume)
         TRY(load_model(self));
     else if (self->by_rule)
@@ -356,6 +367,7 @@ static int32_t watch(const svit_trainer_event *event, void *user)
 {
     train_run *self = user;
     const struct program *program = &self->options.program;
+    old_model_outdate(&self->old);
     if (event->kind == SVIT_EVENT_STEP && !program->quiet)
         progress_step(&self->progress, event);
     if (event->kind == SVIT_EVENT_EPOCH && !program->quiet)
@@ -378,6 +390,7 @@ static svit_status train(train_run *self)
     introduce(self);
     watch_interrupts();
     svit_status status = svit_trainer_run(self->trainer, watch, self, &program->err);
+    old_model_outdate(&self->old);
     if (status != SVIT_OK && !program->quiet)
         progress_clear();
     if (!program->quiet)
@@ -391,12 +404,13 @@ static svit_status train(train_run *self)
                             "stopped, checkpoint written; go on with: shiftvit-train --resume %s",
                             self->options.out);
     TRY(status);
-    TRY(path_join(program, path, self->options.out, "model.safetensors"));
+    TRY(path_join(program, path, self->options.out, RUN_MODEL_FILE));
     TRY(svit_model_save(self->model, path, &program->err));
     svit_model_config config;
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     if (!self->data.split[SVIT_SPLIT_TEST] || config.mask_ratio > 0) {
-        puts(config.mask_ratio > 0 ? "test: none" : "test: no images");
+        if (!program->json)
+            puts(config.mask_ratio > 0 ? "test: none" : "test: no images");
         return SVIT_OK;
     }
     const evaluation_how how = {.batch = self->trainer_config.batch,
@@ -417,30 +431,11 @@ static svit_status run_together(train_run *self)
     return mpi_agree(&self->place, &self->options.program, train(self));
 }
 
-/* Parses the command line. With --resume, the stored options of the run come first, and those of
- * the command line override them. */
-static void parse(train_options *options, int argc, char **argv, run_file *stored)
-{
-    *options = train_defaults;
-    program_parse(&train_table, argc, argv, options);
-    if (options->resume) {
-        svit_status status = run_file_read(stored, &options->program, options->resume, argc, argv);
-        if (status != SVIT_OK)
-            exit(program_exit(&options->program, status));
-        *options = train_defaults;
-        program_parse(&train_table, stored->argument_count, stored->arguments, options);
-        options->out = options->resume;
-        options->resumed_training = stored->training;
-    }
-    if (!options->out)
-        options->out = "run";
-}
-
 int main(int argc, char **argv)
 {
     static train_run run;
     run_file stored = {0};
-    parse(&run.options, argc, argv, &stored);
+    train_command_line(&run.options, &stored, argc, argv);
     svit_status status = run_together(&run);
     svit_trainer_free(run.trainer);
     svit_folder_lock_free(run.lock);

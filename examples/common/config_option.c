@@ -29,8 +29,10 @@ static const struct option_line options[] = {
      "shiftvit-cifar10 without this option and --init-from"},
     {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets"},
     {"config", KEY_CONFIG, "FILE", 0,
-     "Take fields of the model (or its whole configuration) and settings of the training from this "
-     "JSON file, which may be another run's run.json"},
+     "Take fields of the model, which change the preset, and settings of the training from this "
+     "JSON "
+     "file. It may be a whole configuration with its architecture, or another run's run.json, of "
+     "which shiftvit-train takes the data too unless --data is given"},
     {"set", KEY_SET, "FIELD=VALUE", 0,
      "Set one field of the model or of the training, for example dim=48, blocks=[1,2] or "
      "label_smoothing=0.1; may be repeated. The fields are listed below"},
@@ -100,6 +102,7 @@ static int parse_option(int key, char *text, struct option_state *state)
     switch (key) {
     case KEY_PRESET:
         self->preset = check_preset(state, text);
+        self->preset_given = 1;
         return 0;
     case KEY_CONFIG:
         self->file = text;
@@ -218,12 +221,25 @@ static svit_status read_config(svit_model_config *out, struct program *self, con
     return status == SVIT_OK ? status : name_set(self, option, status);
 }
 
-/* The model's configuration as JSON: that of the file or of the preset, with each --set. */
+/* Fails because the preset and the file are models of two architectures. */
+static svit_status refuse_architecture(struct program *self, const config_option *option,
+                                       const char *preset, const char *file)
+{
+    char shown[SHOWN_CAPACITY];
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "--preset: '%s' is of architecture '%s', and the model of '%s' of '%.40s'; "
+                        "one of the two is accepted",
+                        option->preset, preset, option->file, shown_text(shown, file));
+}
+
+/* The model's configuration as JSON: that of the file, or of the preset with the file's fields; then
+ * each --set. */
 static svit_status merge_model(json_t **out, struct program *self, const config_option *option,
                                const settings *given)
 {
     svit_model_config preset;
-    if (given->has_model_file) {
+    const json_t *architecture = json_object_get(given->model, "architecture");
+    if (given->has_model_file && (architecture ? !option->preset_given : !option->preset)) {
         *out = json_incref(given->model);
         return SVIT_OK;
     }
@@ -233,6 +249,10 @@ static svit_status merge_model(json_t **out, struct program *self, const config_
                             option->file);
     TRY(svit_model_config_preset(&preset, sizeof preset, option->preset, &self->err));
     TRY(config_object(out, self, &preset));
+    const json_t *own = json_object_get(*out, "architecture");
+    if (given->has_model_file && json_is_string(architecture) && !json_equal(architecture, own))
+        return refuse_architecture(self, option, json_string_value(own),
+                                   json_string_value(architecture));
     json_object_update(*out, given->model);
     return SVIT_OK;
 }

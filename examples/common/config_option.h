@@ -10,6 +10,7 @@ enum { CONFIG_SETS = 64 };
 /* The values of the options. Start from CONFIG_OPTION_INIT. */
 typedef struct config_option {
     const char *preset;
+    int preset_given;              /* 0: it is the program's default, or NULL */
     const char *file;              /* NULL: the preset's configuration */
     const char *sets[CONFIG_SETS]; /* FIELD=VALUE */
     size_t set_count;
@@ -29,7 +30,8 @@ extern const struct option_table config_table;
 /* The same with the options of checkpoints. */
 extern const struct option_table checkpoint_table;
 
-/* Builds the configuration from the options. Unless the file or --set gives num_classes, it becomes
+/* Builds the configuration from the options: the file's fields are on top of those of the preset,
+ * unless it names an architecture and no preset is given. Unless the file or --set gives num_classes, it becomes
  * `classes`, the number of the data set; 0 means that it is unknown. */
 svit_status config_resolve(svit_model_config *out, struct program *self,
                            const config_option *option, size_t classes);

@@ -259,6 +259,11 @@ static char *path_absolute(const char *path)
     return whole;
 }
 
+const char *data_spec_folder(const char *spec)
+{
+    return spec_after(spec, "folder");
+}
+
 char *data_spec_absolute(const char *spec)
 {
     const char *folder = spec_folder(spec);

@@ -57,6 +57,9 @@ int data_has_own_size(const data_option *option);
  * with free(). NULL: there is not enough memory. */
 char *data_spec_absolute(const char *spec);
 
+/* Returns the folder of `spec` if it is of the form folder:DIR, otherwise NULL. Borrowed. */
+const char *data_spec_folder(const char *spec);
+
 /* "train", "test", "val", "all", NULL: the names of SVIT_SPLIT_* and DATA_SPLIT_ALL. */
 extern const char *const data_split_names[];
 

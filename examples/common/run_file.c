@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECKPOINT_FILE "checkpoint.safetensors"
 #define RUN_FILE "run.json"
 
 /* Prints every number so that it reads back to the same bits. */
@@ -71,7 +70,7 @@ static svit_status read_entry(char **text, struct program *self, const char *fol
     svit_context *context = NULL;
     svit_checkpoint *checkpoint = NULL;
     *text = NULL;
-    TRY(path_join(self, path, folder, CHECKPOINT_FILE));
+    TRY(path_join(self, path, folder, RUN_CHECKPOINT_FILE));
     TRY(svit_context_config_init(&config, sizeof config));
     config.threads = 1;
     TRY(svit_context_create(&context, &config, &self->err));
@@ -82,6 +81,15 @@ static svit_status read_entry(char **text, struct program *self, const char *fol
     svit_checkpoint_free(checkpoint);
     svit_context_free(context);
     return status;
+}
+
+/* Fails because the folder, which holds no run, has a file that a run would replace. */
+static svit_status refuse_file(struct program *self, const char *folder, const char *file)
+{
+    return program_fail(self, SVIT_E_STATE,
+                        "'%s' has a %s, which the run would replace; take another folder: --out "
+                        "DIR; or replace it: --overwrite",
+                        folder, file);
 }
 
 /* Fails because the folder holds a run, of which `file` was found. */
@@ -102,12 +110,16 @@ static svit_status refuse_used(struct program *self, const char *folder, const c
 svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
                           int may_be_used)
 {
-    static const char *const files[] = {CHECKPOINT_FILE, "best.safetensors", "history.csv",
+    static const char *const files[] = {RUN_CHECKPOINT_FILE, "best.safetensors", "history.csv",
                                         RUN_FILE};
+    static const char *const results[] = {RUN_MODEL_FILE, RUN_CURVES_FILE};
     TRY(svit_folder_lock_create(out, self->context, folder, &self->err));
     for (size_t i = 0; !may_be_used && i < sizeof files / sizeof *files; i++)
         if (svit_folder_lock_has(*out, files[i]))
             return refuse_used(self, folder, files[i]);
+    for (size_t i = 0; !may_be_used && i < sizeof results / sizeof *results; i++)
+        if (svit_folder_lock_has(*out, results[i]))
+            return refuse_file(self, folder, results[i]);
     return SVIT_OK;
 }
 
@@ -118,7 +130,7 @@ static svit_status read_description(json_t **out, struct program *self, const ch
     char path[PATH_CAPACITY];
     char *text = NULL;
     TRY(read_entry(&text, self, folder, "trainer.description"));
-    TRY(path_join(self, path, folder, text ? CHECKPOINT_FILE : RUN_FILE));
+    TRY(path_join(self, path, folder, text ? RUN_CHECKPOINT_FILE : RUN_FILE));
     if (!text)
         TRY(path_read_text(self, path, &text));
     *out = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -147,8 +159,8 @@ static int fill_arguments(char **list, json_t *options, int argc, char **argv)
     return count;
 }
 
-/* Builds the arguments. */
-static svit_status take_arguments(run_file *out, struct program *self, const char *folder,
+/* Builds the arguments. `from` is the folder or the file that has the options. */
+static svit_status take_arguments(run_file *out, struct program *self, const char *from,
                                   json_t *options, int argc, char **argv)
 {
     size_t capacity = json_object_size(options) + (size_t)argc + 1;
@@ -157,7 +169,7 @@ static svit_status take_arguments(run_file *out, struct program *self, const cha
     int count = out->arguments ? fill_arguments(out->arguments, options, argc, argv) : 0;
     if (count <= 0)
         return program_fail(self, count < 0 ? SVIT_E_FORMAT : SVIT_E_MEMORY,
-                            "cannot take the options of the run in '%s'", folder);
+                            "cannot take the options of the run in '%s'", from);
     out->argument_count = count;
     return SVIT_OK;
 }
@@ -174,6 +186,34 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
     if (status == SVIT_OK && training && !(out->training = json_dumps(training, EXACT)))
         status = program_fail(self, SVIT_E_MEMORY, "no memory for the settings");
     json_decref(object);
+    if (status != SVIT_OK)
+        run_file_free(out);
+    return status;
+}
+
+/* The options of a data set. */
+static const char *const DATA_OPTIONS[] = {"data",       "labels",    "val-fraction", "limit-train",
+                                           "limit-test", "limit-val", "on-bad"};
+
+svit_status run_file_read_data(run_file *out, struct program *self, const char *path, int argc,
+                               char **argv)
+{
+    char *text = NULL;
+    svit_status status = SVIT_OK;
+    *out = (run_file){0};
+    TRY(path_read_text(self, path, &text));
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *stored = json_object_get(object, "options"), *options = json_object();
+    for (size_t i = 0; i < sizeof DATA_OPTIONS / sizeof *DATA_OPTIONS; i++) {
+        json_t *value = json_object_get(stored, DATA_OPTIONS[i]);
+        if (value)
+            json_object_set(options, DATA_OPTIONS[i], value);
+    }
+    if (json_object_get(options, "data"))
+        status = take_arguments(out, self, path, options, argc, argv);
+    json_decref(options);
+    json_decref(object);
+    free(text);
     if (status != SVIT_OK)
         run_file_free(out);
     return status;

@@ -13,8 +13,14 @@
 svit_status run_file_text(char **text, struct program *self, const json_t *options,
                           const char *config, const char *training);
 
-/* Locks the folder with svit_folder_lock_create. SVIT_E_STATE: it holds a run and `may_be_used` is
- * 0. *out is set whenever the lock is held, also after this failure. */
+#define RUN_CHECKPOINT_FILE "checkpoint.safetensors"
+
+/* What the program writes to the folder of a run, beside the files of the trainer. */
+#define RUN_MODEL_FILE "model.safetensors"
+#define RUN_CURVES_FILE "curves.png"
+
+/* Locks the folder with svit_folder_lock_create. SVIT_E_STATE: it holds a run, or a file that the
+ * program would replace, and `may_be_used` is 0. *out is set whenever the lock is held, also after this failure. */
 svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
                           int may_be_used);
 
@@ -31,7 +37,12 @@ typedef struct run_file {
 svit_status run_file_read(run_file *out, struct program *self, const char *folder, int argc,
                           char **argv);
 
-/* Frees what run_file_read read. A cleared struct is allowed. */
+/* Reads the options of the data from a run.json at `path`, likewise; out->arguments stays NULL if the
+ * file is not one. */
+svit_status run_file_read_data(run_file *out, struct program *self, const char *path, int argc,
+                               char **argv);
+
+/* Frees what run_file_read or run_file_read_data read. A cleared struct is allowed. */
 void run_file_free(run_file *self);
 
 #endif

@@ -12,7 +12,7 @@
 typedef struct settings {
     json_t *model;      /* fields of svit_model_config_from_json */
     json_t *training;   /* fields of svit_training_from_json */
-    int has_model_file; /* 1: the file has fields of a model, so the preset's model is not used */
+    int has_model_file; /* 1: the file has fields of a model */
 } settings;
 
 /* Reads the file of --config, then applies each --set. The file is a model's configuration, the

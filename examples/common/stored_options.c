@@ -34,6 +34,7 @@ json_t *stored_options(const train_options *options)
     static const char *const limits[] = {"limit-train", "limit-test", "limit-val"};
     if (options->config.preset)
         json_object_set_new(list, "preset", json_string(options->config.preset));
+    /* Not there if the path is no UTF-8: then json_string returns NULL. */
     json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
     free(data);
     add_option(list, "labels", "%s", data_label_names[options->data.labels]);

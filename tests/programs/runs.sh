@@ -1,0 +1,122 @@
+#!/bin/sh
+# The folder of a run: what may lie in it, what is left of another run, and what its files say of the data.
+# Usage: runs.sh FOLDER_OF_THE_PROGRAMS
+set -eu
+programs=$1
+. "$(dirname "$0")/support.sh"
+needs_decoders
+cd "$work"
+tiny='--set dim=24 --set blocks=[1,1] --epochs 1 --batch 8 --threads 1'
+run 0 shiftvit-export --data procedural:40 --split train --count 40 --by-class --out images
+mkdir -p sets
+cp -r images sets/train
+
+# A model that belongs to no run is not replaced, and neither are pictures.
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data folder:images $tiny --val-fraction 0 --out done
+for file in model.safetensors curves.png; do
+    mkdir "own-$file"
+    cp "done/$file" "own-$file"
+    # shellcheck disable=SC2086
+    run 1 shiftvit-train --data folder:images $tiny --out "own-$file"
+    says "'own-$file' has a $file, which the run would replace"
+    cmp "done/$file" "own-$file/$file" || fail "$file is another one"
+done
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data folder:images $tiny --init-from own-model.safetensors --overwrite --out own-model.safetensors
+
+# Once a run that replaces or extends another one has a checkpoint, the old model is not taken for its model.
+interrupted() {
+    "$programs/shiftvit-train" "$@" --quiet >/dev/null 2>"$work/err" &
+    trained=$!
+    tries=0
+    while [ -e "$folder/model.safetensors" ] && [ "$tries" -lt 600 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    kill -INT "$trained"
+    wait "$trained" && fail "$* was not interrupted"
+    absent "$folder/model.safetensors"
+    there "$folder/checkpoint.safetensors"
+}
+cp -r done longer
+folder=longer
+interrupted --resume longer --epochs 100000
+run 0 shiftvit-predict --model longer images/disc
+says 'the model is longer/checkpoint.safetensors'
+cp -r done other
+folder=other
+# shellcheck disable=SC2086
+interrupted --data procedural:64 $tiny --epochs 100000 --patience 0 --val-fraction 0 --out other --overwrite
+run 0 shiftvit-predict --model other images/disc
+says "the model is other/checkpoint.safetensors"
+# Before that the old run is whole.
+cp -r done kept
+# shellcheck disable=SC2086
+run 1 shiftvit-train --data folder:absent $tiny --out kept --overwrite
+cmp done/model.safetensors kept/model.safetensors || fail 'a run that did not begin has changed the old model'
+
+# The folder of a run is no class.
+for out in images/run images/disc/a/b sets/train/run; do
+    data=${out%%/*}
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train --data "folder:$data" $tiny --out "$out"
+    says "--out: '$out' lies in '$data(/train)?', the folder of the data"
+    absent "$out"
+done
+cd images
+# shellcheck disable=SC2086
+run 2 shiftvit-train --data folder:. $tiny
+absent run
+cd ..
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data folder:sets $tiny --out sets/run
+mkdir images2
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data folder:images $tiny --out images2/run
+
+# The run.json of a run has its data, unless other data is given.
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data folder:images $tiny --limit-train 20 --seed 5 --out first
+run 0 shiftvit-train --config first/run.json --out again
+cmp first/model.safetensors again/model.safetensors || fail '--config run.json trained another model'
+# shellcheck disable=SC2086
+run 0 shiftvit-train --config first/run.json --data procedural:64 --limit-test 20 --limit-val 20 --out elsewhere
+says '; 64 images train'
+
+# A path that is no text is trained on, but not stored.
+broken=$(printf 'caf\351')
+if mkdir "$broken" 2>/dev/null; then
+    cp -r images/* "$broken"
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train --data "folder:$broken" $tiny --out latin
+    says '^the path of --data is no UTF-8 text'
+    run 2 shiftvit-train --resume latin --epochs 2
+    says "the run of 'latin' has not stored where its data is; --data is needed"
+    run 0 shiftvit-train --resume latin --epochs 2 --data "folder:$broken"
+fi
+
+# What a resumed run has already is not given once more.
+for given in '--out x' '--preset vit-cifar100' '--init-from done'; do
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train --resume first --epochs 2 $given
+    says "--resume goes on with the run of 'first', .*; ${given%% *} is accepted without --resume"
+done
+run 2 shiftvit-train --data folder:images --set existing=overwrite --out first
+says '^shiftvit-train: --set existing: '
+
+# Fields of a file change the preset; a whole model of another architecture excludes it.
+echo '{"dim": 16, "depth": 1, "epochs": 1}' >fields.json
+run 0 shiftvit-train --data folder:images --preset vit-paper-cifar100 --config fields.json --set heads=2 --threads 1 --out fields
+grep -q '"architecture": "vit"' fields/run.json || fail "the file's field has replaced the preset: $(cat fields/run.json)"
+grep -q '"tokenizer": "patch"' fields/run.json && grep -q '"input_width": 32' fields/run.json ||
+    fail "other fields are not the preset's: $(cat fields/run.json)"
+echo '{"architecture": "shiftvit", "dim": 16}' >whole.json
+run 2 shiftvit-train --data folder:images --preset vit-paper-cifar100 --config whole.json --out whole
+says "'vit-paper-cifar100' is of architecture 'vit', and the model of 'whole.json' of 'shiftvit'"
+
+# JSON is all that --json prints.
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data folder:images $tiny --val-fraction 0 --json --out lines
+! grep -qv '^{' "$work/out" || fail "not all lines are JSON: $(cat "$work/out")"
+echo 'runs: passed'
