@@ -12,6 +12,7 @@ enum { SIDE_LIMIT = 16 << 20 };
 static const char *const SIDE_NAMES[SV_SIDE_FILES] = {[SV_SIDE_CONFIG] = "config.json",
                                                       [SV_SIDE_PREPROCESSOR] =
                                                           "preprocessor_config.json",
+                                                      [SV_SIDE_PROCESSOR] = "processor_config.json",
                                                       [SV_SIDE_OPENCLIP] = "open_clip_config.json",
                                                       [SV_SIDE_ADAPTER] = "adapter_config.json"};
 

@@ -12,6 +12,9 @@ static svit_status state_pool(sv_open *open, const char *pool, const char *from,
     } known[] = {{"token", SVIT_POOL_CLASS_TOKEN},
                  {"avg", SVIT_POOL_MEAN_PATCHES},
                  {"map", SVIT_POOL_ATTENTION}};
+    const sv_fact *stated = sv_facts_find(&open->facts, "pool");
+    if (stated && stated->is_final)
+        return SVIT_OK;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, pool) == 0)
             return sv_facts_state(&open->facts, "pool", known[i].pool, err, "%s", from);

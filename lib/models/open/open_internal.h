@@ -17,7 +17,14 @@ typedef struct sv_side_file {
     sv_json *json; /* NULL: there is no such file */
 } sv_side_file;
 
-enum { SV_SIDE_CONFIG, SV_SIDE_PREPROCESSOR, SV_SIDE_OPENCLIP, SV_SIDE_ADAPTER, SV_SIDE_FILES };
+enum {
+    SV_SIDE_CONFIG,
+    SV_SIDE_PREPROCESSOR,
+    SV_SIDE_PROCESSOR,
+    SV_SIDE_OPENCLIP,
+    SV_SIDE_ADAPTER,
+    SV_SIDE_FILES
+};
 
 /* A PEFT adapter. */
 typedef struct sv_adapter {

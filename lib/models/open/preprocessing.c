@@ -3,7 +3,21 @@
 #include "models/open/open_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { COLOURS = 3 };
+
+/* Mean and deviation of the three colours. */
+typedef struct colours {
+    double mean[COLOURS], deviation[COLOURS];
+} colours;
+
+static const colours UNCHANGED = {{0, 0, 0}, {1, 1, 1}},
+                     HALVES = {{0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}},
+                     IMAGENET = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}},
+                     OPENAI = {{0.48145466, 0.4578275, 0.40821073},
+                               {0.26862954, 0.26130258, 0.27577711}};
 
 /* What a description says. */
 typedef struct description {
@@ -11,8 +25,52 @@ typedef struct description {
     double source_height, source_width; /* after the resize */
     bool squash, bicubic;
     double scale;
-    const sv_json_value *mean, *deviation;
+    const sv_json_value *mean, *deviation; /* NULL: those of `otherwise` */
+    const colours *otherwise;
 } description;
+
+/* What an image processor of transformers does where its file says nothing. `square`: a size of one
+ * number is both sides, not the shorter one. `models`: the model types whose processor it is. */
+typedef struct processor {
+    const char *name, *models;
+    bool square, bicubic;
+    const colours *otherwise;
+} processor;
+
+static const processor PROCESSORS[] = {
+    {"ViT", " vit vit_mae vit_msn ijepa ", true, false, &HALVES},
+    {"DeiT", " deit ", true, true, &HALVES},
+    {"Beit", " beit ", true, true, &HALVES},
+    {"CLIP", " clip ", false, true, &OPENAI},
+    {"Bit", " dinov2 dinov2_with_registers ", false, true, &OPENAI},
+    {"Siglip", " siglip ", false, true, &HALVES},
+    {"DINOv3ViT", " dinov3_vit ", true, false, &IMAGENET},
+};
+
+/* Whether a class is NAMEImageProcessor, in any of its versions, or NAMEFeatureExtractor. */
+static bool is_class(const char *class, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(class, name, length) == 0 &&
+           (strncmp(class + length, "ImageProcessor", 14) == 0 ||
+            strcmp(class + length, "FeatureExtractor") == 0);
+}
+
+/* The processor that a file names, or that of the model's type; NULL: it is none of the table. */
+static const processor *find_processor(const sv_json_value *root, const sv_json_value *config)
+{
+    const char *class = sv_json_text(sv_json_get(root, "image_processor_type"));
+    const char *model = sv_json_text(sv_json_get(config, "model_type"));
+    char word[32];
+    if (!class)
+        class = sv_json_text(sv_json_get(root, "feature_extractor_type"));
+    snprintf(word, sizeof word, " %.28s ", model ? model : "");
+    for (size_t i = 0; i < sizeof PROCESSORS / sizeof *PROCESSORS; i++)
+        if (class ? is_class(class, PROCESSORS[i].name)
+                  : strstr(PROCESSORS[i].models, word) != NULL)
+            return &PROCESSORS[i];
+    return NULL;
+}
 
 /* Sets two sides from a number, or from the members of an object. */
 static bool read_sides(const sv_json_value *size, double *height, double *width)
@@ -31,47 +89,62 @@ static bool is_false(const sv_json_value *object, const char *key)
     return sv_json_is(sv_json_get(object, key), SV_JSON_FALSE);
 }
 
-/* One number for each channel, else `otherwise`. */
+/* out[channels] = the numbers of a list, or `otherwise` without one; of another count than the
+ * channels their mean, as in timm. */
 static svit_status read_channels(double out[SVIT_MAX_CHANNELS], const sv_json_value *list,
-                                 uint32_t channels, double otherwise, const char *file,
-                                 svit_error *err)
+                                 uint32_t channels, const double otherwise[COLOURS],
+                                 const char *file, svit_error *err)
 {
-    for (uint32_t c = 0; c < channels; c++)
-        out[c] = otherwise;
-    if (!list || list->kind == SV_JSON_NULL)
-        return SVIT_OK;
-    if (list->kind != SV_JSON_ARRAY || (list->count != channels && list->count != 1))
-        return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation have %u numbers", file,
-                       channels);
-    const sv_json_value *value = list + 1;
-    for (uint32_t c = 0; c < channels; c++, value = list->count == 1 ? value : value->after)
-        if (!sv_json_number(value, &out[c]))
-            return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation are numbers", file);
+    const bool given = list && list->kind != SV_JSON_NULL;
+    const size_t count = given ? list->count : COLOURS;
+    const sv_json_value *value = given ? list + 1 : NULL;
+    double sum = 0, number = 0;
+    if (given && (list->kind != SV_JSON_ARRAY || count == 0))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation are lists of numbers", file);
+    for (size_t i = 0; i < count; i++, value = value ? value->after : NULL) {
+        if (!value)
+            number = otherwise[i];
+        else if (!sv_json_number(value, &number))
+            return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation are lists of numbers", file);
+        if (i < channels)
+            out[i] = number;
+        sum += number;
+    }
+    for (uint32_t c = 0; count != channels && c < channels; c++)
+        out[c] = sum / (double)count;
     return SVIT_OK;
 }
 
 /* transformers: resampling is 2 (bilinear) or 3 (bicubic) in Pillow's count. */
-static bool describe_huggingface(description *out, const sv_json_value *root)
+static bool describe_huggingface(description *out, const sv_json_value *root,
+                                 const sv_json_value *config)
 {
     const sv_json_value *size = sv_json_get(root, "size");
-    double resample = 2, factor;
-    *out = (description){.file = "preprocessor_config.json", .scale = 1.0 / 255};
+    const processor *class = find_processor(root, config);
+    double resample = 0, factor;
+    *out = (description){
+        .file = "preprocessor_config.json", .scale = 1.0 / 255, .otherwise = &UNCHANGED};
+    if (class)
+        resample = class->bicubic ? 3 : 2;
     (void)sv_json_number(sv_json_get(root, "resample"), &resample);
     if ((resample != 2 && resample != 3) || is_false(root, "do_resize") ||
         !read_sides(size, &out->source_height, &out->source_width))
         return false;
     out->bicubic = resample == 3;
-    out->squash = sv_json_get(size, "height") ||
-                  (sv_json_number(size, &factor) && !sv_json_get(root, "crop_size"));
+    out->squash =
+        sv_json_get(size, "height") || (sv_json_number(size, &factor) &&
+                                        (class ? class->square : !sv_json_get(root, "crop_size")));
     if (sv_json_number(sv_json_get(root, "rescale_factor"), &factor))
         out->scale = factor;
     if (is_false(root, "do_rescale"))
         out->scale = 1;
-    if (!is_false(root, "do_normalize")) {
-        out->mean = sv_json_get(root, "image_mean");
-        out->deviation = sv_json_get(root, "image_std");
-    }
-    return true;
+    if (is_false(root, "do_normalize"))
+        return true;
+    out->mean = sv_json_get(root, "image_mean");
+    out->deviation = sv_json_get(root, "image_std");
+    if (class)
+        out->otherwise = class->otherwise;
+    return class || (out->mean && out->deviation);
 }
 
 /* timm: the image is resized to the input's size divided by crop_pct. */
@@ -81,11 +154,12 @@ static bool describe_timm(description *out, const sv_json_value *root,
     const char *mode = sv_json_text(sv_json_get(root, "crop_mode"));
     const char *interpolation = sv_json_text(sv_json_get(root, "interpolation"));
     double part = 0.875;
-    *out = (description){.file = "config.json: pretrained_cfg", .scale = 1.0 / 255};
+    *out = (description){
+        .file = "config.json: pretrained_cfg", .scale = 1.0 / 255, .otherwise = &IMAGENET};
     (void)sv_json_number(sv_json_get(root, "crop_pct"), &part);
-    if (!interpolation || !(part > 0 && part <= 1) || (mode && strcmp(mode, "border") == 0))
+    if (!(part > 0 && part <= 1) || (mode && strcmp(mode, "border") == 0))
         return false;
-    out->bicubic = strcmp(interpolation, "bicubic") == 0;
+    out->bicubic = !interpolation || strcmp(interpolation, "bicubic") == 0;
     out->squash = mode && strcmp(mode, "squash") == 0;
     out->source_height = floor(model->input_height / part);
     out->source_width = floor(model->input_width / part);
@@ -106,7 +180,8 @@ static bool describe_openclip(description *out, const sv_json_value *root,
                          .bicubic = !interpolation || strcmp(interpolation, "bicubic") == 0,
                          .squash = mode && strcmp(mode, "squash") == 0,
                          .mean = sv_json_get(root, "mean"),
-                         .deviation = sv_json_get(root, "std")};
+                         .deviation = sv_json_get(root, "std"),
+                         .otherwise = &OPENAI};
     return !mode || strcmp(mode, "shortest") == 0 || out->squash;
 }
 
@@ -133,28 +208,38 @@ static svit_status make_pipeline(sv_open *open, const description *from,
                      : (from->bicubic ? SVIT_SOURCE_BICUBIC : SVIT_SOURCE_SHORTER_SIDE);
     pipeline->channels = model->in_channels;
     pipeline->scale = from->scale;
-    SVIT_TRY(read_channels(pipeline->mean, from->mean, model->in_channels, 0, from->file, err));
-    SVIT_TRY(read_channels(deviation, from->deviation, model->in_channels, 1, from->file, err));
+    SVIT_TRY(read_channels(pipeline->mean, from->mean, model->in_channels, from->otherwise->mean,
+                           from->file, err));
+    SVIT_TRY(read_channels(deviation, from->deviation, model->in_channels,
+                           from->otherwise->deviation, from->file, err));
     for (uint32_t c = 0; c < model->in_channels; c++)
         pipeline->variance[c] = deviation[c] * deviation[c];
     open->has_pipeline = true;
     return SVIT_OK;
 }
 
+/* The object of a file beside the weights, NULL if it is not there. */
+static const sv_json_value *root_of(const sv_open *open, size_t which)
+{
+    const sv_json *json = open->side[which].json;
+    return json ? sv_json_root(json) : NULL;
+}
+
 svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err)
 {
-    const sv_json *preprocessor = open->side[SV_SIDE_PREPROCESSOR].json,
-                  *config = open->side[SV_SIDE_CONFIG].json,
-                  *openclip = open->side[SV_SIDE_OPENCLIP].json;
-    const sv_json_value *timm = config ? sv_json_get(sv_json_root(config), "pretrained_cfg") : NULL;
+    const sv_json_value *config = root_of(open, SV_SIDE_CONFIG);
+    const sv_json_value *timm = sv_json_get(config, "pretrained_cfg");
     const sv_json_value *preprocess =
-        openclip ? sv_json_get(sv_json_root(openclip), "preprocess_cfg") : NULL;
+        sv_json_get(root_of(open, SV_SIDE_OPENCLIP), "preprocess_cfg");
+    const sv_json_value *preprocessor = root_of(open, SV_SIDE_PREPROCESSOR);
+    if (!preprocessor)
+        preprocessor = sv_json_get(root_of(open, SV_SIDE_PROCESSOR), "image_processor");
     description from;
     if (model->in_channels > SVIT_MAX_CHANNELS || model->in_channels == 2)
         return SVIT_OK;
     if (preprocess ? describe_openclip(&from, preprocess, model)
         : timm     ? describe_timm(&from, timm, model)
-                   : preprocessor && describe_huggingface(&from, sv_json_root(preprocessor)))
+                   : preprocessor && describe_huggingface(&from, preprocessor, config))
         return make_pipeline(open, &from, model, err);
     return SVIT_OK;
 }
