@@ -1,0 +1,240 @@
+/* The preprocessing that files beside the weights describe. What they leave out has the defaults of the
+ * class that reads them: those of transformers 5.24, timm 1.0 and open_clip 3.3. */
+#include "open_case.h"
+#include "suite.h"
+
+#define HALVES                                                                                     \
+    {0.5, 0.5, 0.5},                                                                               \
+    {                                                                                              \
+        0.5, 0.5, 0.5                                                                              \
+    }
+#define IMAGENET                                                                                   \
+    {0.485, 0.456, 0.406},                                                                         \
+    {                                                                                              \
+        0.229, 0.224, 0.225                                                                        \
+    }
+#define OPENAI                                                                                     \
+    {0.48145466, 0.4578275, 0.40821073},                                                           \
+    {                                                                                              \
+        0.26862954, 0.26130258, 0.27577711                                                         \
+    }
+
+/* The image processors of transformers: whether one number is both sides, and the filter. */
+static const struct class
+{
+    const char *name;
+    bool square, bicubic;
+    double mean[3], deviation[3];
+} CLASSES[] = {
+    {"ViT", true, false, HALVES},         {"DeiT", true, true, HALVES},
+    {"Beit", true, true, HALVES},         {"CLIP", false, true, OPENAI},
+    {"Bit", false, true, OPENAI},         {"Siglip", false, true, HALVES},
+    {"DINOv3ViT", true, false, IMAGENET},
+};
+enum { CLASS_COUNT = sizeof CLASSES / sizeof *CLASSES };
+
+static const char *const KEYS[] = {"image_processor_type\":\"%sImageProcessor",
+                                   "image_processor_type\":\"%sImageProcessorFast",
+                                   "feature_extractor_type\":\"%sFeatureExtractor"};
+enum { KEY_COUNT = sizeof KEYS / sizeof *KEYS };
+
+static const char VIT[] = "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,"
+                          "\"architectures\":[\"ViTForImageClassification\"]}";
+
+static void case_vit(open_case *self)
+{
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    case_text(self, "config.json", VIT);
+}
+
+/* Opens the folder, whose pipeline becomes *out. */
+static void pipeline_of(svit_pipeline_config *out, open_case *self, const char *fields)
+{
+    svit_model *model = NULL;
+    WORKS(case_open(self, &model, fields));
+    WORKS(svit_model_get_pipeline(model, out, sizeof *out, err));
+    svit_model_free(model);
+}
+
+static void check_colours(const svit_pipeline_config *pipeline, const double mean[3],
+                          const double deviation[3])
+{
+    for (size_t c = 0; c < 3; c++) {
+        ck_assert_double_eq(pipeline->mean[c], mean[c]);
+        ck_assert_double_eq(pipeline->variance[c], deviation[c] * deviation[c]);
+    }
+}
+
+static int32_t filter_of(bool square, bool bicubic)
+{
+    return square ? (bicubic ? SVIT_SOURCE_SQUASH_BICUBIC : SVIT_SOURCE_SQUASH)
+                  : (bicubic ? SVIT_SOURCE_BICUBIC : SVIT_SOURCE_SHORTER_SIDE);
+}
+
+/* Every class under every key, with a size of one number, of both sides and of the shorter one. */
+START_TEST(test_classes_of_transformers_have_their_defaults)
+{
+    static const char *const sizes[] = {"36", "{\"height\":36,\"width\":36}",
+                                        "{\"shortest_edge\":36}"};
+    const struct class *class = &CLASSES[_i / KEY_COUNT];
+    open_case all, *self = &all;
+    case_vit(self);
+    for (size_t size = 0; size < 3; size++)
+        for (int nested = 0; nested < 2; nested++) {
+            char key[80], text[400];
+            svit_pipeline_config pipeline;
+            snprintf(key, sizeof key, KEYS[_i % KEY_COUNT], class->name);
+            snprintf(text, sizeof text, "%s{\"size\":%s,\"crop_size\":28,\"%s\"}%s",
+                     nested ? "{\"processor_class\":\"x\",\"image_processor\":" : "", sizes[size],
+                     key, nested ? "}" : "");
+            case_text(self, nested ? "processor_config.json" : "preprocessor_config.json", text);
+            pipeline_of(&pipeline, self, NULL);
+            const bool square = size == 0 ? class->square : size == 1;
+            ck_assert_int_eq(pipeline.source_filter, filter_of(square, class->bicubic));
+            ck_assert_uint_eq(pipeline.source_height, 36);
+            ck_assert_uint_eq(pipeline.output_width, 28);
+            check_colours(&pipeline, class->mean, class->deviation);
+            unlink(fit_path(&self->folder,
+                            nested ? "processor_config.json" : "preprocessor_config.json"));
+        }
+    case_end(self);
+}
+END_TEST
+
+/* What the file says counts, and the model's type where it names no class. */
+START_TEST(test_what_files_say_counts)
+{
+    static const double zero[] = {0, 0, 0}, one[] = {1, 1, 1}, given[] = {0.1, 0.2, 0.3};
+    svit_pipeline_config pipeline;
+    open_case all, *self = &all;
+    case_vit(self);
+    case_text(self, "preprocessor_config.json",
+              "{\"image_processor_type\":\"ViTImageProcessor\",\"size\":28,\"resample\":3,"
+              "\"image_mean\":[0.1,0.2,0.3],\"image_std\":[0.1,0.2,0.3]}");
+    pipeline_of(&pipeline, self, NULL);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_SQUASH_BICUBIC);
+    check_colours(&pipeline, given, given);
+    case_text(self, "preprocessor_config.json", "{\"size\":28,\"do_normalize\":false}");
+    pipeline_of(&pipeline, self, NULL);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_SQUASH);
+    check_colours(&pipeline, zero, one);
+    case_end(self);
+}
+END_TEST
+
+/* A class that is not known has no defaults: a description that needs them is none. */
+START_TEST(test_unknown_classes_have_no_defaults)
+{
+    static const char *const missing[] = {
+        "\"image_mean\":[0,0,0],\"image_std\":[1,1,1]",
+        "\"resample\":2,\"image_std\":[1,1,1]",
+        "\"resample\":2,\"image_mean\":[0,0,0]",
+    };
+    open_case all, *self = &all;
+    svit_pipeline_config pipeline;
+    svit_model *model = NULL;
+    char text[300];
+    case_vit(self);
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+        snprintf(text, sizeof text, "{\"image_processor_type\":\"ViTX\",\"size\":28,%s}",
+                 missing[i]);
+        case_text(self, "preprocessor_config.json", text);
+        WORKS(case_open(self, &model, NULL));
+        FAILS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err), SVIT_E_STATE,
+              "pipeline");
+        svit_model_free(model);
+    }
+    case_text(self, "preprocessor_config.json",
+              "{\"image_processor_type\":\"ViTX\",\"size\":28,\"resample\":2,"
+              "\"do_normalize\":false}");
+    pipeline_of(&pipeline, self, NULL);
+    case_end(self);
+}
+END_TEST
+
+/* timm and OpenCLIP leave out what is usual among their models. */
+START_TEST(test_timm_and_openclip_have_their_defaults)
+{
+    static const double imagenet[2][3] = {IMAGENET}, openai[2][3] = {OPENAI};
+    svit_pipeline_config pipeline;
+    open_case all, *self = &all;
+    case_begin(self, "pretrained_timm_dinov2");
+    case_weights(self, "");
+    case_text(self, "config.json",
+              "{\"architecture\":\"vit_small_patch14_dinov2\",\"model_args\":{\"num_heads\":4},"
+              "\"pretrained_cfg\":{\"input_size\":[3,42,28]}}");
+    pipeline_of(&pipeline, self, NULL);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_BICUBIC);
+    ck_assert_uint_eq(pipeline.source_height, 48); /* 42 / 0.875 */
+    check_colours(&pipeline, imagenet[0], imagenet[1]);
+    case_end(self);
+    case_begin(self, "pretrained_openclip");
+    case_weights(self, "");
+    case_text(self, "open_clip_config.json",
+              "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":"
+              "{\"head_width\":10,\"width\":40,\"image_size\":32}},\"preprocess_cfg\":{}}");
+    pipeline_of(&pipeline, self, NULL);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_BICUBIC);
+    check_colours(&pipeline, openai[0], openai[1]);
+    case_end(self);
+}
+END_TEST
+
+/* Images of another number of channels have the mean of the numbers, as in timm. */
+START_TEST(test_channels_of_another_number_have_the_mean)
+{
+    static const char *const fields[] = {"{\"in_channels\":1}", NULL, NULL, "{\"in_channels\":4}"};
+    static const uint32_t channels[] = {1, 4};
+    open_case all, *self = &all;
+    svit_pipeline_config pipeline;
+    case_vit(self);
+    case_text(self, "preprocessor_config.json",
+              "{\"image_processor_type\":\"ViTImageProcessor\",\"size\":28,"
+              "\"image_mean\":[0.5,0.25,0.75],\"image_std\":[0.5,0.25,0.125]}");
+    for (size_t i = 0; i < 2; i++) {
+        pipeline_of(&pipeline, self, fields[channels[i] - 1]);
+        ck_assert_uint_eq(pipeline.channels, channels[i]);
+        for (uint32_t c = 0; c < channels[i]; c++) {
+            ck_assert_double_eq(pipeline.mean[c], 0.5);
+            ck_assert_double_eq(pipeline.variance[c], (0.875 / 3) * (0.875 / 3));
+        }
+    }
+    case_end(self);
+}
+END_TEST
+
+/* The caller's pooling counts where timm's file names one that is not computed. */
+START_TEST(test_the_callers_pooling_counts)
+{
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_timm_plain");
+    case_weights(self, "");
+    case_text(self, "config.json",
+              "{\"architecture\":\"vit_tiny_patch16_224\",\"global_pool\":\"\",\"model_args\":"
+              "{\"num_heads\":2,\"img_size\":[28,35]}}");
+    ck_assert_int_eq(case_open(self, &model, NULL), SVIT_E_UNSUPPORTED);
+    WORKS(case_open(self, &model, "{\"pool\":\"class_token\"}"));
+    svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
+static Suite *open_preprocessing_suite(void)
+{
+    Suite *suite = suite_create("open_preprocessing");
+    TCase *tcase = tcase_create("open");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, test_classes_of_transformers_have_their_defaults, 0,
+                        CLASS_COUNT * KEY_COUNT);
+    tcase_add_test(tcase, test_what_files_say_counts);
+    tcase_add_test(tcase, test_unknown_classes_have_no_defaults);
+    tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
+    tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);
+    tcase_add_test(tcase, test_the_callers_pooling_counts);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TEST_MAIN(open_preprocessing_suite)
