@@ -332,6 +332,23 @@ svit_status config_change(svit_model_config *config, struct program *self,
     return status;
 }
 
+svit_status config_change_model(int *same, svit_model_config *changed, struct program *self,
+                                const svit_model *model, const config_option *config)
+{
+    svit_model_config own;
+    char *before = NULL, *after = NULL;
+    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
+    *changed = own;
+    TRY(config_change(changed, self, config));
+    svit_status status = config_text(&before, self, &own);
+    if (status == SVIT_OK)
+        status = config_text(&after, self, changed);
+    *same = status == SVIT_OK && strcmp(before, after) == 0;
+    free(before);
+    free(after);
+    return status;
+}
+
 svit_status config_set_text(char **text, struct program *self, const config_option *option)
 {
     settings given;

@@ -44,6 +44,11 @@ svit_status config_names_model(int *named, struct program *self, const config_op
 svit_status config_change(svit_model_config *config, struct program *self,
                           const config_option *option);
 
+/* Writes to *same whether the fields that --set gives leave the model's configuration as it is, and
+ * to *changed the configuration with them. */
+svit_status config_change_model(int *same, svit_model_config *changed, struct program *self,
+                                const svit_model *model, const config_option *config);
+
 /* Builds the settings of a training: those of the preset (without one, those that the three structs
  * have), then `resumed`, the stored settings of a
  * run as JSON (NULL: none), then those of --config and --set. The pipeline of a new run has as many

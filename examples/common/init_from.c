@@ -40,25 +40,6 @@ svit_status init_from(struct program *self, svit_model *model, const char *given
     return load_parts(self, model, &call);
 }
 
-/* Writes to *same whether the fields that --set gives leave the model's configuration as it is, and
- * to *changed the configuration with them. */
-static svit_status change(int *same, svit_model_config *changed, struct program *self,
-                          const svit_model *model, const config_option *config)
-{
-    svit_model_config own;
-    char *before = NULL, *after = NULL;
-    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
-    *changed = own;
-    TRY(config_change(changed, self, config));
-    svit_status status = config_text(&before, self, &own);
-    if (status == SVIT_OK)
-        status = config_text(&after, self, changed);
-    *same = status == SVIT_OK && strcmp(before, after) == 0;
-    free(before);
-    free(after);
-    return status;
-}
-
 /* Replaces the model by one of another configuration with its weights and pipeline. A checkpoint of
  * another library has been opened with these fields already. */
 static svit_status replace(svit_model **model, struct program *self,
@@ -87,11 +68,11 @@ svit_status init_model(svit_model **out, struct program *self, const config_opti
 {
     svit_model_config changed;
     int same;
-    TRY(model_open(out, self, config, given));
+    TRY(model_open_to_change(out, self, config, given));
     TRY(svit_model_get_config(*out, &changed, sizeof changed, &self->err));
     if (changed.lora_rank > 0)
         TRY(svit_model_merge_lora(*out, &self->err));
-    TRY(change(&same, &changed, self, *out, config));
+    TRY(config_change_model(&same, &changed, self, *out, config));
     return same ? SVIT_OK : replace(out, self, &changed, given);
 }
 

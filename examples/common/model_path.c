@@ -64,8 +64,8 @@ static svit_status open_explained(svit_model **out, struct program *self,
     return status;
 }
 
-svit_status model_open(svit_model **out, struct program *self, const config_option *config,
-                       const char *given)
+svit_status model_open_to_change(svit_model **out, struct program *self,
+                                 const config_option *config, const char *given)
 {
     char path[PATH_CAPACITY];
     svit_model_config own;
@@ -90,12 +90,31 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
                         : svit_model_open(out, self->context, given, &options, NULL, &self->err);
     free(fields);
     /* The options are legal, so SVIT_E_ARGUMENT means that something is not known. */
-    if (status != SVIT_E_ARGUMENT || config->set_count > 0)
+    if (status != SVIT_E_ARGUMENT || config->set_count > 0 || config->name || config->prefix ||
+        config->base)
         return status;
     return program_fail(self, status,
                         "%s; --name NAME, --set FIELD=VALUE, --preset NAME or --config FILE says "
                         "of which model they are",
                         self->err.message);
+}
+
+svit_status model_open(svit_model **out, struct program *self, const config_option *config,
+                       const char *given)
+{
+    svit_model_config changed;
+    int same;
+    TRY(model_open_to_change(out, self, config, given));
+    svit_status status = config_change_model(&same, &changed, self, *out, config);
+    if (status == SVIT_OK && !same)
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "--set: the model file says what the model is; another value is "
+                              "accepted for weights without a configuration");
+    if (status != SVIT_OK) {
+        svit_model_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,

@@ -14,9 +14,14 @@ svit_status model_path(struct program *self, char *path, const char *given);
 
 /* Opens the model that `given` names: a model file or a run's folder, or a checkpoint of another
  * library, as svit_model_open does with --name, --prefix and --set. If `config` has a preset or a
- * file, its configuration is used instead of the one in the model file, which may have none. */
+ * file, its configuration is used instead of the one in the model file, which may have none.
+ * SVIT_E_ARGUMENT: --set gives a field another value than a file that states it. */
 svit_status model_open(svit_model **out, struct program *self, const config_option *config,
                        const char *given);
+
+/* The same, but --set may give other values, to which the caller changes the model. */
+svit_status model_open_to_change(svit_model **out, struct program *self,
+                                 const config_option *config, const char *given);
 
 /* Reads the model's pipeline. A model without one gets that of the preset in `config`. */
 svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,

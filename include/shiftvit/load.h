@@ -77,7 +77,8 @@ typedef struct svit_open_options {
  * model.safetensors, open_clip_model.safetensors or checkpoint.safetensors, the first that is
  * there). The configuration follows from the JSON files beside the weights (config.json of
  * transformers or of timm on the hub, open_clip_config.json), from the names and shapes of the
- * tensors, and from `options`, which may be NULL. Two sources that contradict each other are
+ * tensors, and from `options`, which may be NULL; a file of this library says all of it, so that
+ * `fields` are not read there, and `name`, `prefix` and `base` are SVIT_E_ARGUMENT. Two sources that contradict each other are
  * SVIT_E_FORMAT, with both in the message. What nothing tells is asked for: SVIT_E_ARGUMENT names
  * the fields and their candidates. The model gets the class names (id2label, label_names) and the
  * pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg) of these files.

@@ -204,6 +204,34 @@ START_TEST(test_channels_of_another_number_have_the_mean)
 }
 END_TEST
 
+/* A file of this library says what it is. */
+START_TEST(test_own_files_take_no_options)
+{
+    const svit_open_options options[] = {{.name = "vit_tiny_patch16_224"},
+                                         {.prefix = "model."},
+                                         {.base = "elsewhere"},
+                                         {.fields = "{\"dim\": 7}"}};
+    static const char *const refused[] = {"name is", "prefix is", "base is", NULL};
+    open_case all, *self = &all;
+    svit_model *model = NULL, *again = NULL;
+    case_vit(self);
+    WORKS(case_open(self, &model, NULL));
+    const char *path = fit_path(&self->folder, "own.safetensors");
+    WORKS(svit_model_save(model, path, err));
+    for (size_t i = 0; i < 4; i++) {
+        svit_open_options local = options[i];
+        local.struct_size = sizeof local;
+        svit_status status = svit_model_open(&again, self->context, path, &local, NULL, &self->err);
+        ck_assert_int_eq(status, refused[i] ? SVIT_E_ARGUMENT : SVIT_OK);
+        if (refused[i])
+            ck_assert_msg(strstr(self->err.message, refused[i]), "%s", self->err.message);
+    }
+    svit_model_free(again);
+    svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
 /* The caller's pooling counts where timm's file names one that is not computed. */
 START_TEST(test_the_callers_pooling_counts)
 {
@@ -232,6 +260,7 @@ static Suite *open_preprocessing_suite(void)
     tcase_add_test(tcase, test_unknown_classes_have_no_defaults);
     tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
     tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);
+    tcase_add_test(tcase, test_own_files_take_no_options);
     tcase_add_test(tcase, test_the_callers_pooling_counts);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -115,6 +115,15 @@ echo '{"architecture": "shiftvit", "dim": 16}' >whole.json
 run 2 shiftvit-train --data folder:images --preset vit-paper-cifar100 --config whole.json --out whole
 says "'vit-paper-cifar100' is of architecture 'vit', and the model of 'whole.json' of 'shiftvit'"
 
+# A model file says what the model is.
+run 2 shiftvit-eval --model first --data folder:images --set dim=48
+says '--set: the model file says what the model is'
+run 2 shiftvit-convert first/model.safetensors x.safetensors --set dropout=0.7
+absent x.safetensors
+run 0 shiftvit-eval --model first --data folder:images --set dim=24
+run 2 shiftvit-eval --model first --data folder:images --name vit_tiny_patch16_224
+says 'is a model file of this library, which says what it is; name is accepted for checkpoints of others$'
+
 # JSON is all that --json prints.
 # shellcheck disable=SC2086
 run 0 shiftvit-train --data folder:images $tiny --val-fraction 0 --json --out lines

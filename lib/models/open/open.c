@@ -208,6 +208,22 @@ static bool is_own(const sv_open *open)
     return sv_safetensors_metadata(open->file, "config") != NULL;
 }
 
+/* Opens a file of this library, which says what it is. */
+static svit_status open_own(svit_model **out, const sv_open *open, const svit_open_options *options,
+                            svit_error *err)
+{
+    const char *given = options->name     ? "name"
+                        : options->prefix ? "prefix"
+                        : options->base   ? "base"
+                                          : NULL;
+    if (given)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s is a model file of this library, which says what it is; %s is accepted "
+                       "for checkpoints of others",
+                       open->weights, given);
+    return svit_model_load(out, open->context, open->weights, err);
+}
+
 static svit_status open_any(svit_model **out, sv_open *open, const svit_open_options *options,
                             svit_load_report *report, svit_error *err)
 {
@@ -218,7 +234,7 @@ static svit_status open_any(svit_model **out, sv_open *open, const svit_open_opt
                        "names of the library that made the adapter",
                        open->weights);
     if (is_own(open))
-        return svit_model_load(out, open->context, open->weights, err);
+        return open_own(out, open, options, err);
     const svit_status status = collect(open, options, err);
     report_facts(open, report);
     return status == SVIT_OK ? create(out, open, report, err) : status;
