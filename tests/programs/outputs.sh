@@ -80,6 +80,12 @@ cp "$second" others
 refused others/* "--grid: 'others/.*' is the file of an image that is read" shiftvit-features $common --model \
     m.safetensors --neighbours photos --count 1 --grid others/* others
 
+# An image that is as wide as a picture of one column, but not as high as one, is no picture.
+run 0 shiftvit-export $common --data procedural:20 --split train --count 2 --by-class --out small
+run 0 shiftvit-export $common --data folder:small --split all --size 260 --count 2 --out large
+set -- large/*.png
+refused "$1" "--grid: '$1' is an image beside" shiftvit-predict $common --model m.safetensors --grid "$1" "$2"
+
 # Maps of anomalies.
 refused m.safetensors "--out: 'm.safetensors' is the file of --model" shiftvit-anomaly $common --fit photos --model \
     m.safetensors --out m.safetensors
