@@ -41,6 +41,12 @@ static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, NULL},
 };
 
+static const struct option_rule rules[] = {
+    {"patch", {NULL}, "augment"},
+    {"spt", {NULL}, "augment"},
+    {NULL, {NULL}, NULL},
+};
+
 static void check_options(const patches_options *self, const struct option_state *state)
 {
     if (self->count == 0)
@@ -49,6 +55,7 @@ static void check_options(const patches_options *self, const struct option_state
         option_error(state, "--out FILE.png is needed");
     if (self->count > 1 && !self->augment)
         option_error(state, "--image: one is drawn; several need --augment");
+    option_check_rules(state, rules);
     if (!self->augment && self->size % self->patch != 0)
         option_error(state, "--patch: %zu does not divide --size, %zu", self->patch, self->size);
 }

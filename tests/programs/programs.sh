@@ -185,6 +185,10 @@ is_png augment.png
 run 2 shiftvit-patches --image images/00000-*.png --augment '[{"name": "crab"}]' --out augment.png
 says "name is .crab.; it is one of .crop."
 run 2 shiftvit-patches --image images/00000-*.png --out patches.bmp
+for option in --spt '--patch 4'; do
+    run 2 shiftvit-patches --image images/00000-*.png --augment '[{"name": "crop"}]' $option --out augment.png
+    says "^shiftvit-patches: ${option% *} has no effect with --augment$"
+done
 run 0 shiftvit-bench --work latency --set dim=24 --set 'blocks=[1]' --seconds 0 --repeat 1
 prints '"latency_ms": '
 
