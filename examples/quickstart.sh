@@ -56,6 +56,7 @@ echo "== training a small model on synthetic images (about a minute)"
     --set dropout=0 --set drop_path=0.1 --epochs 10 --batch 64 --overwrite --out "$out"
 
 echo "== predicting nine images that it has not seen"
+rm -f "$out"/images/[0-9]*-*.png # of an earlier start
 "$bin/shiftvit-export" --data procedural --split test --count 9 --out "$out/images"
 "$bin/shiftvit-predict" --model "$out/model.safetensors" --top 2 --grid "$out/grid.png" \
     "$out/images"

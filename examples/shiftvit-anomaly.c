@@ -1,8 +1,10 @@
 /* Finds what differs from good images: remembers their patches, and measures how far those of other
  * images are from the nearest of them. Nothing is trained. */
 #include "common/anomaly_maps.h"
+#include "common/bad_option.h"
 #include "common/image_folder.h"
 #include "common/model_path.h"
+#include "common/output_check.h"
 #include "common/results.h"
 #include "common/shown.h"
 
@@ -18,6 +20,7 @@ typedef struct anomaly_options {
     const char *model, *fit, *out, *memory, *maps;
     const char *folder; /* the images to score */
     double keep;        /* the fraction of the patches that is remembered */
+    int32_t on_bad;     /* ON_BAD_* */
 } anomaly_options;
 
 enum {
@@ -52,6 +55,11 @@ static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, NULL},
 };
 
+static const struct option_rule rules[] = {
+    {"keep", {"fit"}, NULL},
+    {NULL, {NULL}, NULL},
+};
+
 static void check_needed(const anomaly_options *self, struct option_state *state)
 {
     if (!self->model)
@@ -66,6 +74,7 @@ static void check_needed(const anomaly_options *self, struct option_state *state
         option_error(state, "--out and --layer belong to --fit; a memory knows its layer");
     if (self->memory && !self->folder)
         option_error(state, "FOLDER: a folder of images is needed");
+    option_check_rules(state, rules);
 }
 
 static int parse_option(int key, char *text, struct option_state *state)
@@ -73,8 +82,9 @@ static int parse_option(int key, char *text, struct option_state *state)
     anomaly_options *self = state->input;
     switch (key) {
     case OPTION_INIT:
-        state->child_inputs[0] = &self->config;
-        state->child_inputs[1] = &self->program;
+        state->child_inputs[0] = &self->on_bad;
+        state->child_inputs[1] = &self->config;
+        state->child_inputs[2] = &self->program;
         return 0;
     case KEY_MODEL:
         self->model = text;
@@ -117,6 +127,7 @@ static int parse_option(int key, char *text, struct option_state *state)
 }
 
 static const struct option_child children[] = {
+    {&bad_table, "Images that cannot be read:"},
     {&checkpoint_table, "For weights without a configuration, and checkpoints of other libraries:"},
     {&program_table, "Common options:"},
     {NULL, NULL}};
@@ -132,17 +143,11 @@ static const struct option_table parser = {
     NULL};
 
 /* Writes the name of the layer two thirds up of those with several tokens. */
-static svit_status choose_layer(char name[64], struct program *program, svit_model *model)
+static svit_status choose_layer(char name[64], struct program *program, svit_session *session)
 {
     static const char *several[1024]; /* borrowed from the session */
-    svit_session_config options;
-    svit_session *session = NULL;
     const char *layer;
     size_t count = 0, tokens, channels;
-    TRY(svit_session_config_init(&options, sizeof options));
-    options.max_batch = 1;
-    options.features = 1;
-    TRY(svit_session_create(&session, model, &options, &program->err));
     svit_status status = SVIT_OK;
     for (size_t i = 0; status == SVIT_OK && count < sizeof several / sizeof *several &&
                        (layer = svit_session_layer_name(session, i));
@@ -155,8 +160,67 @@ static svit_status choose_layer(char name[64], struct program *program, svit_mod
         status = program_fail(program, SVIT_E_ARGUMENT, "the model has no layer of several tokens");
     if (status == SVIT_OK)
         snprintf(name, 64, "%s", several[(2 * count - 1) / 3]);
+    return status;
+}
+
+/* A layer of one token has features of images; score refuses such a memory. */
+static svit_status check_layer(const char *name, struct program *program, svit_session *session)
+{
+    size_t tokens, channels;
+    TRY(svit_session_layer_shape(session, name, &tokens, &channels, &program->err));
+    if (tokens > 1)
+        return SVIT_OK;
+    return program_fail(program, SVIT_E_ARGUMENT,
+                        "--layer: '%s' has the features of images; a layer of several tokens is "
+                        "needed, as shiftvit-features --list-layers prints them",
+                        name);
+}
+
+/* Checks --layer, or writes the name of the default one. */
+static svit_status find_layer(anomaly_options *self, char name[64], svit_model *model)
+{
+    struct program *program = &self->program;
+    svit_session_config options;
+    svit_session *session = NULL;
+    TRY(svit_session_config_init(&options, sizeof options));
+    options.max_batch = 1;
+    options.features = 1;
+    TRY(svit_session_create(&session, model, &options, &program->err));
+    svit_status status;
+    if (self->features.layer) {
+        status = check_layer(self->features.layer, program, session);
+    } else {
+        status = choose_layer(name, program, session);
+        self->features.layer = name;
+    }
     svit_session_free(session);
     return status;
+}
+
+/* Opens a folder without the images that cannot be read. Nothing that is drawn replaces one of it. */
+static svit_status open_images(anomaly_options *self, svit_dataset **out, const char *folder,
+                               const svit_pipeline_config *pipeline)
+{
+    struct program *program = &self->program;
+    TRY(image_folder_open(out, program, folder, pipeline));
+    if (self->maps)
+        TRY(anomaly_maps_check(program, self->maps, *out));
+    return bad_check_folder(out, program, self->on_bad);
+}
+
+static void report_fit(const anomaly_options *self, const svit_features *memory, size_t patches,
+                       size_t images)
+{
+    if (self->program.json) {
+        json_t *object =
+            json_pack("{s:o, s:s, s:I, s:I, s:I}", "out", results_text(self->out), "layer",
+                      svit_features_layer(memory), "images", (json_int_t)images, "patches",
+                      (json_int_t)patches, "kept", (json_int_t)svit_features_count(memory));
+        results_json(object, RESULTS_DIGITS);
+    } else if (!self->program.quiet) {
+        fprintf(stderr, "%zu of %zu patches of %zu images, layer %s\n", svit_features_count(memory),
+                patches, images, svit_features_layer(memory));
+    }
 }
 
 static svit_status fit(anomaly_options *self, svit_model *model,
@@ -166,11 +230,8 @@ static svit_status fit(anomaly_options *self, svit_model *model,
     svit_dataset *images = NULL;
     svit_features *patches = NULL, *memory = NULL;
     char layer[64];
-    if (!self->features.layer) {
-        TRY(choose_layer(layer, program, model));
-        self->features.layer = layer;
-    }
-    svit_status status = image_folder_open(&images, program, self->fit, pipeline);
+    TRY(find_layer(self, layer, model));
+    svit_status status = open_images(self, &images, self->fit, pipeline);
     if (status == SVIT_OK)
         status = svit_features_compute(&patches, model, images, pipeline, &self->features,
                                        &program->err);
@@ -180,10 +241,8 @@ static svit_status fit(anomaly_options *self, svit_model *model,
             &program->err);
     if (status == SVIT_OK)
         status = svit_features_save(memory, self->out, &program->err);
-    if (status == SVIT_OK && !program->quiet)
-        fprintf(stderr, "%zu of %zu patches of %zu images, layer %s\n", svit_features_count(memory),
-                svit_features_count(patches), svit_dataset_count(images),
-                svit_features_layer(memory));
+    if (status == SVIT_OK)
+        report_fit(self, memory, svit_features_count(patches), svit_dataset_count(images));
     svit_features_free(memory);
     svit_features_free(patches);
     svit_dataset_free(images);
@@ -284,7 +343,7 @@ static svit_status score(anomaly_options *self, svit_model *model, const svit_fe
                             "'%s' has the features of images; a memory of patches is needed",
                             self->memory);
     self->features.layer = svit_features_layer(memory);
-    svit_status status = image_folder_open(&images, program, self->folder, pipeline);
+    svit_status status = open_images(self, &images, self->folder, pipeline);
     if (status == SVIT_OK)
         status = svit_features_compute(&patches, model, images, pipeline, &self->features,
                                        &program->err);
@@ -302,6 +361,7 @@ static svit_status run(anomaly_options *self, svit_model **model)
     struct program *program = &self->program;
     svit_pipeline_config pipeline;
     svit_features *memory = NULL;
+    TRY(output_check_model(program, "--out", self->out, self->model));
     TRY(program_open(program));
     TRY(model_open(model, program, &self->config, self->model));
     TRY(model_pipeline(*model, program, &self->config, &pipeline));

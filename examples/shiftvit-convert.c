@@ -2,6 +2,7 @@
  * writes the files of other libraries. */
 #include "common/convert_from.h"
 #include "common/model_path.h"
+#include "common/output_check.h"
 #include "common/results.h"
 #include "common/shown.h"
 #include "common/text_classes.h"
@@ -85,6 +86,12 @@ static int is_foreign(const convert_options *self)
     return self->from.family || self->from.map_path;
 }
 
+static const struct option_rule rules[] = {
+    {"logit-scale", {"texts"}, NULL},
+    {"logit-bias", {"texts"}, NULL},
+    {NULL, {NULL}, NULL},
+};
+
 static void check_together(const convert_options *self, struct option_state *state)
 {
     if (self->from.family && self->from.map_path)
@@ -101,6 +108,7 @@ static void check_together(const convert_options *self, struct option_state *sta
         option_error(state, "--texts are classes for the whole model, not for one of --truncate");
     if (self->texts.path && self->to != TO_SHIFTVIT)
         option_error(state, "--texts: only a file for shiftvit keeps classes that are texts");
+    option_check_rules(state, rules);
 }
 
 static int parse_option(int key, char *text, struct option_state *state)
@@ -208,9 +216,20 @@ static svit_status merge_adapters(struct program *program, svit_model *model)
     return config.lora_rank > 0 ? svit_model_merge_lora(model, &program->err) : SVIT_OK;
 }
 
+static svit_status check_out(convert_options *self)
+{
+    struct program *program = &self->program;
+    TRY(output_check(program, "OUT", self->out, "IN", self->in));
+    TRY(output_check_model(program, "OUT", self->out, self->in));
+    TRY(output_check(program, "OUT", self->out, "--map", self->from.map_path));
+    TRY(output_check(program, "OUT", self->out, "--config", self->config.file));
+    return output_check(program, "OUT", self->out, "--texts", self->texts.path);
+}
+
 static svit_status convert(convert_options *self, svit_model **model)
 {
     struct program *program = &self->program;
+    TRY(check_out(self));
     TRY(program_open(program));
     if (is_foreign(self))
         TRY(convert_from(model, program, &self->config, &self->from, self->in));

@@ -1,5 +1,6 @@
 /* Draws the learning curves of several trainings together. */
 #include "common/history_file.h"
+#include "common/output_check.h"
 #include "common/path_text.h"
 #include "common/plot.h"
 #include "common/results.h"
@@ -151,6 +152,8 @@ static void report(const curves_options *self)
 
 static svit_status run(curves_options *self, history_file *histories)
 {
+    for (size_t i = 0; i < self->run_count; i++)
+        TRY(output_check(&self->program, "--out", self->out, "a RUN", self->runs[i]));
     for (size_t i = 0; i < self->run_count; i++)
         TRY(read_run(self, i, &histories[i]));
     TRY(draw(self, histories));

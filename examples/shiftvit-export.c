@@ -1,10 +1,15 @@
 /* Writes images of a data set as PNG files, or the data set as shards. */
 #include "common/data_option.h"
 #include "common/path_text.h"
+#include "common/results.h"
 #include "common/shard_writer.h"
+#include "common/shown.h"
 
+#include <dirent.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct export_options {
     struct program program;
@@ -46,6 +51,13 @@ static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, NULL},
 };
 
+static const struct option_rule rules[] = {
+    {"by-class", {NULL}, "shards"},
+    {"size", {NULL}, "shards"},
+    {"samples-per-shard", {"shards"}, NULL},
+    {NULL, {NULL}, NULL},
+};
+
 static int parse_option(int key, char *text, struct option_state *state)
 {
     export_options *self = state->input;
@@ -78,6 +90,7 @@ static int parse_option(int key, char *text, struct option_state *state)
     case OPTION_END:
         if (!self->out == !self->shards)
             option_error(state, "one of --out DIR and --shards DIR/PREFIX is needed");
+        option_check_rules(state, rules);
         return 0;
     default:
         return OPTION_UNKNOWN;
@@ -94,18 +107,103 @@ static const struct option_table parser = {
     children,
     NULL};
 
-/* Turns a class name into a file name without slashes, control characters and a leading dot. */
-static void file_name(char name[256], const char *class_name)
+enum { NAME_CAPACITY = 201 };
+
+/* Writes the name of a class as one of a file: at most 200 bytes without slashes, control characters
+ * and a leading dot. */
+static void class_file_name(char name[NAME_CAPACITY], const svit_dataset *data, size_t label)
 {
-    size_t used = 0;
-    for (; class_name[used] && used < 200; used++) {
-        unsigned char byte = (unsigned char)class_name[used];
-        name[used] = byte == '/' || byte < 0x20 || byte == 0x7f ? '_' : class_name[used];
-    }
-    name[used] = '\0';
-    if (name[0] == '.' || name[0] == '\0')
+    char number[32];
+    snprintf(number, sizeof number, "class-%zu", label);
+    const char *known = svit_dataset_class_name(data, label);
+    text_cut(name, NAME_CAPACITY, known ? known : number);
+    for (char *c = name; *c; c++)
+        if (*c == '/' || (unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '_';
+    if (name[0] == '.')
         name[0] = '_';
-    name[used ? used : 1] = '\0';
+    else if (name[0] == '\0')
+        strcpy(name, "_");
+}
+
+/* A class and its folder's name. */
+typedef struct class_folder {
+    char name[NAME_CAPACITY];
+    size_t label;
+} class_folder;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const class_folder *)a)->name, ((const class_folder *)b)->name);
+}
+
+/* Fails if two classes would share a folder. */
+static svit_status check_classes(export_options *self, const svit_dataset *data)
+{
+    const size_t classes = svit_dataset_classes(data);
+    class_folder *folders = calloc(classes, sizeof *folders);
+    if (!folders)
+        return program_fail(&self->program, SVIT_E_MEMORY, "no memory for %zu classes", classes);
+    for (size_t k = 0; k < classes; k++) {
+        class_file_name(folders[k].name, data, k);
+        folders[k].label = k;
+    }
+    qsort(folders, classes, sizeof *folders, by_name);
+    svit_status status = SVIT_OK;
+    for (size_t k = 1; status == SVIT_OK && k < classes; k++) {
+        const char *first = svit_dataset_class_name(data, folders[k - 1].label);
+        const char *second = svit_dataset_class_name(data, folders[k].label);
+        if (strcmp(folders[k - 1].name, folders[k].name) == 0)
+            status = program_fail(&self->program, SVIT_E_UNSUPPORTED,
+                                  "--by-class: the classes '%.80s' and '%.80s' would share the "
+                                  "folder '%s'",
+                                  first ? first : "", second ? second : "", folders[k].name);
+    }
+    free(folders);
+    return status;
+}
+
+/* Whether the program writes files of this name: 00007.png, or not by class 00007-circle.png. */
+static int is_exported(const char *name, int by_class)
+{
+    const size_t digits = strspn(name, "0123456789");
+    const char *dot = strrchr(name, '.');
+    if (digits < 5 || !dot || strcmp(dot, ".png") != 0)
+        return 0;
+    return by_class ? name + digits == dot : name[digits] == '-';
+}
+
+/* Fails if the folder has images of an earlier export. No folder is no failure. */
+static svit_status check_free(export_options *self, const char *path)
+{
+    char found[256] = "";
+    DIR *folder = opendir(path);
+    if (!folder)
+        return SVIT_OK;
+    for (const struct dirent *entry; !found[0] && (entry = readdir(folder));)
+        if (is_exported(entry->d_name, self->by_class))
+            text_cut(found, sizeof found, entry->d_name);
+    closedir(folder);
+    if (found[0])
+        return program_fail(&self->program, SVIT_E_STATE,
+                            "'%s/%s' is there already; remove the images, or take another folder: "
+                            "--out DIR",
+                            path, found);
+    return SVIT_OK;
+}
+
+static svit_status check_folders(export_options *self, const svit_dataset *data)
+{
+    if (!self->by_class)
+        return check_free(self, self->out);
+    TRY(check_classes(self, data));
+    for (size_t k = 0; k < svit_dataset_classes(data); k++) {
+        char name[NAME_CAPACITY], folder[PATH_CAPACITY];
+        class_file_name(name, data, k);
+        TRY(path_join(&self->program, folder, self->out, name));
+        TRY(check_free(self, folder));
+    }
+    return SVIT_OK;
 }
 
 /* Writes the path of an image: DIR/00007-circle.png, or with --by-class DIR/circle/00007.png, whose
@@ -114,12 +212,9 @@ static svit_status image_path(export_options *self, char *path, const svit_datas
                               size_t index, int32_t label)
 {
     char name[512];
-    char number[32];
     char folder[PATH_CAPACITY];
-    snprintf(number, sizeof number, "class-%d", label);
-    const char *known = svit_dataset_class_name(data, (size_t)label);
-    char class_name[256];
-    file_name(class_name, known ? known : number);
+    char class_name[NAME_CAPACITY];
+    class_file_name(class_name, data, (size_t)label);
     if (!self->by_class) {
         snprintf(name, sizeof name, "%05zu-%s.png", index, class_name);
         return path_join(&self->program, path, self->out, name);
@@ -138,13 +233,30 @@ static size_t count_of(const export_options *self, const svit_dataset *data, siz
     return wanted > 0 && wanted < all ? wanted : all;
 }
 
+/* Says what was written. `shards` is SIZE_MAX for a folder of images. */
+static void report(const export_options *self, size_t count, size_t shards)
+{
+    const int is_folder = shards == SIZE_MAX;
+    if (self->program.json) {
+        json_t *object =
+            json_pack("{s:o, s:I}", "out", results_text(is_folder ? self->out : self->shards),
+                      "images", (json_int_t)count);
+        if (!is_folder)
+            json_object_set_new(object, "shards", json_integer((json_int_t)shards));
+        results_json(object, RESULTS_DIGITS);
+    } else if (!self->program.quiet && is_folder) {
+        fprintf(stderr, "%zu images in %s/\n", count, self->out);
+    } else if (!self->program.quiet) {
+        fprintf(stderr, "%zu images in %zu shards %s-*.tar\n", count, shards, self->shards);
+    }
+}
+
 static svit_status export_shards(export_options *self, const svit_dataset *data)
 {
     const size_t count = count_of(self, data, 0);
     size_t shards = 0;
     TRY(shards_write(&self->program, data, self->shards, count, self->per_shard, &shards));
-    if (!self->program.quiet)
-        fprintf(stderr, "%zu images in %zu shards %s-*.tar\n", count, shards, self->shards);
+    report(self, count, shards);
     return SVIT_OK;
 }
 
@@ -152,6 +264,7 @@ static svit_status export_images(export_options *self, const svit_dataset *data,
 {
     struct program *program = &self->program;
     const size_t count = count_of(self, data, 9);
+    TRY(check_folders(self, data));
     TRY(path_make_folder(program, self->out));
     for (size_t i = 0; i < count; i++) {
         char path[PATH_CAPACITY];
@@ -161,8 +274,7 @@ static svit_status export_images(export_options *self, const svit_dataset *data,
         TRY(svit_image_write_png(program->context, path, rgb, svit_dataset_height(data),
                                  svit_dataset_width(data), &program->err));
     }
-    if (!program->quiet)
-        fprintf(stderr, "%zu images in %s/\n", count, self->out);
+    report(self, count, SIZE_MAX);
     return SVIT_OK;
 }
 
@@ -175,6 +287,9 @@ static svit_status export_split(export_options *self, data_splits *parts)
     pipeline.source_filter = SVIT_SOURCE_SHORTER_SIDE;
     TRY(data_open(parts, &self->program, &self->data, &pipeline, 1u << self->split));
     const svit_dataset *data = parts->split[self->split];
+    if (!data)
+        return program_fail(&self->program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
+                            self->data.spec, data_split_names[self->split]);
     if (self->shards)
         return export_shards(self, data);
     uint8_t *rgb = calloc(svit_dataset_height(data) * svit_dataset_width(data), 3);

@@ -4,6 +4,7 @@
 #include "common/data_option.h"
 #include "common/model_path.h"
 #include "common/neighbours.h"
+#include "common/output_check.h"
 #include "common/results.h"
 #include "common/shown.h"
 
@@ -62,6 +63,13 @@ static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, NULL},
 };
 
+static const struct option_rule rules[] = {
+    {"count", {"neighbours"}, NULL},       {"split", {NULL}, "neighbours"},
+    {"labels", {NULL}, "neighbours"},      {"val-fraction", {NULL}, "neighbours"},
+    {"limit-train", {NULL}, "neighbours"}, {"limit-val", {NULL}, "neighbours"},
+    {"limit-test", {NULL}, "neighbours"},  {NULL, {NULL}, NULL},
+};
+
 static void check_needed(const features_options *self, struct option_state *state)
 {
     if (!self->model)
@@ -76,6 +84,7 @@ static void check_needed(const features_options *self, struct option_state *stat
         option_error(state, "--data and --out do not belong to --neighbours");
     if (self->neighbours.folder && self->features.tokens > SVIT_TOKENS_CLASS)
         option_error(state, "--pool: --neighbours compares images; mean and class are accepted");
+    option_check_rules(state, rules);
     if (self->neighbours.folder)
         return;
     if (!self->data.spec)
@@ -215,13 +224,15 @@ static svit_status run(features_options *self, svit_model **model, data_splits *
 {
     struct program *program = &self->program;
     svit_pipeline_config pipeline;
+    TRY(output_check_model(program, "--out", self->out, self->model));
     TRY(program_open(program));
     TRY(model_open(model, program, &self->config, self->model));
     if (self->list)
         return list_layers(program, *model);
     TRY(model_pipeline(*model, program, &self->config, &pipeline));
     if (self->neighbours.folder)
-        return neighbours_print(program, *model, &pipeline, &self->features, &self->neighbours);
+        return neighbours_print(program, *model, &pipeline, &self->features, &self->neighbours,
+                                self->on_bad);
     TRY(data_open(data, program, &self->data, &pipeline, 1u << self->split));
     if (!data->split[self->split])
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",

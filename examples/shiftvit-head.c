@@ -4,6 +4,7 @@
 #include "common/feature_results.h"
 #include "common/image_folder.h"
 #include "common/model_path.h"
+#include "common/output_check.h"
 #include "common/results.h"
 #include "common/shown.h"
 
@@ -159,6 +160,23 @@ static const char **text_of(head_options *self, int key)
     }
 }
 
+static const struct option_rule rules[] = {
+    {"model", {NULL}, "neighbours"},
+    {"epochs", {"fit"}, NULL},
+    {"batch", {"fit", "add-class"}, NULL},
+    {"learning-rate", {"fit"}, NULL},
+    {"weight-decay", {"fit"}, NULL},
+    {"label-smoothing", {"fit"}, NULL},
+    {"balanced", {"fit"}, NULL},
+    {"keep", {"fit"}, NULL},
+    {"recall", {"add-class"}, "old-features"},
+    {"new-weight", {"old-features"}, NULL},
+    {"on-bad", {"add-class"}, NULL},
+    {"k", {"neighbours"}, NULL},
+    {"temperature", {"neighbours"}, NULL},
+    {NULL, {NULL}, NULL},
+};
+
 static void check_together(const head_options *self, struct option_state *state)
 {
     const int of_model = self->fit || self->evaluate || self->add_class;
@@ -178,6 +196,7 @@ static void check_together(const head_options *self, struct option_state *state)
         option_error(state, "--old-features belongs to --add-class");
     if (!self->reference != !self->neighbours)
         option_error(state, "--reference FILE belongs to --neighbours, which needs it");
+    option_check_rules(state, rules);
 }
 
 static int parse_option(int key, char *text, struct option_state *state)
@@ -291,21 +310,18 @@ static svit_status evaluate(head_options *self, svit_model *model)
 static svit_status compute_new(head_options *self, svit_model *model, svit_features **out)
 {
     struct program *program = &self->program;
-    const data_option list = {.spec = "list:", .val_fraction = -1};
-    data_splits data = {.drawn = NULL};
+    svit_dataset *images = NULL;
     svit_pipeline_config pipeline;
     svit_features_config config;
     TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &program->err));
     TRY(svit_features_config_init(&config, sizeof config));
     config.batch = self->batch;
-    svit_status status =
-        image_folder_open(&data.split[SVIT_SPLIT_TRAIN], program, self->images, &pipeline);
+    svit_status status = image_folder_open(&images, program, self->images, &pipeline);
     if (status == SVIT_OK)
-        status = bad_check(&data, program, &list, self->on_bad);
+        status = bad_check_folder(&images, program, self->on_bad);
     if (status == SVIT_OK)
-        status = svit_features_compute(out, model, data.split[SVIT_SPLIT_TRAIN], NULL, &config,
-                                       &program->err);
-    data_close(&data);
+        status = svit_features_compute(out, model, images, NULL, &config, &program->err);
+    svit_dataset_free(images);
     return status;
 }
 
@@ -376,8 +392,17 @@ static svit_status find_neighbours(head_options *self)
     return status;
 }
 
+/* --out may be the file of --model, and no other one that is read. */
+static svit_status check_out(struct program *program, const head_options *self)
+{
+    TRY(output_check(program, "--out", self->out, "--fit", self->fit));
+    TRY(output_check(program, "--out", self->out, "--evaluate", self->evaluate));
+    return output_check(program, "--out", self->out, "--old-features", self->old_features);
+}
+
 static svit_status run(head_options *self, svit_model **model)
 {
+    TRY(check_out(&self->program, self));
     TRY(program_open(&self->program));
     if (self->neighbours)
         return find_neighbours(self);

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct info_options {
     struct program program;
@@ -20,7 +21,7 @@ enum { KEY_MODEL = 'm', KEY_BUILD = 'b' };
 static const struct option_line option_list[] = {
     {"model", KEY_MODEL, "FILE", 0,
      "Describe a model file, or the model of a training run's folder: configuration, tensors, "
-     "classes, preprocessing, memory; the word --model may be left out"},
+     "output, classes, threshold, preprocessing, memory; the word --model may be left out"},
     {"build", KEY_BUILD, NULL, 0,
      "Describe this build: version, CPU, instruction set, GEMM backends, threads"},
     {NULL, 0, NULL, 0, NULL},
@@ -92,6 +93,49 @@ static json_t *classes_array(const svit_model *model)
     return array;
 }
 
+/* Returns 1 if a predictor has other classes than the model. */
+static int has_other_classes(const svit_model *model, const svit_predictor *predictor, size_t count)
+{
+    if (svit_predictor_classes(predictor) != count)
+        return 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *own = svit_model_class_name(model, i);
+        const char *name = svit_predictor_class_name(predictor, i);
+        if (!own != !name || (own && strcmp(own, name) != 0))
+            return 1;
+    }
+    return 0;
+}
+
+/* Returns the classes that are texts (svit_model_set_text_head), which a predictor alone knows, or
+ * null if the model has none. */
+static json_t *texts_array(svit_model *model, size_t count)
+{
+    svit_predictor_config config;
+    svit_predictor *predictor = NULL;
+    json_t *array = json_null();
+    svit_predictor_config_init(&config, sizeof config);
+    config.max_batch = 1;
+    if (svit_predictor_create_from_model(&predictor, model, &config, NULL) != SVIT_OK)
+        return array;
+    if (has_other_classes(model, predictor, count)) {
+        array = json_array();
+        for (size_t i = 0; i < svit_predictor_classes(predictor); i++)
+            json_array_append_new(array, json_string(svit_predictor_class_name(predictor, i)));
+    }
+    svit_predictor_free(predictor);
+    return array;
+}
+
+/* Returns the word of shiftvit-predict's --output for what the model's logits become. */
+static const char *output_name(const svit_model *model)
+{
+    const int32_t output = svit_model_output(model);
+    return output == SVIT_OUTPUT_SIGMOID  ? "sigmoid"
+           : output == SVIT_OUTPUT_LOGITS ? "logits"
+                                          : "softmax";
+}
+
 /* Returns the pipeline as JSON, or null if the model has none. */
 static json_t *preprocessing_object(const svit_model *model)
 {
@@ -147,12 +191,15 @@ static svit_status model_object(json_t **out, struct program *program, const cha
     TRY(config_text(&text, program, &config));
     uint64_t forward = 0, training = 0;
     TRY(svit_model_multiply_adds(&config, &forward, &training, &program->err));
-    *out = json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "file", results_text(path),
-                     "config", json_loads(text, 0, NULL), "parameters",
+    const double threshold = svit_model_threshold(model);
+    *out = json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "file",
+                     results_text(path), "config", json_loads(text, 0, NULL), "parameters",
                      (json_int_t)svit_model_parameter_elements(model), "multiply_adds",
                      (json_int_t)forward, "multiply_adds_training", (json_int_t)training, "tensors",
-                     parameters_array(model), "classes", classes_array(model), "preprocessing",
-                     preprocessing_object(model), "memory", memory_object(model));
+                     parameters_array(model), "output", output_name(model), "classes",
+                     classes_array(model), "text_classes", texts_array(model, config.num_classes),
+                     "threshold", threshold > 0 ? json_real(threshold) : json_null(),
+                     "preprocessing", preprocessing_object(model), "memory", memory_object(model));
     free(text);
     return *out ? SVIT_OK
                 : program_fail(program, SVIT_E_MEMORY, "no memory to describe '%s'", path);
@@ -195,12 +242,34 @@ static void print_memory(const json_t *object)
         printf("  %-18s %.1f\n", name, (double)json_integer_value(value) / (1 << 20));
 }
 
-static void print_model(json_t *object)
+static void print_names(const json_t *names)
 {
     size_t i;
     json_t *name;
     char shown[SHOWN_CAPACITY];
+    json_array_foreach(names, i, name)
+        printf("  %4zu  %s\n", i, shown_text(shown, json_string_value(name)));
+}
+
+/* Prints what the logits become, and the classes. */
+static void print_outputs(json_t *object)
+{
     const json_t *classes = json_object_get(object, "classes");
+    const json_t *texts = json_object_get(object, "text_classes");
+    const json_t *threshold = json_object_get(object, "threshold");
+    printf("output: %s\n", json_string_value(json_object_get(object, "output")));
+    puts(json_array_size(classes) > 0 ? "classes" : "classes: no names in the file");
+    print_names(classes);
+    if (json_is_array(texts)) {
+        puts("classes that are texts");
+        print_names(texts);
+    }
+    if (json_is_real(threshold))
+        printf("none of the classes below %.2f %%\n", 100 * json_real_value(threshold));
+}
+
+static void print_model(json_t *object)
+{
     json_t *preprocessing = json_object_get(object, "preprocessing");
     print_fields("configuration", json_object_get(object, "config"));
     printf("parameters: %" JSON_INTEGER_FORMAT "\n",
@@ -209,9 +278,7 @@ static void print_model(json_t *object)
            1e-9 * (double)json_integer_value(json_object_get(object, "multiply_adds")),
            1e-9 * (double)json_integer_value(json_object_get(object, "multiply_adds_training")));
     print_tensors(json_object_get(object, "tensors"));
-    puts(json_array_size(classes) > 0 ? "classes" : "classes: no names in the file");
-    json_array_foreach(classes, i, name)
-        printf("  %4zu  %s\n", i, shown_text(shown, json_string_value(name)));
+    print_outputs(object);
     if (json_is_object(preprocessing))
         print_fields("preprocessing", preprocessing);
     else

@@ -1,6 +1,7 @@
 /* Draws the patches that a ViT sees of an image, and with --spt those of an SL-ViT; or what
  * augmentation makes of images. */
 #include "common/augment_grid.h"
+#include "common/output_check.h"
 #include "common/patch_grid.h"
 #include "common/results.h"
 
@@ -40,6 +41,12 @@ static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, NULL},
 };
 
+static const struct option_rule rules[] = {
+    {"patch", {NULL}, "augment"},
+    {"spt", {NULL}, "augment"},
+    {NULL, {NULL}, NULL},
+};
+
 static void check_options(const patches_options *self, const struct option_state *state)
 {
     if (self->count == 0)
@@ -48,6 +55,7 @@ static void check_options(const patches_options *self, const struct option_state
         option_error(state, "--out FILE.png is needed");
     if (self->count > 1 && !self->augment)
         option_error(state, "--image: one is drawn; several need --augment");
+    option_check_rules(state, rules);
     if (!self->augment && self->size % self->patch != 0)
         option_error(state, "--patch: %zu does not divide --size, %zu", self->patch, self->size);
 }
@@ -136,10 +144,18 @@ static svit_status cut_and_draw(patches_options *self, const svit_image *image, 
     return SVIT_OK;
 }
 
+static svit_status check_out(patches_options *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        TRY(output_check(&self->program, "--out", self->out, "--image", self->images[i]));
+    return SVIT_OK;
+}
+
 /* Draws the versions of the images. */
 static svit_status show_augmented(patches_options *self)
 {
     size_t sides[2];
+    TRY(check_out(self));
     TRY(program_open(&self->program));
     TRY(augment_grid_draw(&self->program, self->images, self->count, self->size, self->augment,
                           self->out, sides));
@@ -157,6 +173,7 @@ static svit_status show_augmented(patches_options *self)
 static svit_status show(patches_options *self, svit_image **image)
 {
     struct program *program = &self->program;
+    TRY(check_out(self));
     TRY(program_open(program));
     TRY(svit_image_read(image, program->context, self->images[0], 3, &program->err));
     size_t pixels = self->size * self->size;

@@ -1,6 +1,7 @@
 /* Prints the classes of images by confidence, or the numbers that a model predicts. Draws a grid of
  * the images with their classes, and their attention maps. */
 #include "common/model_path.h"
+#include "common/output_check.h"
 #include "common/picture_grid.h"
 #include "common/results.h"
 #include "common/shown.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct predict_options {
     struct program program;
@@ -141,19 +141,11 @@ static void list_free(path_list *self)
     free(self->paths);
 }
 
-/* Returns 1 if both paths lead to the same existing file. */
-static int is_same_file(const char *a, const char *b)
-{
-    struct stat first, second;
-    return b && stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 /* Whether the file is a picture that these programs have drawn and that must not be classified. */
 static int is_drawing(const predict_options *options, const char *path, const char *name, int run)
 {
-    return (run && strcmp(name, "curves.png") == 0) || is_same_file(path, options->grid) ||
-           is_same_file(path, options->attention);
+    return (run && strcmp(name, "curves.png") == 0) || output_is_same(path, options->grid) ||
+           output_is_same(path, options->attention);
 }
 
 static svit_status list_folder(path_list *list, predict_options *options, const char *folder)
@@ -195,6 +187,41 @@ static svit_status list_images(path_list *list, predict_options *options)
             TRY(list_add(list, &options->program, options->paths[i]));
     qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
     return SVIT_OK;
+}
+
+/* Fails if a picture would replace an image. One that is no picture of these programs and lies beside
+ * the images is one of them: in `--grid *.png` the shell puts the first where the name was forgotten. */
+static svit_status check_picture(struct program *program, const path_list *list, const char *name,
+                                 const char *picture)
+{
+    svit_image *image = NULL;
+    if (!picture || !path_exists(picture))
+        return SVIT_OK;
+    int is_beside = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        TRY(output_check(program, name, picture, "an image that is read", list->paths[i]));
+        is_beside = is_beside || output_is_beside(picture, list->paths[i]);
+    }
+    if (!is_beside || svit_image_read(&image, program->context, picture, 3, NULL) != SVIT_OK)
+        return SVIT_OK;
+    const int is_drawn = picture_grid_has_size(svit_image_height(image), svit_image_width(image));
+    svit_image_free(image);
+    if (is_drawn)
+        return SVIT_OK;
+    return program_fail(program, SVIT_E_ARGUMENT,
+                        "%s: '%s' is an image beside those that are read, which would be lost; "
+                        "another name is needed",
+                        name, picture);
+}
+
+static svit_status check_pictures(predict_options *options, const path_list *list)
+{
+    struct program *program = &options->program;
+    TRY(output_check(program, "--attention", options->attention, "--grid", options->grid));
+    TRY(output_check_model(program, "--grid", options->grid, options->model));
+    TRY(output_check_model(program, "--attention", options->attention, options->model));
+    TRY(check_picture(program, list, "--grid", options->grid));
+    return check_picture(program, list, "--attention", options->attention);
 }
 
 /* A class with its probability, or a number. */
@@ -285,17 +312,18 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
 static void fill_cell(grid_cell *cell, const svit_predictor *predictor,
                       const struct ranking *ranking, const char *path)
 {
-    char number[32];
+    char number[32], name[100];
     char shown[SHOWN_CAPACITY];
     double value = (double)ranking->ranks[0].value;
-    const char *name = shown_text(shown, class_name(predictor, ranking->ranks[0].label, number));
+    text_cut(name, sizeof name,
+             shown_text(shown, class_name(predictor, ranking->ranks[0].label, number)));
     snprintf(cell->path, sizeof cell->path, "%s", path);
     if (ranking->is_none)
         snprintf(cell->title, sizeof cell->title, "none of these");
     else if (ranking->is_numbers)
-        snprintf(cell->title, sizeof cell->title, "%.100s %.4g", name, value);
+        snprintf(cell->title, sizeof cell->title, "%s %.4g", name, value);
     else
-        snprintf(cell->title, sizeof cell->title, "%.100s %.1f %%", name, 100 * value);
+        snprintf(cell->title, sizeof cell->title, "%s %.1f %%", name, 100 * value);
 }
 
 static svit_status draw_cells(predict_options *options, const grid_cell *cells, size_t count,
@@ -371,10 +399,11 @@ static svit_status predict(predict_options *options, svit_predictor **predictor,
 {
     struct program *program = &options->program;
     TRY(program_open(program));
+    TRY(list_images(list, options));
+    TRY(check_pictures(options, list));
     TRY(open_predictor(predictor, options));
     if (options->attention)
         TRY(attention_map_open(map, program, options->model));
-    TRY(list_images(list, options));
     struct ranking ranking = {.classes = svit_predictor_classes(*predictor),
                               .is_numbers =
                                   svit_predictor_output(*predictor) == SVIT_OUTPUT_LOGITS};

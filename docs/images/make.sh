@@ -10,6 +10,7 @@ small() {
     pngquant --force --nofs --output "docs/images/$2.png" 128 "$1"
 }
 
+rm -f $run/images/[0-9]*-*.png
 "$bin/shiftvit-export" --split test --out $run/images
 "$bin/shiftvit-patches" --image $run/images/00003-cross.png --size 48 --patch 4 --out $run/patches.png
 "$bin/shiftvit-patches" --image $run/images/00003-cross.png --size 72 --patch 6 --spt --out $run/shifted.png

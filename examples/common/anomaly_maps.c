@@ -25,6 +25,78 @@ static svit_status picture_path(struct program *self, char *path, const char *fo
     return path_join(self, path, folder, name);
 }
 
+/* An image and its picture. */
+typedef struct map_paths {
+    char *image, *picture;
+    char *replaced; /* the whole path of the file that the picture replaces; NULL: none */
+} map_paths;
+
+static int by_picture(const void *a, const void *b)
+{
+    return strcmp(((const map_paths *)a)->picture, ((const map_paths *)b)->picture);
+}
+
+static int by_image(const void *a, const void *b)
+{
+    return strcmp(((const map_paths *)a)->image, ((const map_paths *)b)->image);
+}
+
+/* Paths of images are whole ones but for links, which realpath follows. */
+static svit_status fill_paths(map_paths *out, struct program *self, const char *folder,
+                              const svit_dataset *images, size_t index)
+{
+    char path[PATH_CAPACITY], picture[PATH_CAPACITY];
+    TRY(svit_dataset_path(images, index, path, sizeof path, NULL, &self->err));
+    TRY(picture_path(self, picture, folder, path));
+    out->image = realpath(path, NULL);
+    out->picture = strdup(picture);
+    out->replaced = realpath(picture, NULL);
+    if (!out->image)
+        out->image = strdup(path);
+    return out->image && out->picture ? SVIT_OK
+                                      : program_fail(self, SVIT_E_MEMORY, "no memory for a path");
+}
+
+static svit_status check_paths(struct program *self, map_paths *paths, size_t count)
+{
+    qsort(paths, count, sizeof *paths, by_picture);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(paths[i - 1].picture, paths[i].picture) == 0)
+            return program_fail(self, SVIT_E_ARGUMENT,
+                                "--maps: '%s' and '%s' would both be drawn to '%s'; another name "
+                                "is needed",
+                                paths[i - 1].image, paths[i].image, paths[i].picture);
+    qsort(paths, count, sizeof *paths, by_image);
+    for (size_t i = 0; i < count; i++) {
+        const map_paths sought = {.image = paths[i].replaced};
+        if (sought.image && bsearch(&sought, paths, count, sizeof *paths, by_image))
+            return program_fail(self, SVIT_E_ARGUMENT,
+                                "--maps: '%s' is an image that is scored, which would be lost; "
+                                "another folder is needed",
+                                paths[i].picture);
+    }
+    return SVIT_OK;
+}
+
+svit_status anomaly_maps_check(struct program *self, const char *folder, const svit_dataset *images)
+{
+    const size_t count = svit_dataset_count(images);
+    map_paths *paths = calloc(count, sizeof *paths);
+    svit_status status =
+        paths ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for %zu paths", count);
+    for (size_t i = 0; status == SVIT_OK && i < count; i++)
+        status = fill_paths(&paths[i], self, folder, images, i);
+    if (status == SVIT_OK)
+        status = check_paths(self, paths, count);
+    for (size_t i = 0; paths && i < count; i++) {
+        free(paths[i].image);
+        free(paths[i].picture);
+        free(paths[i].replaced);
+    }
+    free(paths);
+    return status;
+}
+
 static svit_status draw(struct program *self, const char *path, const char *picture,
                         const float *values, size_t rows, size_t columns,
                         const svit_pipeline_config *pipeline)

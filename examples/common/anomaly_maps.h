@@ -10,6 +10,11 @@ typedef struct anomaly_score {
     float score;
 } anomaly_score;
 
+/* Fails with SVIT_E_ARGUMENT if the pictures of anomaly_maps_draw would replace an image of the data
+ * set, or one another. */
+svit_status anomaly_maps_check(struct program *self, const char *folder,
+                               const svit_dataset *images);
+
 /* Draws every image of a data set of files to NAME.png in `folder`, which is created, where NAME is
  * the name of its file without the ending. The colours are distances[samples of `patches`], from the
  * smallest to the largest of all images. */

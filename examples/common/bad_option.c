@@ -50,13 +50,15 @@ static int32_t report_bad(size_t index, svit_status status, const char *message,
     return 0;
 }
 
-/* Replaces the split by its readable samples. */
+/* Replaces the split, or with `name` NULL the folder, by its readable samples. */
 static svit_status remove_bad(svit_dataset **part, struct program *self, const good_list *good,
                               const char *name)
 {
     svit_dataset *chosen = NULL;
     if (good->count == 0)
-        return program_fail(self, SVIT_E_FORMAT, "no image of the %s split can be read", name);
+        return name
+                   ? program_fail(self, SVIT_E_FORMAT, "no image of the %s split can be read", name)
+                   : program_fail(self, SVIT_E_FORMAT, "no image of the folder can be read");
     TRY(svit_dataset_select(&chosen, *part, good->indices, good->count, &self->err));
     svit_dataset_free(*part);
     *part = chosen;
@@ -80,6 +82,19 @@ static svit_status check_part(svit_dataset **part, struct program *self, int32_t
     return status;
 }
 
+/* Says how many images are bad, as `on_bad` has it. */
+static svit_status conclude(struct program *self, size_t bad, size_t all, int32_t on_bad)
+{
+    if (bad > 0 && on_bad == ON_BAD_FAIL)
+        return program_fail(self, SVIT_E_FORMAT,
+                            "%zu of %zu images cannot be read; --on-bad skip goes on without them",
+                            bad, all);
+    if (bad > 0)
+        fprintf(stderr, "%s: %zu of %zu images cannot be read and are left out\n",
+                option_program_name, bad, all);
+    return SVIT_OK;
+}
+
 svit_status bad_check(data_splits *data, struct program *self, const data_option *option,
                       int32_t on_bad)
 {
@@ -93,12 +108,13 @@ svit_status bad_check(data_splits *data, struct program *self, const data_option
         all += svit_dataset_count(data->split[split]);
         TRY(check_part(&data->split[split], self, on_bad, data_split_names[split], &bad));
     }
-    if (bad > 0 && on_bad == ON_BAD_FAIL)
-        return program_fail(self, SVIT_E_FORMAT,
-                            "%zu of %zu images cannot be read; --on-bad skip goes on without them",
-                            bad, all);
-    if (bad > 0)
-        fprintf(stderr, "%s: %zu of %zu images cannot be read and are left out\n",
-                option_program_name, bad, all);
-    return SVIT_OK;
+    return conclude(self, bad, all, on_bad);
+}
+
+svit_status bad_check_folder(svit_dataset **images, struct program *self, int32_t on_bad)
+{
+    const size_t all = svit_dataset_count(*images);
+    size_t bad = 0;
+    TRY(check_part(images, self, on_bad, NULL, &bad));
+    return conclude(self, bad, all, on_bad);
 }

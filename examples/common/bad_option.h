@@ -17,4 +17,7 @@ extern const struct option_table bad_table;
 svit_status bad_check(data_splits *data, struct program *self, const data_option *option,
                       int32_t on_bad);
 
+/* The same for the data set of a folder of images (image_folder_open). */
+svit_status bad_check_folder(svit_dataset **images, struct program *self, int32_t on_bad);
+
 #endif

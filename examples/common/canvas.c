@@ -1,6 +1,8 @@
 /* A white picture to draw on with cairo, written as a PNG file. */
 #include "canvas.h"
 
+#include "shown.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,18 +101,15 @@ static double text_width(cairo_t *canvas, const char *text, double size)
 void canvas_text_within(cairo_t *canvas, const char *text, double x, double y, double size,
                         int align, double width)
 {
-    char cut[256];
-    size_t length = strlen(text);
-    snprintf(cut, sizeof cut, "%s", text);
+    enum { ELLIPSIS = 3 };
+    char cut[256], part[sizeof cut - ELLIPSIS];
+    text_cut(cut, sizeof cut, text);
     while (size > 10 && text_width(canvas, cut, size) > width)
         size -= 1;
-    if (length > sizeof cut - 8)
-        length = sizeof cut - 8;
-    while (length > 0 && text_width(canvas, cut, size) > width) {
-        do
-            length--;
-        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80);
-        snprintf(cut, sizeof cut, "%.*s\xe2\x80\xa6", (int)length, text);
+    for (size_t length = strlen(text_cut(part, sizeof part, text));
+         length > 0 && text_width(canvas, cut, size) > width;) {
+        length = strlen(text_cut(part, length, text)); /* of one byte less, or one character */
+        snprintf(cut, sizeof cut, "%s\xe2\x80\xa6", part);
     }
     canvas_text(canvas, cut, x, y, size, align);
 }

@@ -1,7 +1,9 @@
 /* The images of a folder that are nearest to others, as a list and as a picture. */
 #include "neighbours.h"
 
+#include "bad_option.h"
 #include "image_folder.h"
+#include "output_check.h"
 #include "path_text.h"
 #include "picture_grid.h"
 #include "results.h"
@@ -36,11 +38,15 @@ static void search_close(search *self)
 
 static svit_status find(search *self, struct program *program, svit_model *model,
                         const svit_pipeline_config *pipeline, const svit_features_config *features,
-                        const neighbours_option *option)
+                        const neighbours_option *option, int32_t on_bad)
 {
     svit_error *err = &program->err;
     TRY(image_folder_open(&self->images, program, option->folder, pipeline));
     TRY(image_folder_open(&self->queries, program, option->queries, pipeline));
+    TRY(output_check_images(program, "--grid", option->grid, self->images));
+    TRY(output_check_images(program, "--grid", option->grid, self->queries));
+    TRY(bad_check_folder(&self->images, program, on_bad));
+    TRY(bad_check_folder(&self->queries, program, on_bad));
     TRY(svit_features_compute(&self->reference, model, self->images, pipeline, features, err));
     TRY(svit_features_compute(&self->sought, model, self->queries, pipeline, features, err));
     const size_t n = svit_features_count(self->sought), all = svit_features_count(self->reference);
@@ -107,10 +113,11 @@ static svit_status print_query(search *self, struct program *program, size_t que
 
 svit_status neighbours_print(struct program *self, svit_model *model,
                              const svit_pipeline_config *pipeline,
-                             const svit_features_config *features, const neighbours_option *option)
+                             const svit_features_config *features, const neighbours_option *option,
+                             int32_t on_bad)
 {
     search found = {0};
-    svit_status status = find(&found, self, model, pipeline, features, option);
+    svit_status status = find(&found, self, model, pipeline, features, option, on_bad);
     for (size_t i = 0; status == SVIT_OK && i < svit_dataset_count(found.queries); i++)
         status = print_query(&found, self, i, option);
     if (status == SVIT_OK && option->grid)

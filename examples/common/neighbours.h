@@ -15,9 +15,11 @@ typedef struct neighbours_option {
 enum { NEIGHBOURS_MOST = 20 };
 
 /* Prints for each query the images of the folder with the most similar features, by their cosine
- * similarity and without the query itself, and draws those of the first queries. */
+ * similarity and without the query itself, and draws those of the first queries. `on_bad` is one of
+ * ON_BAD_*, for the images of both folders. */
 svit_status neighbours_print(struct program *self, svit_model *model,
                              const svit_pipeline_config *pipeline,
-                             const svit_features_config *features, const neighbours_option *option);
+                             const svit_features_config *features, const neighbours_option *option,
+                             int32_t on_bad);
 
 #endif

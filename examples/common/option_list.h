@@ -19,6 +19,7 @@ struct option_place {
     struct option_part *part; /* NULL: --help, --usage or --version */
     const char *title;
     size_t section;
+    int is_given; /* 1: the command line has it */
 };
 
 struct option_list {

@@ -8,6 +8,7 @@
 
 const char *option_program_name = "";
 static int failure_status;
+static struct option_list all; /* the options of the command line that is being parsed */
 
 static const struct option_line STANDARD[] = {
     {"help", OPTION_HELP, NULL, 0, "Give this help list"},
@@ -55,7 +56,7 @@ static void add_place(struct option_list *list, struct option_part *part,
 {
     if (list->count == OPTION_LINES)
         abort();
-    list->places[list->count++] = (struct option_place){line, part, title, list->sections};
+    list->places[list->count++] = (struct option_place){line, part, title, list->sections, 0};
 }
 
 /* Adds the options of a table, and of those within it. `title` is that of the section in which they
@@ -87,9 +88,10 @@ static void add_table(struct option_list *list, const struct option_table *table
     }
 }
 
-static void take_option(struct option_list *list, const struct option_place *place, char *value,
+static void take_option(struct option_list *list, struct option_place *place, char *value,
                         const char *version)
 {
+    place->is_given = 1;
     if (place->part) {
         place->part->table->take(place->line->key, value, &place->part->state);
         return;
@@ -128,7 +130,7 @@ static void describe(struct option known[OPTION_LINES + 1], char letters[SHORT],
     letters[used] = '\0';
 }
 
-static const struct option_place *find_letter(const struct option_list *list, int letter)
+static struct option_place *find_letter(struct option_list *list, int letter)
 {
     for (size_t i = 0; i < list->count; i++)
         if (option_letter(list->places[i].line) == letter)
@@ -179,19 +181,43 @@ static void take_arguments(struct option_list *list, char **arguments, size_t co
     }
 }
 
+/* Whether the command line has the option of this name; NULL never. */
+static int is_given(const char *name)
+{
+    for (size_t i = 0; name && i < all.count; i++)
+        if (all.places[i].is_given && strcmp(all.places[i].line->name, name) == 0)
+            return 1;
+    return 0;
+}
+
+void option_check_rules(const struct option_state *state, const struct option_rule *rules)
+{
+    for (; rules->option; rules++) {
+        const char *const *with = rules->with;
+        if (!is_given(rules->option))
+            continue;
+        if (is_given(rules->without))
+            option_error(state, "--%s has no effect with --%s", rules->option, rules->without);
+        if (with[0] && !is_given(with[0]) && !is_given(with[1]) && !is_given(with[2]))
+            option_error(state, "--%s belongs to --%s%s%s%s%s", rules->option, with[0],
+                         with[1] ? " or --" : "", with[1] ? with[1] : "", with[2] ? " or --" : "",
+                         with[2] ? with[2] : "");
+    }
+}
+
 void options_parse(const struct option_table *table, int argc, char **argv, void *input,
                    const char *version, int failure)
 {
-    static struct option_list list;
-    list = (struct option_list){.sections = 0};
+    struct option_list *list = &all;
+    *list = (struct option_list){.sections = 0};
     failure_status = failure;
     set_program_name(argv[0]);
-    add_table(&list, table, input, NULL);
-    list.sections++;
+    add_table(list, table, input, NULL);
+    list->sections++;
     for (size_t i = 0; i < sizeof STANDARD / sizeof *STANDARD; i++)
-        add_place(&list, NULL, &STANDARD[i], NULL);
-    take_options(&list, argc, argv, version);
-    take_arguments(&list, argv + optind, (size_t)(argc - optind));
-    for (size_t i = list.part_count; i > 0; i--)
-        list.parts[i - 1].table->take(OPTION_END, NULL, &list.parts[i - 1].state);
+        add_place(list, NULL, &STANDARD[i], NULL);
+    take_options(list, argc, argv, version);
+    take_arguments(list, argv + optind, (size_t)(argc - optind));
+    for (size_t i = list->part_count; i > 0; i--)
+        list->parts[i - 1].table->take(OPTION_END, NULL, &list->parts[i - 1].state);
 }

@@ -75,6 +75,17 @@ void options_parse(const struct option_table *table, int argc, char **argv, void
 void option_error(const struct option_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
+/* An option that has an effect only with one of others, or only without another one. The names have no
+ * "--". A table of rules ends with one without `option`. */
+struct option_rule {
+    const char *option;
+    const char *with[3]; /* one of them is needed; the first is NULL: none is */
+    const char *without; /* must not be there; may be NULL */
+};
+
+/* At OPTION_END: ends the program if an option of the command line has no effect by these rules. */
+void option_check_rules(const struct option_state *state, const struct option_rule *rules);
+
 /* Prints a text in lines of a terminal's width, from `column` on; all but the first line begin at
  * column `indent`. */
 void option_wrap(FILE *stream, const char *text, size_t indent, size_t column);

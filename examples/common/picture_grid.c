@@ -41,14 +41,35 @@ static svit_status draw_cell(struct program *self, cairo_t *canvas, const grid_c
     return status;
 }
 
+/* Width and height in pixels of a picture of so many columns, or rows. */
+static size_t whole_width(size_t columns, const attention_map *map)
+{
+    return GAP + columns * ((size_t)cell_width(map) + GAP);
+}
+
+static size_t whole_height(size_t rows)
+{
+    return GAP / 2 + rows * (SIDE + TITLE + GAP / 2);
+}
+
+int picture_grid_has_size(size_t height, size_t width)
+{
+    static const attention_map pairs;
+    for (size_t rows = 1; rows <= GRID_PICTURES / GRID_COLUMNS; rows++)
+        for (size_t columns = 1; columns <= GRID_COLUMNS; columns++)
+            if (height == whole_height(rows) &&
+                (width == whole_width(columns, NULL) || width == whole_width(columns, &pairs)))
+                return 1;
+    return 0;
+}
+
 svit_status picture_grid_draw(struct program *self, const grid_cell *cells, size_t count,
                               size_t columns, attention_map *map, const char *path)
 {
     columns = count < columns ? count : columns;
     size_t rows = (count + columns - 1) / columns;
     int step = (int)cell_width(map) + GAP;
-    cairo_t *canvas =
-        canvas_create(GAP + (int)columns * step, GAP / 2 + (int)rows * (SIDE + TITLE + GAP / 2));
+    cairo_t *canvas = canvas_create((int)whole_width(columns, map), (int)whole_height(rows));
     for (size_t i = 0; i < count; i++) {
         double left = GAP + (double)(i % columns) * step;
         double top = GAP / 4.0 + (double)(i / columns) * (SIDE + TITLE + GAP / 2.0);

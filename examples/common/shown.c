@@ -59,6 +59,19 @@ const char *shown_text(char *shown, const char *text)
     return shown;
 }
 
+const char *text_cut(char *cut, size_t capacity, const char *text)
+{
+    size_t length = strlen(text);
+    if (length >= capacity) {
+        length = capacity - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+            length--;
+    }
+    memcpy(cut, text, length);
+    cut[length] = '\0';
+    return cut;
+}
+
 enum { WORD_MAX = 64 };
 
 static size_t least_of(size_t a, size_t b, size_t c)

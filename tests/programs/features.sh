@@ -99,6 +99,16 @@ run 0 shiftvit-eval $common --model fitted.safetensors --data procedural:400 --a
 prints "^none of these below $percent, which 50 % of the images reach: half.safetensors\$"
 run 0 shiftvit-eval $common --model half.safetensors --data procedural:400 --accept 1 --out all.safetensors --json
 prints '^\{"out": "all.safetensors", "accept": 1.0, "threshold": 0.[0-9]+\}$'
+threshold=$(sed -n 's/.*"threshold": \(0.[0-9]*\)}$/\1/p' "$work/out")
+run 0 shiftvit-info $common --json all.safetensors
+prints "\"output\": \"softmax\", .*\"text_classes\": null, \"threshold\": ${threshold%????}"
+run 0 shiftvit-info $common all.safetensors
+prints "^none of the classes below $percent\$"
+prints '^output: softmax$'
+run 0 shiftvit-info $common --json fitted.safetensors
+prints '"threshold": null, '
+run 0 shiftvit-info $common fitted.safetensors
+! grep -Eq 'none of|texts' "$work/out" || fail "a threshold or texts that are not there: $(cat "$work/out")"
 run 0 shiftvit-predict $common --model fitted.safetensors known/disc
 ! grep -q 'none' "$work/out" || fail 'a model without a threshold says none'
 run 0 shiftvit-predict $common --model all.safetensors known/disc
@@ -133,6 +143,11 @@ run 0 shiftvit-predict $common --output logits --model pets.safetensors known/di
 awk 'NF == 2 { sum += $1; n++ } END { exit !(n && sum / n > 0.999 && sum / n < 1.001) }' "$work/out" ||
     fail "opposite embeddings have no opposite logits around the bias: $(cat "$work/out")"
 grep -A 1 '^known' "$work/out" | grep -q 'dog$' || fail 'the first class is not that of the first label'
+run 0 shiftvit-info $common pets.safetensors
+grep -A 2 '^classes that are texts$' "$work/out" | tr -d '\n ' | grep -qx 'classesthataretexts0dog1cat' ||
+    fail "shiftvit-info does not say the classes that are texts: $(cat "$work/out")"
+run 0 shiftvit-info $common --json pets.safetensors
+prints '"classes": \["airplane", .*\], "text_classes": \["dog", "cat"\], "threshold": null, '
 
 # The evaluation measures what the predictions say: of texts, too.
 mkdir two
@@ -173,6 +188,16 @@ run 1 shiftvit-features $common --model "$model" --neighbours absent alike
 says "cannot open 'absent'"
 mkdir one
 cp "$first" one
+mkdir damaged
+cp "$(ls known/triangle/*.png | head -n 1)" damaged
+printf x >damaged/bad.png
+run 1 shiftvit-features $common --model "$model" --neighbours alike damaged
+says 'bad image: .*/damaged/bad.png'
+says '1 of 2 images cannot be read; --on-bad skip'
+run 0 shiftvit-features $common --model "$model" --neighbours alike --on-bad skip damaged
+[ "$(grep -c '^/' "$work/out")" -eq 1 ] || fail "not one query: $(cat "$work/out")"
+run 0 shiftvit-features $common --model "$model" --neighbours damaged --on-bad skip --count 1 alike
+[ "$(grep -c '^/' "$work/out")" -eq "$(ls alike | wc -l)" ] || fail "not every query is printed: $(cat "$work/out")"
 run 2 shiftvit-features $common --model "$model" --neighbours one --count 2 --grid no.png alike
 says 'fewer than 2 images'
 [ ! -e no.png ] || fail 'a picture without rows was written'
@@ -195,6 +220,29 @@ run 0 shiftvit-features $common --model "$model" --data procedural:20 --pool pat
 prints '^1280 samples x 192 channels of layer layers.1.blocks.0: '
 run 2 shiftvit-anomaly $common --model "$model" --memory train.safetensors alike
 says 'has the features of images; a memory of patches is needed'
+run 2 shiftvit-anomaly $common --model "$model" --fit alike --layer features --out no.safetensors
+says "--layer: 'features' has the features of images; a layer of several tokens is needed"
+absent no.safetensors
+run 2 shiftvit-anomaly $common --model "$model" --fit alike --layer absent --out no.safetensors
+says "'absent'"
+run 0 shiftvit-anomaly $common --json --model "$model" --fit alike --keep 0.5 --layer layers.0.blocks.1 --out half.safetensors
+[ ! -s "$work/err" ] || fail "--json says in words: $(cat "$work/err")"
+n=$(ls alike | wc -l)
+wanted='{"out": "half.safetensors", "layer": "layers.0.blocks.1", "images": '$n', "patches": '$((256 * n))', "kept": '$((128 * n))'}'
+[ "$(cat "$work/out")" = "$wanted" ] || fail "--fit --json prints '$(cat "$work/out")', not '$wanted'"
+for what in '--fit damaged --out good.safetensors' '--memory one.safetensors damaged'; do
+    run 1 shiftvit-anomaly $common --model "$model" $what
+    says 'bad image: .*/damaged/bad.png'
+    says '1 of 2 images cannot be read; --on-bad skip'
+    run 0 shiftvit-anomaly $common --model "$model" --on-bad skip $what
+    says '1 of 2 images cannot be read and are left out'
+done
+there good.safetensors
+[ "$(wc -l <"$work/out")" -eq 1 ] || fail "not one image has a score: $(cat "$work/out")"
+rm damaged/*.png
+printf x >damaged/bad.png
+run 1 shiftvit-anomaly $common --model "$model" --on-bad skip --fit damaged --out no.safetensors
+says 'no image of the folder can be read'
 run 2 shiftvit-anomaly $common --model "$model" --fit alike
 says '--out FILE.safetensors is needed'
 run 2 shiftvit-anomaly $common --model "$model" --fit alike --memory one.safetensors --out no.safetensors
@@ -243,7 +291,39 @@ one of --fit, --evaluate, --add-class and --neighbours is needed|--model m
 --k: '0' is no whole number|--k 0
 --temperature: '-1' is no number|--temperature -1
 --epochs: 'many' is no whole number|--epochs many
+--epochs belongs to --fit$|--evaluate f --model m --epochs 3
+--batch belongs to --fit or --add-class$|--evaluate f --model m --batch 3
+--learning-rate belongs to --fit$|--evaluate f --model m --learning-rate 0.1
+--balanced belongs to --fit$|--evaluate f --model m --balanced
+--keep belongs to --fit$|--evaluate f --model m --keep
+--k belongs to --neighbours$|--evaluate f --model m -m n --k 3
+--temperature belongs to --neighbours$|--fit f --out o --model m --temperature 3
+--recall belongs to --add-class$|--evaluate f --model m --recall 0.5
+--new-weight belongs to --old-features$|--evaluate f --model m --new-weight 3
+--new-weight belongs to --old-features$|--add-class n --images d --model m --out o --new-weight 3
+--recall has no effect with --old-features$|--add-class n --images d --model m --out o --old-features f --recall 0.5
+--label-smoothing belongs to --fit$|--add-class n --images d --model m --out o --label-smoothing 0.1
+--learning-rate belongs to --fit$|--add-class n --images d --model m --out o --learn 0.1
+--weight-decay belongs to --fit$|--add-class n --images d --model m --out o --weight-decay 1
+--on-bad belongs to --add-class$|--fit f --out o --model m --on-bad skip
+--model has no effect with --neighbours$|--neighbours f --reference r -m m
 END
+while IFS='|' read -r message options; do
+    run 2 shiftvit-features --model m $options
+    says "$message"
+done <<'END'
+--count belongs to --neighbours$|--data procedural --out o.safetensors --count 3
+--split has no effect with --neighbours$|--neighbours a b --split test
+--labels has no effect with --neighbours$|--neighbours a b --labels fine
+--limit-train has no effect with --neighbours$|--neighbours a b --limit-train 3
+--val-fraction has no effect with --neighbours$|--neighbours a b --val-fraction 0
+END
+run 2 shiftvit-anomaly --model m --memory m.safetensors --keep 0.5 d
+says '--keep belongs to --fit$'
+run 2 shiftvit-convert --logit-scale 20 m o
+says '--logit-scale belongs to --texts$'
+run 2 shiftvit-convert --logit-bias 1 m o
+says '--logit-bias belongs to --texts$'
 run 2 shiftvit-features --data procedural --out o.safetensors
 says '--model FILE is needed'
 run 2 shiftvit-features --model m --out o.safetensors

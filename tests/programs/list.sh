@@ -104,6 +104,8 @@ head -n 1 outputs.csv | grep -q '^path,round,output of round,striped,output of s
     fail "the outputs are $(cat outputs.csv)"
 run 0 shiftvit-eval --model several --data list:several.csv --seed 3
 lasts "^test: loss [0-9.]+ labels $percent"
+run 0 shiftvit-info several
+prints '^output: sigmoid$'
 run 0 shiftvit-predict --model several --json "$one_image"
 prints '"confidence": [0-9.]+'
 run 2 shiftvit-eval --model several --data list:several.csv --loss binary --per-class --seed 3
@@ -132,6 +134,8 @@ run 0 shiftvit-predict --model numbers --json "$one_image"
 prints '"outputs": \[\{"name": "[a-z]+", "label": 0, "value": -?[0-9.e-]+'
 run 0 shiftvit-predict --model numbers --output softmax "$one_image"
 prints '[0-9.]+ %  '
+run 0 shiftvit-info numbers
+prints '^output: logits$'
 run 0 shiftvit-convert numbers numbers16.safetensors --dtype f16
 run 0 shiftvit-predict --model numbers16.safetensors --top 1 "$one_image"
 ! grep -q % out || fail "the converted model has forgotten its output: $(cat out)"

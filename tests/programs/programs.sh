@@ -185,6 +185,10 @@ is_png augment.png
 run 2 shiftvit-patches --image images/00000-*.png --augment '[{"name": "crab"}]' --out augment.png
 says "name is .crab.; it is one of .crop."
 run 2 shiftvit-patches --image images/00000-*.png --out patches.bmp
+for option in --spt '--patch 4'; do
+    run 2 shiftvit-patches --image images/00000-*.png --augment '[{"name": "crop"}]' $option --out augment.png
+    says "^shiftvit-patches: ${option% *} has no effect with --augment$"
+done
 run 0 shiftvit-bench --work latency --set dim=24 --set 'blocks=[1]' --seconds 0 --repeat 1
 prints '"latency_ms": '
 
@@ -195,6 +199,13 @@ prints '^2 runs: curves.png$'
 is_png curves.png
 run 0 shiftvit-curves --out curves.png --label "$(printf 'long \303\251%.0s' $(seq 400))" --json trained
 prints '^{"out": "curves.png", "runs": 1}$'
+for start in '' a; do
+    for count in 60 124 127 128 200; do
+        run 0 shiftvit-curves --out long.png --label "$start$(printf '\303\251%.0s' $(seq $count))" trained
+        is_png long.png
+        rm long.png
+    done
+done
 run 2 shiftvit-curves --out curves.png
 says 'a RUN is needed'
 run 2 shiftvit-curves --out curves.png --label one trained copy.csv
@@ -234,6 +245,13 @@ prints '^ +0  \\x1B\[31mred$'
 prints '^ +1  two\\nlines$'
 prints '^ +9  \\xC2\\x9Bj$'
 run 0 shiftvit-predict --model loud.safetensors --top 10 --grid loud.png images
+for name in '' y yy; do # long names are cut between characters, wherever the bytes fall
+    name=$name$(printf '\342\202\254%.0s' $(seq 90))
+    names=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '"%s%s", ' "$name" "$i"; done)
+    "$python" "$root/tests/programs/edit_header.py" trained/model.safetensors long.safetensors classes "'[${names%, }]'"
+    run 0 shiftvit-predict --model long.safetensors --grid long.png images
+    is_png long.png
+done
 ! grep -q "$(printf '\033')" out || fail 'an escape reached the terminal'
 cp images/00000-*.png "$(printf 'images/\033[31m.png')"
 run 0 shiftvit-predict --model trained images
@@ -267,6 +285,7 @@ box=$2/examples/models/cifar10.safetensors
 [ "$(wc -c <"$box")" -le 4000000 ] || fail "$box has more than 4 MB"
 run 0 shiftvit-info --model "$box"
 prints '^parameters: 3152074$'
+prints '^output: softmax$'
 prints 'source_filter +"shorter-side"'
 run 0 shiftvit-predict --model "$box" --top 10 images
 prints "^ +$percent  airplane\$"

@@ -1,0 +1,93 @@
+/* Checks, before any work, that what a program writes replaces nothing that it reads. */
+#include "output_check.h"
+
+#include "model_path.h"
+#include "path_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Windows numbers no files in stat, so their whole paths are compared there. */
+static int is_same_existing(const char *a, const struct stat *first, const char *b,
+                            const struct stat *second)
+{
+    if (first->st_ino != 0 || second->st_ino != 0)
+        return first->st_dev == second->st_dev && first->st_ino == second->st_ino;
+    char *whole_a = realpath(a, NULL), *whole_b = realpath(b, NULL);
+    const int is_same = whole_a && whole_b && strcmp(whole_a, whole_b) == 0;
+    free(whole_a);
+    free(whole_b);
+    return is_same;
+}
+
+/* Writes the folder of a path to folder[PATH_CAPACITY] and returns the name in it. */
+static const char *split_path(char *folder, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const int length = slash == path ? 1 : slash ? (int)(slash - path) : 1;
+    snprintf(folder, PATH_CAPACITY, "%.*s", length, slash ? path : ".");
+    return slash ? slash + 1 : path;
+}
+
+int output_is_beside(const char *a, const char *b)
+{
+    struct stat first, second;
+    char folder_a[PATH_CAPACITY], folder_b[PATH_CAPACITY];
+    split_path(folder_a, a);
+    split_path(folder_b, b);
+    return stat(folder_a, &first) == 0 && stat(folder_b, &second) == 0 &&
+           is_same_existing(folder_a, &first, folder_b, &second);
+}
+
+int output_is_same(const char *a, const char *b)
+{
+    struct stat first, second;
+    char folder[PATH_CAPACITY];
+    if (!a || !b)
+        return 0;
+    const int has_a = stat(a, &first) == 0, has_b = stat(b, &second) == 0;
+    if (strcmp(a, b) == 0)
+        return 1;
+    if (has_a && has_b)
+        return is_same_existing(a, &first, b, &second);
+    return !has_a && !has_b && output_is_beside(a, b) &&
+           strcmp(split_path(folder, a), split_path(folder, b)) == 0;
+}
+
+svit_status output_check(struct program *self, const char *out_name, const char *out,
+                         const char *other_name, const char *other)
+{
+    if (!output_is_same(out, other))
+        return SVIT_OK;
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "%s: '%s' is the file of %s, which would be lost; another name is needed",
+                        out_name, out, other_name);
+}
+
+svit_status output_check_model(struct program *self, const char *out_name, const char *out,
+                               const char *model)
+{
+    char path[PATH_CAPACITY];
+    const int quiet = self->quiet;
+    if (!model || !out)
+        return SVIT_OK;
+    self->quiet = 1; /* which file of a folder it is, the program says when it opens it */
+    const svit_status status = model_path(self, path, model);
+    self->quiet = quiet;
+    return status == SVIT_OK ? output_check(self, out_name, out, "--model", path) : SVIT_OK;
+}
+
+svit_status output_check_images(struct program *self, const char *out_name, const char *out,
+                                const svit_dataset *images)
+{
+    char path[PATH_CAPACITY];
+    if (!out || !path_exists(out))
+        return SVIT_OK;
+    for (size_t i = 0; i < svit_dataset_count(images); i++) {
+        TRY(svit_dataset_path(images, i, path, sizeof path, NULL, &self->err));
+        TRY(output_check(self, out_name, out, "an image that is read", path[0] ? path : NULL));
+    }
+    return SVIT_OK;
+}

@@ -1,0 +1,27 @@
+/* Checks, before any work, that what a program writes replaces nothing that it reads. */
+#ifndef EXAMPLE_OUTPUT_CHECK_H
+#define EXAMPLE_OUTPUT_CHECK_H
+
+#include "program.h"
+
+/* Returns 1 if both paths lead to the same file, or would if it existed. A path may be NULL. */
+int output_is_same(const char *a, const char *b);
+
+/* Returns 1 if both paths lead into the same folder that exists. */
+int output_is_beside(const char *a, const char *b);
+
+/* Fails with SVIT_E_ARGUMENT if `out`, which the option `out_name` names, is the file of `other_name`:
+ * an input, or another output. Both names are those of the message, such as "--out" and "--model". A
+ * path that is NULL passes. */
+svit_status output_check(struct program *self, const char *out_name, const char *out,
+                         const char *other_name, const char *other);
+
+/* Checks the file of --model, which may be in the folder of a training run. */
+svit_status output_check_model(struct program *self, const char *out_name, const char *out,
+                               const char *model);
+
+/* Checks the files of the images of a data set. */
+svit_status output_check_images(struct program *self, const char *out_name, const char *out,
+                                const svit_dataset *images);
+
+#endif

@@ -1,0 +1,152 @@
+#!/bin/sh
+# outputs.sh EXAMPLES ROOT: no program writes over what it reads, or over another of its outputs, and the
+# exports of two splits do not mix.
+set -eu
+programs=$1
+root=$2
+. "$root/tests/programs/support.sh"
+needs_decoders
+cd "$work"
+model=$root/examples/models/cifar10.safetensors
+common='--threads 1 --quiet'
+
+# refused FILE PATTERN PROGRAM OPTION...: the exit status is 2, the message says which two files are
+# the same, and the file is as it was. An empty FILE: nothing is to be kept.
+refused() {
+    kept=$1 pattern=$2
+    shift 2
+    [ -z "$kept" ] || cp "$kept" before
+    run 2 "$@"
+    says "$pattern"
+    [ -z "$kept" ] || cmp "$kept" before || fail "$*: '$kept' was replaced"
+}
+
+run 0 shiftvit-export $common --data procedural:200 --split train --count 20 --out photos
+set -- photos/*.png
+first=$1 second=$2
+cp "$model" m.safetensors
+run 0 shiftvit-features $common --model m.safetensors --data procedural:20 --out f.safetensors
+
+# One file, also by another name.
+refused m.safetensors "^shiftvit-features: --out: './m.safetensors' is the file of --model" shiftvit-features \
+    $common --model m.safetensors --data procedural:20 --out ./m.safetensors
+ln -s m.safetensors link.safetensors
+refused m.safetensors "--out: 'link.safetensors' is the file of --model" shiftvit-features $common \
+    --model m.safetensors --data procedural:20 --out link.safetensors
+mkdir run
+cp m.safetensors run/model.safetensors
+refused run/model.safetensors "--out: 'run/model.safetensors' is the file of --model" shiftvit-features $common \
+    --model run --data procedural:20 --out run/model.safetensors
+refused f.safetensors "--out: 'f.safetensors' is the file of --fit" shiftvit-head $common --fit f.safetensors \
+    --model m.safetensors --out f.safetensors
+cp f.safetensors g.safetensors
+refused g.safetensors "--out: '.*/g.safetensors' is the file of --evaluate" shiftvit-head $common --fit f.safetensors \
+    --evaluate g.safetensors --model m.safetensors --out "$PWD/g.safetensors"
+run 0 shiftvit-head $common --fit f.safetensors --epochs 1 --model m.safetensors --out m.safetensors # as documented
+cp "$model" m.safetensors
+refused f.safetensors "--out: 'f.safetensors' is the file of --old-features" shiftvit-head $common --add-class fox \
+    --images photos --old-features f.safetensors --model m.safetensors --out f.safetensors
+refused m.safetensors "OUT: 'm.safetensors' is the file of IN" shiftvit-convert $common --dtype int8 m.safetensors \
+    m.safetensors
+refused run/model.safetensors "OUT: 'run/model.safetensors' is the file of --model" shiftvit-convert $common run \
+    run/model.safetensors
+refused f.safetensors "OUT: 'f.safetensors' is the file of --texts" shiftvit-convert $common --texts f.safetensors \
+    m.safetensors f.safetensors
+refused "$first" "--out: '$first' is the file of --image" shiftvit-patches $common --size 36 --image "$first" --out "$first"
+refused "$second" "--out: '$second' is the file of --image" shiftvit-patches $common --size 36 --image "$first" \
+    --image "$second" --augment '[{"name": "crop"}]' --out "$second"
+
+# The pictures of shiftvit-predict. A picture that was drawn before may be replaced, an image may not.
+refused "$first" "--grid: '$first' is an image beside those that are read" shiftvit-predict $common --model \
+    m.safetensors --grid photos/*.png
+refused "$first" "--attention: '$first' is an image beside" shiftvit-predict $common --model m.safetensors \
+    --attention "$first" photos
+refused "$first" "--grid: '$first' is the file of an image that is read" shiftvit-predict $common --model \
+    m.safetensors "$first" --grid "$first"
+refused '' "--attention: './new.png' is the file of --grid" shiftvit-predict $common --model m.safetensors --grid \
+    new.png --attention ./new.png photos
+absent new.png
+for images in "$first" photos "$first $second"; do
+    run 0 shiftvit-predict $common --model m.safetensors --grid photos/grid.png $images
+    is_png photos/grid.png
+done
+refused photos/grid.png "--grid: 'photos/grid.png' is the file of an image that is read" shiftvit-predict $common \
+    --model m.safetensors --grid photos/grid.png "$first" photos/grid.png
+rm photos/grid.png
+refused "$first" "--grid: '$first' is the file of an image that is read" shiftvit-features $common --model \
+    m.safetensors --neighbours photos --grid "$first" photos
+mkdir others
+cp "$second" others
+refused others/* "--grid: 'others/.*' is the file of an image that is read" shiftvit-features $common --model \
+    m.safetensors --neighbours photos --count 1 --grid others/* others
+
+# An image that is as wide as a picture of one column, but not as high as one, is no picture.
+run 0 shiftvit-export $common --data procedural:20 --split train --count 2 --by-class --out small
+run 0 shiftvit-export $common --data folder:small --split all --size 260 --count 2 --out large
+set -- large/*.png
+refused "$1" "--grid: '$1' is an image beside" shiftvit-predict $common --model m.safetensors --grid "$1" "$2"
+
+# Maps of anomalies.
+refused m.safetensors "--out: 'm.safetensors' is the file of --model" shiftvit-anomaly $common --fit photos --model \
+    m.safetensors --out m.safetensors
+run 0 shiftvit-anomaly $common --fit photos --model m.safetensors --out memory.safetensors
+refused "$first" "--maps: 'photos/.*.png' is an image that is scored" shiftvit-anomaly $common --memory \
+    memory.safetensors --model m.safetensors --maps photos photos
+mkdir maps
+ln -s "../$first" maps
+refused "$first" "--maps: 'maps/.*.png' is an image that is scored" shiftvit-anomaly $common --memory \
+    memory.safetensors --model m.safetensors --maps maps photos
+rm -r maps
+cp "$first" others/x.png
+cp "$first" others/x.jpg
+refused '' "--maps: '.*/others/x.(jpg|png)' and '.*/others/x.(jpg|png)' would both be drawn to 'maps/x.png'" \
+    shiftvit-anomaly $common --memory memory.safetensors --model m.safetensors --maps maps others
+absent maps
+run 0 shiftvit-anomaly $common --memory memory.safetensors --model m.safetensors others
+rm others/x.jpg
+run 0 shiftvit-anomaly $common --memory memory.safetensors --model m.safetensors --maps maps others
+run 0 shiftvit-anomaly $common --memory memory.safetensors --model m.safetensors --maps maps others # again
+
+# Two exports do not mix.
+run 1 shiftvit-export $common --data procedural:200 --split test --count 20 --out photos
+says "^shiftvit-export: 'photos/[0-9]{5}-[a-z -]*.png' is there already; remove the images"
+run 0 shiftvit-export $common --data procedural:200 --split train --count 20 --by-class --out classes
+sum=$(cat classes/*/*.png | cksum)
+run 1 shiftvit-export $common --data procedural:200 --split test --count 20 --by-class --out classes
+says "'classes/[a-z -]*/[0-9]{5}.png' is there already"
+[ "$(cat classes/*/*.png | cksum)" = "$sum" ] || fail 'an export was mixed with another one'
+
+# Classes whose folders would be one, and a name that is cut between characters.
+{
+    echo path,label
+    echo "$first,A/S"
+    echo "$second,A_S"
+} >two.csv
+run 1 shiftvit-export $common --data list:two.csv --split all --by-class --out merged
+says "the classes 'A[/_]S' and 'A[/_]S' would share the folder 'A_S'"
+absent merged
+long=y$(printf '\342\202\254%.0s' $(seq 70)) # 211 bytes
+{
+    echo path,label
+    echo "$first,$long"
+} >long.csv
+run 0 shiftvit-export $common --data list:long.csv --split all --by-class --out long
+[ "$(ls long)" = "y$(printf '\342\202\254%.0s' $(seq 66))" ] || fail "the folder is called '$(ls long)'"
+
+# A split that is not there; results as JSON; options without effect.
+run 2 shiftvit-export $common --data procedural --split val --val-fraction 0 --out none
+says "--split: 'procedural' has no images for 'val'"
+absent none
+run 0 shiftvit-export $common --json --data procedural:20 --split train --count 2 --out json
+[ "$(cat out)" = '{"out": "json", "images": 2}' ] || fail "--json prints '$(cat out)'"
+run 0 shiftvit-export $common --json --data procedural:20 --split train --shards shards/a --samples-per-shard 12
+[ "$(cat out)" = '{"out": "shards/a", "images": 20, "shards": 2}' ] || fail "--json prints '$(cat out)'"
+while IFS='|' read -r message options; do
+    refused '' "^shiftvit-export: $message" shiftvit-export --data procedural:20 $options
+done <<'END'
+--size has no effect with --shards|--shards b/c --size 32
+--by-class has no effect with --shards|--shards b/c --by-class
+--samples-per-shard belongs to --shards|--out b --samples-per-shard 3
+END
+absent b
+echo "outputs: passed"
