@@ -4,6 +4,7 @@
 #include "common/class_report.h"
 #include "common/data_option.h"
 #include "common/model_path.h"
+#include "common/output_check.h"
 #include "common/results.h"
 #include "common/shown.h"
 
@@ -276,10 +277,25 @@ static svit_status match_classes(eval_options *options, svit_model *model, svit_
     return options->how.texts ? SVIT_OK : rename_classes(program, model, *data);
 }
 
+/* A table or a picture replaces nothing that is read. --out may be the model's own file. */
+static svit_status check_outputs(eval_options *options)
+{
+    struct program *program = &options->program;
+    const char *const tables[][2] = {{"--predictions", options->predictions},
+                                     {"--confusion", options->confusion}};
+    for (size_t i = 0; i < 2; i++) {
+        TRY(output_check(program, tables[i][0], tables[i][1], "--data",
+                         data_spec_path(options->data.spec)));
+        TRY(output_check_model(program, tables[i][0], tables[i][1], options->model));
+    }
+    return output_check(program, tables[0][0], tables[0][1], tables[1][0], tables[1][1]);
+}
+
 static svit_status evaluate(eval_options *options, svit_model **model, data_splits *data)
 {
     struct program *program = &options->program;
     svit_pipeline_config pipeline;
+    TRY(check_outputs(options));
     TRY(program_open(program));
     TRY(model_open(model, program, &options->config, options->model));
     TRY(model_pipeline(*model, program, &options->config, &pipeline));

@@ -67,7 +67,7 @@ static const char *spec_after(const char *spec, const char *name)
     return strncmp(spec, name, length) == 0 && spec[length] == ':' ? spec + length + 1 : NULL;
 }
 
-static const char *spec_folder(const char *spec)
+const char *data_spec_path(const char *spec)
 {
     const char *folder = spec_after(spec, "cifar10");
     if (!folder)
@@ -82,7 +82,7 @@ static const char *spec_folder(const char *spec)
 static void check_spec(const struct option_state *state, const char *spec)
 {
     const char *count = spec_after(spec, "procedural");
-    const char *folder = spec_folder(spec);
+    const char *folder = data_spec_path(spec);
     if (count)
         option_unsigned(state, "--data procedural", count, 10, SYNTHETIC_MAX);
     else if (!(folder && folder[0]) && strcmp(spec, "procedural") != 0)
@@ -266,7 +266,7 @@ const char *data_spec_folder(const char *spec)
 
 char *data_spec_absolute(const char *spec)
 {
-    const char *folder = spec_folder(spec);
+    const char *folder = data_spec_path(spec);
     char *absolute = folder ? path_absolute(folder) : NULL;
     char *whole = NULL;
     if (!absolute)

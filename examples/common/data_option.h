@@ -60,6 +60,9 @@ char *data_spec_absolute(const char *spec);
 /* Returns the folder of `spec` if it is of the form folder:DIR, otherwise NULL. Borrowed. */
 const char *data_spec_folder(const char *spec);
 
+/* Returns the file, folder or pattern of `spec`, NULL if it has none. Borrowed. */
+const char *data_spec_path(const char *spec);
+
 /* "train", "test", "val", "all", NULL: the names of SVIT_SPLIT_* and DATA_SPLIT_ALL. */
 extern const char *const data_split_names[];
 

@@ -76,6 +76,13 @@ run 2 shiftvit-eval --model list --data list:labels.csv --confusion matrix.txt
 says "'matrix.txt' does not end in .csv or .png"
 
 
+# No table replaces the list, or the other table.
+cp labels.csv own.csv
+run 2 shiftvit-eval --model list --data list:own.csv --predictions own.csv
+cmp labels.csv own.csv || fail 'the list was replaced'
+run 2 shiftvit-eval --model list --data list:own.csv --predictions both.csv --confusion ./both.csv
+absent both.csv
+
 # Weights in other types: the files shrink, and the model predicts what it did.
 for dtype in f32 f16 bf16 int8; do
     run 0 shiftvit-convert list $dtype.safetensors --dtype $dtype
