@@ -210,6 +210,17 @@ static void pass_others(sv_open *open, const places *found, const place *chosen)
     }
 }
 
+/* What stands beside an image tower of OpenCLIP, whichever library's names the tower has. */
+static void pass_text_tower(sv_open *open, const place *chosen)
+{
+    const sv_name_map *map;
+    if (!open->side[SV_SIDE_OPENCLIP].json && !has_word(chosen, "visual"))
+        return;
+    for (size_t m = 0; (map = sv_builtin_name_map(m)); m++)
+        if (map->beside)
+            open->map.beside = map->beside;
+}
+
 svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err)
 {
     places found = {.count = 0};
@@ -226,5 +237,6 @@ svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err)
     open->prefix[at.prefix] = '\0';
     open->map = *at.map;
     pass_others(open, &found, &at);
+    pass_text_tower(open, &at);
     return set_prefixes(open, err);
 }

@@ -133,7 +133,8 @@ static svit_status state_norms(sv_open *open, svit_error *err)
                        "blocks, of which ViTs have one",
                        open->weights);
     const bool rms_norm = !has(open, "blocks.0.norm1.bias"), final_norm = has(open, "norm.weight"),
-               head_norm = has(open, "fc_norm.weight");
+               head_norm = has(open, "fc_norm.weight"),
+               is_one = strcmp(open->map.name, "openclip") == 0;
     if (rms_norm && !final_norm && !head_norm && !sv_facts_find(&open->facts, "final_norm"))
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: a tensor is missing: there is no norm behind the blocks, where ViTs "
@@ -146,7 +147,9 @@ static svit_status state_norms(sv_open *open, svit_error *err)
                                                           : SVIT_BLOCK_SEQUENTIAL,
                    err));
     sv_facts_assume(&open->facts, "final_norm", final_norm, TENSORS);
-    return state(open, "head_norm", head_norm, err);
+    /* OpenCLIP's one norm is the final one unless its configuration has it after the pooling. */
+    const bool is_final = is_one && sv_facts_value(&open->facts, "final_norm", 0) != 0;
+    return state(open, "head_norm", head_norm && !is_final, err);
 }
 
 /* The tokens before the patches: *prefix becomes their number, *registers that of the registers. */
@@ -205,8 +208,9 @@ static svit_status state_positions(sv_open *open, svit_error *err)
     }
     return sv_fail(err, SVIT_E_FORMAT,
                    "%s: the position embedding has %zu rows, which fill neither the grid of the "
-                   "input nor a square; input_height and input_width tell the grid",
-                   open->weights, rows);
+                   "input nor, with the %zu tokens before it, a square; input_height and "
+                   "input_width tell the grid",
+                   open->weights, rows, prefix);
 }
 
 /* The pooling, as far as parameters tell, and the classifier. */
