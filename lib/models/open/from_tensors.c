@@ -181,6 +181,37 @@ static bool fills_grid(const sv_open *open, size_t rows, size_t *side)
     return rows > 0 && *side * *side == rows;
 }
 
+/* Whether the registers are named as in transformers and DINOv2's own code, where the class token has
+ * a position and they have none. */
+static bool registers_have_none(const sv_open *open)
+{
+    static const char end[] = "register_tokens";
+    const char *parameter = "reg_token";
+    sv_name_match match;
+    if (!sv_name_map_find(&match, &open->map, open->file, &parameter) ||
+        !sv_name_match_at(&match, 0))
+        return false;
+    const char *name = sv_name_match_at(&match, 0)->name;
+    const size_t length = strlen(name);
+    return length >= sizeof end - 1 && strcmp(name + length - (sizeof end - 1), end) == 0;
+}
+
+/* Whether tokens of this kind may have the positions. Of a grid whose size nothing states, a square
+ * proves only what is usual: that N * N rows belong to the patches of a model that has other tokens
+ * has to be stated, for the other tokens and a grid that is no square may have as many. */
+static bool may_have_positions(const sv_open *open, size_t kind)
+{
+    const sv_fact *fact = sv_facts_find(&open->facts, "position_tokens");
+    const bool is_patches = fact && fact->value == SVIT_POSITION_PATCHES;
+    if (fact && fact->is_final)
+        return fact->value == (double)kind;
+    if (sv_facts_find(&open->facts, "input_height") && sv_facts_find(&open->facts, "input_width"))
+        return true;
+    if (kind == SVIT_POSITION_CLASS_PATCHES || registers_have_none(open))
+        return kind == SVIT_POSITION_CLASS_PATCHES && registers_have_none(open);
+    return is_patches == (kind == SVIT_POSITION_PATCHES);
+}
+
 /* Which tokens have positions, and the size of the input: that of the grid of a file that states no
  * other. */
 static svit_status state_positions(sv_open *open, svit_error *err)
@@ -197,7 +228,8 @@ static svit_status state_positions(sv_open *open, svit_error *err)
                                  [SVIT_POSITION_PATCHES] = 0,
                                  [SVIT_POSITION_CLASS_PATCHES] = prefix - registers};
     for (size_t kind = 0; kind <= SVIT_POSITION_CLASS_PATCHES; kind++) {
-        if (rows <= positioned[kind] || !fills_grid(open, rows - positioned[kind], &side))
+        if (rows <= positioned[kind] || !may_have_positions(open, kind) ||
+            !fills_grid(open, rows - positioned[kind], &side))
             continue;
         const size_t patch = (size_t)sv_facts_value(&open->facts, "patch_size", 0);
         SVIT_TRY(state(open, "position_tokens", kind, err));

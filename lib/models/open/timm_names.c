@@ -78,8 +78,13 @@ static const name_row ROWS[] = {
     {"*_quickgelu_*", {{"activation", SVIT_ACTIVATION_QUICK_GELU}}},
     {"eva*_clip_*", {EPS(1e-6)}},
     {"beit3_*", {EPS(1e-5)}},
+    {"deit3_*", {POSITIONS(PATCHES)}},
+    {"flexivit_*", {POSITIONS(PATCHES)}},
+    {"*_xp_*", {POSITIONS(PATCHES)}},
+    {"*_reg1_*", {POSITIONS(PATCHES)}},
+    {"*_reg4_*", {POSITIONS(PATCHES)}},
     {"*_rope_*", {AXIAL(100), COLUMNS, POSITIONS(NONE)}},
-    {"*_ape_*", {POSITIONS(ALL)}},
+    {"*_ape_*", {POSITIONS(PATCHES)}},
     {"*_rope_mixed_*", {{"rope", SVIT_ROPE_MIXED}, {"rope_theta", 10}}},
     {"*_reg1_*", {{"register_tokens", 1}}},
     {"*_reg4_*", {{"register_tokens", 4}}},
@@ -224,7 +229,9 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *whole, svit_error 
         SVIT_TRY(state_field(open, name, "register_tokens", err));
     assume_heads(open, name);
     assume_pool(open, name);
-    open->has_positions =
-        value_of(name, "position_tokens", SVIT_POSITION_ALL) != SVIT_POSITION_NONE;
+    const double positions = value_of(name, "position_tokens", SVIT_POSITION_ALL);
+    open->has_positions = positions != SVIT_POSITION_NONE;
+    if (positions == SVIT_POSITION_PATCHES)
+        sv_facts_assume(&open->facts, "position_tokens", positions, "timm's name");
     return SVIT_OK;
 }
