@@ -63,7 +63,8 @@ typedef struct svit_open_options {
     uint32_t struct_size; /* sizeof(svit_open_options) */
     uint32_t reserved;    /* 0 */
     const char *name;     /* which of timm's models the weights are of, such as
-                             "vit_tiny_patch16_224", where no configuration lies beside them */
+                             "vit_tiny_patch16_224", where no configuration lies beside them; an
+                             owner before a / and a tag behind a dot may stay */
     const char *fields;   /* a JSON object of fields of svit_model_config, which have the last word:
                              {"heads": 3, "norm_eps": 1e-6} */
     const char *prefix; /* what the names of the encoder begin with, with its last dot, if the file
@@ -80,8 +81,9 @@ typedef struct svit_open_options {
  * tensors, and from `options`, which may be NULL; a file of this library says all of it, so that
  * `fields` are not read there, and `name`, `prefix` and `base` are SVIT_E_ARGUMENT. Two sources that contradict each other are
  * SVIT_E_FORMAT, with both in the message. What nothing tells is asked for: SVIT_E_ARGUMENT names
- * the fields and their candidates. The model gets the class names (id2label, label_names) and the
- * pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg) of these files.
+ * the fields and their candidates. The model gets the class names (id2label, label_names), the
+ * pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg) and the output (problem_type,
+ * see svit_model_set_output) of these files.
  *
  * `report`, which may be NULL, is written as by svit_model_load_into; before its other lines come
  * "field NAME VALUE SOURCE" for each field and what states it.
@@ -90,7 +92,7 @@ typedef struct svit_open_options {
  * model that it changes with the adapter merged into the weights.
  *
  * What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
- * several encoders an average of weights or a teacher is taken. A model that this library does not
+ * several encoders an average of weights or a teacher is taken, and the others are left out. A model that this library does not
  * compute is SVIT_E_UNSUPPORTED, with its family. Other errors are those of svit_model_load_mapped.
  * The caller owns *out and frees it with svit_model_free. Any thread may call it. */
 SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, const char *path,

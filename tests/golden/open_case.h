@@ -91,14 +91,15 @@ static inline svit_status case_open(open_case *self, svit_model **out, const cha
     return svit_model_open(out, self->context, self->folder.path, &options, NULL, &self->err);
 }
 
-/* The largest difference of the model's logits from the golden file's, of the largest. */
-static inline double case_difference(const open_case *self, svit_model *model)
+/* The largest difference of the model's logits from the golden file's tensor, of the largest. */
+static inline double case_difference_from(const open_case *self, svit_model *model,
+                                          const char *tensor)
 {
     svit_session_config config;
     svit_session *session;
     size_t elements;
     float *input = golden_floats(self->golden, "input", NULL);
-    float *wanted = golden_floats(self->golden, "logits", &elements);
+    float *wanted = golden_floats(self->golden, tensor, &elements);
     float *logits = malloc(elements * sizeof *logits);
     svit_session_config_init(&config, sizeof config);
     config.max_batch = 2;
@@ -113,6 +114,11 @@ static inline double case_difference(const open_case *self, svit_model *model)
     return difference;
 }
 
+static inline double case_difference(const open_case *self, svit_model *model)
+{
+    return case_difference_from(self, model, "logits");
+}
+
 /* Opens the folder and compares the logits with the golden file's. */
 static inline void case_agrees(open_case *self, const char *fields)
 {
@@ -121,6 +127,61 @@ static inline void case_agrees(open_case *self, const char *fields)
     ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
     ck_assert_double_le(case_difference(self, model), 1e-5);
     svit_model_free(model);
+}
+
+/* A tensor of the test's own; one without `from` is zero. */
+typedef struct own_tensor {
+    char name[160];
+    sv_tensor_desc desc;
+    const float *from;
+} own_tensor;
+
+static inline own_tensor own(const char *name, size_t rank, const int64_t *shape, const float *from)
+{
+    own_tensor made = {.from = from};
+    snprintf(made.name, sizeof made.name, "%.159s", name);
+    ck_assert(sv_tensor_desc_init(&made.desc, SV_DTYPE_F32, shape, rank));
+    return made;
+}
+
+static inline void own_fill(float *out, const sv_safetensors_tensor *tensor, void *user)
+{
+    (void)user;
+    const own_tensor *of = tensor->source;
+    for (size_t i = 0; i < tensor->desc->elements; i++)
+        out[i] = of->from ? of->from[i] : 0;
+}
+
+static inline void own_write(const open_case *self, const own_tensor *list, size_t count)
+{
+    sv_safetensors_tensor tensors[CASE_TENSORS];
+    for (size_t i = 0; i < count; i++)
+        tensors[i] = (sv_safetensors_tensor){list[i].name, &list[i].desc, &list[i]};
+    WORKS(sv_safetensors_write(&self->context->allocator,
+                               fit_path(&self->folder, "model.safetensors"), "{}", tensors, count,
+                               own_fill, NULL, err));
+}
+
+/* The golden file's parameters under `prefix`, after which a test may add or change some. */
+static inline size_t own_golden(own_tensor *list, const open_case *self, const char *prefix)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sv_safetensors_count(self->golden); i++) {
+        const sv_safetensors_entry *entry = sv_safetensors_at(self->golden, i);
+        char name[160];
+        if (strncmp(entry->name, "param.", 6) != 0)
+            continue;
+        snprintf(name, sizeof name, "%s%s", prefix, entry->name + 6);
+        list[count++] = own(name, entry->desc.rank, entry->desc.shape,
+                            golden_floats(self->golden, entry->name, NULL));
+    }
+    return count;
+}
+
+static inline void own_free(own_tensor *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        golden_free((float *)(uintptr_t)list[i].from);
 }
 
 #endif

@@ -118,7 +118,16 @@ static void check_attention(const svit_model *base, const svit_model *model, dou
 /* The factor is alpha / rank, or alpha / sqrt(rank). */
 START_TEST(test_adapters_are_merged)
 {
-    static const char *const more[] = {"", ",\"use_rslora\":true"};
+    static const char *const more[] = {
+        ",\"use_rslora\":true",
+        "",
+        ",\"init_lora_weights\":true",
+        ",\"init_lora_weights\":false",
+        ",\"init_lora_weights\":null",
+        ",\"init_lora_weights\":\"gaussian\"",
+        ",\"init_lora_weights\":\"orthogonal\"",
+        ",\"init_lora_weights\":\"eva\"",
+        ",\"loftq_config\":{},\"corda_config\":null,\"use_bdlora\":null"};
     open_case all, *self = &all;
     fit_folder folder;
     svit_model *base = NULL, *model = NULL;
@@ -128,7 +137,7 @@ START_TEST(test_adapters_are_merged)
     WORKS(case_open(self, &base, NULL));
     const svit_status status = open_adapter(self, &folder, &model);
     ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
-    check_attention(base, model, _i == 0 ? 3 : 6 / sqrt(2));
+    check_attention(base, model, _i == 0 ? 6 / sqrt(2) : 3);
     WORKS(svit_model_get_config(model, &config, sizeof config, err));
     ck_assert_uint_eq(config.num_classes, CLASSES);
     float *head = parameter_of(model, "head.fc1.weight", CLASSES * DIM);
@@ -155,6 +164,19 @@ START_TEST(test_other_adapters_are_refused)
         {",\"use_dora\":true", NULL, "use_dora is true", SVIT_E_UNSUPPORTED},
         {",\"fan_in_fan_out\":true", NULL, "fan_in_fan_out", SVIT_E_UNSUPPORTED},
         {",\"alpha_pattern\":{\"q\":3}", NULL, "alpha_pattern", SVIT_E_UNSUPPORTED},
+        {",\"init_lora_weights\":\"pissa\"", NULL, "init_lora_weights is 'pissa'",
+         SVIT_E_UNSUPPORTED},
+        {",\"init_lora_weights\":\"pissa_niter_4\"", NULL,
+         "true, false, 'gaussian', 'orthogonal' and 'eva' are accepted", SVIT_E_UNSUPPORTED},
+        {",\"init_lora_weights\":\"olora\"", NULL, "'olora'", SVIT_E_UNSUPPORTED},
+        {",\"init_lora_weights\":\"corda\"", NULL, "'corda'", SVIT_E_UNSUPPORTED},
+        {",\"init_lora_weights\":\"loftq\"", NULL, "'loftq'", SVIT_E_UNSUPPORTED},
+        {",\"init_lora_weights\":\"lora_ga\"", NULL, "'lora_ga'", SVIT_E_UNSUPPORTED},
+        {",\"init_lora_weights\":\"mica\"", NULL, "'mica'", SVIT_E_UNSUPPORTED},
+        {",\"init_lora_weights\":[]", NULL, "init_lora_weights is 'no text'", SVIT_E_UNSUPPORTED},
+        {",\"kasa_config\":{\"beta\":1}", NULL, "kasa_config is stated", SVIT_E_UNSUPPORTED},
+        {",\"use_bdlora\":{\"nblocks\":2}", NULL, "use_bdlora is stated", SVIT_E_UNSUPPORTED},
+        {",\"layer_replication\":[[0,1]]", NULL, "layer_replication is stated", SVIT_E_UNSUPPORTED},
         {"", "base_model.model.vit.layers.7.attention.v_proj.lora_B.weight",
          "v_proj.lora_A.weight' and its other half do not fit", SVIT_E_FORMAT},
         {"", "base_model.model.vit.layers.1.attention.k_proj.lora_B.weight",
@@ -183,7 +205,8 @@ START_TEST(test_members_are_refused_or_change_nothing)
                    {"bias", "\"none\"", false},      {"use_rslora", "false", true},
                    {"alpha_pattern", "{}", false},   {"use_dora", "false", false},
                    {"lora_bias", "false", false},    {"r", "2", false},
-                   {"target_modules", "[]", false},  {"base_model_name_or_path", "\"a\"", false}};
+                   {"target_modules", "[]", false},  {"init_lora_weights", "true", false},
+                   {"kasa_config", "null", false},   {"base_model_name_or_path", "\"a\"", false}};
     static const char *const values[] = {"null",     "true", "7",  "-1",       "1e999",
                                          "\"text\"", "[]",   "{}", "{\"q\":1}"};
     enum { MEMBERS = sizeof members / sizeof *members };
@@ -374,8 +397,8 @@ static Suite *open_adapter_suite(void)
 {
     Suite *suite = suite_create("open_adapter");
     TCase *tcase = tcase_create("open");
-    tcase_add_loop_test(tcase, test_adapters_are_merged, 0, 2);
-    tcase_add_loop_test(tcase, test_other_adapters_are_refused, 0, 5);
+    tcase_add_loop_test(tcase, test_adapters_are_merged, 0, 9);
+    tcase_add_loop_test(tcase, test_other_adapters_are_refused, 0, 16);
     tcase_add_test(tcase, test_members_are_refused_or_change_nothing);
     tcase_add_test(tcase, test_halves_of_other_shapes_are_refused);
     tcase_add_test(tcase, test_types_of_halves_are_checked);

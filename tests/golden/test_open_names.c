@@ -92,7 +92,12 @@ START_TEST(test_one_of_several_encoders_is_taken)
         const char *right, *zero;
     } pairs[] = {{"teacher.backbone.", "student.backbone."},
                  {"model_ema.", "model."},
-                 {"encoder.", "student.encoder."}};
+                 {"encoder.", "student.encoder."},
+                 {"module.teacher.", "module.student."},
+                 {"module.teacher.backbone.", "module.student.backbone."},
+                 {"model.ema.", "model.net."},
+                 {"model.ema.", "model."},
+                 {"ema.", ""}};
     open_case all, *self = &all;
     case_begin(self, "pretrained_timm_plain");
     write_two(self, pairs[_i].right, pairs[_i].zero);
@@ -103,25 +108,57 @@ START_TEST(test_one_of_several_encoders_is_taken)
 }
 END_TEST
 
+/* A word such as "ema" counts as a whole: in "semantic" it says nothing. */
 START_TEST(test_equal_encoders_need_a_choice)
 {
     static const char *const files[] = {"a.safetensors", "b.safetensors"};
+    static const char *const pairs[][2] = {{"left.", "right."},
+                                           {"image_encoder.", "semantic_encoder."},
+                                           {"net.left.", "net.right."},
+                                           {"module.teacher.a.", "module.teacher.b."}};
     open_case all, *self = &all;
     svit_model *model = NULL;
-    svit_open_options options = {.struct_size = sizeof options, .prefix = "left."};
+    char wanted[120];
+    svit_open_options options = {.struct_size = sizeof options, .prefix = pairs[_i][0]};
     case_begin(self, "pretrained_timm_plain");
-    write_two(self, "left.", "right.");
+    write_two(self, pairs[_i][0], pairs[_i][1]);
     write_index(self, files, 2);
     case_text(self, "config.json", TIMM);
+    snprintf(wanted, sizeof wanted, "'%s' and '%s'; the option prefix", pairs[_i][0], pairs[_i][1]);
     FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
-          SVIT_E_ARGUMENT, "'left.' and 'right.'; the option prefix");
+          SVIT_E_ARGUMENT, wanted);
     WORKS(svit_model_open(&model, self->context, self->folder.path, &options, NULL, err));
     ck_assert_double_le(case_difference(self, model), 1e-5);
     svit_model_free(model);
     options.prefix = "middle.";
+    snprintf(wanted, sizeof wanted,
+             "begin with the prefix 'middle.'; there are some that begin with '%s'", pairs[_i][0]);
     FAILS(svit_model_open(&model, self->context, self->folder.path, &options, NULL, err),
-          SVIT_E_ARGUMENT,
-          "begin with the prefix 'middle.'; there are some that begin with 'left.'");
+          SVIT_E_ARGUMENT, wanted);
+    case_end(self);
+}
+END_TEST
+
+/* timm's name may have its owner before it and the tag of its weights behind it. */
+START_TEST(test_names_may_have_a_tag)
+{
+    static const char *const names[] = {
+        "vit_large_patch16_siglip_512", "vit_large_patch16_siglip_512.v2_webli",
+        "timm/vit_large_patch16_siglip_512.v2_webli", "hf-hub:timm/vit_large_patch16_siglip_512"};
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    svit_open_options options = {
+        .struct_size = sizeof options, .name = names[_i], .fields = "{\"heads\":3}"};
+    case_begin(self, "family_timm_siglip");
+    case_weights(self, "");
+    WORKS(svit_model_open(&model, self->context, self->folder.path, &options, NULL, err));
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    ck_assert_int_eq(config.activation, SVIT_ACTIVATION_GELU_TANH);
+    svit_model_free(model);
+    options.name = "timm/swin_tiny_patch4_window7_224.ms_in1k";
+    FAILS(svit_model_open(&model, self->context, self->folder.path, &options, NULL, err),
+          SVIT_E_UNSUPPORTED, "'timm/swin_tiny_patch4_window7_224.ms_in1k' is one of the Swin");
     case_end(self);
 }
 END_TEST
@@ -304,8 +341,9 @@ static Suite *open_names_suite(void)
     tcase_add_test(tcase, test_many_encoders_need_a_choice);
     tcase_add_loop_test(tcase, test_any_prefix_is_found, 0, 2 * PREFIX_COUNT);
     tcase_add_loop_test(tcase, test_shards_are_one_checkpoint, 0, 2);
-    tcase_add_loop_test(tcase, test_one_of_several_encoders_is_taken, 0, 3);
-    tcase_add_test(tcase, test_equal_encoders_need_a_choice);
+    tcase_add_loop_test(tcase, test_one_of_several_encoders_is_taken, 0, 8);
+    tcase_add_loop_test(tcase, test_equal_encoders_need_a_choice, 0, 4);
+    tcase_add_loop_test(tcase, test_names_may_have_a_tag, 0, 4);
     tcase_add_test(tcase, test_doubles_are_converted);
     tcase_add_loop_test(tcase, test_channels_are_adapted, 0, 2);
     tcase_add_test(tcase, test_class_names_and_preprocessing_come_along);

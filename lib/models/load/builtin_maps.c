@@ -50,6 +50,9 @@ static const char *const TIMM_IGNORED[] = {"mask_token", NULL};
  * the gate of SwiGLU apart, and the frequencies of all blocks in one tensor. */
 static const sv_name_rule TIMM[] = {
     RULE("head.fc1", SV_RULE_PLAIN, "head"),
+    /* OpenCLIP's linear map behind a model of timm, mostly without a bias. */
+    RULE("head.fc1", SV_RULE_PLAIN, "head.proj"),
+    RULE("head.fc1.bias", SV_RULE_ZERO, "head.proj.weight"),
     RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, "blocks.*.ls1.gamma"),
     RULE("blocks.*.ls1.gamma", SV_RULE_PLAIN, "blocks.*.gamma_1"),
     RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, "blocks.*.ls2.gamma"),
@@ -174,6 +177,7 @@ static const sv_name_rule OPENCLIP[] = {
     RULE("blocks.*.mlp.fc2", SV_RULE_PLAIN, LAYER "mlp.c_proj"),
     RULE("blocks.*.ls2.gamma", SV_RULE_PLAIN, LAYER "ls_2.gamma"),
     RULE("norm", SV_RULE_PLAIN, "ln_post"),
+    RULE("fc_norm", SV_RULE_PLAIN, "ln_post"), /* a model has one of the two */
     RULE("head.fc1.weight", SV_RULE_TRANSPOSED, "proj"),
     RULE("head.fc1.bias", SV_RULE_ZERO, "proj"),
 };

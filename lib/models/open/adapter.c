@@ -11,11 +11,47 @@
 
 static const char PEFT_PREFIX[] = "base_model.model.";
 
+/* Refuses initialisations other than those that leave W as it is. PEFT repeats them when it loads an
+ * adapter, and those of PiSSA, OLoRA, CorDA, LoftQ and their like then change W. */
+static svit_status check_initial(const sv_open *open, const sv_json_value *initial, svit_error *err)
+{
+    static const char *const accepted[] = {"gaussian", "orthogonal", "eva"};
+    const char *name = sv_json_text(initial);
+    if (!initial || initial->kind == SV_JSON_TRUE || initial->kind == SV_JSON_FALSE ||
+        initial->kind == SV_JSON_NULL)
+        return SVIT_OK;
+    for (size_t i = 0; name && i < sizeof accepted / sizeof *accepted; i++)
+        if (strcmp(accepted[i], name) == 0)
+            return SVIT_OK;
+    return sv_fail(
+        err, SVIT_E_UNSUPPORTED,
+        "%s: init_lora_weights is '%.40s', which may change the model's own weights; true, "
+        "false, 'gaussian', 'orthogonal' and 'eva' are accepted",
+        open->adapter.path, name ? name : "no text");
+}
+
+/* Refuses members that make another kind of adapter of LoRA's, or another model, where PEFT reads them:
+ * anything but null, false and what is empty. */
+static svit_status check_variants(const sv_open *open, const sv_json_value *root, svit_error *err)
+{
+    static const char *const variants[] = {"kasa_config",  "monteclora_config",
+                                           "arrow_config", "alora_invocation_tokens",
+                                           "use_bdlora",   "layer_replication"};
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        const sv_json_value *value = sv_json_get(root, variants[i]);
+        const bool has_members = value && value->kind >= SV_JSON_ARRAY;
+        if (value && value->kind != SV_JSON_NULL && value->kind != SV_JSON_FALSE &&
+            !(has_members && value->count == 0))
+            return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: %s is stated; null is accepted",
+                           open->adapter.path, variants[i]);
+    }
+    return SVIT_OK;
+}
+
 /* Refuses kinds of adapters that are not W + scale * B A. */
 static svit_status check_config(const sv_open *open, const sv_json_value *root, svit_error *err)
 {
-    static const char *const flags[] = {"use_dora", "fan_in_fan_out", "lora_bias", "use_qalora",
-                                        "use_bdlora"};
+    static const char *const flags[] = {"use_dora", "fan_in_fan_out", "lora_bias", "use_qalora"};
     const char *type = sv_json_text(sv_json_get(root, "peft_type"));
     const char *bias = sv_json_text(sv_json_get(root, "bias"));
     const sv_json_value *alphas = sv_json_get(root, "alpha_pattern");
@@ -32,7 +68,8 @@ static svit_status check_config(const sv_open *open, const sv_json_value *root, 
         if (sv_json_is(sv_json_get(root, flags[i]), SV_JSON_TRUE))
             return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: %s is true; false is accepted",
                            open->adapter.path, flags[i]);
-    return SVIT_OK;
+    SVIT_TRY(check_initial(open, sv_json_get(root, "init_lora_weights"), err));
+    return check_variants(open, root, err);
 }
 
 /* The model that the adapter changes: what the caller names, or the configuration. */

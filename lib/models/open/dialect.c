@@ -41,12 +41,17 @@ static void look_at(places *found, const sv_name_map *map, const char *name)
     }
 }
 
+/* Whether a prefix has the word between its dots and underscores. */
 static bool has_word(const place *at, const char *word)
 {
     const size_t bytes = strlen(word);
-    for (size_t i = 0; i + bytes <= at->prefix; i++)
-        if (memcmp(at->name + i, word, bytes) == 0)
+    for (size_t begin = 0, end; begin < at->prefix; begin = end + 1) {
+        end = begin;
+        while (end < at->prefix && at->name[end] != '.' && at->name[end] != '_')
+            end++;
+        if (end - begin == bytes && memcmp(at->name + begin, word, bytes) == 0)
             return true;
+    }
     return false;
 }
 
@@ -133,21 +138,87 @@ void sv_open_pass(sv_open *open, const char *pattern)
     open->map.also_ignored = open->passed;
 }
 
-/* The copies of the encoder that are not used. */
+/* Passes over the tensors whose names begin with the first bytes of `name`. More than a prefix of an
+ * encoder may have are cut, to as many that the chosen encoder's names are others still. */
+static void pass_beginning(sv_open *open, const char *name, size_t bytes, const char *rest)
+{
+    const int kept = (int)(bytes < sizeof open->prefix ? bytes : sizeof open->prefix);
+    char pattern[sizeof open->others[0]];
+    snprintf(pattern, sizeof pattern, "%.*s%s", kept, name, rest);
+    for (size_t i = 0; i < open->other_count; i++)
+        if (strcmp(open->others[i], pattern) == 0)
+            return;
+    if (open->other_count == SV_MAX_OTHERS)
+        return;
+    char *kept_pattern = open->others[open->other_count++];
+    memcpy(kept_pattern, pattern, sizeof pattern);
+    sv_open_pass(open, kept_pattern);
+}
+
+/* Bytes that two names have in common up to and with a dot. */
+static size_t common_parts(const place *a, const place *b)
+{
+    size_t common = 0;
+    for (size_t i = 0; i < a->prefix && i < b->prefix && a->name[i] == b->name[i]; i++)
+        if (a->name[i] == '.')
+            common = i + 1;
+    return common;
+}
+
+/* Whether the file has a tensor of the chosen encoder whose name goes on with `part`, its first part. */
+static bool chosen_has(const sv_open *open, const place *chosen, const char *part, size_t bytes)
+{
+    for (size_t i = 0; i < sv_safetensors_count(open->file); i++) {
+        const char *name = sv_safetensors_at(open->file, i)->name;
+        if (strncmp(name, chosen->name, chosen->prefix) == 0 &&
+            strncmp(name + chosen->prefix, part, bytes) == 0 &&
+            (name[chosen->prefix + bytes] == '.' || name[chosen->prefix + bytes] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Of an encoder inside whose names the chosen one lies, as in a model that holds its own average: the
+ * parts that the chosen one has as well. */
+static void pass_around(sv_open *open, const place *outer, const place *chosen)
+{
+    for (size_t i = 0; i < sv_safetensors_count(open->file); i++) {
+        const char *name = sv_safetensors_at(open->file, i)->name;
+        const char *part = name + outer->prefix;
+        if (strncmp(name, outer->name, outer->prefix) != 0 ||
+            strncmp(name, chosen->name, chosen->prefix) == 0)
+            continue;
+        const size_t bytes = strcspn(part, ".");
+        if (chosen_has(open, chosen, part, bytes))
+            pass_beginning(open, name, outer->prefix + bytes, part[bytes] == '.' ? ".*" : "");
+    }
+}
+
+/* The copies of the encoder that are not used, each with what stands beside it: all that begins as its
+ * names do, up to the first part in which they differ from the chosen encoder's. */
 static void pass_others(sv_open *open, const places *found, const place *chosen)
 {
     for (size_t i = 0; i < found->count; i++) {
         const place *at = &found->list[i];
-        const char *dot = memchr(at->name, '.', at->prefix);
-        const size_t bytes = dot ? (size_t)(dot - at->name) + 1 : 0;
-        if (bytes == 0 || (bytes <= chosen->prefix && memcmp(at->name, chosen->name, bytes) == 0) ||
-            open->other_count == SV_MAX_OTHERS)
+        const size_t common = common_parts(at, chosen);
+        if (at->name == chosen->name)
             continue;
-        char *pattern = open->others[open->other_count++];
-        snprintf(pattern, sizeof open->others[0], "%.*s*", (int)(bytes < 100 ? bytes : 100),
-                 at->name);
-        sv_open_pass(open, pattern);
+        if (common == at->prefix)
+            pass_around(open, at, chosen);
+        else
+            pass_beginning(open, at->name, common + strcspn(at->name + common, ".") + 1, "*");
     }
+}
+
+/* What stands beside an image tower of OpenCLIP, whichever library's names the tower has. */
+static void pass_text_tower(sv_open *open, const place *chosen)
+{
+    const sv_name_map *map;
+    if (!open->side[SV_SIDE_OPENCLIP].json && !has_word(chosen, "visual"))
+        return;
+    for (size_t m = 0; (map = sv_builtin_name_map(m)); m++)
+        if (map->beside)
+            open->map.beside = map->beside;
 }
 
 svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err)
@@ -166,5 +237,6 @@ svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err)
     open->prefix[at.prefix] = '\0';
     open->map = *at.map;
     pass_others(open, &found, &at);
+    pass_text_tower(open, &at);
     return set_prefixes(open, err);
 }

@@ -133,7 +133,8 @@ static svit_status state_norms(sv_open *open, svit_error *err)
                        "blocks, of which ViTs have one",
                        open->weights);
     const bool rms_norm = !has(open, "blocks.0.norm1.bias"), final_norm = has(open, "norm.weight"),
-               head_norm = has(open, "fc_norm.weight");
+               head_norm = has(open, "fc_norm.weight"),
+               is_one = strcmp(open->map.name, "openclip") == 0;
     if (rms_norm && !final_norm && !head_norm && !sv_facts_find(&open->facts, "final_norm"))
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: a tensor is missing: there is no norm behind the blocks, where ViTs "
@@ -146,7 +147,9 @@ static svit_status state_norms(sv_open *open, svit_error *err)
                                                           : SVIT_BLOCK_SEQUENTIAL,
                    err));
     sv_facts_assume(&open->facts, "final_norm", final_norm, TENSORS);
-    return state(open, "head_norm", head_norm, err);
+    /* OpenCLIP's one norm is the final one unless its configuration has it after the pooling. */
+    const bool is_final = is_one && sv_facts_value(&open->facts, "final_norm", 0) != 0;
+    return state(open, "head_norm", head_norm && !is_final, err);
 }
 
 /* The tokens before the patches: *prefix becomes their number, *registers that of the registers. */
@@ -178,6 +181,37 @@ static bool fills_grid(const sv_open *open, size_t rows, size_t *side)
     return rows > 0 && *side * *side == rows;
 }
 
+/* Whether the registers are named as in transformers and DINOv2's own code, where the class token has
+ * a position and they have none. */
+static bool registers_have_none(const sv_open *open)
+{
+    static const char end[] = "register_tokens";
+    const char *parameter = "reg_token";
+    sv_name_match match;
+    if (!sv_name_map_find(&match, &open->map, open->file, &parameter) ||
+        !sv_name_match_at(&match, 0))
+        return false;
+    const char *name = sv_name_match_at(&match, 0)->name;
+    const size_t length = strlen(name);
+    return length >= sizeof end - 1 && strcmp(name + length - (sizeof end - 1), end) == 0;
+}
+
+/* Whether tokens of this kind may have the positions. Of a grid whose size nothing states, a square
+ * proves only what is usual: that N * N rows belong to the patches of a model that has other tokens
+ * has to be stated, for the other tokens and a grid that is no square may have as many. */
+static bool may_have_positions(const sv_open *open, size_t kind)
+{
+    const sv_fact *fact = sv_facts_find(&open->facts, "position_tokens");
+    const bool is_patches = fact && fact->value == SVIT_POSITION_PATCHES;
+    if (fact && fact->is_final)
+        return fact->value == (double)kind;
+    if (sv_facts_find(&open->facts, "input_height") && sv_facts_find(&open->facts, "input_width"))
+        return true;
+    if (kind == SVIT_POSITION_CLASS_PATCHES || registers_have_none(open))
+        return kind == SVIT_POSITION_CLASS_PATCHES && registers_have_none(open);
+    return is_patches == (kind == SVIT_POSITION_PATCHES);
+}
+
 /* Which tokens have positions, and the size of the input: that of the grid of a file that states no
  * other. */
 static svit_status state_positions(sv_open *open, svit_error *err)
@@ -194,7 +228,8 @@ static svit_status state_positions(sv_open *open, svit_error *err)
                                  [SVIT_POSITION_PATCHES] = 0,
                                  [SVIT_POSITION_CLASS_PATCHES] = prefix - registers};
     for (size_t kind = 0; kind <= SVIT_POSITION_CLASS_PATCHES; kind++) {
-        if (rows <= positioned[kind] || !fills_grid(open, rows - positioned[kind], &side))
+        if (rows <= positioned[kind] || !may_have_positions(open, kind) ||
+            !fills_grid(open, rows - positioned[kind], &side))
             continue;
         const size_t patch = (size_t)sv_facts_value(&open->facts, "patch_size", 0);
         SVIT_TRY(state(open, "position_tokens", kind, err));
@@ -205,8 +240,9 @@ static svit_status state_positions(sv_open *open, svit_error *err)
     }
     return sv_fail(err, SVIT_E_FORMAT,
                    "%s: the position embedding has %zu rows, which fill neither the grid of the "
-                   "input nor a square; input_height and input_width tell the grid",
-                   open->weights, rows);
+                   "input nor, with the %zu tokens before it, a square; input_height and "
+                   "input_width tell the grid",
+                   open->weights, rows, prefix);
 }
 
 /* The pooling, as far as parameters tell, and the classifier. */

@@ -71,6 +71,11 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
                            "read",
                            open->weights, member->key);
     }
+    const sv_json_value *bare = sv_json_get(arguments, "no_embed_class");
+    if (sv_json_is(bare, SV_JSON_TRUE) || sv_json_is(bare, SV_JSON_FALSE))
+        sv_facts_assume(&open->facts, "position_tokens",
+                        bare->kind == SV_JSON_TRUE ? SVIT_POSITION_PATCHES : SVIT_POSITION_ALL,
+                        "config.json: no_embed_class");
     SVIT_TRY(sv_open_state_image(open, sv_json_get(arguments, "img_size"), "config.json: img_size",
                                  err));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)

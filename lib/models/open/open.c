@@ -169,6 +169,14 @@ static svit_status set_classes(const sv_open *open, svit_model *model, svit_erro
     return status;
 }
 
+/* States what predictors make of a classifier's logits, if the file does. */
+static svit_status set_output(const sv_open *open, svit_model *model, svit_error *err)
+{
+    if (!model->config.classifier || open->output == SVIT_OUTPUT_AUTO)
+        return SVIT_OK;
+    return svit_model_set_output(model, open->output, err);
+}
+
 /* What the adapter has whole may be absent from the model's own file, or have another shape there. */
 static uint32_t load_flags(const sv_open *open)
 {
@@ -195,6 +203,8 @@ static svit_status create(svit_model **out, sv_open *open, svit_load_report *rep
         status = svit_model_set_pipeline(model, &open->pipeline, err);
     if (status == SVIT_OK)
         status = set_classes(open, model, err);
+    if (status == SVIT_OK)
+        status = set_output(open, model, err);
     if (status == SVIT_OK)
         *out = model;
     else

@@ -7,7 +7,7 @@
 
 #include <shiftvit/load.h>
 
-enum { SV_MAX_PREFIXES = 10, SV_MAX_PASSED = 24, SV_MAX_OTHERS = 8, SV_OPEN_PATH = 4096 };
+enum { SV_MAX_PREFIXES = 10, SV_MAX_PASSED = 48, SV_MAX_OTHERS = 40, SV_OPEN_PATH = 4096 };
 
 /* A JSON file beside the weights. */
 typedef struct sv_side_file {
@@ -51,12 +51,13 @@ typedef struct sv_open {
     const char *prefixes[SV_MAX_PREFIXES + 1];
     const char *passed[SV_MAX_PASSED + 1]; /* patterns of tensors that the model leaves out */
     size_t passed_count;
-    char others[SV_MAX_OTHERS][104]; /* such patterns of copies of the encoder */
+    char others[SV_MAX_OTHERS][136]; /* such patterns of copies of the encoder */
     size_t other_count;
     sv_facts facts;
     sv_adapter adapter;
     bool distillation_is_register; /* the distillation token has no head and is not read */
     bool has_positions;            /* the configuration or timm's name tells of learnt positions */
+    int32_t output;                /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
     bool has_pipeline;
     svit_pipeline_config pipeline;
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */

@@ -5,6 +5,7 @@
 
 #include "base/text/pattern.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_STATED = 8 };
@@ -77,8 +78,13 @@ static const name_row ROWS[] = {
     {"*_quickgelu_*", {{"activation", SVIT_ACTIVATION_QUICK_GELU}}},
     {"eva*_clip_*", {EPS(1e-6)}},
     {"beit3_*", {EPS(1e-5)}},
+    {"deit3_*", {POSITIONS(PATCHES)}},
+    {"flexivit_*", {POSITIONS(PATCHES)}},
+    {"*_xp_*", {POSITIONS(PATCHES)}},
+    {"*_reg1_*", {POSITIONS(PATCHES)}},
+    {"*_reg4_*", {POSITIONS(PATCHES)}},
     {"*_rope_*", {AXIAL(100), COLUMNS, POSITIONS(NONE)}},
-    {"*_ape_*", {POSITIONS(ALL)}},
+    {"*_ape_*", {POSITIONS(PATCHES)}},
     {"*_rope_mixed_*", {{"rope", SVIT_ROPE_MIXED}, {"rope_theta", 10}}},
     {"*_reg1_*", {{"register_tokens", 1}}},
     {"*_reg4_*", {{"register_tokens", 4}}},
@@ -139,10 +145,26 @@ static const struct refusal {
     {"efficientnet*", "EfficientNet (convolutions)"},
 };
 
+enum { MAX_NAME = 128 };
+
+/* The name that the rows are about: without the owner before it and the tag of its weights behind it,
+ * "timm/vit_tiny_patch16_224.augreg_in21k". No row is about a longer one than `out` holds. */
+static void bare_name(char out[MAX_NAME], const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    if (slash)
+        name = slash + 1;
+    snprintf(out, MAX_NAME, "%.*s", (int)strcspn(name, "."), name);
+}
+
 svit_status sv_open_refuse_timm_name(const sv_open *open, const char *name, svit_error *err)
 {
-    for (size_t i = 0; name && i < sizeof REFUSALS / sizeof *REFUSALS; i++)
-        if (sv_pattern_matches(REFUSALS[i].pattern, name))
+    char bare[MAX_NAME];
+    if (!name)
+        return SVIT_OK;
+    bare_name(bare, name);
+    for (size_t i = 0; i < sizeof REFUSALS / sizeof *REFUSALS; i++)
+        if (sv_pattern_matches(REFUSALS[i].pattern, bare))
             return sv_fail(err, SVIT_E_UNSUPPORTED,
                            "%s: '%.60s' is one of the %s, which this library does not compute",
                            open->weights, name, REFUSALS[i].family);
@@ -194,18 +216,22 @@ static void assume_pool(sv_open *open, const char *name)
                     "timm's name");
 }
 
-svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err)
+svit_status sv_open_from_timm_name(sv_open *open, const char *whole, svit_error *err)
 {
     static const char *const fields[] = {"norm_eps",   "activation", "rope",        "rope_theta",
                                          "rope_axes",  "rope_pairs", "rope_offset", "rope_height",
                                          "rope_width", "pool_heads"};
+    char name[MAX_NAME];
+    bare_name(name, whole);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         SVIT_TRY(state_field(open, name, fields[i], err));
     if (!sv_facts_find(&open->facts, "register_tokens"))
         SVIT_TRY(state_field(open, name, "register_tokens", err));
     assume_heads(open, name);
     assume_pool(open, name);
-    open->has_positions =
-        value_of(name, "position_tokens", SVIT_POSITION_ALL) != SVIT_POSITION_NONE;
+    const double positions = value_of(name, "position_tokens", SVIT_POSITION_ALL);
+    open->has_positions = positions != SVIT_POSITION_NONE;
+    if (positions == SVIT_POSITION_PATCHES)
+        sv_facts_assume(&open->facts, "position_tokens", positions, "timm's name");
     return SVIT_OK;
 }

@@ -53,7 +53,8 @@ pub struct svit_open_options {
     /// 0
     pub reserved: u32,
     /// which of timm's models the weights are of, such as
-    /// "vit_tiny_patch16_224", where no configuration lies beside them
+    /// "vit_tiny_patch16_224", where no configuration lies beside them; an
+    /// owner before a / and a tag behind a dot may stay
     pub name: *const c_char,
     /// a JSON object of fields of svit_model_config, which have the last word:
     /// {"heads": 3, "norm_eps": 1e-6}
@@ -104,8 +105,9 @@ extern "C" {
     /// transformers or of timm on the hub, open_clip_config.json), from the names and shapes of the
     /// tensors, and from `options`, which may be NULL. Two sources that contradict each other are
     /// SVIT_E_FORMAT, with both in the message. What nothing tells is asked for: SVIT_E_ARGUMENT names
-    /// the fields and their candidates. The model gets the class names (id2label, label_names) and the
-    /// pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg) of these files.
+    /// the fields and their candidates. The model gets the class names (id2label, label_names), the
+    /// pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg) and the output (problem_type,
+    /// see svit_model_set_output) of these files.
     ///
     /// `report`, which may be NULL, is written as by svit_model_load_into; before its other lines come
     /// "field NAME VALUE SOURCE" for each field and what states it.
@@ -114,7 +116,7 @@ extern "C" {
     /// model that it changes with the adapter merged into the weights.
     ///
     /// What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
-    /// several encoders an average of weights or a teacher is taken. A model that this library does not
+    /// several encoders an average of weights or a teacher is taken, and the others are left out. A model that this library does not
     /// compute is SVIT_E_UNSUPPORTED, with its family. Other errors are those of svit_model_load_mapped.
     /// The caller owns \*out and frees it with svit_model_free. Any thread may call it.
     pub fn svit_model_open(
