@@ -92,8 +92,9 @@ typedef struct svit_open_options {
  * model that it changes with the adapter merged into the weights.
  *
  * What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
- * several encoders an average of weights or a teacher is taken, and the others are left out. A model that this library does not
- * compute is SVIT_E_UNSUPPORTED, with its family. Other errors are those of svit_model_load_mapped.
+ * several encoders an average of weights or a teacher is taken, and the others are left out. A model
+ * that this library does not compute is SVIT_E_UNSUPPORTED, with its family. Other errors are those
+ * of svit_model_load_mapped.
  * The caller owns *out and frees it with svit_model_free. Any thread may call it. */
 SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, const char *path,
                                      const svit_open_options *options, svit_load_report *report,
