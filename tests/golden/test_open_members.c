@@ -166,8 +166,8 @@ static const struct described {
      "{%s}",
      {"config.json", "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,"
                      "\"image_size\":28}"},
-     {{"size", "{\"height\":28,\"width\":28}", false},
-      {"crop_size", "28", false},
+     {{"size", "{\"height\":28,\"width\":28}", true},
+      {"crop_size", "28", true},
       {"do_resize", "true", false},
       {"do_rescale", "true", false},
       {"do_normalize", "true", false},

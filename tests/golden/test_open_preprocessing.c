@@ -204,6 +204,53 @@ START_TEST(test_channels_of_another_number_have_the_mean)
 }
 END_TEST
 
+/* The input is what the preprocessor leaves of images, the grid of the positions that of the
+ * configuration; the caller may want another input. Resized images that are smaller than the input
+ * leave the model without a pipeline. */
+START_TEST(test_the_input_is_what_the_preprocessor_leaves)
+{
+    static const struct input {
+        const char *preprocessor, *fields;
+        uint32_t side, source; /* of the input; of the resized image, 0: no pipeline */
+    } inputs[] = {
+        {"\"size\":35,\"crop_size\":21", NULL, 21, 35},
+        {"\"size\":{\"height\":42,\"width\":42}", NULL, 42, 42},
+        {"\"size\":{\"shortest_edge\":30}", NULL, 28, 30},
+        {"\"size\":{\"shortest_edge\":30},\"crop_size\":21,\"do_center_crop\":false", NULL, 28, 30},
+        {"\"size\":35,\"crop_size\":21", "{\"input_height\":28,\"input_width\":28}", 28, 35},
+        {"\"size\":35,\"crop_size\":21", "{\"input_height\":14,\"input_width\":14}", 14, 35},
+        {"\"size\":{\"shortest_edge\":20}", NULL, 28, 0},
+    };
+    open_case all, *self = &all;
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    case_text(self, "config.json",
+              "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,"
+              "\"image_size\":28,\"architectures\":[\"ViTForImageClassification\"]}");
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        char text[200];
+        svit_model *model = NULL;
+        svit_model_config config;
+        svit_pipeline_config pipeline;
+        snprintf(text, sizeof text, "{\"image_processor_type\":\"DeiTImageProcessor\",%s}",
+                 inputs[i].preprocessor);
+        case_text(self, "preprocessor_config.json", text);
+        WORKS(case_open(self, &model, inputs[i].fields));
+        WORKS(svit_model_get_config(model, &config, sizeof config, err));
+        ck_assert_uint_eq(config.input_height, inputs[i].side);
+        ck_assert_uint_eq(config.input_width, inputs[i].side);
+        const svit_status status = svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL);
+        ck_assert_int_eq(status == SVIT_OK, inputs[i].source > 0);
+        if (status == SVIT_OK) {
+            ck_assert_uint_eq(pipeline.source_height, inputs[i].source);
+            ck_assert_uint_eq(pipeline.output_height, inputs[i].side);
+        }
+        svit_model_free(model);
+    }
+    case_end(self);
+}
+END_TEST
+
 /* A file of this library says what it is. */
 START_TEST(test_own_files_take_no_options)
 {
@@ -260,6 +307,7 @@ static Suite *open_preprocessing_suite(void)
     tcase_add_test(tcase, test_unknown_classes_have_no_defaults);
     tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
     tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);
+    tcase_add_test(tcase, test_the_input_is_what_the_preprocessor_leaves);
     tcase_add_test(tcase, test_own_files_take_no_options);
     tcase_add_test(tcase, test_the_callers_pooling_counts);
     suite_add_tcase(suite, tcase);

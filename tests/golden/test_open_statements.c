@@ -19,7 +19,8 @@ static const struct square {
     {"openclip_tower", NULL, "{" FACTS ",\"position_tokens\":\"patches\"}", 6, 6,
      SVIT_POSITION_PATCHES},
     {"openclip_tower", NULL,
-     "{" FACTS ",\"position_tokens\":\"patches\",\"input_height\":4,\"input_width\":8}", 0, 0, 0},
+     "{" FACTS ",\"position_tokens\":\"patches\",\"input_height\":4,\"input_width\":8}", 4, 8,
+     SVIT_POSITION_PATCHES}, /* interpolated from 3 x 3 */
 #define DINOV2 "{\"architecture\":\"vit_small_patch14_dinov2\",\"model_args\":{\"num_heads\":3"
     {"pretrained_timm_dinov2_reg", DINOV2 "}}", NULL, 0, 0, 0},
     {"pretrained_timm_dinov2_reg", DINOV2 ",\"no_embed_class\":false}}", NULL, 0, 0, 0},

@@ -9,10 +9,10 @@
 #include <shiftvit/load.h>
 
 /* position_resize.c: out[out_height, out_width, c] = in[height, width, c], interpolated bicubically
- * (Keys, a = -0.5) with antialiasing along each axis, as timm resamples position embeddings.
- * `temporary` has out_width * height * c elements. */
+ * along each axis: with antialiasing (Keys, a = -0.5) as timm resamples position embeddings, without
+ * it (a = -0.75) as transformers does. `temporary` has out_width * height * c elements. */
 void sv_position_resize(float *out, size_t out_height, size_t out_width, const float *in,
-                        size_t height, size_t width, size_t c, float *temporary);
+                        size_t height, size_t width, size_t c, bool antialias, float *temporary);
 
 /* Beside SVIT_LOAD_*: the patch embedding of a file may be for images of three channels where the
  * model's have another number; it is summed or repeated as timm does. */

@@ -160,13 +160,13 @@ static void permute_patch(float *out, const float *in, const sv_tensor_desc *fro
 /* The rows of other tokens are kept, those of the patches interpolated. `out` has room for the
  * embedding and for sv_position_resize's temporary after it. */
 static void interpolate(float *out, const float *in, const sv_parameter *parameter,
-                        sv_stored_grid grid)
+                        sv_stored_grid grid, bool antialias)
 {
     const size_t c = (size_t)parameter->desc.shape[parameter->desc.rank - 1];
     const size_t prefix = parameter->grid_prefix * c;
     memcpy(out, in, prefix * sizeof *out);
     sv_position_resize(out + prefix, parameter->grid_height, parameter->grid_width, in + prefix,
-                       grid.height, grid.width, c, out + parameter->desc.elements);
+                       grid.height, grid.width, c, antialias, out + parameter->desc.elements);
 }
 
 /* Elements that `apply` writes or uses. Returns false if the number overflows. */
@@ -182,15 +182,20 @@ static bool changed_elements(size_t *out, change how, const sv_parameter *parame
     return sv_size_product(&temporary, factors, 3) && sv_size_add(out, *out, temporary);
 }
 
-static void apply(float *out, const float *in, change how, const sv_parameter *parameter,
-                  const sv_tensor_desc *file, sv_stored_grid grid)
+static bool is_of_transformers(const sv_load *load)
+{
+    return load->map.name && strcmp(load->map.name, "huggingface") == 0;
+}
+
+static void apply(const sv_load *load, float *out, const float *in, change how,
+                  const sv_parameter *parameter, const sv_tensor_desc *file, sv_stored_grid grid)
 {
     if (how == CHANGE_TRANSPOSE)
         transpose(out, in, &parameter->desc);
     else if (how == CHANGE_PATCH)
         permute_patch(out, in, file, parameter->patch_channels);
     else
-        interpolate(out, in, parameter, grid);
+        interpolate(out, in, parameter, grid, !is_of_transformers(load));
 }
 
 /* Reads the tensors one after the other. */
@@ -240,7 +245,7 @@ static svit_status read_changed(const sv_load *load, real *flat, const sv_parame
         status = sv_allocate_array(load->allocator, (void **)&own, changed, sizeof *own,
                                    "a changed tensor of a file", err);
         if (status == SVIT_OK) {
-            apply(own, stored, how, parameter, file, grid);
+            apply(load, own, stored, how, parameter, file, grid);
             status = keep(load, flat, parameter, own, err);
             sv_release(load->allocator, own, changed * sizeof *own);
         }

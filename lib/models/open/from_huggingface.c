@@ -90,6 +90,7 @@ static void assume_grid(sv_open *open, const sv_json_value *object)
         side++;
     if (side * side != patches)
         return;
+    sv_open_note_image(open, side * patch, side * patch);
     sv_facts_assume(&open->facts, "input_height", side * patch, "config.json: num_patches");
     sv_facts_assume(&open->facts, "input_width", side * patch, "config.json: num_patches");
     sv_facts_assume(&open->facts, "in_channels", 3, "config.json: num_patches");

@@ -152,99 +152,6 @@ static svit_status state_norms(sv_open *open, svit_error *err)
     return state(open, "head_norm", head_norm && !is_final, err);
 }
 
-/* The tokens before the patches: *prefix becomes their number, *registers that of the registers. */
-static svit_status state_tokens(sv_open *open, size_t *prefix, size_t *registers, svit_error *err)
-{
-    sv_tensor_desc shape;
-    const bool class_token = has(open, "cls_token"),
-               distilled = !open->distillation_is_register && has(open, "dist_token");
-    *registers = 0;
-    if (!distilled && sv_open_find(open, "reg_token", &shape) && shape.rank >= 2)
-        *registers = (size_t)shape.shape[shape.rank - 2];
-    *prefix = class_token + distilled + *registers;
-    SVIT_TRY(state(open, "class_token",
-                   class_token ? SVIT_CLASS_TOKEN_PRESENT : SVIT_CLASS_TOKEN_NONE, err));
-    SVIT_TRY(state(open, "distilled", distilled, err));
-    return state(open, "register_tokens", *registers, err);
-}
-
-/* Whether `rows` rows of patches fill the grid of the stated input, or else a square; *side becomes
- * the square's. */
-static bool fills_grid(const sv_open *open, size_t rows, size_t *side)
-{
-    const double height = sv_facts_value(&open->facts, "input_height", 0),
-                 width = sv_facts_value(&open->facts, "input_width", 0),
-                 patch = sv_facts_value(&open->facts, "patch_size", 0);
-    *side = (size_t)lround(sqrt((double)rows));
-    if (height > 0 && width > 0 && patch > 0)
-        return floor(height / patch) * floor(width / patch) == (double)rows;
-    return rows > 0 && *side * *side == rows;
-}
-
-/* Whether the registers are named as in transformers and DINOv2's own code, where the class token has
- * a position and they have none. */
-static bool registers_have_none(const sv_open *open)
-{
-    static const char end[] = "register_tokens";
-    const char *parameter = "reg_token";
-    sv_name_match match;
-    if (!sv_name_map_find(&match, &open->map, open->file, &parameter) ||
-        !sv_name_match_at(&match, 0))
-        return false;
-    const char *name = sv_name_match_at(&match, 0)->name;
-    const size_t length = strlen(name);
-    return length >= sizeof end - 1 && strcmp(name + length - (sizeof end - 1), end) == 0;
-}
-
-/* Whether tokens of this kind may have the positions. Of a grid whose size nothing states, a square
- * proves only what is usual: that N * N rows belong to the patches of a model that has other tokens
- * has to be stated, for the other tokens and a grid that is no square may have as many. */
-static bool may_have_positions(const sv_open *open, size_t kind)
-{
-    const sv_fact *fact = sv_facts_find(&open->facts, "position_tokens");
-    const bool is_patches = fact && fact->value == SVIT_POSITION_PATCHES;
-    if (fact && fact->is_final)
-        return fact->value == (double)kind;
-    if (sv_facts_find(&open->facts, "input_height") && sv_facts_find(&open->facts, "input_width"))
-        return true;
-    if (kind == SVIT_POSITION_CLASS_PATCHES || registers_have_none(open))
-        return kind == SVIT_POSITION_CLASS_PATCHES && registers_have_none(open);
-    return is_patches == (kind == SVIT_POSITION_PATCHES);
-}
-
-/* Which tokens have positions, and the size of the input: that of the grid of a file that states no
- * other. */
-static svit_status state_positions(sv_open *open, svit_error *err)
-{
-    sv_tensor_desc shape;
-    size_t prefix, registers, side = 0;
-    SVIT_TRY(state_tokens(open, &prefix, &registers, err));
-    if (!sv_open_find(open, "pos_embed", &shape) && open->has_positions)
-        return sv_fail(err, SVIT_E_FORMAT, "%s: the position embedding is missing", open->weights);
-    if (!sv_open_find(open, "pos_embed", &shape))
-        return state(open, "position_tokens", SVIT_POSITION_NONE, err);
-    const size_t rows = shape.rank >= 2 ? (size_t)shape.shape[shape.rank - 2] : 0;
-    const size_t positioned[] = {[SVIT_POSITION_ALL] = prefix,
-                                 [SVIT_POSITION_PATCHES] = 0,
-                                 [SVIT_POSITION_CLASS_PATCHES] = prefix - registers};
-    for (size_t kind = 0; kind <= SVIT_POSITION_CLASS_PATCHES; kind++) {
-        if (rows <= positioned[kind] || !may_have_positions(open, kind) ||
-            !fills_grid(open, rows - positioned[kind], &side))
-            continue;
-        const size_t patch = (size_t)sv_facts_value(&open->facts, "patch_size", 0);
-        SVIT_TRY(state(open, "position_tokens", kind, err));
-        if (patch == 0 || sv_facts_find(&open->facts, "input_height"))
-            return SVIT_OK;
-        SVIT_TRY(state(open, "input_height", side * patch, err));
-        return state(open, "input_width", side * patch, err);
-    }
-    return sv_fail(err, SVIT_E_FORMAT,
-                   "%s: the position embedding has %zu rows, which fill neither the grid of the "
-                   "input nor, with the %zu tokens before it, a square; input_height and "
-                   "input_width tell the grid",
-                   open->weights, rows, prefix);
-}
-
 /* The pooling, as far as parameters tell, and the classifier. */
 static svit_status state_head(sv_open *open, svit_error *err)
 {
@@ -285,6 +192,6 @@ svit_status sv_open_from_tensors(sv_open *open, svit_error *err)
     SVIT_TRY(state_attention(open, err));
     SVIT_TRY(state_mlp(open, err));
     SVIT_TRY(state_norms(open, err));
-    SVIT_TRY(state_positions(open, err));
+    SVIT_TRY(sv_open_state_positions(open, err));
     return state_head(open, err);
 }

@@ -35,6 +35,7 @@ static svit_status state_input(sv_open *open, const sv_json_value *size, svit_er
             return sv_fail(err, SVIT_E_FORMAT, "%s: config.json: input_size is not three numbers",
                            open->weights);
     static const char from[] = "config.json: input_size";
+    sv_open_note_image(open, sides[1], sides[2]);
     sv_facts_assume(&open->facts, "input_height", sides[1], from);
     sv_facts_assume(&open->facts, "input_width", sides[2], from);
     return SVIT_OK;

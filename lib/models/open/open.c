@@ -95,6 +95,13 @@ static svit_status ask(const sv_open *open, svit_error *err)
                    question);
 }
 
+static svit_status open_transformers(sv_open *open, svit_error *err)
+{
+    SVIT_TRY(sv_open_from_huggingface(open, err));
+    sv_open_take_crop(open);
+    return SVIT_OK;
+}
+
 /* Collects the facts, the caller's first. */
 static svit_status collect(sv_open *open, const svit_open_options *options, svit_error *err)
 {
@@ -114,7 +121,7 @@ static svit_status collect(sv_open *open, const svit_open_options *options, svit
     else if (sv_json_text(sv_json_get(root, "architecture")))
         SVIT_TRY(sv_open_from_timm(open, err));
     else if (sv_json_text(sv_json_get(root, "model_type")))
-        SVIT_TRY(sv_open_from_huggingface(open, err));
+        SVIT_TRY(open_transformers(open, err));
     SVIT_TRY(sv_open_from_tensors(open, err));
     complete(open);
     return ask(open, err);

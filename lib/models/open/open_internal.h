@@ -57,7 +57,8 @@ typedef struct sv_open {
     sv_adapter adapter;
     bool distillation_is_register; /* the distillation token has no head and is not read */
     bool has_positions;            /* the configuration or timm's name tells of learnt positions */
-    int32_t output;                /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
+    double image[2]; /* height and width that a file states of its images; 0: none does */
+    int32_t output;  /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
     bool has_pipeline;
     svit_pipeline_config pipeline;
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */
@@ -88,6 +89,10 @@ void sv_open_pass(sv_open *open, const char *pattern);
 /* from_tensors.c: states what the names and shapes of the tensors tell. */
 svit_status sv_open_from_tensors(sv_open *open, svit_error *err);
 
+/* positions.c: states the tokens before the patches, which tokens have positions, and the grid of those
+ * if it is not that of the input; the size of an input that nothing states is that of the grid. */
+svit_status sv_open_state_positions(sv_open *open, svit_error *err);
+
 /* Whether the file has the tensors of a parameter; then *shape is that of the parameter there. */
 bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *shape);
 
@@ -107,9 +112,16 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *
  * this library has. */
 svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err);
 
+/* Lets the input of a model of transformers be what its preprocessor makes of images, where the
+ * configuration has another size, for which it was trained: DINOv2's 518, of which 224 are used. */
+void sv_open_take_crop(sv_open *open);
+
 /* statements.c: states a flag or a number of a JSON object, if it is there. */
 svit_status sv_open_state_member(sv_open *open, const sv_json_value *object, const char *key,
                                  const char *field, const char *file, svit_error *err);
+
+/* Notes the size of the images that a file states first, whose grid that of the positions is. */
+void sv_open_note_image(sv_open *open, double height, double width);
 
 /* States the size of the input by a number or two, height and width, if `size` is there. */
 svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,

@@ -185,6 +185,24 @@ static bool describe_openclip(description *out, const sv_json_value *root,
     return !mode || strcmp(mode, "shortest") == 0 || out->squash;
 }
 
+/* Whether the model's input can be cut from the resized images. A model without a pipeline is better
+ * than none, so the log says that it has none. */
+static bool fits_input(const sv_open *open, const description *from, const svit_model_config *model)
+{
+    char text[256];
+    if (from->source_height >= model->input_height && from->source_height <= 8192 &&
+        from->source_width >= model->input_width && from->source_width <= 8192)
+        return true;
+    snprintf(
+        text, sizeof text,
+        "%s: images are resized to %g x %g pixels, but the model's input is %u x %u: the model "
+        "has no preprocessing",
+        from->file, from->source_height, from->source_width, model->input_height,
+        model->input_width);
+    svit_context_log(open->context, SVIT_LOG_WARNING, text);
+    return false;
+}
+
 /* Makes the pipeline: the resize, the centre of the model's input size, and the colours. */
 static svit_status make_pipeline(sv_open *open, const description *from,
                                  const svit_model_config *model, svit_error *err)
@@ -192,12 +210,8 @@ static svit_status make_pipeline(sv_open *open, const description *from,
     svit_pipeline_config *pipeline = &open->pipeline;
     double deviation[SVIT_MAX_CHANNELS];
     SVIT_TRY(svit_pipeline_config_init(pipeline, sizeof *pipeline));
-    if (!(from->source_height >= model->input_height && from->source_height <= 8192 &&
-          from->source_width >= model->input_width && from->source_width <= 8192))
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: images are resized to %g x %g pixels; the model's input is %u x %u",
-                       from->file, from->source_height, from->source_width, model->input_height,
-                       model->input_width);
+    if (!fits_input(open, from, model))
+        return SVIT_OK;
     pipeline->source_height = pipeline->resize_height = (uint32_t)from->source_height;
     pipeline->source_width = pipeline->resize_width = (uint32_t)from->source_width;
     pipeline->output_height = model->input_height;
@@ -225,15 +239,43 @@ static const sv_json_value *root_of(const sv_open *open, size_t which)
     return json ? sv_json_root(json) : NULL;
 }
 
+/* The description of transformers; NULL: there is none. */
+static const sv_json_value *huggingface_of(const sv_open *open)
+{
+    const sv_json_value *own = root_of(open, SV_SIDE_PREPROCESSOR);
+    return own ? own : sv_json_get(root_of(open, SV_SIDE_PROCESSOR), "image_processor");
+}
+
+void sv_open_take_crop(sv_open *open)
+{
+    static const char why[] = ", cropped by the preprocessor";
+    const sv_json_value *root = huggingface_of(open), *crop = sv_json_get(root, "crop_size");
+    description from;
+    double height, width;
+    if (!root || !describe_huggingface(&from, root, root_of(open, SV_SIDE_CONFIG)))
+        return;
+    if (crop && is_false(root, "do_center_crop"))
+        crop = NULL;
+    if (!crop && !from.squash)
+        return;
+    if (!crop || !read_sides(crop, &height, &width)) {
+        height = from.source_height;
+        width = from.source_width;
+    }
+    if (sv_facts_value(&open->facts, "input_height", height) != height ||
+        sv_facts_value(&open->facts, "input_width", width) != width) {
+        sv_facts_correct(&open->facts, "input_height", height, why);
+        sv_facts_correct(&open->facts, "input_width", width, why);
+    }
+}
+
 svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err)
 {
     const sv_json_value *config = root_of(open, SV_SIDE_CONFIG);
     const sv_json_value *timm = sv_json_get(config, "pretrained_cfg");
     const sv_json_value *preprocess =
         sv_json_get(root_of(open, SV_SIDE_OPENCLIP), "preprocess_cfg");
-    const sv_json_value *preprocessor = root_of(open, SV_SIDE_PREPROCESSOR);
-    if (!preprocessor)
-        preprocessor = sv_json_get(root_of(open, SV_SIDE_PROCESSOR), "image_processor");
+    const sv_json_value *preprocessor = huggingface_of(open);
     description from;
     if (model->in_channels > SVIT_MAX_CHANNELS || model->in_channels == 2)
         return SVIT_OK;

@@ -41,6 +41,14 @@ svit_status sv_open_state_activation(sv_open *open, const char *name, const char
                    file, name);
 }
 
+void sv_open_note_image(sv_open *open, double height, double width)
+{
+    if (open->image[0] > 0)
+        return;
+    open->image[0] = height;
+    open->image[1] = width;
+}
+
 svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,
                                 svit_error *err)
 {
@@ -53,6 +61,7 @@ svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const 
              !sv_json_number(size + 1, &height) || !sv_json_number((size + 1)->after, &width))
         return sv_fail(err, SVIT_E_FORMAT, "%s: %s is neither a number nor two", open->weights,
                        from);
+    sv_open_note_image(open, height, width);
     SVIT_TRY(sv_facts_state(&open->facts, "input_height", height, err, "%s", from));
     return sv_facts_state(&open->facts, "input_width", width, err, "%s", from);
 }

@@ -1,0 +1,170 @@
+/* What the tensors tell of the tokens of a ViT: which there are before the patches, which have learnt
+ * positions, and the grid of those. */
+#include "models/load/load_internal.h"
+#include "models/open/open_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char TENSORS[] = "the tensors";
+
+static bool has(const sv_open *open, const char *parameter)
+{
+    return sv_open_find(open, parameter, NULL);
+}
+
+static svit_status state(sv_open *open, const char *field, size_t value, svit_error *err)
+{
+    return sv_facts_state(&open->facts, field, (double)value, err, "%s", TENSORS);
+}
+
+/* The tokens before the patches: *prefix becomes their number, *registers that of the registers. */
+static svit_status state_tokens(sv_open *open, size_t *prefix, size_t *registers, svit_error *err)
+{
+    sv_tensor_desc shape;
+    const bool class_token = has(open, "cls_token"),
+               distilled = !open->distillation_is_register && has(open, "dist_token");
+    *registers = 0;
+    if (!distilled && sv_open_find(open, "reg_token", &shape) && shape.rank >= 2)
+        *registers = (size_t)shape.shape[shape.rank - 2];
+    *prefix = class_token + distilled + *registers;
+    SVIT_TRY(state(open, "class_token",
+                   class_token ? SVIT_CLASS_TOKEN_PRESENT : SVIT_CLASS_TOKEN_NONE, err));
+    SVIT_TRY(state(open, "distilled", distilled, err));
+    return state(open, "register_tokens", *registers, err);
+}
+
+/* Rows and columns of patches. */
+typedef struct grid {
+    double height, width; /* 0: not known */
+} grid;
+
+static grid patches_of(const sv_open *open, double height, double width)
+{
+    const double patch = sv_facts_value(&open->facts, "patch_size", 0);
+    return patch > 0 ? (grid){floor(height / patch), floor(width / patch)} : (grid){0, 0};
+}
+
+static grid grid_of_input(const sv_open *open)
+{
+    return patches_of(open, sv_facts_value(&open->facts, "input_height", 0),
+                      sv_facts_value(&open->facts, "input_width", 0));
+}
+
+/* The grid of the positions as the caller or a file states it, or that of the input. */
+static grid stated_grid(const sv_open *open)
+{
+    const grid own = {sv_facts_value(&open->facts, "position_height", 0),
+                      sv_facts_value(&open->facts, "position_width", 0)};
+    if (own.height > 0 && own.width > 0)
+        return own;
+    return open->image[0] > 0 ? patches_of(open, open->image[0], open->image[1])
+                              : grid_of_input(open);
+}
+
+/* Whether only the caller's input tells a grid, and the file may have another one, from which its
+ * positions are interpolated. */
+static bool is_callers_input(const sv_open *open)
+{
+    const sv_fact *input = sv_facts_find(&open->facts, "input_height");
+    return input && input->is_final && open->image[0] <= 0 &&
+           !sv_facts_find(&open->facts, "position_height");
+}
+
+/* Whether the registers are named as in transformers and DINOv2's own code, where the class token has
+ * a position and they have none. */
+static bool registers_have_none(const sv_open *open)
+{
+    static const char end[] = "register_tokens";
+    const char *parameter = "reg_token";
+    sv_name_match match;
+    if (!sv_name_map_find(&match, &open->map, open->file, &parameter) ||
+        !sv_name_match_at(&match, 0))
+        return false;
+    const char *name = sv_name_match_at(&match, 0)->name;
+    const size_t length = strlen(name);
+    return length >= sizeof end - 1 && strcmp(name + length - (sizeof end - 1), end) == 0;
+}
+
+/* Whether tokens of this kind may have the positions. Of a grid whose size nothing states, a square
+ * proves only what is usual: that N * N rows belong to the patches of a model that has other tokens
+ * has to be stated, for the other tokens and a grid that is no square may have as many. */
+static bool may_have_positions(const sv_open *open, size_t kind, bool is_stated)
+{
+    const sv_fact *fact = sv_facts_find(&open->facts, "position_tokens");
+    const bool is_patches = fact && fact->value == SVIT_POSITION_PATCHES;
+    if (fact && fact->is_final)
+        return fact->value == (double)kind;
+    if (is_stated)
+        return true;
+    if (kind == SVIT_POSITION_CLASS_PATCHES || registers_have_none(open))
+        return kind == SVIT_POSITION_CLASS_PATCHES && registers_have_none(open);
+    return is_patches == (kind == SVIT_POSITION_PATCHES);
+}
+
+/* The positions of a file. */
+typedef struct positions {
+    size_t rows;
+    size_t others[3]; /* by SVIT_POSITION_*: rows that belong to no patch */
+} positions;
+
+/* Finds the kind of tokens whose positions fill `wanted`, or a square if its size is 0. Returns the
+ * grid; its height is 0 if there is none. */
+static grid find_grid(const positions *of, const sv_open *open, grid wanted, size_t *kind)
+{
+    const bool is_stated = wanted.height > 0 && wanted.width > 0;
+    for (*kind = 0; *kind <= SVIT_POSITION_CLASS_PATCHES; ++*kind) {
+        if (of->rows <= of->others[*kind] || !may_have_positions(open, *kind, is_stated))
+            continue;
+        const double patches = (double)(of->rows - of->others[*kind]), side = round(sqrt(patches));
+        const grid found = is_stated ? wanted : (grid){side, side};
+        if (found.height * found.width == patches)
+            return found;
+    }
+    return (grid){0, 0};
+}
+
+/* States the input of a grid that nothing states, and the grid of an input that is another one. */
+static svit_status state_grid(sv_open *open, grid found, svit_error *err)
+{
+    const double patch = sv_facts_value(&open->facts, "patch_size", 0);
+    const grid input = grid_of_input(open);
+    if (patch <= 0)
+        return SVIT_OK;
+    if (!sv_facts_find(&open->facts, "input_height")) {
+        SVIT_TRY(state(open, "input_height", (size_t)(found.height * patch), err));
+        return state(open, "input_width", (size_t)(found.width * patch), err);
+    }
+    if (input.height != found.height || input.width != found.width) {
+        sv_facts_assume(&open->facts, "position_height", found.height, TENSORS);
+        sv_facts_assume(&open->facts, "position_width", found.width, TENSORS);
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_open_state_positions(sv_open *open, svit_error *err)
+{
+    sv_tensor_desc shape;
+    size_t prefix, registers, kind;
+    SVIT_TRY(state_tokens(open, &prefix, &registers, err));
+    if (!sv_open_find(open, "pos_embed", &shape) && open->has_positions)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: the position embedding is missing", open->weights);
+    if (!sv_open_find(open, "pos_embed", &shape))
+        return state(open, "position_tokens", SVIT_POSITION_NONE, err);
+    const positions of = {.rows = shape.rank >= 2 ? (size_t)shape.shape[shape.rank - 2] : 0,
+                          .others = {[SVIT_POSITION_ALL] = prefix,
+                                     [SVIT_POSITION_PATCHES] = 0,
+                                     [SVIT_POSITION_CLASS_PATCHES] = prefix - registers}};
+    grid found = find_grid(&of, open, stated_grid(open), &kind);
+    if (found.height == 0 && is_callers_input(open))
+        found = find_grid(&of, open, (grid){0, 0}, &kind);
+    if (found.height == 0)
+        return sv_fail(
+            err, SVIT_E_FORMAT,
+            "%s: the position embedding has %zu rows, which fill neither the grid of the "
+            "input nor, with the %zu tokens before it, a square; input_height and "
+            "input_width, or position_height and position_width, tell the grid",
+            open->weights, of.rows, prefix);
+    SVIT_TRY(state(open, "position_tokens", kind, err));
+    return state_grid(open, found, err);
+}
