@@ -165,31 +165,21 @@ static size_t common_parts(const place *a, const place *b)
     return common;
 }
 
-/* Whether the file has a tensor of the chosen encoder whose name goes on with `part`, its first part. */
-static bool chosen_has(const sv_open *open, const place *chosen, const char *part, size_t bytes)
-{
-    for (size_t i = 0; i < sv_safetensors_count(open->file); i++) {
-        const char *name = sv_safetensors_at(open->file, i)->name;
-        if (strncmp(name, chosen->name, chosen->prefix) == 0 &&
-            strncmp(name + chosen->prefix, part, bytes) == 0 &&
-            (name[chosen->prefix + bytes] == '.' || name[chosen->prefix + bytes] == '\0'))
-            return true;
-    }
-    return false;
-}
-
 /* Of an encoder inside whose names the chosen one lies, as in a model that holds its own average: the
- * parts that the chosen one has as well. */
+ * parts of which the chosen one has a tensor as well. */
 static void pass_around(sv_open *open, const place *outer, const place *chosen)
 {
+    char twin[256];
     for (size_t i = 0; i < sv_safetensors_count(open->file); i++) {
         const char *name = sv_safetensors_at(open->file, i)->name;
-        const char *part = name + outer->prefix;
         if (strncmp(name, outer->name, outer->prefix) != 0 ||
             strncmp(name, chosen->name, chosen->prefix) == 0)
             continue;
+        const char *part = name + outer->prefix;
         const size_t bytes = strcspn(part, ".");
-        if (chosen_has(open, chosen, part, bytes))
+        const int length =
+            snprintf(twin, sizeof twin, "%.*s%s", (int)chosen->prefix, chosen->name, part);
+        if (length < (int)sizeof twin && sv_safetensors_find(open->file, twin))
             pass_beginning(open, name, outer->prefix + bytes, part[bytes] == '.' ? ".*" : "");
     }
 }
