@@ -256,7 +256,7 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
     if (!is_scale && !is_decay && !is_trainable)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "key '%.40s' is unknown; known are lr_scale, weight_decay, trainable", key);
-    if (!(value >= 0 && value <= 1e30) || (is_trainable && value != 0 && value != 1))
+    if ((pattern && !(value >= 0 && value <= 1e30)) || (is_trainable && value != 0 && value != 1))
         return sv_fail(err, SVIT_E_ARGUMENT, "value for '%s' is %g; it is %s", key, value,
                        is_trainable ? "0 or 1" : "in [0, 1e30]");
     size_t bytes = optim->table->count * sizeof *optim->settings;
@@ -265,7 +265,8 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
                                sizeof *settings, "the settings of the parameters", err));
     memcpy(settings, before, bytes);
     for (size_t i = 0; i < optim->table->count; i++) {
-        if (!sv_pattern_matches(pattern, optim->table->list[i].name))
+        if (pattern ? !sv_pattern_matches(pattern, optim->table->list[i].name)
+                    : !settings[i].inherits_decay)
             continue;
         found = true;
         if (is_trainable && value != 0 && optim->table->list[i].frozen)
@@ -273,11 +274,12 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
         if (is_scale)
             settings[i].lr_scale = value * settings[i].depth_scale;
         settings[i].weight_decay = is_decay ? value : settings[i].weight_decay;
+        settings[i].inherits_decay = settings[i].inherits_decay && !(pattern && is_decay);
         settings[i].trainable = is_trainable ? value != 0 : settings[i].trainable;
     }
     optim->settings = settings;
     svit_status status = SVIT_OK;
-    if (!found)
+    if (!found && pattern)
         status = sv_fail(err, SVIT_E_ARGUMENT, "pattern '%.95s' matches no parameter of the model",
                          pattern);
     else if (frozen)

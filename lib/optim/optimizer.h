@@ -91,7 +91,8 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_sp
                             svit_error *err);
 
 /* Changes the setting `key`, which is lr_scale, weight_decay or trainable (0 or 1), of the
- * parameters whose names match `pattern`. SVIT_E_ARGUMENT; SVIT_E_STATE: a parameter that is to
+ * parameters whose names match `pattern`, or with NULL the weight_decay, which must be legal, of
+ * those that have the optimiser's. SVIT_E_ARGUMENT; SVIT_E_STATE: a parameter that is to
  * become trainable is frozen in the model; SVIT_E_MEMORY. */
 svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const char *key,
                                    double value, svit_error *err);
