@@ -80,8 +80,7 @@ static svit_status run_leaf(svit_trainer *trainer, const sv_batch *part, double 
     return sv_session_check_finite(trainer->dlogits, part->n * trainer->classes, "dlogits", err);
 }
 
-/* Waits until all ranks are before the backward of their last leaf, from which on none can fail
- * alone, and adds the leaves' metrics. */
+/* Waits until all ranks are before the backward of their last leaf, and adds the leaves' metrics. */
 static svit_status join_metrics(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
     const size_t leaves = trainer->config.leaves;
@@ -90,6 +89,17 @@ static svit_status join_metrics(svit_trainer *trainer, sv_metrics *sums, svit_er
     for (size_t leaf = 0; leaf < leaves; leaf++)
         sv_metrics_join(sums, &trainer->all_leaves[leaf].metrics);
     return SVIT_OK;
+}
+
+/* After the last backward: of a rank that it fails on, the others would sum gradients that are not
+ * those of its leaves, or save a step that it has not taken. All have begun the same buckets, so
+ * they finish them before they meet. */
+static svit_status agree_on_gradients(svit_trainer *trainer, svit_error *err)
+{
+    if (!trainer->config.check_finite && trainer->config.checkpoint_seconds <= 0)
+        return SVIT_OK;
+    SVIT_TRY(sv_session_finish_gradients(trainer->session, err));
+    return sv_ranks_agree(&trainer->ranks, SVIT_OK, err);
 }
 
 svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
@@ -108,5 +118,6 @@ svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_
             SVIT_TRY(join_metrics(trainer, sums, err));
         SVIT_TRY(svit_backward(trainer->session, trainer->dlogits, part.n, err));
     }
+    SVIT_TRY(agree_on_gradients(trainer, err));
     return svit_session_set_counter(trainer->session, counter + trainer->config.leaves, err);
 }
