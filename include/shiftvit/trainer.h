@@ -237,8 +237,9 @@ typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *
 
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
  * NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model
- * takes over the pipeline and the class names of the training set; a set of fewer classes has those
- * that are first in the model. With a folder, some samples of both datasets are read
+ * takes over the pipeline and the class names of the training set; a set of fewer classes, which with
+ * other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has those that are first in
+ * the model. With a folder, some samples of both datasets are read
  * (svit_dataset_fingerprint), and the folder is created and locked last. The caller owns *out and
  * frees it with svit_trainer_free.
  *
