@@ -47,7 +47,6 @@ static const damage DAMAGES[] = {
     {STATE "train.top1", 0, "9", NULL},
     {STATE "train.loss", 0, NAN_BITS, NULL},
     {STATE "train.loss", 0, INFINITE_BITS, NULL},
-    {STATE "train.loss", 0, MINUS_ONE_BITS, NULL},
     {"svit.optimizer.steps", 0, "6", "optimizer.steps"},
     {"svit.optimizer.swapped", 0, "1", "optimizer.swapped"},
     {"svit.session.counter", 0, "8", "session.counter"},

@@ -246,6 +246,46 @@ START_TEST(test_a_resumed_run_needs_the_function_again)
 }
 END_TEST
 
+static svit_status below_zero(svit_loss_call *call, void *user, svit_error *err)
+{
+    const svit_status status = custom_loss(call, user, err);
+    call->loss -= 7;
+    return status;
+}
+
+/* After each event of the run: within epochs, behind their steps and at their ends. */
+START_TEST(test_a_loss_below_0_can_be_resumed)
+{
+    const size_t index = (size_t)_i % CASE_COUNT;
+    const int event_count = _i / CASE_COUNT + 1;
+    plan p = plan_of(index);
+    custom with = {.loss = CASES[index].loss, .smoothing = CASES[index].smoothing};
+    svit_trainer_event wanted_row, row;
+    float *wanted = run(&p, &with, &wanted_row);
+    p.trainer.folder = folder.path;
+    svit_model *model = new_model();
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_set_loss(trainer, below_zero, &with, err));
+    for (int i = 0; i < event_count; i++)
+        WORKS(svit_trainer_step(trainer, &row, sizeof row, err));
+    ck_assert_double_lt(row.train_loss, 0);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_trainer_free(trainer);
+    trainer = reopen(model, p);
+    WORKS(svit_trainer_set_loss(trainer, below_zero, &with, err));
+    WORKS(svit_trainer_resume(trainer, err));
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    WORKS(svit_trainer_history(trainer, EPOCHS - 1, &row, sizeof row, err));
+    float *got = fit_weights(model, NULL);
+    ck_assert_mem_eq(got, wanted, WEIGHTS * sizeof *got);
+    ck_assert_double_eq_tol(row.train_loss, wanted_row.train_loss - 7, 1e-5);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    free(got);
+    free(wanted);
+}
+END_TEST
+
 START_TEST(test_the_function_can_be_taken_away)
 {
     const plan p = plan_of(0);
@@ -304,6 +344,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_the_configuration_does_not_change_a_function);
     tcase_add_loop_test(c, test_a_failing_function_loses_nothing, 0, FAULT_COUNT);
     tcase_add_test(c, test_a_resumed_run_needs_the_function_again);
+    tcase_add_loop_test(c, test_a_loss_below_0_can_be_resumed, 0,
+                        CASE_COUNT * EPOCHS * (STEPS + 1));
     tcase_add_test(c, test_the_function_can_be_taken_away);
     tcase_add_test(c, test_the_optimizer_may_change_between_steps);
     suite_add_tcase(all, c);

@@ -59,9 +59,9 @@ static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at
     SVIT_TRY(check_number(STATE_KEY "train.samples", sums->samples, samples, samples, err));
     SVIT_TRY(check_number(STATE_KEY "train.top5", sums->top5, 0, samples, err));
     SVIT_TRY(check_number(STATE_KEY "train.top1", sums->top1, 0, sums->top5, err));
+    /* Below 0 too: a function of the program may have computed it. */
     return check_real(STATE_KEY "train.loss", sums->loss,
-                      isfinite(sums->loss) && sums->loss >= 0 && (samples > 0 || sums->loss == 0),
-                      err);
+                      isfinite(sums->loss) && (samples > 0 || sums->loss == 0), err);
 }
 
 /* Returns by how much the counter of the session grows in the first `steps` steps of an epoch: by
@@ -124,7 +124,7 @@ static int32_t is_row(const svit_trainer *trainer, const svit_trainer_event *row
 {
     int32_t has_top1 = trainer->config.loss != SVIT_LOSS_MSE;
     int32_t has_top5 = trainer->config.loss == SVIT_LOSS_CROSS_ENTROPY;
-    int32_t trained = is_amount(row->train_loss) && is_fraction(row->train_top1, has_top1) &&
+    int32_t trained = isfinite(row->train_loss) && is_fraction(row->train_top1, has_top1) &&
                       is_fraction(row->train_top5, has_top5) && is_amount(row->learning_rate) &&
                       is_amount(row->images_per_second) && is_amount(row->seconds) &&
                       isfinite(row->eta_seconds);
