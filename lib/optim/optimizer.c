@@ -75,6 +75,7 @@ svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_para
     optim->span = sv_parameter_span_trainable(table);
     optim->config = *config;
     optim->ops = sv_optimizer_ops_of(config->kind);
+    optim->rate = -1;
     svit_status status = create_members(optim, weights, err);
     if (status == SVIT_OK)
         *out = optim;
@@ -243,6 +244,7 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_sp
     optim->ops->plan(job.scalars, &optim->config, optim->steps);
     sv_pool_run(optim->context->pool, update_task, &job, optim->matrix_count + optim->chunk_count);
     optim->gradient_norm = norm;
+    optim->rate = job.rate;
     optim->steps++;
     return SVIT_OK;
 }

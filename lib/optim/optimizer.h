@@ -35,6 +35,7 @@ typedef struct sv_optim {
     const sv_optimizer_ops *ops; /* of config.kind */
     uint64_t steps;              /* updates so far */
     double gradient_norm;        /* global norm before clipping, of the last update */
+    double rate;                 /* learning rate of the last update; -1: not known here */
     sv_slot slots[SV_MAX_SLOTS]; /* those of the ops, "slow" for Lookahead, "ema" for an average */
     size_t slot_count;
     real *slow;      /* the slot "slow"; NULL without Lookahead */

@@ -2,6 +2,7 @@
 #include "base/files/file.h"
 #include "base/threads/thread.h"
 #include "optim/schedule.h"
+#include "session/optimizer_handle.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
@@ -182,10 +183,18 @@ static double eta(const svit_trainer *trainer)
            epochs_left * trainer->validation_seconds;
 }
 
+/* The learning rate of the last step, which the program may have set. A resumed run has that of its
+ * settings until it makes a step. */
+static double last_rate(const sv_optim *optim)
+{
+    if (optim->steps == 0)
+        return 0;
+    return optim->rate >= 0 ? optim->rate : sv_learning_rate(&optim->config, optim->steps - 1);
+}
+
 void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event, int32_t kind)
 {
     const sv_progress *progress = &trainer->progress;
-    const uint64_t steps = svit_optimizer_steps(trainer->optimizer);
     double samples = progress->train.samples ? (double)progress->train.samples : 1;
     *event = (svit_trainer_event){
         .struct_size = sizeof *event,
@@ -200,7 +209,7 @@ void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event,
         .val_loss = NAN,
         .val_top1 = NAN,
         .val_top5 = NAN,
-        .learning_rate = steps ? sv_learning_rate(&trainer->optimizer_config, steps - 1) : 0,
+        .learning_rate = last_rate(trainer->optimizer->core),
         .images_per_second = trainer->training_seconds > 0
                                  ? (double)trainer->timed_samples / trainer->training_seconds
                                  : 0,

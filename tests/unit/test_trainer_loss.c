@@ -334,6 +334,42 @@ START_TEST(test_the_optimizer_may_change_between_steps)
 }
 END_TEST
 
+/* The rate that was set before a step is that of its event, and of the epoch's after its last step, whatever is set
+ * before that. */
+START_TEST(test_an_event_has_the_rate_of_its_step)
+{
+    const int32_t schedules[] = {SVIT_SCHEDULE_CONSTANT, SVIT_SCHEDULE_WARMUP_COSINE};
+    plan p = plan_of(0);
+    svit_trainer_event event, row;
+    p.optimizer.schedule = schedules[_i];
+    svit_model *model = new_model();
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    svit_optimizer *optimizer = svit_trainer_optimizer(trainer);
+    double factor = 1, rate = 0;
+    uint64_t total = 0;
+    for (int i = 0; i < EPOCHS * (STEPS + 1); i++) {
+        const double set = 0.01 * (1 + i % 3);
+        WORKS(svit_optimizer_set_f64(optimizer, "learning_rate", set, err));
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+        if (event.kind == SVIT_EVENT_STEP) {
+            svit_optimizer_config config = p.optimizer;
+            total = (uint64_t)((double)SAMPLES / BATCH * EPOCHS);
+            config.total_steps = total;
+            config.warmup_steps = (uint64_t)(p.trainer.warmup_fraction * (double)total);
+            config.learning_rate = 1;
+            config.lr_start = p.optimizer.lr_start / set;
+            WORKS(svit_learning_rate(&config, svit_optimizer_steps(optimizer) - 1, &factor, err));
+            rate = factor * set;
+        }
+        ck_assert_double_eq_tol(event.learning_rate, rate, 1e-15);
+    }
+    WORKS(svit_trainer_history(trainer, EPOCHS - 1, &row, sizeof row, err));
+    ck_assert_double_eq(row.learning_rate, event.learning_rate);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_loss");
@@ -348,6 +384,7 @@ static Suite *suite(void)
                         CASE_COUNT * EPOCHS * (STEPS + 1));
     tcase_add_test(c, test_the_function_can_be_taken_away);
     tcase_add_test(c, test_the_optimizer_may_change_between_steps);
+    tcase_add_loop_test(c, test_an_event_has_the_rate_of_its_step, 0, 2);
     suite_add_tcase(all, c);
     return all;
 }

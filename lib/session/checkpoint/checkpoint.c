@@ -197,6 +197,7 @@ static void release(staging *staged)
 static void restore_optimizer(const svit_checkpoint *checkpoint, svit_optimizer *optimizer)
 {
     optimizer->core->steps = checkpoint->state.steps;
+    optimizer->core->rate = -1;
     optimizer->core->swapped = checkpoint->state.swapped != 0;
 }
 
