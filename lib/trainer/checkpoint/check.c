@@ -33,19 +33,22 @@ static svit_status check_real(const char *key, double value, int32_t is_legal, s
                    "the checkpoint's entry '%s' is %g, which no run can produce", key, value);
 }
 
-/* Checks epochs, steps and the state of early stopping. */
+/* Checks epochs, steps and the state of early stopping. Epochs and patience are those of the
+ * checkpoint's run, which the trainer may extend by others. */
 static svit_status check_position(const svit_trainer *trainer, const sv_progress *at,
-                                  svit_error *err)
+                                  const svit_checkpoint *checkpoint, svit_error *err)
 {
     int32_t validates = trainer->validation.loader != NULL;
-    SVIT_TRY(check_number(STATE_KEY "epoch", at->epoch, 0, trainer->config.epochs, err));
+    uint64_t epochs = 0, patience = 0;
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, err));
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_PATIENCE_KEY, &patience, err));
+    SVIT_TRY(check_number(STATE_KEY "epoch", at->epoch, 0, epochs, err));
     SVIT_TRY(check_number(STATE_KEY "rows", at->rows, at->epoch, at->epoch, err));
     SVIT_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, validates && at->epoch > 0,
                           validates ? at->epoch : 0, err));
     uint64_t waited = validates ? at->epoch - at->best_epoch : 0;
     SVIT_TRY(check_number(STATE_KEY "waited", at->waited, waited, waited, err));
-    int32_t is_over = at->epoch == trainer->config.epochs ||
-                      (validates && trainer->config.patience && waited >= trainer->config.patience);
+    int32_t is_over = at->epoch == epochs || (validates && patience && waited >= patience);
     return check_number(STATE_KEY "position", at->position, 0, is_over ? 0 : trainer->steps, err);
 }
 
@@ -101,7 +104,7 @@ static svit_status check_handles(const svit_trainer *trainer, const sv_progress 
 svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_progress *at,
                                       const svit_checkpoint *checkpoint, svit_error *err)
 {
-    SVIT_TRY(check_position(trainer, at, err));
+    SVIT_TRY(check_position(trainer, at, checkpoint, err));
     SVIT_TRY(check_sums(trainer, at, err));
     return check_handles(trainer, at, checkpoint, err);
 }

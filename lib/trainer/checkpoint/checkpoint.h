@@ -100,7 +100,13 @@ void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_traine
 
 /* extend.c */
 
+#define SV_TRAINER_EPOCHS_KEY "trainer.epochs"
+#define SV_TRAINER_PATIENCE_KEY "trainer.patience"
 #define SV_TRAINER_SCHEDULE_KEY "trainer.schedule_epochs"
+
+/* Reads an entry of decimal digits. SVIT_E_FORMAT: the entry is missing or something else. */
+svit_status sv_trainer_read_entry(const svit_checkpoint *checkpoint, const char *key, uint64_t *out,
+                                  svit_error *err);
 
 /* Logs a warning if `checkpoint`, which was resumed, is of a run that the trainer extends at a
  * learning rate near 0. */
