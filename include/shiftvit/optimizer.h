@@ -142,7 +142,7 @@ typedef struct svit_optimizer_config {
                                    the maximum of the schedule */
     double lookahead_alpha;     /* [0, 1]: Lookahead (Zhang et al. 2019): every `lookahead` steps,
                                    slow += lookahead_alpha (w - slow) and w = slow. Slot slow, which
-                                   starts as the initial weights */
+                                   starts as the weights before the first step */
     double swa_start;           /* [0, 1] */
     double layer_decay;         /* (0, 1]: layer-wise decay of the learning rate (BEiT, Bao et al.
                                    2021): the rate of a parameter of depth d is multiplied by

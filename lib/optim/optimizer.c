@@ -37,13 +37,15 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
     return SVIT_OK;
 }
 
-/* Adds a slot that starts as the weights. */
-static svit_status add_copy(sv_optim *optim, const char *name, const real *weights, svit_error *err)
+/* Lets the average and the slow weights, the slots behind those of the ops, start as the weights. */
+static void start_copies(sv_optim *optim, const real *weights)
 {
-    SVIT_TRY(add_slot(optim, name, err));
-    memcpy(optim->slots[optim->slot_count - 1].values, weights + optim->span.first,
-           optim->span.elements * sizeof *weights);
-    return SVIT_OK;
+    size_t i = 0;
+    while (i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i])
+        i++;
+    for (; i < optim->slot_count; i++)
+        memcpy(optim->slots[i].values, weights + optim->span.first,
+               optim->span.elements * sizeof *weights);
 }
 
 static svit_status create_members(sv_optim *optim, const real *weights, svit_error *err)
@@ -57,10 +59,13 @@ static svit_status create_members(sv_optim *optim, const real *weights, svit_err
     for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
         SVIT_TRY(add_slot(optim, optim->ops->slots[i], err));
     if (optim->config.lookahead > 0) {
-        SVIT_TRY(add_copy(optim, "slow", weights, err));
+        SVIT_TRY(add_slot(optim, "slow", err));
         optim->slow = optim->slots[optim->slot_count - 1].values;
     }
-    return optim->config.ema == SVIT_EMA_NONE ? SVIT_OK : add_copy(optim, "ema", weights, err);
+    if (optim->config.ema != SVIT_EMA_NONE)
+        SVIT_TRY(add_slot(optim, "ema", err));
+    start_copies(optim, weights);
+    return SVIT_OK;
 }
 
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
@@ -230,6 +235,9 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_sp
     double norm = sv_gradient_norm(optim, gradients);
     if (!isfinite(norm))
         return fail_not_finite(optim, gradients, err);
+    /* The program may have changed the weights since the creation. */
+    if (optim->steps == 0)
+        start_copies(optim, weights);
     double limit = optim->config.clip_norm;
     double scale = limit > 0 && norm > limit ? limit / norm : 1;
 

@@ -1,5 +1,5 @@
 /* What a program changes after an optimiser was created counts in its updates: each setting of svit_optimizer_set_f64,
- * for each kind of optimiser. */
+ * for each kind of optimiser, and the weights. */
 #include "fit.h"
 
 enum { CLASSES = 7, UPDATES = 3, KINDS = 4, RULES = 2, KEYS_MAX = 16 };
@@ -176,6 +176,45 @@ START_TEST(test_a_decay_of_a_parameter_stays)
 }
 END_TEST
 
+/* Adds 1 to every weight. */
+static void change_weights(svit_model *model)
+{
+    const char *name;
+    for (size_t i = 0; (name = svit_model_parameter_name(model, i)) != NULL; i++) {
+        const size_t elements = fit_elements(model, name);
+        float *weights = malloc(elements * sizeof *weights);
+        WORKS(svit_model_get_parameter(model, name, weights, elements, err));
+        for (size_t k = 0; k < elements; k++)
+            weights[k] += 1;
+        WORKS(svit_model_set_parameter(model, name, weights, elements, err));
+        free(weights);
+    }
+}
+
+/* Averages and slow weights begin with the weights before the first step, of frozen parameters too. */
+START_TEST(test_averages_start_before_the_first_step)
+{
+    static const char *const AVERAGES[] = {"plain", "keras", "swa"};
+    char json[1024];
+    snprintf(json, sizeof json,
+             "{\"ema\": \"%s\", \"ema_momentum\": 0.5, \"total_steps\": 4, \"lookahead\": %d, "
+             "\"optimizer\": \"%s\", \"groups\": [{\"pattern\": \"*bias\", \"trainable\": false}]}",
+             AVERAGES[_i % 3], _i / 3 % 3, KIND_NAMES[_i / 9]);
+    rig before = rig_make(json), after = rig_make(json);
+    svit_optimizer_config config;
+    change_weights(before.model);
+    svit_optimizer_free(before.optimizer);
+    WORKS(svit_optimizer_config_from_json(&config, sizeof config, json, err));
+    WORKS(svit_optimizer_create(&before.optimizer, before.model, &config, err));
+    change_weights(after.model);
+    update(&before);
+    update(&after);
+    ck_assert(same(&before, &after));
+    rig_free(&after);
+    rig_free(&before);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("optim_changes");
@@ -183,6 +222,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_each_setting_counts_from_the_change_on, 0, KINDS * RULES);
     tcase_add_test(c, test_a_decay_of_a_parameter_stays);
+    tcase_add_loop_test(c, test_averages_start_before_the_first_step, 0, 9 * KINDS);
     suite_add_tcase(all, c);
     return all;
 }
