@@ -3,19 +3,30 @@
 #include "session/session.h"
 #include "trainer/trainer.h"
 
+/* The images of the current batch, of all ranks. */
+static size_t batch_images(const svit_trainer *trainer)
+{
+    const uint64_t done = trainer->progress.position * trainer->config.batch;
+    return sv_size_at_most(trainer->training_count - done, trainer->config.batch);
+}
+
 svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, double divisor,
                                    sv_metrics *metrics, svit_error *err)
 {
     const sv_objective *objective = &trainer->objective;
     float loss;
+    double factor = 1;
     SVIT_TRY(svit_forward(trainer->session, part->images, part->n, trainer->logits, err));
     SVIT_TRY(sv_objective_loss(objective, part, trainer->logits, &loss, trainer->dlogits, err));
     /* dlogits is the gradient of the mean over the part. */
     double own = sv_objective_divisor(objective, part);
-    if (own != divisor)
+    if (own != divisor) {
         for (size_t i = 0; i < part->n * trainer->classes; i++)
             trainer->dlogits[i] *= (float)own / (float)divisor;
-    return sv_metrics_add(metrics, objective, part, trainer->logits, loss, err);
+        /* The metrics weigh the part by its images, and its loss by its divisor. */
+        factor = own / (double)part->n * ((double)batch_images(trainer) / divisor);
+    }
+    return sv_metrics_add(metrics, objective, part, trainer->logits, loss * factor, err);
 }
 
 /* The leaves of this rank, and the images of a batch among which they are. */
@@ -29,10 +40,9 @@ typedef struct share {
 static share find_share(const svit_trainer *trainer)
 {
     const svit_reducer *place = &trainer->ranks.reducer;
-    const uint64_t done = trainer->progress.position * trainer->config.batch;
     share own = {.first = svit_share_first(place->leaves, place->ranks, place->rank),
                  .end = svit_share_first(place->leaves, place->ranks, place->rank + 1),
-                 .images = sv_size_at_most(trainer->training_count - done, trainer->config.batch)};
+                 .images = batch_images(trainer)};
     own.begin = sv_size_share(own.images, place->leaves, own.first);
     return own;
 }
