@@ -242,6 +242,10 @@ static svit_status step(svit_trainer *trainer, svit_trainer_event *event, svit_e
 {
     svit_error cause = {.struct_size = sizeof cause};
     SVIT_TRY(sv_trainer_folder_check(trainer, err));
+    /* Before this run's first row: the run that wrote the checkpoint may have been killed before it
+     * removed the files of another one. */
+    if (trainer->resumed && trainer->progress.rows == 0 && sv_trainer_writes(trainer))
+        SVIT_TRY(sv_trainer_folder_settle(trainer, err));
     svit_status status = next_event(trainer, event, &cause);
     if (status == SVIT_OK)
         return SVIT_OK;

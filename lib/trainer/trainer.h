@@ -88,6 +88,7 @@ struct svit_trainer {
     size_t history_capacity;
     float *best; /* [parameters.elements] the best epoch's weights; NULL without SVIT_KEEP_BEST */
     int32_t started, finished;
+    int32_t resumed; /* 1: svit_trainer_resume has restored the run */
     int32_t
         has_other_run;   /* 1: the folder holds a run that this trainer neither wrote nor resumed */
     uint64_t event_rows; /* epochs that this process has written to the event file; 0: it has not

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define EVENTS "events.out.tfevents.shiftvit"
 #define EXTRA "other.safetensors" /* a file that does not belong to a run */
 
 static const char *const FILES[] = {"checkpoint.safetensors", "best.safetensors", "history.csv",
@@ -320,6 +321,16 @@ static int goes_on(const plan *p, const svit_model *whole, int operations)
     return resumed;
 }
 
+/* Whether the folder has no file of the old run beside the new run's. */
+static int is_clean(const plan *new)
+{
+    const char *wanted = new->trainer.description;
+    char *text = has("run.json") ? fit_read(fit_path(&folder, "run.json"), NULL) : NULL;
+    const int is_own = wanted ? text && strcmp(text, wanted) == 0 : !text;
+    free(text);
+    return is_own && !has(EVENTS);
+}
+
 /* The new run writes checkpoints only at the end of epochs, or after every step. */
 START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two)
 {
@@ -329,17 +340,19 @@ START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of
     new.trainer.seed = 4;
     new.trainer.epochs = 2;
     new.trainer.existing = SVIT_EXISTING_OVERWRITE;
-    new.trainer.description = "{\"run\": \"new\"}";
-    new.trainer.checkpoint_seconds = _i ? 1e-9 : 0;
+    new.trainer.description = _i % 2 ? NULL : "{\"run\": \"new\"}";
+    new.trainer.checkpoint_seconds = _i / 2 ? 1e-9 : 0;
     svit_model *old_whole = train_whole(old, validation), *new_whole = train_whole(new, validation);
     leave_run(old);
     snapshot before = snapshot_take();
     int survived[2] = {0, 0}, finished = 0;
     for (int n = 1; !finished; n++) {
         snapshot_put(&before);
+        fit_write(fit_path(&folder, EVENTS), "old", 3);
         finished = overwrite_until(&new, n);
         snapshot left = snapshot_take();
         int new_goes_on = goes_on(&new, new_whole, n);
+        ck_assert_msg(!new_goes_on || is_clean(&new), "before operation %d", n);
         if (new_goes_on)
             snapshot_put(&left);
         int old_goes_on = goes_on(&old, old_whole, n);
@@ -351,6 +364,7 @@ START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of
         survived[new_goes_on]++;
         snapshot_free(&left);
     }
+    unlink(fit_path(&folder, EVENTS));
     ck_assert_int_ge(survived[0], 1);
     ck_assert_int_ge(survived[1], 6);
     snapshot_free(&before);
@@ -371,7 +385,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_an_overwritten_run_is_whole_until_the_first_checkpoint, 0, 2);
     tcase_add_test(c, test_the_description_is_in_each_checkpoint_and_in_the_folder);
     tcase_add_loop_test(
-        c, test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two, 0, 2);
+        c, test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two, 0, 4);
     suite_add_tcase(all, c);
     return all;
 }

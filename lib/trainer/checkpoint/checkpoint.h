@@ -31,7 +31,7 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
  * configuration demands. */
 svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err);
 
-/* After the first checkpoint: removes what another run has left in the folder, and writes run.json.
+/* After the first checkpoint, or before the first step of a resumed run without rows: removes what another run has left in the folder, and writes run.json.
  * A file that this run has not written yet (best weights before a best epoch, history and events
  * before the first row) can only be from another run. */
 svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err);

@@ -289,7 +289,7 @@ static svit_status resume(svit_trainer *trainer, svit_error *err)
     if (status == SVIT_OK)
         status = sv_trainer_check_resumed(trainer, err);
     if (status == SVIT_OK) {
-        trainer->started = 1;
+        trainer->started = trainer->resumed = 1;
         trainer->has_other_run = 0;
         warn_without_fingerprints(checkpoint, trainer);
         sv_trainer_warn_of_extension(trainer, checkpoint);
