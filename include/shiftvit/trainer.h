@@ -268,8 +268,8 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer);
  *
  * A trainer with more epochs than the run extends it, whether the run was finished or not.
  * Patience, schedule and learning rate may then differ from those of the run. A schedule whose
- * length the trainer computes (total_steps 0) keeps the length that it had; after its end it stays
- * at its last value.
+ * length the trainer computes (total_steps 0) keeps the length that it had, computed or given; after
+ * its end it stays at its last value.
  *
  * SVIT_E_IO: there is no checkpoint. SVIT_E_ARGUMENT: it belongs to another model, to other data
  * (svit_dataset_fingerprint) or to another configuration; the message names the field.

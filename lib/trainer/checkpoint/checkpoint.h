@@ -119,8 +119,8 @@ int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *c
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
 
 /* Gives `copy`, a copy of a trainer, the schedule length of the checkpoint's run if both have the
- * same schedule and the length was computed: an extended run keeps the length that it began with,
- * unless the configuration wants it anew.
+ * same schedule and that of the trainer was computed: an extended run keeps the length that it began
+ * with, whether that was computed or given, unless the configuration wants it anew.
  * SVIT_E_FORMAT names a damaged entry. */
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err);

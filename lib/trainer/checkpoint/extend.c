@@ -7,6 +7,8 @@
 
 #define NO_RATE 1e-5 /* the fraction of learning_rate up to which nothing is learned */
 #define SCHEDULE_KEY "trainer.optimizer.schedule"
+#define TOTAL_KEY "trainer.optimizer.total_steps"
+#define WARMUP_KEY "trainer.optimizer.warmup_steps"
 
 svit_status sv_trainer_read_entry(const svit_checkpoint *checkpoint, const char *key, uint64_t *out,
                                   svit_error *err)
@@ -57,6 +59,24 @@ void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
     trainer->schedule_epochs = epochs;
 }
 
+/* Gives `copy` the length that was given to the checkpoint's run. */
+static svit_status adopt_given(svit_trainer *copy, const svit_checkpoint *checkpoint,
+                               svit_error *err)
+{
+    uint64_t total = 0, warmup = 0;
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, TOTAL_KEY, &total, err));
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, WARMUP_KEY, &warmup, err));
+    if (total < 1 || warmup > total)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "the checkpoint's entry '" TOTAL_KEY "' is %" PRIu64
+                       "; it is at least 1 and the warm-up steps, %" PRIu64,
+                       total, warmup);
+    copy->optimizer_config.total_steps = total;
+    copy->optimizer_config.warmup_steps = warmup;
+    copy->schedule_epochs = 0;
+    return SVIT_OK;
+}
+
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err)
 {
@@ -74,10 +94,12 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
                           : SV_TRAINER_EPOCHS_KEY;
     SVIT_TRY(sv_trainer_read_entry(checkpoint, key, &epochs, err));
     SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &all, err));
-    if (epochs < 1 || epochs > all)
+    if (epochs > all)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "the checkpoint's entry '%s' is %" PRIu64 "; it is in 1..%" PRIu64, key,
+                       "the checkpoint's entry '%s' is %" PRIu64 "; it is in 0..%" PRIu64, key,
                        epochs, all);
+    if (epochs == 0)
+        return sv_trainer_extends(copy, checkpoint) ? adopt_given(copy, checkpoint, err) : SVIT_OK;
     sv_trainer_compute_schedule(copy, epochs);
     return SVIT_OK;
 }
