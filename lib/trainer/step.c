@@ -59,6 +59,8 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
         return status;
     }
     trainer->timed_samples += sums.samples - trainer->progress.train.samples;
+    if (trainer->session_is_early)
+        trainer->progress.early += sums.samples - trainer->progress.train.samples;
     trainer->timed_steps++;
     trainer->progress.train = sums;
     trainer->progress.position++;

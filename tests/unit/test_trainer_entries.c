@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { EPOCHS = 3, DIGITS = 16, COLUMNS = 11 };
+enum { EPOCHS = 3, DIGITS = 16, COLUMNS = 12 };
 #define STATE "trainer.state."
 #define NAN_BITS "7ff8000000000000"
 #define INFINITE_BITS "7ff0000000000000"
@@ -105,7 +105,7 @@ START_TEST(test_each_number_of_the_history)
                                          TWO_BITS, "fff0000000000000", "0000000000000000"};
     /* Columns in which 2 is an amount: the losses, and rates and seconds. */
     static const bool amounts[COLUMNS] = {true, false, false, true, false, false,
-                                          true, true,  true,  true, false};
+                                          true, true,  true,  true, false, true};
     svit_dataset *with = _i ? validation : NULL;
     const plan p = entries_plan();
     svit_model *whole = train_whole(p, with);

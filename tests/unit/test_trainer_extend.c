@@ -127,6 +127,137 @@ START_TEST(test_a_given_length_that_cannot_be_is_refused)
 }
 END_TEST
 
+enum { SMALL = 6, SHORT = 3, LONGER = 6 };
+
+static double multiply_adds(uint32_t side)
+{
+    svit_model_config config = fit_model_config(CLASSES);
+    config.input_height = config.input_width = side;
+    uint64_t count;
+    WORKS(svit_model_multiply_adds(&config, &count, NULL, err));
+    return (double)count;
+}
+
+/* A run whose first half is on smaller images. */
+static plan early_plan(int32_t schedule, uint64_t total)
+{
+    plan p = plan_make(SHORT);
+    p.trainer.early_fraction = 0.5;
+    p.trainer.early_height = p.trainer.early_width = SMALL;
+    p.optimizer.schedule = schedule;
+    p.optimizer.total_steps = total;
+    p.optimizer.warmup_steps = total / 2;
+    return p;
+}
+
+/* The first epochs, of the schedule's or, with a given length or a constant rate, of all. */
+static const struct {
+    int32_t schedule;
+    uint64_t total;
+    int32_t anew;
+    uint32_t before, after; /* epochs on smaller images, of the run and of its extension */
+} EARLY[] = {{SVIT_SCHEDULE_WARMUP_COSINE, 0, 0, 2, 2},
+             {SVIT_SCHEDULE_WARMUP_COSINE, 0, 1, 2, 3},
+             {SVIT_SCHEDULE_LINEAR, 8, 0, 2, 3},
+             {SVIT_SCHEDULE_CONSTANT, 0, 0, 2, 3}};
+enum { EARLY_COUNT = sizeof EARLY / sizeof *EARLY };
+
+/* What a step of an epoch, from 0, adds to the arithmetic. */
+static double step_pflop(uint64_t epoch, uint64_t step, uint32_t early)
+{
+    const double images_of_step = step < STEPS ? BATCH : SAMPLES - (STEPS - 1) * BATCH;
+    return 6e-15 * images_of_step * multiply_adds(epoch < early ? SMALL : SIDE);
+}
+
+/* The history counts what was computed, before and after an extension, which changes no row. */
+START_TEST(test_an_extension_counts_its_arithmetic_on)
+{
+    const int which = _i % EARLY_COUNT, events = _i / EARLY_COUNT + 1;
+    plan p = early_plan(EARLY[which].schedule, EARLY[which].total), later = p;
+    double done = 0;
+    svit_trainer_event row;
+    leave_checkpoint(p, validation, events);
+    for (int i = 0; i < events; i++)
+        if (i % (STEPS + 1) < STEPS)
+            done += step_pflop((uint64_t)i / (STEPS + 1), (uint64_t)i % (STEPS + 1) + 1,
+                               EARLY[which].before);
+    later.trainer.epochs = LONGER;
+    later.trainer.schedule_anew = EARLY[which].anew;
+    for (int resumes = 0; resumes < 2; resumes++) {
+        svit_model *model = fit_model(context, CLASSES, 9);
+        svit_trainer *trainer = resume_run(model, later, validation);
+        double wanted = done, before = 0;
+        for (size_t i = 0; i < svit_trainer_history_count(trainer); i++) {
+            WORKS(svit_trainer_history(trainer, i, &row, sizeof row, err));
+            for (uint64_t step = 1; step <= STEPS && !resumes; step++)
+                before += step_pflop(i, step, EARLY[which].before);
+            if (!resumes)
+                ck_assert_double_eq_tol(row.pflop, before, 1e-12 * before);
+        }
+        do {
+            WORKS(svit_trainer_step(trainer, &row, sizeof row, err));
+            if (row.kind == SVIT_EVENT_STEP)
+                wanted += step_pflop(row.epoch - 1, row.step, EARLY[which].after);
+            ck_assert_msg(fabs(row.pflop - wanted) <= 1e-12 * wanted,
+                          "case %d, event %d, epoch %d: %g, not %g", which, events, (int)row.epoch,
+                          row.pflop, wanted);
+        } while (row.kind != SVIT_EVENT_FINISHED);
+        done = wanted; /* a run that has ended, resumed */
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+    }
+}
+END_TEST
+
+/* Rewrites the checkpoint as a library before the count of smaller images wrote it. */
+static void make_old(void)
+{
+    enum { DIGITS = 16, COLUMNS = 12 };
+    const char *path = fit_path(&folder, "checkpoint.safetensors");
+    svit_checkpoint *checkpoint = NULL;
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    const char *history = svit_checkpoint_value(checkpoint, "trainer.history");
+    char *old = calloc(strlen(history) + 1, 1);
+    for (size_t i = 0; i < strlen(history); i += COLUMNS * DIGITS)
+        strncat(old, history + i, (COLUMNS - 1) * DIGITS);
+    svit_checkpoint_free(checkpoint);
+    checkpoint_edit(path, "trainer.history", 0, old);
+    checkpoint_rename(path, "trainer.state.early", "trainer.state.e____");
+    free(old);
+}
+
+START_TEST(test_an_older_checkpoint_goes_on_and_is_extended)
+{
+    const int which = _i % EARLY_COUNT, events = _i / EARLY_COUNT + 1;
+    plan p = early_plan(EARLY[which].schedule, EARLY[which].total);
+    for (uint32_t epochs = SHORT; epochs <= LONGER; epochs += LONGER - SHORT) {
+        svit_trainer_event rows[2][LONGER];
+        svit_model *models[2];
+        p.trainer.schedule_anew = EARLY[which].anew;
+        for (int old = 0; old < 2; old++) {
+            p.trainer.epochs = SHORT;
+            leave_checkpoint(p, validation, events);
+            if (old)
+                make_old();
+            p.trainer.epochs = epochs;
+            models[old] = fit_model(context, CLASSES, 9);
+            svit_trainer *trainer = resume_run(models[old], p, validation);
+            WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+            for (uint32_t i = 0; i < epochs; i++)
+                WORKS(svit_trainer_history(trainer, i, &rows[old][i], sizeof **rows, err));
+            svit_trainer_free(trainer);
+        }
+        ck_assert(fit_same(models[0], models[1]));
+        for (uint32_t i = 0; i < epochs; i++)
+            ck_assert_msg(memcmp(&rows[0][i].pflop, &rows[1][i].pflop, sizeof(double)) == 0,
+                          "%u epochs, epoch %u: %g, not %g", epochs, i + 1, rows[1][i].pflop,
+                          rows[0][i].pflop);
+        svit_model_free(models[0]);
+        svit_model_free(models[1]);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_extend");
@@ -136,6 +267,10 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_an_extension_may_have_another_patience, 0, 4 * 4);
     tcase_add_loop_test(c, test_an_extension_keeps_a_length_that_was_given, 0, LONG_COUNT);
     tcase_add_test(c, test_a_given_length_that_cannot_be_is_refused);
+    tcase_add_loop_test(c, test_an_extension_counts_its_arithmetic_on, 0,
+                        EARLY_COUNT * SHORT * (STEPS + 1));
+    tcase_add_loop_test(c, test_an_older_checkpoint_goes_on_and_is_extended, 0,
+                        EARLY_COUNT * SHORT * (STEPS + 1));
     suite_add_tcase(all, c);
     return all;
 }

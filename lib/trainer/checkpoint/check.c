@@ -60,6 +60,9 @@ static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at
     if (samples > trainer->training_count)
         samples = trainer->training_count;
     SVIT_TRY(check_number(STATE_KEY "train.samples", sums->samples, samples, samples, err));
+    SVIT_TRY(check_number(STATE_KEY "early", at->early, 0,
+                          trainer->shrink ? at->epoch * trainer->training_count + samples : 0,
+                          err));
     SVIT_TRY(check_number(STATE_KEY "train.top5", sums->top5, 0, samples, err));
     SVIT_TRY(check_number(STATE_KEY "train.top1", sums->top1, 0, sums->top5, err));
     /* Below 0 too: a function of the program may have computed it. */
@@ -130,7 +133,7 @@ static int32_t is_row(const svit_trainer *trainer, const svit_trainer_event *row
     int32_t trained = isfinite(row->train_loss) && is_fraction(row->train_top1, has_top1) &&
                       is_fraction(row->train_top5, has_top5) && is_amount(row->learning_rate) &&
                       is_amount(row->images_per_second) && is_amount(row->seconds) &&
-                      isfinite(row->eta_seconds);
+                      isfinite(row->eta_seconds) && is_amount(row->pflop);
     if (!trainer->validation.loader)
         return trained && isnan(row->val_loss) && isnan(row->val_top1) && isnan(row->val_top5) &&
                row->best_epoch == 0;

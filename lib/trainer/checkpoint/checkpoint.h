@@ -59,7 +59,8 @@ typedef enum sv_entry_kind {
     SV_ENTRY_U32,
     SV_ENTRY_U64,
     SV_ENTRY_F64,
-    SV_ENTRY_FINGERPRINT /* uint64_t; library 0.1 wrote none */
+    SV_ENTRY_FINGERPRINT, /* uint64_t; library 0.1 wrote none */
+    SV_ENTRY_LATER        /* uint64_t; older libraries wrote none */
 } sv_entry_kind;
 
 /* One field of svit_trainer that checkpoints store as a text entry. */
@@ -114,6 +115,9 @@ void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkp
 
 /* Whether `checkpoint` is of a run with fewer epochs than the trainer's, which thus extends it. */
 int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
+
+/* How many epochs the checkpoint's run trains on smaller images, as long as it is not extended. */
+uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
 
 /* Computes the length of a schedule that covers that many epochs, and of its warm-up. */
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);

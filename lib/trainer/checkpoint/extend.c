@@ -46,6 +46,15 @@ void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkp
     svit_context_log(trainer->context, SVIT_LOG_WARNING, text);
 }
 
+uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
+{
+    uint64_t epochs = 0;
+    sv_trainer_read_entry(checkpoint, SV_TRAINER_SCHEDULE_KEY, &epochs, NULL);
+    if (epochs == 0)
+        sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL);
+    return sv_trainer_early_part(trainer, epochs);
+}
+
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
 {
     /* Keras' example counts the batches of an epoch as a real number, and so does this. */
