@@ -253,6 +253,7 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_sp
     sv_pool_run(optim->context->pool, update_task, &job, optim->matrix_count + optim->chunk_count);
     optim->gradient_norm = norm;
     optim->rate = job.rate;
+    optim->snapshots = sv_optim_next_snapshots(optim);
     optim->steps++;
     return SVIT_OK;
 }

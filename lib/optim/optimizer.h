@@ -35,6 +35,7 @@ typedef struct sv_optim {
     const sv_optimizer_ops *ops; /* of config.kind */
     uint64_t steps;              /* updates so far */
     double gradient_norm;        /* global norm before clipping, of the last update */
+    uint64_t snapshots;          /* of the weights, in the mean of SVIT_EMA_SWA */
     double rate;                 /* learning rate of the last update; -1: not known here */
     sv_slot slots[SV_MAX_SLOTS]; /* those of the ops, "slow" for Lookahead, "ema" for an average */
     size_t slot_count;
@@ -84,6 +85,10 @@ void sv_optim_free(sv_optim *optim);
 
 /* Returns the moving average [span.elements], or NULL if the optimiser keeps none. */
 real *sv_optim_average(const sv_optim *optim);
+
+/* The snapshots of the weights that are taken for the mean of SVIT_EMA_SWA in `done` updates: one
+ * every swa_every updates beyond swa_start * total_steps. 0 with another average. */
+uint64_t sv_optim_due_snapshots(const svit_optimizer_config *config, uint64_t done);
 
 /* Updates the trainable parameters that have gradients in the span, and sets these gradients to
  * zero. The others keep their weights and slots. SVIT_E_NUMERIC names a parameter whose gradient is

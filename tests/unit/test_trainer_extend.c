@@ -258,6 +258,102 @@ START_TEST(test_an_older_checkpoint_goes_on_and_is_extended)
 }
 END_TEST
 
+/* The mean of the weights as the header defines it, from the weights after each step. */
+typedef struct mean {
+    double *sum;
+    float *last;
+    size_t elements;
+    uint64_t count, steps;
+} mean;
+
+/* Notes a step of a run whose snapshots begin after `start` steps. */
+static void mean_add(mean *m, const svit_model *model, uint64_t start, uint64_t every)
+{
+    const uint64_t done = ++m->steps;
+    free(m->last);
+    m->last = fit_weights(model, &m->elements);
+    if (!m->sum)
+        m->sum = calloc(m->elements, sizeof *m->sum);
+    if (done < start + every) {
+        m->count = 0;
+        memset(m->sum, 0, m->elements * sizeof *m->sum);
+    } else if ((done - start) % every == 0) {
+        m->count++;
+        for (size_t i = 0; i < m->elements; i++)
+            m->sum[i] += (double)m->last[i];
+    }
+}
+
+static void mean_check(const mean *m, const svit_model *model, int which, int events)
+{
+    float *found = fit_weights(model, NULL);
+    for (size_t i = 0; i < m->elements; i++) {
+        const double wanted = m->count ? m->sum[i] / (double)m->count : (double)m->last[i];
+        ck_assert_msg(fabs(found[i] - wanted) <= 1e-6 * (1 + fabs(wanted)),
+                      "case %d, event %d: weight %zu is %g, the mean of %d weights %g", which,
+                      events, i, (double)found[i], (int)m->count, wanted);
+    }
+    free(found);
+}
+
+/* Makes steps until an event, or to the end if `events` is 0. */
+static void run_mean(mean *m, svit_trainer *trainer, const svit_model *model, const plan *p,
+                     uint32_t length, int events)
+{
+    const uint64_t total = (uint64_t)((double)SAMPLES / BATCH * length);
+    const uint64_t start = (uint64_t)(p->optimizer.swa_start * (double)total);
+    svit_trainer_event event;
+    do {
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+        if (event.kind == SVIT_EVENT_STEP)
+            mean_add(m, model, start, p->optimizer.swa_every);
+    } while (event.kind != SVIT_EVENT_FINISHED && --events != 0);
+}
+
+/* Runs that keep their length or get another one, of which the mean begins before or after the steps that are done;
+ * a checkpoint by an older library, which does not count, where nothing is extended. */
+static const struct {
+    double start;
+    uint64_t every;
+    uint32_t epochs;
+    int32_t anew, is_old;
+} MEANS[] = {{0.5, 1, 5, 1, 0}, {0.25, 2, 6, 1, 0}, {0.75, 1, 9, 1, 0}, {0, 1, 4, 1, 0},
+             {0.5, 1, 5, 0, 0}, {0.25, 3, 5, 0, 0}, {0.5, 1, 3, 0, 0},  {0.5, 2, 3, 0, 1}};
+enum { MEAN_COUNT = sizeof MEANS / sizeof *MEANS };
+
+START_TEST(test_an_extension_adds_to_the_mean_of_the_weights)
+{
+    for (int events = 1; events <= SHORT * (STEPS + 1); events++) {
+        plan p = plan_make(SHORT);
+        p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+        p.optimizer.ema = SVIT_EMA_SWA;
+        p.optimizer.swa_start = MEANS[_i].start;
+        p.optimizer.swa_every = MEANS[_i].every;
+        p.optimizer.schedule = SVIT_SCHEDULE_LINEAR;
+        mean m = {NULL};
+        svit_model *model = fit_model(context, CLASSES, 1);
+        svit_trainer *trainer = open_trainer(model, &p, NULL);
+        run_mean(&m, trainer, model, &p, SHORT, events);
+        WORKS(svit_trainer_checkpoint(trainer, err));
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+        if (MEANS[_i].is_old)
+            checkpoint_rename(fit_path(&folder, "checkpoint.safetensors"),
+                              "svit.optimizer.snapshots", "svit.optimizer.snap_____");
+        p.trainer.epochs = MEANS[_i].epochs;
+        p.trainer.schedule_anew = MEANS[_i].anew;
+        model = fit_model(context, CLASSES, 9);
+        trainer = resume_run(model, p, NULL);
+        run_mean(&m, trainer, model, &p, MEANS[_i].anew ? MEANS[_i].epochs : SHORT, 0);
+        mean_check(&m, model, _i, events);
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+        free(m.sum);
+        free(m.last);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_extend");
@@ -271,6 +367,7 @@ static Suite *suite(void)
                         EARLY_COUNT * SHORT * (STEPS + 1));
     tcase_add_loop_test(c, test_an_older_checkpoint_goes_on_and_is_extended, 0,
                         EARLY_COUNT * SHORT * (STEPS + 1));
+    tcase_add_loop_test(c, test_an_extension_adds_to_the_mean_of_the_weights, 0, MEAN_COUNT);
     suite_add_tcase(all, c);
     return all;
 }
