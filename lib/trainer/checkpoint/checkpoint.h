@@ -31,7 +31,9 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
  * configuration demands. */
 svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err);
 
-/* After the first checkpoint, or before the first step of a resumed run without rows: removes what another run has left in the folder, and writes run.json.
+/* After the first checkpoint, or before the first step of a resumed run: removes what another run
+ * has left in the folder, writes run.json, and in a resumed run the best weights if the process may
+ * have been killed before it wrote them.
  * A file that this run has not written yet (best weights before a best epoch, history and events
  * before the first row) can only be from another run. */
 svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err);
@@ -47,7 +49,11 @@ void sv_trainer_best_restore(svit_trainer *trainer);
 /* Reads the best weights from the run's folder. */
 svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err);
 
-/* Writes the trainer's model to the run's folder as the best one. */
+/* Whether the best epoch has just ended, so that the trainer has its weights. */
+bool sv_trainer_best_is_last(const sv_progress *at);
+
+/* If it has: copies its weights to the best ones; and writes them to the run's folder. */
+void sv_trainer_best_take(svit_trainer *trainer);
 svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err);
 
 /* save.c */

@@ -98,6 +98,8 @@ svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
 {
     if (trainer->is_settled)
         return SVIT_OK;
+    if (trainer->resumed && sv_trainer_best_is_last(&trainer->progress))
+        SVIT_TRY(sv_trainer_best_save(trainer, err));
     if (trainer->progress.best_epoch == 0)
         SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_BEST_FILE, err));
     if (trainer->progress.rows == 0) {

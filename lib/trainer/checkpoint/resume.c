@@ -207,7 +207,9 @@ static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *ch
     SVIT_TRY(sv_trainer_history_unpack(trainer, history ? history : "", at->rows,
                                        sv_trainer_saved_early(trainer, checkpoint), err));
     SVIT_TRY(sv_trainer_check_history(trainer, at, err));
-    return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
+    return trainer->best && at->best_epoch && !sv_trainer_best_is_last(at)
+               ? sv_trainer_best_load(trainer, err)
+               : SVIT_OK;
 }
 
 /* Restores the run as `copy` describes it; sets the progress last. The optimiser is created anew if
@@ -239,6 +241,8 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
     trainer->schedule_epochs = copy->schedule_epochs;
     trainer->session = session;
     trainer->progress = copy->progress;
+    if (trainer->best && sv_trainer_best_is_last(&trainer->progress))
+        sv_trainer_best_take(trainer);
     return SVIT_OK;
 }
 
