@@ -142,7 +142,7 @@ typedef struct svit_optimizer_config {
                                    the maximum of the schedule */
     double lookahead_alpha;     /* [0, 1]: Lookahead (Zhang et al. 2019): every `lookahead` steps,
                                    slow += lookahead_alpha (w - slow) and w = slow. Slot slow, which
-                                   starts as the initial weights */
+                                   starts as the weights before the first step */
     double swa_start;           /* [0, 1] */
     double layer_decay;         /* (0, 1]: layer-wise decay of the learning rate (BEiT, Bao et al.
                                    2021): the rate of a parameter of depth d is multiplied by
@@ -238,8 +238,10 @@ SVIT_API svit_status svit_learning_rate(const svit_optimizer_config *config, uin
 SVIT_API uint64_t svit_optimizer_steps(const svit_optimizer *optimizer);
 
 /* Changes a setting during training. `key` is "learning_rate", "weight_decay", "momentum",
- * "clip_norm" or "ema_momentum". SVIT_E_ARGUMENT names an unknown key, or a value outside
- * svit_optimizer_bounds. */
+ * "clip_norm" or "ema_momentum". "weight_decay" is that of the parameters whose group or
+ * svit_optimizer_set_parameter_f64 has not given them another one, and which decay_exclude does not
+ * exclude. SVIT_E_ARGUMENT names an unknown key, or a value outside svit_optimizer_bounds;
+ * SVIT_E_MEMORY, of "weight_decay". The optimiser is unchanged then. */
 SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const char *key,
                                             double value, svit_error *err);
 

@@ -52,7 +52,9 @@ typedef struct svit_bucket {
 typedef svit_status (*svit_begin_function)(void *user, const svit_bucket *bucket, svit_error *err);
 
 /* Returns when the sums of all buckets that were begun are in place: svit_step calls it. A failure
- * is returned by svit_step, which then changes no weight. */
+ * is returned by svit_step, which then changes no weight. Where buckets were begun and no svit_step
+ * came, svit_session_zero_gradients, svit_session_set_reducer and svit_session_free call it before
+ * they touch the arrays, so `user` lives longer than the session. */
 typedef svit_status (*svit_finish_function)(void *user, svit_error *err);
 
 /* Collects `bytes` bytes of each rank: all[ranks, bytes], the same on all of them. A trainer calls

@@ -66,16 +66,25 @@ static svit_status compare(sv_safetensors_entry *entries, const sv_json_value *h
     return SVIT_OK;
 }
 
+enum { LENGTH_BYTES = 8 };
+
+/* Spaces behind the header, so that mapped tensors are aligned like allocated ones. */
+static size_t padding_of(const sv_json_writer *header)
+{
+    return (SV_ALIGNMENT - (LENGTH_BYTES + header->length) % SV_ALIGNMENT) % SV_ALIGNMENT;
+}
+
 /* Parses the header as a reader would and compares the entries with `tensors`. A header that could
  * not be read must not replace a good file. */
 static svit_status read_back(const sv_json_writer *text, uint64_t data_bytes,
                              const sv_safetensors_tensor *tensors, size_t count, const char *path,
                              svit_error *err)
 {
-    if (text->length > SV_SAFETENSORS_HEADER_LIMIT)
+    const size_t bytes = text->length + padding_of(text);
+    if (bytes > SV_SAFETENSORS_HEADER_LIMIT)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: names and metadata make a header of %zu bytes; at most %llu are read",
-                       path, text->length, (unsigned long long)SV_SAFETENSORS_HEADER_LIMIT);
+                       path, bytes, (unsigned long long)SV_SAFETENSORS_HEADER_LIMIT);
     sv_json *json;
     SVIT_TRY(sv_json_parse_object(&json, text->allocator, text->text, text->length, path, err));
     sv_safetensors_entry *entries = NULL;
@@ -99,14 +108,6 @@ static svit_status make_header(sv_json_writer *header, const char *metadata,
     uint64_t data_bytes = put_header(header, metadata, tensors, count);
     SVIT_TRY(sv_json_writer_status(header, path, err));
     return read_back(header, data_bytes, tensors, count, path, err);
-}
-
-enum { LENGTH_BYTES = 8 };
-
-/* Spaces behind the header, so that mapped tensors are aligned like allocated ones. */
-static size_t padding_of(const sv_json_writer *header)
-{
-    return (SV_ALIGNMENT - (LENGTH_BYTES + header->length) % SV_ALIGNMENT) % SV_ALIGNMENT;
 }
 
 /* Bytes of the whole file. */

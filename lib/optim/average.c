@@ -12,26 +12,32 @@ void sv_average_update(real *restrict average, const real *restrict weights, siz
         average[i] = keep * average[i] + take * weights[i];
 }
 
-/* The number of weight snapshots in the mean of SVIT_EMA_SWA after `done` updates: one every
- * swa_every updates beyond swa_start * total_steps. */
-static uint64_t swa_count(const svit_optimizer_config *config, uint64_t done)
+uint64_t sv_optim_due_snapshots(const svit_optimizer_config *config, uint64_t done)
 {
+    if (config->ema != SVIT_EMA_SWA)
+        return 0;
     uint64_t start = (uint64_t)(config->swa_start * (double)config->total_steps);
     uint64_t every = config->swa_every ? config->swa_every : 1;
     return done > start ? (done - start) / every : 0;
 }
 
+uint64_t sv_optim_next_snapshots(const sv_optim *optim)
+{
+    const uint64_t before = sv_optim_due_snapshots(&optim->config, optim->steps);
+    const uint64_t after = sv_optim_due_snapshots(&optim->config, optim->steps + 1);
+    return after > 0 ? optim->snapshots + (after - before) : 0;
+}
+
 /* e = the mean of the snapshots, or the present weights before the first snapshot. */
 static void update_swa(const sv_optim *optim, real *e, const real *w, size_t count)
 {
-    uint64_t before = swa_count(&optim->config, optim->steps);
-    uint64_t after = swa_count(&optim->config, optim->steps + 1);
-    if (after == 0 || (before == 0 && after == 1)) {
+    const uint64_t after = sv_optim_next_snapshots(optim);
+    if (after == 0 || optim->snapshots == 0) {
         memcpy(e, w, count * sizeof *e);
         return;
     }
     real take = (real)(1.0 / (double)after);
-    for (size_t i = 0; after > before && i < count; i++)
+    for (size_t i = 0; after > optim->snapshots && i < count; i++)
         e[i] += take * (w[i] - e[i]);
 }
 

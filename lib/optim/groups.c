@@ -69,8 +69,10 @@ static void apply_group(sv_parameter_settings *settings, const svit_parameter_gr
 {
     settings->lr_scale = group->lr_scale * settings->depth_scale;
     settings->trainable = group->trainable != 0;
-    if (group->weight_decay >= 0)
+    if (group->weight_decay >= 0) {
         settings->weight_decay = group->weight_decay;
+        settings->inherits_decay = false;
+    }
 }
 
 static svit_status check_patterns(const sv_parameter_table *table,
@@ -101,10 +103,12 @@ svit_status sv_parameter_settings_make(sv_parameter_settings *list, const sv_par
         list[i] = (sv_parameter_settings){.lr_scale = scale,
                                           .depth_scale = scale,
                                           .weight_decay = has_decay ? config->weight_decay : 0,
+                                          .inherits_decay = has_decay,
                                           .trainable = true};
         for (uint32_t g = 0; g < config->group_count; g++)
             if (sv_pattern_matches(config->groups[g].pattern, parameter->name)) {
                 list[i].weight_decay = has_decay ? config->weight_decay : 0;
+                list[i].inherits_decay = has_decay;
                 apply_group(&list[i], &config->groups[g]);
                 rule = config->groups[g].rule;
             }

@@ -10,6 +10,7 @@ typedef struct sv_parameter_settings {
     double lr_scale;     /* the group's factor of the learning rate times depth_scale */
     double depth_scale;  /* factor of the learning rate, by layer_decay and the depth */
     double weight_decay; /* 0 where decay_exclude excludes the parameter */
+    bool inherits_decay; /* weight_decay is that of the optimiser */
     bool trainable;
     bool is_matrix; /* the optimiser's rule for matrices applies, while it is trainable */
 } sv_parameter_settings;

@@ -37,13 +37,15 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
     return SVIT_OK;
 }
 
-/* Adds a slot that starts as the weights. */
-static svit_status add_copy(sv_optim *optim, const char *name, const real *weights, svit_error *err)
+/* Lets the average and the slow weights, the slots behind those of the ops, start as the weights. */
+static void start_copies(sv_optim *optim, const real *weights)
 {
-    SVIT_TRY(add_slot(optim, name, err));
-    memcpy(optim->slots[optim->slot_count - 1].values, weights + optim->span.first,
-           optim->span.elements * sizeof *weights);
-    return SVIT_OK;
+    size_t i = 0;
+    while (i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i])
+        i++;
+    for (; i < optim->slot_count; i++)
+        memcpy(optim->slots[i].values, weights + optim->span.first,
+               optim->span.elements * sizeof *weights);
 }
 
 static svit_status create_members(sv_optim *optim, const real *weights, svit_error *err)
@@ -57,10 +59,13 @@ static svit_status create_members(sv_optim *optim, const real *weights, svit_err
     for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
         SVIT_TRY(add_slot(optim, optim->ops->slots[i], err));
     if (optim->config.lookahead > 0) {
-        SVIT_TRY(add_copy(optim, "slow", weights, err));
+        SVIT_TRY(add_slot(optim, "slow", err));
         optim->slow = optim->slots[optim->slot_count - 1].values;
     }
-    return optim->config.ema == SVIT_EMA_NONE ? SVIT_OK : add_copy(optim, "ema", weights, err);
+    if (optim->config.ema != SVIT_EMA_NONE)
+        SVIT_TRY(add_slot(optim, "ema", err));
+    start_copies(optim, weights);
+    return SVIT_OK;
 }
 
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
@@ -75,6 +80,7 @@ svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_para
     optim->span = sv_parameter_span_trainable(table);
     optim->config = *config;
     optim->ops = sv_optimizer_ops_of(config->kind);
+    optim->rate = -1;
     svit_status status = create_members(optim, weights, err);
     if (status == SVIT_OK)
         *out = optim;
@@ -229,6 +235,9 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_sp
     double norm = sv_gradient_norm(optim, gradients);
     if (!isfinite(norm))
         return fail_not_finite(optim, gradients, err);
+    /* The program may have changed the weights since the creation. */
+    if (optim->steps == 0)
+        start_copies(optim, weights);
     double limit = optim->config.clip_norm;
     double scale = limit > 0 && norm > limit ? limit / norm : 1;
 
@@ -243,6 +252,8 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_sp
     optim->ops->plan(job.scalars, &optim->config, optim->steps);
     sv_pool_run(optim->context->pool, update_task, &job, optim->matrix_count + optim->chunk_count);
     optim->gradient_norm = norm;
+    optim->rate = job.rate;
+    optim->snapshots = sv_optim_next_snapshots(optim);
     optim->steps++;
     return SVIT_OK;
 }
@@ -256,7 +267,7 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
     if (!is_scale && !is_decay && !is_trainable)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "key '%.40s' is unknown; known are lr_scale, weight_decay, trainable", key);
-    if (!(value >= 0 && value <= 1e30) || (is_trainable && value != 0 && value != 1))
+    if ((pattern && !(value >= 0 && value <= 1e30)) || (is_trainable && value != 0 && value != 1))
         return sv_fail(err, SVIT_E_ARGUMENT, "value for '%s' is %g; it is %s", key, value,
                        is_trainable ? "0 or 1" : "in [0, 1e30]");
     size_t bytes = optim->table->count * sizeof *optim->settings;
@@ -265,7 +276,8 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
                                sizeof *settings, "the settings of the parameters", err));
     memcpy(settings, before, bytes);
     for (size_t i = 0; i < optim->table->count; i++) {
-        if (!sv_pattern_matches(pattern, optim->table->list[i].name))
+        if (pattern ? !sv_pattern_matches(pattern, optim->table->list[i].name)
+                    : !settings[i].inherits_decay)
             continue;
         found = true;
         if (is_trainable && value != 0 && optim->table->list[i].frozen)
@@ -273,11 +285,12 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
         if (is_scale)
             settings[i].lr_scale = value * settings[i].depth_scale;
         settings[i].weight_decay = is_decay ? value : settings[i].weight_decay;
+        settings[i].inherits_decay = settings[i].inherits_decay && !(pattern && is_decay);
         settings[i].trainable = is_trainable ? value != 0 : settings[i].trainable;
     }
     optim->settings = settings;
     svit_status status = SVIT_OK;
-    if (!found)
+    if (!found && pattern)
         status = sv_fail(err, SVIT_E_ARGUMENT, "pattern '%.95s' matches no parameter of the model",
                          pattern);
     else if (frozen)

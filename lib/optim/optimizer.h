@@ -35,6 +35,8 @@ typedef struct sv_optim {
     const sv_optimizer_ops *ops; /* of config.kind */
     uint64_t steps;              /* updates so far */
     double gradient_norm;        /* global norm before clipping, of the last update */
+    uint64_t snapshots;          /* of the weights, in the mean of SVIT_EMA_SWA */
+    double rate;                 /* learning rate of the last update; -1: not known here */
     sv_slot slots[SV_MAX_SLOTS]; /* those of the ops, "slow" for Lookahead, "ema" for an average */
     size_t slot_count;
     real *slow;      /* the slot "slow"; NULL without Lookahead */
@@ -72,7 +74,8 @@ extern const sv_config_type sv_optimizer_config_type;
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
  * Slots, average and slow weights are those of the range from the first to the last parameter that
  * is not frozen now; no update may follow a change of what is frozen. The average and the slow
- * weights start as copies of `weights`. Free it with sv_optim_free. */
+ * weights start as copies of `weights`, and once more of those before the first update. Free it with
+ * sv_optim_free. */
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
                             const real *weights, const svit_optimizer_config *config,
                             svit_error *err);
@@ -83,6 +86,10 @@ void sv_optim_free(sv_optim *optim);
 /* Returns the moving average [span.elements], or NULL if the optimiser keeps none. */
 real *sv_optim_average(const sv_optim *optim);
 
+/* The snapshots of the weights that are taken for the mean of SVIT_EMA_SWA in `done` updates: one
+ * every swa_every updates beyond swa_start * total_steps. 0 with another average. */
+uint64_t sv_optim_due_snapshots(const svit_optimizer_config *config, uint64_t done);
+
 /* Updates the trainable parameters that have gradients in the span, and sets these gradients to
  * zero. The others keep their weights and slots. SVIT_E_NUMERIC names a parameter whose gradient is
  * not finite; nothing is changed then. The result does not depend on the thread
@@ -91,7 +98,8 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_sp
                             svit_error *err);
 
 /* Changes the setting `key`, which is lr_scale, weight_decay or trainable (0 or 1), of the
- * parameters whose names match `pattern`. SVIT_E_ARGUMENT; SVIT_E_STATE: a parameter that is to
+ * parameters whose names match `pattern`, or with NULL the weight_decay, which must be legal, of
+ * those that have the optimiser's. SVIT_E_ARGUMENT; SVIT_E_STATE: a parameter that is to
  * become trainable is frozen in the model; SVIT_E_MEMORY. */
 svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const char *key,
                                    double value, svit_error *err);

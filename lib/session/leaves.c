@@ -162,10 +162,19 @@ svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gr
     return status;
 }
 
+/* Waits for the reducer, which may still be at work on what was begun. */
+static void finish_begun(const sv_leaves *leaves)
+{
+    if (leaves->buckets > 0)
+        leaves->reducer.finish(leaves->reducer.user, NULL);
+}
+
 void sv_leaves_free(svit_context *context, sv_leaves *leaves)
 {
-    if (leaves)
-        free_leaves(context, leaves, true);
+    if (!leaves)
+        return;
+    finish_begun(leaves);
+    free_leaves(context, leaves, true);
 }
 
 uint64_t sv_leaves_bytes(const sv_leaves *leaves)
@@ -334,9 +343,7 @@ svit_status sv_leaves_finish(sv_leaves *leaves, svit_error *err)
 
 void sv_leaves_restart(sv_leaves *leaves)
 {
-    /* The reducer may still be at work on what was begun, and not finished. */
-    if (leaves->buckets > 0)
-        leaves->reducer.finish(leaves->reducer.user, NULL);
+    finish_begun(leaves);
     release_held(leaves, leaves->held_count);
     leaves->done = 0;
     leaves->buckets = 0;

@@ -4,6 +4,7 @@
 #include "base/threads/fp_env.h"
 #include "session/session.h"
 
+#include <stddef.h>
 #include <string.h>
 
 SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,
@@ -105,6 +106,8 @@ SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const cha
                        value, min, max);
     const sv_field *field;
     SVIT_TRY(sv_optim_field_find(&field, key, err));
+    if (field->offset == offsetof(svit_optimizer_config, weight_decay))
+        SVIT_TRY(sv_optim_set_parameter(optimizer->core, NULL, key, value, err));
     memcpy((char *)&optimizer->core->config + field->offset, &value, sizeof value);
     return SVIT_OK;
 }

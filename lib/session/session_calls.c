@@ -228,9 +228,10 @@ SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_err
     SV_REQUIRE(session);
     if (!session->trains)
         return sv_fail(err, SVIT_E_STATE, "the session was created to infer: it has no gradients");
+    /* First, since a reducer may still be at work on the gradients. */
+    sv_session_restart_gradients(session);
     sv_pool_clear(session->context->pool, session->gradients.values,
                   session->gradients.elements * sizeof(real));
-    sv_session_restart_gradients(session);
     return SVIT_OK;
 }
 

@@ -1,6 +1,7 @@
 /* The batches of a run, and whether a dataset has what its loss takes. */
 #include "trainer/batch.h"
 
+#include "data/loading/batcher.h"
 #include "losses/loss.h"
 #include "models/config.h"
 
@@ -88,8 +89,11 @@ static void fill_pixels(float *targets, const float *image, const svit_model_con
 svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_loader *loader,
                           svit_error *err)
 {
-    if (!batch->targets || objective->masked) {
+    if (!batch->targets || objective->masked || !svit_loader_has_targets(loader)) {
         SVIT_TRY(svit_loader_next(loader, batch->images, batch->labels, &batch->n, err));
+        /* The model may have more classes than the dataset. */
+        if (batch->targets && !objective->masked)
+            sv_labels_expand(batch->targets, batch->labels, batch->n, objective->classes);
         for (size_t i = 0; objective->masked && i < batch->n; i++)
             fill_pixels(batch->targets + i * objective->classes,
                         batch->images + i * objective->classes, objective->masked);

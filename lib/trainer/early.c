@@ -7,11 +7,15 @@ bool sv_trainer_is_early(const svit_trainer *trainer, uint64_t epoch)
     return epoch < sv_trainer_early_epochs(trainer);
 }
 
+uint64_t sv_trainer_early_part(const svit_trainer *trainer, uint64_t epochs)
+{
+    return (uint64_t)(trainer->config.early_fraction * (double)epochs + 0.5);
+}
+
 uint64_t sv_trainer_early_epochs(const svit_trainer *trainer)
 {
-    const uint64_t all =
-        trainer->schedule_epochs ? trainer->schedule_epochs : trainer->config.epochs;
-    return (uint64_t)(trainer->config.early_fraction * (double)all + 0.5);
+    return sv_trainer_early_part(trainer, trainer->schedule_epochs ? trainer->schedule_epochs
+                                                                   : trainer->config.epochs);
 }
 
 svit_status sv_trainer_open_early(svit_trainer *trainer, svit_error *err)

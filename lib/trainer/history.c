@@ -2,6 +2,7 @@
 #include "base/files/file.h"
 #include "base/threads/thread.h"
 #include "optim/schedule.h"
+#include "session/optimizer_handle.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
@@ -9,21 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The columns of history.csv between `epoch` and `pflop`, then two that only checkpoints have.
- * Checkpoints lack `pflop`, which follows from the epoch. */
+/* The columns of history.csv between `epoch` and `pflop`, then two that only checkpoints have, and
+ * `pflop`, which checkpoints of older libraries lack. */
 static const size_t COLUMNS[] = {
     offsetof(svit_trainer_event, train_loss),    offsetof(svit_trainer_event, train_top1),
     offsetof(svit_trainer_event, train_top5),    offsetof(svit_trainer_event, val_loss),
     offsetof(svit_trainer_event, val_top1),      offsetof(svit_trainer_event, val_top5),
     offsetof(svit_trainer_event, learning_rate), offsetof(svit_trainer_event, images_per_second),
     offsetof(svit_trainer_event, seconds),       offsetof(svit_trainer_event, eta_seconds),
-    offsetof(svit_trainer_event, best_epoch)};
+    offsetof(svit_trainer_event, best_epoch),    offsetof(svit_trainer_event, pflop)};
 static const char CSV_HEAD[] = "epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,"
                                "lr,images_per_second,seconds,pflop\n";
 
 /* Characters of a row in a checkpoint: the bits of each column as 16 hexadecimal digits. */
-enum { COLUMN_COUNT = sizeof COLUMNS / sizeof *COLUMNS, CSV_COLUMNS = COLUMN_COUNT - 2 };
-enum { DIGITS = 16, PACKED_ROW = COLUMN_COUNT * DIGITS };
+enum { COLUMN_COUNT = sizeof COLUMNS / sizeof *COLUMNS, CSV_COLUMNS = COLUMN_COUNT - 3 };
+enum { DIGITS = 16 };
 enum { CSV_ROW = (CSV_COLUMNS + 2) * SV_TRAINER_NUMBER }; /* bytes of the longest row */
 
 /* The bits of one column of a row. Every column has 8 bytes. */
@@ -34,12 +35,11 @@ static uint64_t bits_of(const svit_trainer_event *row, size_t column)
     return bits;
 }
 
-/* Returns the operations of training on `images` images, in units of 1e15. A multiply-add counts as
- * 2 operations, and the forward and backward together as 3 forwards. */
-static double pflop(const svit_trainer *trainer, uint64_t images)
+/* Returns the operations of training on `images` images, of which `early` are smaller, in units of
+ * 1e15. A multiply-add counts as 2 operations, and the forward and backward together as 3 forwards.
+ */
+static double pflop(const svit_trainer *trainer, uint64_t images, uint64_t early)
 {
-    const uint64_t first = sv_trainer_early_epochs(trainer) * trainer->training_count;
-    const uint64_t early = images < first ? images : first;
     return 1e-15 * 3 * 2 *
            ((double)trainer->early_multiply_adds * (double)early +
             (double)trainer->multiply_adds * (double)(images - early));
@@ -118,9 +118,9 @@ char *sv_trainer_history_pack(const svit_trainer *trainer)
     return text;
 }
 
-static int32_t unpack_row(svit_trainer_event *row, const char *text)
+static int32_t unpack_row(svit_trainer_event *row, const char *text, size_t columns)
 {
-    for (size_t column = 0; column < COLUMN_COUNT; column++, text += DIGITS) {
+    for (size_t column = 0; column < columns; column++, text += DIGITS) {
         char digits[DIGITS + 1] = "";
         uint64_t bits;
         memcpy(digits, text, DIGITS);
@@ -132,9 +132,11 @@ static int32_t unpack_row(svit_trainer_event *row, const char *text)
 }
 
 svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, uint64_t rows,
-                                      svit_error *err)
+                                      uint64_t early, svit_error *err)
 {
-    if (strlen(text) != rows * PACKED_ROW)
+    const size_t length = strlen(text);
+    const size_t columns = COLUMN_COUNT - (length == rows * (COLUMN_COUNT - 1) * DIGITS);
+    if (length != rows * columns * DIGITS)
         return sv_fail(err, SVIT_E_FORMAT,
                        "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY "' does not have %" PRIu64
                        " epochs",
@@ -147,12 +149,13 @@ svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, u
                                   .epochs = trainer->config.epochs,
                                   .step = trainer->steps,
                                   .steps = trainer->steps};
-        if (!unpack_row(&row, text + i * PACKED_ROW))
+        const uint64_t count = trainer->training_count;
+        row.pflop = pflop(trainer, (i + 1) * count, (i < early ? i + 1 : early) * count);
+        if (!unpack_row(&row, text + i * columns * DIGITS, columns))
             return sv_fail(err, SVIT_E_FORMAT,
                            "the checkpoint's entry '" SV_TRAINER_HISTORY_KEY
                            "' is damaged at epoch %" PRIu64,
                            i + 1);
-        row.pflop = pflop(trainer, (i + 1) * trainer->training_count);
         trainer->history[i] = row;
     }
     return SVIT_OK;
@@ -182,10 +185,18 @@ static double eta(const svit_trainer *trainer)
            epochs_left * trainer->validation_seconds;
 }
 
+/* The learning rate of the last step, which the program may have set. A resumed run has that of its
+ * settings until it makes a step. */
+static double last_rate(const sv_optim *optim)
+{
+    if (optim->steps == 0)
+        return 0;
+    return optim->rate >= 0 ? optim->rate : sv_learning_rate(&optim->config, optim->steps - 1);
+}
+
 void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event, int32_t kind)
 {
     const sv_progress *progress = &trainer->progress;
-    const uint64_t steps = svit_optimizer_steps(trainer->optimizer);
     double samples = progress->train.samples ? (double)progress->train.samples : 1;
     *event = (svit_trainer_event){
         .struct_size = sizeof *event,
@@ -200,15 +211,15 @@ void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event,
         .val_loss = NAN,
         .val_top1 = NAN,
         .val_top5 = NAN,
-        .learning_rate = steps ? sv_learning_rate(&trainer->optimizer_config, steps - 1) : 0,
+        .learning_rate = last_rate(trainer->optimizer->core),
         .images_per_second = trainer->training_seconds > 0
                                  ? (double)trainer->timed_samples / trainer->training_seconds
                                  : 0,
         .seconds = trainer->timed_steps ? sv_clock_seconds() - trainer->epoch_start : 0,
         .eta_seconds = eta(trainer),
         .best_epoch = progress->best_epoch,
-        .pflop =
-            pflop(trainer, progress->epoch * trainer->training_count + progress->train.samples),
+        .pflop = pflop(trainer, progress->epoch * trainer->training_count + progress->train.samples,
+                       progress->early),
     };
 }
 

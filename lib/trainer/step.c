@@ -59,6 +59,8 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
         return status;
     }
     trainer->timed_samples += sums.samples - trainer->progress.train.samples;
+    if (trainer->session_is_early)
+        trainer->progress.early += sums.samples - trainer->progress.train.samples;
     trainer->timed_steps++;
     trainer->progress.train = sums;
     trainer->progress.position++;
@@ -79,23 +81,20 @@ static int32_t is_best(const svit_trainer *trainer, double score, double loss)
     return loss < trainer->history[progress->best_epoch - 1].val_loss;
 }
 
-/* Keeps the weights, in memory and in the folder, if they are the best so far; counts the epochs
+/* Keeps the weights in memory if they are the best so far; counts the epochs
  * since then otherwise. */
-static svit_status keep_if_best(svit_trainer *trainer, double score, double loss, svit_error *err)
+static void keep_if_best(svit_trainer *trainer, double score, double loss)
 {
     sv_progress *progress = &trainer->progress;
     if (!is_best(trainer, score, loss)) {
         progress->waited++;
-        return SVIT_OK;
+        return;
     }
     if (trainer->best)
         sv_trainer_best_copy(trainer, trainer->model);
-    if (sv_trainer_writes(trainer))
-        SVIT_TRY(sv_trainer_best_save(trainer, err));
     progress->best_top1 = score;
     progress->best_epoch = progress->epoch + 1;
     progress->waited = 0;
-    return SVIT_OK;
 }
 
 static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
@@ -104,7 +103,8 @@ static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, 
     const double loss = metrics->loss / (double)metrics->samples;
     double score = sv_objective_score(&trainer->objective, loss,
                                       sv_objective_top1(&trainer->objective, metrics));
-    return keep_if_best(trainer, score, loss, err);
+    keep_if_best(trainer, score, loss);
+    return SVIT_OK;
 }
 
 /* Validates the moving average of the weights if the optimiser keeps one, else the weights. */
@@ -156,14 +156,15 @@ static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
         return SVIT_OK;
     SVIT_TRY(sv_trainer_history_write(trainer, err));
     SVIT_TRY(sv_trainer_events_write(trainer, err));
-    return sv_trainer_save(trainer, err);
+    SVIT_TRY(sv_trainer_save(trainer, err));
+    return sv_trainer_best_is_last(progress) ? sv_trainer_best_save(trainer, err) : SVIT_OK;
 }
 
 /* Completes an epoch, once rank 0 has written its files. A failure leaves the progress as it was.
  */
 static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
 {
-    /* A checkpoint comes before this epoch's best weights replace those of another run. */
+    /* A checkpoint comes before this run's history replaces that of another one. */
     if (trainer->has_other_run)
         SVIT_TRY(sv_trainer_save(trainer, err));
     sv_progress before = trainer->progress;
@@ -242,6 +243,10 @@ static svit_status step(svit_trainer *trainer, svit_trainer_event *event, svit_e
 {
     svit_error cause = {.struct_size = sizeof cause};
     SVIT_TRY(sv_trainer_folder_check(trainer, err));
+    /* The run that wrote the checkpoint may have been killed before it wrote the files that belong
+     * to it, or removed those of another run. */
+    if (trainer->resumed && sv_trainer_writes(trainer))
+        SVIT_TRY(sv_trainer_folder_settle(trainer, err));
     svit_status status = next_event(trainer, event, &cause);
     if (status == SVIT_OK)
         return SVIT_OK;

@@ -3,19 +3,30 @@
 #include "session/session.h"
 #include "trainer/trainer.h"
 
+/* The images of the current batch, of all ranks. */
+static size_t batch_images(const svit_trainer *trainer)
+{
+    const uint64_t done = trainer->progress.position * trainer->config.batch;
+    return sv_size_at_most(trainer->training_count - done, trainer->config.batch);
+}
+
 svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, double divisor,
                                    sv_metrics *metrics, svit_error *err)
 {
     const sv_objective *objective = &trainer->objective;
     float loss;
+    double factor = 1;
     SVIT_TRY(svit_forward(trainer->session, part->images, part->n, trainer->logits, err));
     SVIT_TRY(sv_objective_loss(objective, part, trainer->logits, &loss, trainer->dlogits, err));
     /* dlogits is the gradient of the mean over the part. */
     double own = sv_objective_divisor(objective, part);
-    if (own != divisor)
+    if (own != divisor) {
         for (size_t i = 0; i < part->n * trainer->classes; i++)
             trainer->dlogits[i] *= (float)own / (float)divisor;
-    return sv_metrics_add(metrics, objective, part, trainer->logits, loss, err);
+        /* The metrics weigh the part by its images, and its loss by its divisor. */
+        factor = own / (double)part->n * ((double)batch_images(trainer) / divisor);
+    }
+    return sv_metrics_add(metrics, objective, part, trainer->logits, loss * factor, err);
 }
 
 /* The leaves of this rank, and the images of a batch among which they are. */
@@ -29,10 +40,9 @@ typedef struct share {
 static share find_share(const svit_trainer *trainer)
 {
     const svit_reducer *place = &trainer->ranks.reducer;
-    const uint64_t done = trainer->progress.position * trainer->config.batch;
     share own = {.first = svit_share_first(place->leaves, place->ranks, place->rank),
                  .end = svit_share_first(place->leaves, place->ranks, place->rank + 1),
-                 .images = sv_size_at_most(trainer->training_count - done, trainer->config.batch)};
+                 .images = batch_images(trainer)};
     own.begin = sv_size_share(own.images, place->leaves, own.first);
     return own;
 }
@@ -80,8 +90,7 @@ static svit_status run_leaf(svit_trainer *trainer, const sv_batch *part, double 
     return sv_session_check_finite(trainer->dlogits, part->n * trainer->classes, "dlogits", err);
 }
 
-/* Waits until all ranks are before the backward of their last leaf, from which on none can fail
- * alone, and adds the leaves' metrics. */
+/* Waits until all ranks are before the backward of their last leaf, and adds the leaves' metrics. */
 static svit_status join_metrics(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
     const size_t leaves = trainer->config.leaves;
@@ -90,6 +99,17 @@ static svit_status join_metrics(svit_trainer *trainer, sv_metrics *sums, svit_er
     for (size_t leaf = 0; leaf < leaves; leaf++)
         sv_metrics_join(sums, &trainer->all_leaves[leaf].metrics);
     return SVIT_OK;
+}
+
+/* After the last backward: of a rank that it fails on, the others would sum gradients that are not
+ * those of its leaves, or save a step that it has not taken. All have begun the same buckets, so
+ * they finish them before they meet. */
+static svit_status agree_on_gradients(svit_trainer *trainer, svit_error *err)
+{
+    if (!trainer->config.check_finite && trainer->config.checkpoint_seconds <= 0)
+        return SVIT_OK;
+    SVIT_TRY(sv_session_finish_gradients(trainer->session, err));
+    return sv_ranks_agree(&trainer->ranks, SVIT_OK, err);
 }
 
 svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
@@ -108,5 +128,6 @@ svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_
             SVIT_TRY(join_metrics(trainer, sums, err));
         SVIT_TRY(svit_backward(trainer->session, trainer->dlogits, part.n, err));
     }
+    SVIT_TRY(agree_on_gradients(trainer, err));
     return svit_session_set_counter(trainer->session, counter + trainer->config.leaves, err);
 }

@@ -47,6 +47,7 @@ typedef struct sv_progress {
                             validation */
     uint64_t waited;     /* epochs since the best one */
     uint64_t rows;       /* of the history */
+    uint64_t early;      /* smaller images that the run has trained on so far */
 } sv_progress;
 
 struct svit_trainer {
@@ -88,6 +89,7 @@ struct svit_trainer {
     size_t history_capacity;
     float *best; /* [parameters.elements] the best epoch's weights; NULL without SVIT_KEEP_BEST */
     int32_t started, finished;
+    int32_t resumed; /* 1: svit_trainer_resume has restored the run */
     int32_t
         has_other_run;   /* 1: the folder holds a run that this trainer neither wrote nor resumed */
     uint64_t event_rows; /* epochs that this process has written to the event file; 0: it has not
@@ -116,6 +118,9 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_sess
 /* Whether an epoch, from 0, trains on smaller images; and how many epochs do. */
 bool sv_trainer_is_early(const svit_trainer *trainer, uint64_t epoch);
 uint64_t sv_trainer_early_epochs(const svit_trainer *trainer);
+
+/* The same of a run whose schedule has `epochs` epochs. */
+uint64_t sv_trainer_early_part(const svit_trainer *trainer, uint64_t epochs);
 
 /* Plans the smaller images, if there are any. SVIT_E_ARGUMENT: they are larger than the model's
  * input. */
@@ -203,10 +208,11 @@ char *sv_trainer_history_pack(const svit_trainer *trainer);
 enum { SV_TRAINER_NUMBER = 40 };
 const char *sv_trainer_number(char out[SV_TRAINER_NUMBER], double value);
 
-/* Reads `rows` rows of history, one an epoch, from a checkpoint's text into the trainer. The
- * message of SVIT_E_FORMAT names the damaged epoch. */
+/* Reads `rows` rows of history, one an epoch, from a checkpoint's text into the trainer. An older
+ * library wrote no arithmetic: its run trained on smaller images for `early` epochs. The message of
+ * SVIT_E_FORMAT names the damaged epoch. */
 svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, uint64_t rows,
-                                      svit_error *err);
+                                      uint64_t early, svit_error *err);
 
 /* events.c */
 

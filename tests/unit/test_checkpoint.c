@@ -225,6 +225,8 @@ START_TEST(test_a_state_that_cannot_be_is_named_and_nothing_changes)
         {SVIT_EMA_NONE, "svit.optimizer.steps", "1", 0, 1},
         {SVIT_EMA_NONE, "svit.optimizer.swapped", "1", 0, 1},
         {SVIT_EMA_NONE, "svit.session.counter", "1", 1, 0},
+        {SVIT_EMA_PLAIN, "svit.optimizer.snapshots", "3", 1, 1},
+        {SVIT_EMA_NONE, "svit.optimizer.snapshots", "1", 0, 1},
     };
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, damages[i].ema);

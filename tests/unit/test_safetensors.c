@@ -358,6 +358,43 @@ START_TEST(test_a_header_that_does_not_read_back_replaces_nothing)
 }
 END_TEST
 
+/* What is written can be opened: the limit of a header counts the spaces behind it. */
+START_TEST(test_a_header_near_the_limit_is_written_if_it_can_be_read)
+{
+    enum { LIMIT = 100000000 };
+    static const float values[] = {1};
+    static const sv_tensor_desc one = {.rank = 1, .shape = {1}, .elements = 1};
+    static const sv_safetensors_tensor tensor = {"a", &one, values};
+    static const struct {
+        int over; /* characters of the header's text beyond the limit, without spaces */
+        svit_status status;
+    } cases[] = {{-72, SVIT_OK},        {-9, SVIT_OK},        {-8, SVIT_OK},
+                 {-7, SVIT_E_ARGUMENT}, {0, SVIT_E_ARGUMENT}, {1, SVIT_E_ARGUMENT}};
+    const size_t frame =
+        strlen("{\"__metadata__\":{\"k\":\"\"},\"a\":{\"dtype\":\"F32\",\"shape\":[1],"
+               "\"data_offsets\":[0,4]}}");
+    char *metadata = malloc(LIMIT + 64);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t fill_count = (size_t)(LIMIT + cases[i].over) - frame;
+        strcpy(metadata, "{\"k\":\"");
+        memset(metadata + 6, 'x', fill_count);
+        strcpy(metadata + 6 + fill_count, "\"}");
+        fit_write(path, "old", 3);
+        svit_status status =
+            sv_safetensors_write(&allocator, path, metadata, &tensor, 1, fill, NULL, NULL);
+        ck_assert_msg(status == cases[i].status, "%d over: %d", cases[i].over, status);
+        sv_safetensors *file = NULL;
+        status = sv_safetensors_open(&file, &allocator, path, NULL);
+        ck_assert_int_eq(status == SVIT_OK, cases[i].status == SVIT_OK);
+        sv_safetensors_close(file);
+        size_t bytes;
+        free(fit_read(path, &bytes));
+        ck_assert_int_eq(bytes == 3, cases[i].status != SVIT_OK);
+    }
+    free(metadata);
+}
+END_TEST
+
 START_TEST(test_integers_are_not_read_as_floats)
 {
     write_file(ONE("I32", "[2]", "[0,8]"), 8);
@@ -379,6 +416,7 @@ static Suite *suite(void)
     Suite *all = suite_create("safetensors");
     TCase *c = tcase_create("safetensors");
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_hostile_headers_are_refused_by_name, 0,
                         sizeof hostile / sizeof *hostile);
     tcase_add_test(c, test_lengths_that_lie_are_refused);
@@ -391,6 +429,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_half_and_bfloat16_are_read_as_float32);
     tcase_add_test(c, test_a_written_file_reads_back_to_the_bit_and_is_aligned);
     tcase_add_test(c, test_a_header_that_does_not_read_back_replaces_nothing);
+    tcase_add_test(c, test_a_header_near_the_limit_is_written_if_it_can_be_read);
     tcase_add_test(c, test_integers_are_not_read_as_floats);
     suite_add_tcase(all, c);
     return all;

@@ -5,7 +5,7 @@
 
 #include "checkpoint_edit.h"
 
-enum { EPOCHS = 3, DIGITS = 16, ROW = 11 * DIGITS };
+enum { EPOCHS = 3, DIGITS = 16, ROW = 12 * DIGITS };
 #define NAN_BITS "7ff8000000000000"
 #define INFINITE_BITS "7ff0000000000000"
 #define TWO_BITS "4000000000000000"
@@ -47,7 +47,8 @@ static const damage DAMAGES[] = {
     {STATE "train.top1", 0, "9", NULL},
     {STATE "train.loss", 0, NAN_BITS, NULL},
     {STATE "train.loss", 0, INFINITE_BITS, NULL},
-    {STATE "train.loss", 0, MINUS_ONE_BITS, NULL},
+    {STATE "early", 0, "1", NULL},
+    {STATE "early", 0, "x", NULL},
     {"svit.optimizer.steps", 0, "6", "optimizer.steps"},
     {"svit.optimizer.swapped", 0, "1", "optimizer.swapped"},
     {"svit.session.counter", 0, "8", "session.counter"},
@@ -64,6 +65,8 @@ static const damage DAMAGES[] = {
     {"trainer.history", 9 * DIGITS, NAN_BITS, "epoch 1 that no run"},
     {"trainer.history", 10 * DIGITS, "0000000000000002", "epoch 1 that no run"},
     {"trainer.history", ROW + 10 * DIGITS, "0000000000000003", "epoch 2 that no run"},
+    {"trainer.history", 11 * DIGITS, MINUS_ONE_BITS, "epoch 1 that no run"},
+    {"trainer.history", ROW + 11 * DIGITS, NAN_BITS, "epoch 2 that no run"},
 };
 
 static plan damage_plan(void)

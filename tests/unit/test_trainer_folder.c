@@ -1,10 +1,12 @@
 /* Checks the folder of a run: who may use it, and what happens to a run that is in it. */
 #include "test_trainer_support.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define EVENTS "events.out.tfevents.shiftvit"
 #define EXTRA "other.safetensors" /* a file that does not belong to a run */
 
 static const char *const FILES[] = {"checkpoint.safetensors", "best.safetensors", "history.csv",
@@ -320,6 +322,16 @@ static int goes_on(const plan *p, const svit_model *whole, int operations)
     return resumed;
 }
 
+/* Whether the folder has no file of the old run beside the new run's. */
+static int is_clean(const plan *new)
+{
+    const char *wanted = new->trainer.description;
+    char *text = has("run.json") ? fit_read(fit_path(&folder, "run.json"), NULL) : NULL;
+    const int is_own = wanted ? text && strcmp(text, wanted) == 0 : !text;
+    free(text);
+    return is_own && !has(EVENTS);
+}
+
 /* The new run writes checkpoints only at the end of epochs, or after every step. */
 START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two)
 {
@@ -329,17 +341,19 @@ START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of
     new.trainer.seed = 4;
     new.trainer.epochs = 2;
     new.trainer.existing = SVIT_EXISTING_OVERWRITE;
-    new.trainer.description = "{\"run\": \"new\"}";
-    new.trainer.checkpoint_seconds = _i ? 1e-9 : 0;
+    new.trainer.description = _i % 2 ? NULL : "{\"run\": \"new\"}";
+    new.trainer.checkpoint_seconds = _i / 2 ? 1e-9 : 0;
     svit_model *old_whole = train_whole(old, validation), *new_whole = train_whole(new, validation);
     leave_run(old);
     snapshot before = snapshot_take();
     int survived[2] = {0, 0}, finished = 0;
     for (int n = 1; !finished; n++) {
         snapshot_put(&before);
+        fit_write(fit_path(&folder, EVENTS), "old", 3);
         finished = overwrite_until(&new, n);
         snapshot left = snapshot_take();
         int new_goes_on = goes_on(&new, new_whole, n);
+        ck_assert_msg(!new_goes_on || is_clean(&new), "before operation %d", n);
         if (new_goes_on)
             snapshot_put(&left);
         int old_goes_on = goes_on(&old, old_whole, n);
@@ -351,11 +365,73 @@ START_TEST(test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of
         survived[new_goes_on]++;
         snapshot_free(&left);
     }
+    unlink(fit_path(&folder, EVENTS));
     ck_assert_int_ge(survived[0], 1);
     ck_assert_int_ge(survived[1], 6);
     snapshot_free(&before);
     svit_model_free(old_whole);
     svit_model_free(new_whole);
+}
+END_TEST
+
+/* The validation loss of weights is that of the history's best epoch. */
+static void check_best(svit_model *of, const plan *p, const svit_trainer *trainer, const char *what,
+                       int operations)
+{
+    svit_trainer_event row;
+    double loss;
+    WORKS(svit_trainer_history(trainer, svit_trainer_history_count(trainer) - 1, &row, sizeof row,
+                               err));
+    WORKS(svit_trainer_history(trainer, row.best_epoch - 1, &row, sizeof row, err));
+    WORKS(svit_evaluate(context, of, validation, &p->pipeline, BATCH, &loss, NULL, NULL, err));
+    ck_assert_msg(fabs(loss - row.val_loss) <= 1e-6 * (1 + loss),
+                  "operation %d: %s has the loss %.9g, the best epoch, %d, %.9g", operations, what,
+                  loss, (int)row.best_epoch, row.val_loss);
+}
+
+/* A run is killed at any file and extended at a rate of 0, so that epochs that were done do not come again. The best
+ * weights are those of the best epoch all the same, in the model and in the folder: directly after the resume's first
+ * step, and at the end. With and without an average, and checkpoints after every step. */
+START_TEST(test_a_killed_run_keeps_the_weights_of_its_best_epoch)
+{
+    plan p = plan_make(6), later;
+    p.trainer.keep = SVIT_KEEP_BEST;
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    p.trainer.checkpoint_seconds = _i / 2 ? 1e-9 : 0;
+    p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+    p.optimizer.ema = _i % 2 ? SVIT_EMA_PLAIN : SVIT_EMA_NONE;
+    p.optimizer.ema_momentum = 0.5;
+    later = p;
+    later.trainer.existing = SVIT_EXISTING_RESUME;
+    later.trainer.epochs = 8;
+    later.optimizer.learning_rate = 0;
+    int finished = 0, resumed = 0;
+    for (int n = 1; !finished; n++) {
+        for (size_t i = 0; i < FILE_COUNT; i++)
+            unlink(fit_path(&folder, FILES[i]));
+        finished = overwrite_until(&p, n);
+        if (!has(FILES[0]))
+            continue;
+        svit_model *model = fit_model(context, CLASSES, 99), *best = NULL;
+        svit_trainer *trainer = open_trainer(model, &later, validation);
+        WORKS(svit_trainer_resume(trainer, err));
+        steps(trainer, 1);
+        for (int at_end = 0; at_end < 2; at_end++) {
+            if (svit_trainer_history_count(trainer) > 0) {
+                WORKS(svit_model_load(&best, context, fit_path(&folder, FILES[1]), err));
+                check_best(best, &p, trainer, at_end ? "the file" : "the file at first", n);
+                svit_model_free(best);
+            }
+            if (at_end)
+                check_best(model, &p, trainer, "the model", n);
+            else
+                WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+        }
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+        resumed++;
+    }
+    ck_assert_int_ge(resumed, 10);
 }
 END_TEST
 
@@ -371,7 +447,8 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_an_overwritten_run_is_whole_until_the_first_checkpoint, 0, 2);
     tcase_add_test(c, test_the_description_is_in_each_checkpoint_and_in_the_folder);
     tcase_add_loop_test(
-        c, test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two, 0, 2);
+        c, test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two, 0, 4);
+    tcase_add_loop_test(c, test_a_killed_run_keeps_the_weights_of_its_best_epoch, 0, 4);
     suite_add_tcase(all, c);
     return all;
 }

@@ -246,6 +246,46 @@ START_TEST(test_a_resumed_run_needs_the_function_again)
 }
 END_TEST
 
+static svit_status below_zero(svit_loss_call *call, void *user, svit_error *err)
+{
+    const svit_status status = custom_loss(call, user, err);
+    call->loss -= 7;
+    return status;
+}
+
+/* After each event of the run: within epochs, behind their steps and at their ends. */
+START_TEST(test_a_loss_below_0_can_be_resumed)
+{
+    const size_t index = (size_t)_i % CASE_COUNT;
+    const int event_count = _i / CASE_COUNT + 1;
+    plan p = plan_of(index);
+    custom with = {.loss = CASES[index].loss, .smoothing = CASES[index].smoothing};
+    svit_trainer_event wanted_row, row;
+    float *wanted = run(&p, &with, &wanted_row);
+    p.trainer.folder = folder.path;
+    svit_model *model = new_model();
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_set_loss(trainer, below_zero, &with, err));
+    for (int i = 0; i < event_count; i++)
+        WORKS(svit_trainer_step(trainer, &row, sizeof row, err));
+    ck_assert_double_lt(row.train_loss, 0);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_trainer_free(trainer);
+    trainer = reopen(model, p);
+    WORKS(svit_trainer_set_loss(trainer, below_zero, &with, err));
+    WORKS(svit_trainer_resume(trainer, err));
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    WORKS(svit_trainer_history(trainer, EPOCHS - 1, &row, sizeof row, err));
+    float *got = fit_weights(model, NULL);
+    ck_assert_mem_eq(got, wanted, WEIGHTS * sizeof *got);
+    ck_assert_double_eq_tol(row.train_loss, wanted_row.train_loss - 7, 1e-5);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    free(got);
+    free(wanted);
+}
+END_TEST
+
 START_TEST(test_the_function_can_be_taken_away)
 {
     const plan p = plan_of(0);
@@ -294,6 +334,42 @@ START_TEST(test_the_optimizer_may_change_between_steps)
 }
 END_TEST
 
+/* The rate that was set before a step is that of its event, and of the epoch's after its last step, whatever is set
+ * before that. */
+START_TEST(test_an_event_has_the_rate_of_its_step)
+{
+    const int32_t schedules[] = {SVIT_SCHEDULE_CONSTANT, SVIT_SCHEDULE_WARMUP_COSINE};
+    plan p = plan_of(0);
+    svit_trainer_event event, row;
+    p.optimizer.schedule = schedules[_i];
+    svit_model *model = new_model();
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    svit_optimizer *optimizer = svit_trainer_optimizer(trainer);
+    double factor = 1, rate = 0;
+    uint64_t total = 0;
+    for (int i = 0; i < EPOCHS * (STEPS + 1); i++) {
+        const double set = 0.01 * (1 + i % 3);
+        WORKS(svit_optimizer_set_f64(optimizer, "learning_rate", set, err));
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+        if (event.kind == SVIT_EVENT_STEP) {
+            svit_optimizer_config config = p.optimizer;
+            total = (uint64_t)((double)SAMPLES / BATCH * EPOCHS);
+            config.total_steps = total;
+            config.warmup_steps = (uint64_t)(p.trainer.warmup_fraction * (double)total);
+            config.learning_rate = 1;
+            config.lr_start = p.optimizer.lr_start / set;
+            WORKS(svit_learning_rate(&config, svit_optimizer_steps(optimizer) - 1, &factor, err));
+            rate = factor * set;
+        }
+        ck_assert_double_eq_tol(event.learning_rate, rate, 1e-15);
+    }
+    WORKS(svit_trainer_history(trainer, EPOCHS - 1, &row, sizeof row, err));
+    ck_assert_double_eq(row.learning_rate, event.learning_rate);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_loss");
@@ -304,8 +380,11 @@ static Suite *suite(void)
     tcase_add_test(c, test_the_configuration_does_not_change_a_function);
     tcase_add_loop_test(c, test_a_failing_function_loses_nothing, 0, FAULT_COUNT);
     tcase_add_test(c, test_a_resumed_run_needs_the_function_again);
+    tcase_add_loop_test(c, test_a_loss_below_0_can_be_resumed, 0,
+                        CASE_COUNT * EPOCHS * (STEPS + 1));
     tcase_add_test(c, test_the_function_can_be_taken_away);
     tcase_add_test(c, test_the_optimizer_may_change_between_steps);
+    tcase_add_loop_test(c, test_an_event_has_the_rate_of_its_step, 0, 2);
     suite_add_tcase(all, c);
     return all;
 }

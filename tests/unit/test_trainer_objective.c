@@ -183,6 +183,8 @@ static float *run_broken(const plan *p, int broken_at)
     return weights;
 }
 
+enum { KINDS = 4 };
+
 /* A plan of each kind. */
 static plan plan_of(int kind)
 {
@@ -215,31 +217,50 @@ START_TEST(test_a_broken_run_gives_the_same_bits)
 }
 END_TEST
 
-/* Returns the weights after one epoch with this accumulation. */
-static float *run_accumulated(plan p, uint32_t accumulate, size_t *elements)
+/* Returns the weights after one epoch with this accumulation, or these leaves, and its train_loss. */
+static float *run_parts(plan p, uint32_t accumulate, uint32_t leaves, size_t *elements,
+                        double *loss)
 {
+    svit_trainer_event row;
     p.trainer.accumulate = accumulate;
+    p.trainer.leaves = leaves;
     p.trainer.epochs = 1;
     p.trainer.folder = NULL;
     p.optimizer.kind = SVIT_OPTIMIZER_SGD;
     svit_model *model = exact_model(); /* masks would depend on the micro-batches */
     svit_trainer *trainer = open_trainer(model, &p, NULL);
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    WORKS(svit_trainer_history(trainer, 0, &row, sizeof row, err));
+    *loss = row.train_loss;
     float *weights = fit_weights(model, elements);
     svit_trainer_free(trainer);
     svit_model_free(model);
     return weights;
 }
 
-START_TEST(test_micro_batches_give_the_gradient_of_the_batch)
+/* With label smoothing, weights of very unlike sizes if they are wanted, and every number of parts. */
+START_TEST(test_parts_of_a_batch_give_its_gradient_and_its_loss)
 {
-    plan p = plan_of(_i);
+    plan p = plan_of(_i % KINDS);
     size_t elements;
-    float *whole = run_accumulated(p, 1, &elements), *parts = run_accumulated(p, 3, &elements);
-    for (size_t i = 0; i < elements; i++)
-        ck_assert_msg(fabsf(whole[i] - parts[i]) <= 1e-5f * (1 + fabsf(whole[i])),
-                      "weight %zu is %g, in parts %g", i, (double)whole[i], (double)parts[i]);
-    free(parts);
+    double wanted, loss;
+    if (_i >= KINDS && p.trainer.loss != SVIT_LOSS_MSE) {
+        p.trainer.label_smoothing = 0.1;
+        p.trainer.class_weight_count = CLASSES;
+        for (int i = 0; i < CLASSES; i++)
+            p.trainer.class_weights[i] = pow(8, i - 1);
+    }
+    float *whole = run_parts(p, 1, 0, &elements, &wanted);
+    for (uint32_t n = 1; n < 2 * BATCH; n++) {
+        float *parts =
+            run_parts(p, n < BATCH ? n + 1 : 1, n < BATCH ? 0 : n + 1 - BATCH, &elements, &loss);
+        for (size_t i = 0; i < elements; i++)
+            ck_assert_msg(fabsf(whole[i] - parts[i]) <= 1e-5f * (1 + fabsf(whole[i])),
+                          "weight %zu is %g, in parts %g", i, (double)whole[i], (double)parts[i]);
+        ck_assert_msg(fabs(wanted - loss) <= 1e-5 * (1 + fabs(wanted)), "loss %g, in parts %u: %g",
+                      wanted, n, loss);
+        free(parts);
+    }
     free(whole);
 }
 END_TEST
@@ -309,7 +330,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_step_follows_the_gradient_of_the_loss, 0, 2);
     tcase_add_loop_test(c, test_losses_of_targets, 0, 2);
     tcase_add_loop_test(c, test_a_broken_run_gives_the_same_bits, 0, 4);
-    tcase_add_loop_test(c, test_micro_batches_give_the_gradient_of_the_batch, 0, 4);
+    tcase_add_loop_test(c, test_parts_of_a_batch_give_its_gradient_and_its_loss, 0, 2 * KINDS);
     tcase_add_test(c, test_what_is_refused);
     tcase_add_test(c, test_another_objective_is_refused_at_resume);
     suite_add_tcase(all, c);

@@ -112,6 +112,54 @@ START_TEST(test_every_loss_with_every_kind_of_targets)
 }
 END_TEST
 
+/* The validation row of one epoch of `classes` classes, whose validation set says that it has `few` of them. */
+static svit_trainer_event validate_few(int32_t loss, size_t classes, size_t few, uint32_t prefetch)
+{
+    static int32_t all[SAMPLES], of_few[SAMPLES];
+    svit_dataset *train = NULL, *with = NULL;
+    plan p = plan_make(1);
+    p.trainer.loss = loss;
+    p.trainer.folder = NULL;
+    p.trainer.prefetch = prefetch;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        all[i] = (int32_t)(i % classes);
+        of_few[i] = 0; /* a class of every set */
+    }
+    WORKS(svit_dataset_memory(&train, context, images, all, SAMPLES, SIDE, SIDE, 3, classes, err));
+    WORKS(svit_dataset_memory(&with, context, images, of_few, SAMPLES, SIDE, SIDE, 3, few, err));
+    svit_model *model = fit_model(context, (uint32_t)classes, 1);
+    svit_trainer *trainer = NULL;
+    svit_trainer_event row;
+    WORKS(svit_trainer_create(&trainer, context, model, train, with, &p.trainer, &p.optimizer,
+                              &p.pipeline, err));
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    WORKS(svit_trainer_history(trainer, 0, &row, sizeof row, err));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    svit_dataset_free(with);
+    svit_dataset_free(train);
+    return row;
+}
+
+/* Labels mean the same classes of the model, however many classes the validation set says it has. */
+START_TEST(test_a_validation_set_may_have_fewer_classes)
+{
+    const int32_t losses[] = {SVIT_LOSS_CROSS_ENTROPY, SVIT_LOSS_BINARY, SVIT_LOSS_MSE};
+    for (size_t l = 0; l < 3; l++)
+        for (size_t classes = 2; classes <= 2 * MOST; classes++) {
+            const svit_trainer_event wanted = validate_few(losses[l], classes, classes, 0);
+            for (size_t few = 1; few < classes; few++) {
+                const svit_trainer_event row =
+                    validate_few(losses[l], classes, few, (uint32_t)few % 2);
+                ck_assert_msg(memcmp(&row.val_loss, &wanted.val_loss, sizeof row.val_loss) == 0 &&
+                                  memcmp(&row.val_top1, &wanted.val_top1, sizeof row.val_top1) == 0,
+                              "loss %d, %zu of %zu classes: val_loss %g, not %g", losses[l], few,
+                              classes, row.val_loss, wanted.val_loss);
+            }
+        }
+}
+END_TEST
+
 START_TEST(test_an_evaluation_measures_probabilities_only)
 {
     for (size_t c = 0; c < MOST * KINDS; c++) {
@@ -160,6 +208,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_every_loss_with_every_kind_of_targets);
+    tcase_add_test(c, test_a_validation_set_may_have_fewer_classes);
     tcase_add_test(c, test_an_evaluation_measures_probabilities_only);
     tcase_add_test(c, test_a_cross_entropy_of_one_class_is_refused);
     suite_add_tcase(all, c);

@@ -9,6 +9,7 @@
 #include "data/loading/order.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct sv_batcher {
     svit_dataset *dataset;
@@ -192,6 +193,13 @@ bool sv_batcher_has_targets(const sv_batcher *batcher)
 size_t sv_batcher_classes(const sv_batcher *batcher)
 {
     return batcher->dataset->classes;
+}
+
+void sv_labels_expand(float *targets, const int32_t *labels, size_t n, size_t classes)
+{
+    memset(targets, 0, n * classes * sizeof *targets);
+    for (size_t i = 0; i < n; i++)
+        targets[i * classes + (size_t)labels[i]] = 1;
 }
 
 static svit_status sample_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, uint32_t sample,

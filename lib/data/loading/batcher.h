@@ -40,6 +40,9 @@ bool sv_batcher_has_targets(const sv_batcher *batcher);
 /* Elements of the targets of one image. */
 size_t sv_batcher_classes(const sv_batcher *batcher);
 
+/* Sets each row of targets[n, classes] to 1 for the label and 0 for the other classes. */
+void sv_labels_expand(float *targets, const int32_t *labels, size_t n, size_t classes);
+
 /* The labels or the targets of a batch. */
 typedef struct sv_batch_targets {
     int32_t *labels; /* [samples]; not written if the batcher has targets */

@@ -8,8 +8,6 @@
 #include "data/loading/batcher.h"
 #include "data/loading/prefetch.h"
 
-#include <string.h>
-
 #define FIELD(field, kind) SV_FIELD(svit_loader_config, field, kind)
 
 static const sv_field FIELDS[] = {
@@ -187,14 +185,6 @@ SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_
     return next_batch(loader, images, &to, n, err);
 }
 
-/* Sets each row of targets[n, classes] to 1 for the label and 0 for the other classes. */
-static void expand_labels(float *targets, const int32_t *labels, size_t n, size_t classes)
-{
-    memset(targets, 0, n * classes * sizeof *targets);
-    for (size_t i = 0; i < n; i++)
-        targets[i * classes + (size_t)labels[i]] = 1;
-}
-
 SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images, float *targets,
                                               size_t *n, svit_error *err)
 {
@@ -206,7 +196,7 @@ SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images
     const sv_batch_targets to = {loader->labels, targets};
     SVIT_TRY(next_batch(loader, images, &to, n, err));
     if (!sv_batcher_has_targets(loader->batcher))
-        expand_labels(targets, loader->labels, *n, sv_batcher_classes(loader->batcher));
+        sv_labels_expand(targets, loader->labels, *n, sv_batcher_classes(loader->batcher));
     return SVIT_OK;
 }
 

@@ -196,8 +196,14 @@ static void release(staging *staged)
 
 static void restore_optimizer(const svit_checkpoint *checkpoint, svit_optimizer *optimizer)
 {
-    optimizer->core->steps = checkpoint->state.steps;
-    optimizer->core->swapped = checkpoint->state.swapped != 0;
+    const sv_checkpoint_state *state = &checkpoint->state;
+    sv_optim *core = optimizer->core;
+    core->steps = state->steps;
+    core->rate = -1;
+    core->snapshots = state->snapshots == UINT64_MAX
+                          ? sv_optim_due_snapshots(&core->config, state->steps)
+                          : state->snapshots;
+    core->swapped = state->swapped != 0;
 }
 
 /* Optimiser and session belong to what is trained, so they must have been created when the model's

@@ -11,18 +11,27 @@
 typedef struct entry {
     const char *key;
     size_t offset;
+    bool is_later; /* older libraries wrote none */
 } entry;
+
+/* The value of an entry that an older library did not write, UINT64_MAX. */
+#define NOT_SAVED "18446744073709551615"
 
 #define ENTRY(key, field)                                                                          \
     {                                                                                              \
-        SV_CHECKPOINT_PREFIX key, offsetof(sv_checkpoint_state, field)                             \
+        SV_CHECKPOINT_PREFIX key, offsetof(sv_checkpoint_state, field), false                      \
     }
 
 static const entry ENTRIES[] = {
-    ENTRY("optimizer", has_optimizer), ENTRY("optimizer.kind", kind),
-    ENTRY("optimizer.ema", ema),       ENTRY("optimizer.swapped", swapped),
-    ENTRY("optimizer.steps", steps),   ENTRY("session", has_session),
-    ENTRY("session.counter", counter), ENTRY("session.seed", seed),
+    ENTRY("optimizer", has_optimizer),
+    ENTRY("optimizer.kind", kind),
+    ENTRY("optimizer.ema", ema),
+    ENTRY("optimizer.swapped", swapped),
+    ENTRY("optimizer.steps", steps),
+    ENTRY("session", has_session),
+    ENTRY("session.counter", counter),
+    ENTRY("session.seed", seed),
+    {SV_CHECKPOINT_PREFIX "optimizer.snapshots", offsetof(sv_checkpoint_state, snapshots), true},
 };
 
 sv_checkpoint_state sv_checkpoint_state_of(const svit_optimizer *optimizer,
@@ -35,6 +44,7 @@ sv_checkpoint_state sv_checkpoint_state_of(const svit_optimizer *optimizer,
         state.ema = (uint64_t)optimizer->core->config.ema;
         state.swapped = (uint64_t)optimizer->core->swapped;
         state.steps = optimizer->core->steps;
+        state.snapshots = optimizer->core->snapshots;
     }
     if (session) {
         state.has_session = 1;
@@ -61,6 +71,8 @@ svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safete
 {
     for (size_t i = 0; i < sizeof ENTRIES / sizeof *ENTRIES; i++) {
         const char *text = sv_safetensors_metadata(file, ENTRIES[i].key);
+        if (!text && ENTRIES[i].is_later)
+            text = NOT_SAVED;
         if (!text)
             return sv_fail(err, SVIT_E_FORMAT, "%s is no checkpoint: it has no entry '%s'", path,
                            ENTRIES[i].key);
@@ -95,6 +107,9 @@ svit_status sv_checkpoint_state_check(const sv_checkpoint_state *state, const ch
         return fail_entry(path, "optimizer.swapped", state->swapped, "0 and 1 are", err);
     if (!state->has_optimizer && state->steps)
         return fail_entry(path, "optimizer.steps", state->steps, NOTHING, err);
+    if (state->snapshots > state->steps && state->snapshots != UINT64_MAX)
+        return fail_entry(path, "optimizer.snapshots", state->snapshots,
+                          "at most the steps of the optimiser are", err);
     if (!state->has_session && state->counter)
         return fail_entry(path, "session.counter", state->counter, NOTHING, err);
     if (state->swapped && state->ema == SVIT_EMA_NONE)

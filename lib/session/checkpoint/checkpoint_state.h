@@ -16,7 +16,8 @@ enum { SV_ARRAY_PREFIX = 40 };
 /* The state of an optimiser and a session. Each value is stored as text in the metadata. */
 typedef struct sv_checkpoint_state {
     uint64_t has_optimizer, kind, ema, swapped, steps; /* of the optimiser; 0 without one */
-    uint64_t has_session, counter, seed;               /* of the session; 0 without one */
+    uint64_t snapshots;                  /* of the optimiser; UINT64_MAX: not in the file */
+    uint64_t has_session, counter, seed; /* of the session; 0 without one */
 } sv_checkpoint_state;
 
 /* Returns the state of the two handles, each of which may be NULL. */
@@ -26,8 +27,8 @@ sv_checkpoint_state sv_checkpoint_state_of(const svit_optimizer *optimizer,
 /* Writes the state as members of the metadata object that has been begun. */
 void sv_checkpoint_state_write(sv_json_writer *metadata, const sv_checkpoint_state *state);
 
-/* Reads the state from a file's metadata. SVIT_E_FORMAT names an entry that is missing or is not an
- * unsigned integer. */
+/* Reads the state from a file's metadata. SVIT_E_FORMAT names an entry that is missing, which those of
+ * newer libraries may be, or is not an unsigned integer. */
 svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safetensors *file,
                                      const char *path, svit_error *err);
 

@@ -1,4 +1,7 @@
-/* The weights of the best epoch: a copy in memory and a model file beside the checkpoint. */
+/* The weights of the best epoch: a copy in memory and a model file beside the checkpoint.
+ *
+ * The file is written after the checkpoint of its epoch. If the process is killed in between, the
+ * file is that of an earlier epoch, but the checkpoint has the weights itself. */
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <string.h>
@@ -28,7 +31,12 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
     return SVIT_OK;
 }
 
-svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err)
+bool sv_trainer_best_is_last(const sv_progress *at)
+{
+    return at->best_epoch > 0 && at->best_epoch == at->epoch && at->position == 0;
+}
+
+static svit_status save(const svit_trainer *trainer, svit_error *err)
 {
     char path[SV_TRAINER_PATH];
     sv_trainer_path(path, trainer, SV_TRAINER_BEST_FILE);
@@ -36,4 +44,27 @@ svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err)
     if (trainer->model->config.lora_rank > 0)
         return svit_checkpoint_save(path, trainer->model, NULL, NULL, NULL, NULL, 0, err);
     return svit_model_save(trainer->model, path, err);
+}
+
+/* Exchanges the model's weights with their average, if there is one, which is what is validated. */
+static svit_status swap_average(svit_trainer *trainer, svit_error *err)
+{
+    return trainer->optimizer_config.ema != SVIT_EMA_NONE
+               ? svit_optimizer_swap_ema(trainer->optimizer, err)
+               : SVIT_OK;
+}
+
+svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err)
+{
+    SVIT_TRY(swap_average(trainer, err));
+    const svit_status status = save(trainer, err);
+    swap_average(trainer, NULL);
+    return status;
+}
+
+void sv_trainer_best_take(svit_trainer *trainer)
+{
+    swap_average(trainer, NULL);
+    sv_trainer_best_copy(trainer, trainer->model);
+    swap_average(trainer, NULL);
 }

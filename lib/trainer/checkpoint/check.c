@@ -33,19 +33,22 @@ static svit_status check_real(const char *key, double value, int32_t is_legal, s
                    "the checkpoint's entry '%s' is %g, which no run can produce", key, value);
 }
 
-/* Checks epochs, steps and the state of early stopping. */
+/* Checks epochs, steps and the state of early stopping. Epochs and patience are those of the
+ * checkpoint's run, which the trainer may extend by others. */
 static svit_status check_position(const svit_trainer *trainer, const sv_progress *at,
-                                  svit_error *err)
+                                  const svit_checkpoint *checkpoint, svit_error *err)
 {
     int32_t validates = trainer->validation.loader != NULL;
-    SVIT_TRY(check_number(STATE_KEY "epoch", at->epoch, 0, trainer->config.epochs, err));
+    uint64_t epochs = 0, patience = 0;
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, err));
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_PATIENCE_KEY, &patience, err));
+    SVIT_TRY(check_number(STATE_KEY "epoch", at->epoch, 0, epochs, err));
     SVIT_TRY(check_number(STATE_KEY "rows", at->rows, at->epoch, at->epoch, err));
     SVIT_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, validates && at->epoch > 0,
                           validates ? at->epoch : 0, err));
     uint64_t waited = validates ? at->epoch - at->best_epoch : 0;
     SVIT_TRY(check_number(STATE_KEY "waited", at->waited, waited, waited, err));
-    int32_t is_over = at->epoch == trainer->config.epochs ||
-                      (validates && trainer->config.patience && waited >= trainer->config.patience);
+    int32_t is_over = at->epoch == epochs || (validates && patience && waited >= patience);
     return check_number(STATE_KEY "position", at->position, 0, is_over ? 0 : trainer->steps, err);
 }
 
@@ -57,11 +60,14 @@ static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at
     if (samples > trainer->training_count)
         samples = trainer->training_count;
     SVIT_TRY(check_number(STATE_KEY "train.samples", sums->samples, samples, samples, err));
+    SVIT_TRY(check_number(STATE_KEY "early", at->early, 0,
+                          trainer->shrink ? at->epoch * trainer->training_count + samples : 0,
+                          err));
     SVIT_TRY(check_number(STATE_KEY "train.top5", sums->top5, 0, samples, err));
     SVIT_TRY(check_number(STATE_KEY "train.top1", sums->top1, 0, sums->top5, err));
+    /* Below 0 too: a function of the program may have computed it. */
     return check_real(STATE_KEY "train.loss", sums->loss,
-                      isfinite(sums->loss) && sums->loss >= 0 && (samples > 0 || sums->loss == 0),
-                      err);
+                      isfinite(sums->loss) && (samples > 0 || sums->loss == 0), err);
 }
 
 /* Returns by how much the counter of the session grows in the first `steps` steps of an epoch: by
@@ -101,7 +107,7 @@ static svit_status check_handles(const svit_trainer *trainer, const sv_progress 
 svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_progress *at,
                                       const svit_checkpoint *checkpoint, svit_error *err)
 {
-    SVIT_TRY(check_position(trainer, at, err));
+    SVIT_TRY(check_position(trainer, at, checkpoint, err));
     SVIT_TRY(check_sums(trainer, at, err));
     return check_handles(trainer, at, checkpoint, err);
 }
@@ -124,10 +130,10 @@ static int32_t is_row(const svit_trainer *trainer, const svit_trainer_event *row
 {
     int32_t has_top1 = trainer->config.loss != SVIT_LOSS_MSE;
     int32_t has_top5 = trainer->config.loss == SVIT_LOSS_CROSS_ENTROPY;
-    int32_t trained = is_amount(row->train_loss) && is_fraction(row->train_top1, has_top1) &&
+    int32_t trained = isfinite(row->train_loss) && is_fraction(row->train_top1, has_top1) &&
                       is_fraction(row->train_top5, has_top5) && is_amount(row->learning_rate) &&
                       is_amount(row->images_per_second) && is_amount(row->seconds) &&
-                      isfinite(row->eta_seconds);
+                      isfinite(row->eta_seconds) && is_amount(row->pflop);
     if (!trainer->validation.loader)
         return trained && isnan(row->val_loss) && isnan(row->val_top1) && isnan(row->val_top5) &&
                row->best_epoch == 0;

@@ -31,7 +31,9 @@ svit_status sv_trainer_folder_open(svit_trainer *trainer, svit_error *err);
  * configuration demands. */
 svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err);
 
-/* After the first checkpoint: removes what another run has left in the folder, and writes run.json.
+/* After the first checkpoint, or before the first step of a resumed run: removes what another run
+ * has left in the folder, writes run.json, and in a resumed run the best weights if the process may
+ * have been killed before it wrote them.
  * A file that this run has not written yet (best weights before a best epoch, history and events
  * before the first row) can only be from another run. */
 svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err);
@@ -47,7 +49,11 @@ void sv_trainer_best_restore(svit_trainer *trainer);
 /* Reads the best weights from the run's folder. */
 svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err);
 
-/* Writes the trainer's model to the run's folder as the best one. */
+/* Whether the best epoch has just ended, so that the trainer has its weights. */
+bool sv_trainer_best_is_last(const sv_progress *at);
+
+/* If it has: copies its weights to the best ones; and writes them to the run's folder. */
+void sv_trainer_best_take(svit_trainer *trainer);
 svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err);
 
 /* save.c */
@@ -59,7 +65,8 @@ typedef enum sv_entry_kind {
     SV_ENTRY_U32,
     SV_ENTRY_U64,
     SV_ENTRY_F64,
-    SV_ENTRY_FINGERPRINT /* uint64_t; library 0.1 wrote none */
+    SV_ENTRY_FINGERPRINT, /* uint64_t; library 0.1 wrote none */
+    SV_ENTRY_LATER        /* uint64_t; older libraries wrote none */
 } sv_entry_kind;
 
 /* One field of svit_trainer that checkpoints store as a text entry. */
@@ -100,7 +107,13 @@ void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_traine
 
 /* extend.c */
 
+#define SV_TRAINER_EPOCHS_KEY "trainer.epochs"
+#define SV_TRAINER_PATIENCE_KEY "trainer.patience"
 #define SV_TRAINER_SCHEDULE_KEY "trainer.schedule_epochs"
+
+/* Reads an entry of decimal digits. SVIT_E_FORMAT: the entry is missing or something else. */
+svit_status sv_trainer_read_entry(const svit_checkpoint *checkpoint, const char *key, uint64_t *out,
+                                  svit_error *err);
 
 /* Logs a warning if `checkpoint`, which was resumed, is of a run that the trainer extends at a
  * learning rate near 0. */
@@ -109,12 +122,15 @@ void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkp
 /* Whether `checkpoint` is of a run with fewer epochs than the trainer's, which thus extends it. */
 int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
 
+/* How many epochs the checkpoint's run trains on smaller images, as long as it is not extended. */
+uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
+
 /* Computes the length of a schedule that covers that many epochs, and of its warm-up. */
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
 
 /* Gives `copy`, a copy of a trainer, the schedule length of the checkpoint's run if both have the
- * same schedule and the length was computed: an extended run keeps the length that it began with,
- * unless the configuration wants it anew.
+ * same schedule and that of the trainer was computed: an extended run keeps the length that it began
+ * with, whether that was computed or given, unless the configuration wants it anew.
  * SVIT_E_FORMAT names a damaged entry. */
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err);

@@ -5,13 +5,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define EPOCHS_KEY "trainer.epochs"
 #define NO_RATE 1e-5 /* the fraction of learning_rate up to which nothing is learned */
 #define SCHEDULE_KEY "trainer.optimizer.schedule"
+#define TOTAL_KEY "trainer.optimizer.total_steps"
+#define WARMUP_KEY "trainer.optimizer.warmup_steps"
 
-/* Reads an entry of decimal digits. SVIT_E_FORMAT: the entry is missing or something else. */
-static svit_status read_entry(const svit_checkpoint *checkpoint, const char *key, uint64_t *out,
-                              svit_error *err)
+svit_status sv_trainer_read_entry(const svit_checkpoint *checkpoint, const char *key, uint64_t *out,
+                                  svit_error *err)
 {
     const char *text = svit_checkpoint_value(checkpoint, key);
     if (text && sv_trainer_read_digits(out, text, 10))
@@ -24,7 +24,7 @@ static svit_status read_entry(const svit_checkpoint *checkpoint, const char *key
 int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
 {
     uint64_t epochs = 0;
-    return read_entry(checkpoint, EPOCHS_KEY, &epochs, NULL) == SVIT_OK &&
+    return sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL) == SVIT_OK &&
            epochs < trainer->config.epochs;
 }
 
@@ -34,7 +34,7 @@ void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkp
     uint64_t epochs = 0;
     if (!sv_trainer_extends(trainer, checkpoint))
         return;
-    read_entry(checkpoint, EPOCHS_KEY, &epochs, NULL);
+    sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL);
     const double rate = sv_learning_rate(config, epochs * trainer->steps);
     if (rate > NO_RATE * config->learning_rate)
         return;
@@ -44,6 +44,15 @@ void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkp
              "ended; schedule_anew 1, or another schedule, gives the new epochs a rate",
              rate, epochs + 1);
     svit_context_log(trainer->context, SVIT_LOG_WARNING, text);
+}
+
+uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
+{
+    uint64_t epochs = 0;
+    sv_trainer_read_entry(checkpoint, SV_TRAINER_SCHEDULE_KEY, &epochs, NULL);
+    if (epochs == 0)
+        sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL);
+    return sv_trainer_early_part(trainer, epochs);
 }
 
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
@@ -59,27 +68,47 @@ void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
     trainer->schedule_epochs = epochs;
 }
 
+/* Gives `copy` the length that was given to the checkpoint's run. */
+static svit_status adopt_given(svit_trainer *copy, const svit_checkpoint *checkpoint,
+                               svit_error *err)
+{
+    uint64_t total = 0, warmup = 0;
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, TOTAL_KEY, &total, err));
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, WARMUP_KEY, &warmup, err));
+    if (total < 1 || warmup > total)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "the checkpoint's entry '" TOTAL_KEY "' is %" PRIu64
+                       "; it is at least 1 and the warm-up steps, %" PRIu64,
+                       total, warmup);
+    copy->optimizer_config.total_steps = total;
+    copy->optimizer_config.warmup_steps = warmup;
+    copy->schedule_epochs = 0;
+    return SVIT_OK;
+}
+
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err)
 {
     uint64_t schedule = 0, epochs = 0, all = 0;
-    if (copy->schedule_epochs == 0 || !svit_checkpoint_value(checkpoint, EPOCHS_KEY))
+    if (copy->schedule_epochs == 0 || !svit_checkpoint_value(checkpoint, SV_TRAINER_EPOCHS_KEY))
         return SVIT_OK;
     if (copy->config.schedule_anew && sv_trainer_extends(copy, checkpoint))
         return SVIT_OK;
-    SVIT_TRY(read_entry(checkpoint, SCHEDULE_KEY, &schedule, err));
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, SCHEDULE_KEY, &schedule, err));
     if (schedule != (uint64_t)copy->optimizer_config.schedule)
         return SVIT_OK;
     /* A checkpoint of library 0.1 lacks the entry: its runs were never extended. */
     const char *key = svit_checkpoint_value(checkpoint, SV_TRAINER_SCHEDULE_KEY)
                           ? SV_TRAINER_SCHEDULE_KEY
-                          : EPOCHS_KEY;
-    SVIT_TRY(read_entry(checkpoint, key, &epochs, err));
-    SVIT_TRY(read_entry(checkpoint, EPOCHS_KEY, &all, err));
-    if (epochs < 1 || epochs > all)
+                          : SV_TRAINER_EPOCHS_KEY;
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, key, &epochs, err));
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &all, err));
+    if (epochs > all)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "the checkpoint's entry '%s' is %" PRIu64 "; it is in 1..%" PRIu64, key,
+                       "the checkpoint's entry '%s' is %" PRIu64 "; it is in 0..%" PRIu64, key,
                        epochs, all);
+    if (epochs == 0)
+        return sv_trainer_extends(copy, checkpoint) ? adopt_given(copy, checkpoint, err) : SVIT_OK;
     sv_trainer_compute_schedule(copy, epochs);
     return SVIT_OK;
 }

@@ -3,7 +3,8 @@
  * A run that replaces another one writes its checkpoint first, before it has a best epoch or a
  * history, and then replaces or removes the other files. Before that checkpoint the old run is
  * complete; after it the new run can be resumed from the checkpoint alone. If the process is killed
- * in between, the next checkpoint removes the remaining files of the old run. */
+ * in between, the checkpoint is that of a run without rows, and the first step after its resume
+ * removes the remaining files of the old run. */
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <stdio.h>
@@ -85,7 +86,7 @@ static svit_status write_description(svit_trainer *trainer, svit_error *err)
 {
     const char *text = trainer->config.description;
     if (!text)
-        return trainer->has_other_run
+        return trainer->has_other_run || (trainer->resumed && trainer->progress.rows == 0)
                    ? svit_folder_lock_remove(trainer->lock, SV_TRAINER_RUN_FILE, err)
                    : SVIT_OK;
     char path[SV_TRAINER_PATH];
@@ -97,6 +98,8 @@ svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
 {
     if (trainer->is_settled)
         return SVIT_OK;
+    if (trainer->resumed && sv_trainer_best_is_last(&trainer->progress))
+        SVIT_TRY(sv_trainer_best_save(trainer, err));
     if (trainer->progress.best_epoch == 0)
         SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_BEST_FILE, err));
     if (trainer->progress.rows == 0) {

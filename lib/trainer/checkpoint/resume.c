@@ -54,16 +54,27 @@ static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into,
     return SVIT_OK;
 }
 
+/* Counts the smaller images of a run by an older library, which did not. */
+#define NOT_SAVED UINT64_MAX
+static void count_early(svit_trainer *copy, const svit_checkpoint *checkpoint)
+{
+    sv_progress *at = &copy->progress;
+    const uint64_t first = sv_trainer_saved_early(copy, checkpoint) * copy->training_count;
+    const uint64_t images = at->epoch * copy->training_count + at->train.samples;
+    at->early = images < first ? images : first;
+}
+
 /* Checks the settings against those of `copy`, a copy of the trainer, and reads the state into
  * it. */
 static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer *copy,
                                 svit_error *err)
 {
     int32_t extends = sv_trainer_extends(copy, checkpoint);
+    copy->progress.early = NOT_SAVED;
     for (size_t i = 0; i < sv_trainer_entry_count; i++) {
         const sv_trainer_entry *entry = &sv_trainer_entries[i];
         const char *saved = svit_checkpoint_value(checkpoint, entry->key);
-        if (!saved && entry->kind == SV_ENTRY_FINGERPRINT)
+        if (!saved && (entry->kind == SV_ENTRY_FINGERPRINT || entry->kind == SV_ENTRY_LATER))
             continue;
         if (!saved)
             return sv_fail(err, SVIT_E_FORMAT,
@@ -73,6 +84,8 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer 
         else if (!extends || !entry->may_extend)
             SVIT_TRY(check_setting(entry, copy, saved, err));
     }
+    if (copy->progress.early == NOT_SAVED)
+        count_early(copy, checkpoint);
     return sv_trainer_check_progress(copy, &copy->progress, checkpoint, err);
 }
 
@@ -191,9 +204,12 @@ static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *ch
                                 const sv_progress *at, svit_error *err)
 {
     const char *history = svit_checkpoint_value(checkpoint, SV_TRAINER_HISTORY_KEY);
-    SVIT_TRY(sv_trainer_history_unpack(trainer, history ? history : "", at->rows, err));
+    SVIT_TRY(sv_trainer_history_unpack(trainer, history ? history : "", at->rows,
+                                       sv_trainer_saved_early(trainer, checkpoint), err));
     SVIT_TRY(sv_trainer_check_history(trainer, at, err));
-    return trainer->best && at->best_epoch ? sv_trainer_best_load(trainer, err) : SVIT_OK;
+    return trainer->best && at->best_epoch && !sv_trainer_best_is_last(at)
+               ? sv_trainer_best_load(trainer, err)
+               : SVIT_OK;
 }
 
 /* Restores the run as `copy` describes it; sets the progress last. The optimiser is created anew if
@@ -225,6 +241,8 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
     trainer->schedule_epochs = copy->schedule_epochs;
     trainer->session = session;
     trainer->progress = copy->progress;
+    if (trainer->best && sv_trainer_best_is_last(&trainer->progress))
+        sv_trainer_best_take(trainer);
     return SVIT_OK;
 }
 
@@ -289,7 +307,7 @@ static svit_status resume(svit_trainer *trainer, svit_error *err)
     if (status == SVIT_OK)
         status = sv_trainer_check_resumed(trainer, err);
     if (status == SVIT_OK) {
-        trainer->started = 1;
+        trainer->started = trainer->resumed = 1;
         trainer->has_other_run = 0;
         warn_without_fingerprints(checkpoint, trainer);
         sv_trainer_warn_of_extension(trainer, checkpoint);

@@ -63,6 +63,7 @@ const sv_trainer_entry sv_trainer_entries[] = {
     STATE(best_top1, SV_ENTRY_F64),
     STATE(waited, SV_ENTRY_U64),
     STATE(rows, SV_ENTRY_U64),
+    STATE(early, SV_ENTRY_LATER),
 };
 enum { ENTRY_COUNT = sizeof sv_trainer_entries / sizeof *sv_trainer_entries };
 const size_t sv_trainer_entry_count = ENTRY_COUNT;
@@ -81,7 +82,8 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
         return;
     }
     memcpy(&wide, from, sizeof wide);
-    snprintf(out, SV_TRAINER_VALUE, entry->kind == SV_ENTRY_U64 ? "%" PRIu64 : "%016" PRIx64, wide);
+    const bool is_decimal = entry->kind == SV_ENTRY_U64 || entry->kind == SV_ENTRY_LATER;
+    snprintf(out, SV_TRAINER_VALUE, is_decimal ? "%" PRIu64 : "%016" PRIx64, wide);
 }
 
 int32_t sv_trainer_read_digits(uint64_t *out, const char *text, int base)
