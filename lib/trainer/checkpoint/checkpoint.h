@@ -137,6 +137,10 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
 
 /* check.c */
 
+/* SVIT_E_FORMAT, naming the checkpoint's entry, unless `value` is in min..max. */
+svit_status sv_trainer_check_number(const char *key, uint64_t value, uint64_t min, uint64_t max,
+                                    svit_error *err);
+
 /* Checks the progress `at` that was read from a checkpoint, and the checkpoint's counters of
  * optimiser and session. SVIT_E_FORMAT names the damaged entry. */
 svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_progress *at,
