@@ -129,8 +129,8 @@ uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoi
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
 
 /* Gives `copy`, a copy of a trainer, the schedule length of the checkpoint's run if both have the
- * same schedule and that of the trainer was computed: an extended run keeps the length that it began
- * with, whether that was computed or given, unless the configuration wants it anew.
+ * same schedule and that of the trainer was computed: an extended run keeps the length that it
+ * began with, whether that was computed or given, unless the configuration wants it anew.
  * SVIT_E_FORMAT names a damaged entry. */
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err);
