@@ -141,7 +141,8 @@ extern "C" {
 
     /// Gives a model a new classifier of num_classes classes with random initial weights, which depend
     /// on `seed`; hidden layers of the head stay. A model without a classifier, whose logits are its
-    /// features, gets one. Class names are dropped. The model needs to be alone: SVIT_E_STATE while
+    /// features, gets one. Class names are dropped, and so is what was stated of the logits
+    /// (svit_model_set_output). The model needs to be alone: SVIT_E_STATE while
     /// sessions, optimisers or predictors of it exist. SVIT_E_ARGUMENT: num_classes is not accepted.
     pub fn svit_model_replace_head(
         model: *mut svit_model,
@@ -165,8 +166,8 @@ extern "C" {
     /// head are dropped. All that is left keeps its weights and what is frozen, and the pooled features
     /// become the logits, of which num_classes is the number, until svit_model_replace_head gives the
     /// model a classifier. The final norm stays, except where a ShiftViT loses a stage: its channels are
-    /// those of the last one. A masked autoencoder becomes its encoder. Class names are dropped. The
-    /// model needs to be alone, as above. SVIT_E_ARGUMENT: the model has no block of this name.
+    /// those of the last one. A masked autoencoder becomes its encoder. Class names are dropped, and so is
+    /// what was stated of the logits. The model needs to be alone, as above. SVIT_E_ARGUMENT: the model has no block of this name.
     pub fn svit_model_truncate(
         model: *mut svit_model,
         layer: *const c_char,
