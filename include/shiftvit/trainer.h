@@ -237,11 +237,11 @@ typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *
 
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
  * NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model
- * takes over the pipeline and the class names of the training set; a set of fewer classes, which with
- * other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has those that are first in
- * the model. With a folder, some samples of both datasets are read
- * (svit_dataset_fingerprint), and the folder is created and locked last. The caller owns *out and
- * frees it with svit_trainer_free.
+ * takes over the pipeline and the class names of the training set; a set of fewer classes, which
+ * with other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has those that are first
+ * in the model. With a folder, some samples of both datasets are read (svit_dataset_fingerprint),
+ * and the folder is created and locked last. The caller owns *out and frees it with
+ * svit_trainer_free.
  *
  * SVIT_E_ARGUMENT names the field that is not accepted, or the size or class that model, pipeline
  * and datasets do not share (svit_dataset_match_classes and svit_model_replace_head bring classes
@@ -268,8 +268,8 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer);
  *
  * A trainer with more epochs than the run extends it, whether the run was finished or not.
  * Patience, schedule and learning rate may then differ from those of the run. A schedule whose
- * length the trainer computes (total_steps 0) keeps the length that it had, computed or given; after
- * its end it stays at its last value.
+ * length the trainer computes (total_steps 0) keeps the length that it had, computed or given;
+ * after its end it stays at its last value.
  *
  * SVIT_E_IO: there is no checkpoint. SVIT_E_ARGUMENT: it belongs to another model, to other data
  * (svit_dataset_fingerprint) or to another configuration; the message names the field.

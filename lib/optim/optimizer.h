@@ -74,8 +74,8 @@ extern const sv_config_type sv_optimizer_config_type;
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
  * Slots, average and slow weights are those of the range from the first to the last parameter that
  * is not frozen now; no update may follow a change of what is frozen. The average and the slow
- * weights start as copies of `weights`, and once more of those before the first update. Free it with
- * sv_optim_free. */
+ * weights start as copies of `weights`, and once more of those before the first update. Free it
+ * with sv_optim_free. */
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
                             const real *weights, const svit_optimizer_config *config,
                             svit_error *err);

@@ -9,7 +9,7 @@ bool sv_trainer_is_early(const svit_trainer *trainer, uint64_t epoch)
 
 uint64_t sv_trainer_early_part(const svit_trainer *trainer, uint64_t epochs)
 {
-    return (uint64_t)(trainer->config.early_fraction * (double)epochs + 0.5);
+    return (uint64_t)(int64_t)(trainer->config.early_fraction * (double)(int64_t)epochs + 0.5);
 }
 
 uint64_t sv_trainer_early_epochs(const svit_trainer *trainer)

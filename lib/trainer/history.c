@@ -40,9 +40,11 @@ static uint64_t bits_of(const svit_trainer_event *row, size_t column)
  */
 static double pflop(const svit_trainer *trainer, uint64_t images, uint64_t early)
 {
+    /* Signed numbers become real ones in less code, and none is so large that they differ. */
+    const int64_t whole = (int64_t)(images - early), small = (int64_t)early;
     return 1e-15 * 3 * 2 *
-           ((double)trainer->early_multiply_adds * (double)early +
-            (double)trainer->multiply_adds * (double)(images - early));
+           ((double)(int64_t)trainer->early_multiply_adds * (double)small +
+            (double)(int64_t)trainer->multiply_adds * (double)whole);
 }
 
 svit_status sv_trainer_history_reserve(svit_trainer *trainer, size_t rows, svit_error *err)

@@ -24,7 +24,8 @@ svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, 
         for (size_t i = 0; i < part->n * trainer->classes; i++)
             trainer->dlogits[i] *= (float)own / (float)divisor;
         /* The metrics weigh the part by its images, and its loss by its divisor. */
-        factor = own / (double)part->n * ((double)batch_images(trainer) / divisor);
+        factor =
+            own / (double)(int64_t)part->n * ((double)(int64_t)batch_images(trainer) / divisor);
     }
     return sv_metrics_add(metrics, objective, part, trainer->logits, loss * factor, err);
 }

@@ -68,7 +68,7 @@ START_TEST(test_entries_of_the_schedule)
         {"trainer.optimizer.schedule", NULL, SVIT_E_FORMAT, "''; it is a whole number"},
         {"trainer.optimizer.schedule", "0", SVIT_E_ARGUMENT, "schedule"},
         {"trainer.schedule_epochs", "0", SVIT_OK, NULL}, /* the length was given */
-        {"trainer.schedule_epochs", "4", SVIT_E_FORMAT, "is 4; it is in 0..3"},
+        {"trainer.schedule_epochs", "4", SVIT_E_FORMAT, "is 4; it must be in 0..3"},
         {"trainer.schedule_epochs", "-1", SVIT_E_FORMAT, "'-1'; it is a whole number"},
         {"trainer.schedule_epochs", "", SVIT_E_FORMAT, "''; it is a whole number"},
         {"trainer.schedule_epochs", NULL, SVIT_OK, NULL},

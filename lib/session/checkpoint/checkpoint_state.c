@@ -11,7 +11,6 @@
 typedef struct entry {
     const char *key;
     size_t offset;
-    bool is_later; /* older libraries wrote none */
 } entry;
 
 /* The value of an entry that an older library did not write, UINT64_MAX. */
@@ -19,7 +18,7 @@ typedef struct entry {
 
 #define ENTRY(key, field)                                                                          \
     {                                                                                              \
-        SV_CHECKPOINT_PREFIX key, offsetof(sv_checkpoint_state, field), false                      \
+        SV_CHECKPOINT_PREFIX key, offsetof(sv_checkpoint_state, field)                             \
     }
 
 static const entry ENTRIES[] = {
@@ -31,7 +30,7 @@ static const entry ENTRIES[] = {
     ENTRY("session", has_session),
     ENTRY("session.counter", counter),
     ENTRY("session.seed", seed),
-    {SV_CHECKPOINT_PREFIX "optimizer.snapshots", offsetof(sv_checkpoint_state, snapshots), true},
+    ENTRY("optimizer.snapshots", snapshots), /* which older libraries did not write */
 };
 
 sv_checkpoint_state sv_checkpoint_state_of(const svit_optimizer *optimizer,
@@ -71,7 +70,7 @@ svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safete
 {
     for (size_t i = 0; i < sizeof ENTRIES / sizeof *ENTRIES; i++) {
         const char *text = sv_safetensors_metadata(file, ENTRIES[i].key);
-        if (!text && ENTRIES[i].is_later)
+        if (!text && ENTRIES[i].offset == offsetof(sv_checkpoint_state, snapshots))
             text = NOT_SAVED;
         if (!text)
             return sv_fail(err, SVIT_E_FORMAT, "%s is no checkpoint: it has no entry '%s'", path,

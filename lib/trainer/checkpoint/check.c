@@ -7,9 +7,8 @@
 
 #define STATE_KEY "trainer.state."
 
-/* SVIT_E_FORMAT, naming the checkpoint's entry, unless `value` is in min..max. */
-static svit_status check_number(const char *key, uint64_t value, uint64_t min, uint64_t max,
-                                svit_error *err)
+svit_status sv_trainer_check_number(const char *key, uint64_t value, uint64_t min, uint64_t max,
+                                    svit_error *err)
 {
     if (value >= min && value <= max)
         return SVIT_OK;
@@ -42,14 +41,15 @@ static svit_status check_position(const svit_trainer *trainer, const sv_progress
     uint64_t epochs = 0, patience = 0;
     SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, err));
     SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_PATIENCE_KEY, &patience, err));
-    SVIT_TRY(check_number(STATE_KEY "epoch", at->epoch, 0, epochs, err));
-    SVIT_TRY(check_number(STATE_KEY "rows", at->rows, at->epoch, at->epoch, err));
-    SVIT_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, validates && at->epoch > 0,
-                          validates ? at->epoch : 0, err));
+    SVIT_TRY(sv_trainer_check_number(STATE_KEY "epoch", at->epoch, 0, epochs, err));
+    SVIT_TRY(sv_trainer_check_number(STATE_KEY "rows", at->rows, at->epoch, at->epoch, err));
+    SVIT_TRY(sv_trainer_check_number(STATE_KEY "best_epoch", at->best_epoch,
+                                     validates && at->epoch > 0, validates ? at->epoch : 0, err));
     uint64_t waited = validates ? at->epoch - at->best_epoch : 0;
-    SVIT_TRY(check_number(STATE_KEY "waited", at->waited, waited, waited, err));
+    SVIT_TRY(sv_trainer_check_number(STATE_KEY "waited", at->waited, waited, waited, err));
     int32_t is_over = at->epoch == epochs || (validates && patience && waited >= patience);
-    return check_number(STATE_KEY "position", at->position, 0, is_over ? 0 : trainer->steps, err);
+    return sv_trainer_check_number(STATE_KEY "position", at->position, 0,
+                                   is_over ? 0 : trainer->steps, err);
 }
 
 /* Checks the sums over the current epoch. */
@@ -59,12 +59,13 @@ static svit_status check_sums(const svit_trainer *trainer, const sv_progress *at
     uint64_t samples = at->position * trainer->config.batch;
     if (samples > trainer->training_count)
         samples = trainer->training_count;
-    SVIT_TRY(check_number(STATE_KEY "train.samples", sums->samples, samples, samples, err));
-    SVIT_TRY(check_number(STATE_KEY "early", at->early, 0,
-                          trainer->shrink ? at->epoch * trainer->training_count + samples : 0,
-                          err));
-    SVIT_TRY(check_number(STATE_KEY "train.top5", sums->top5, 0, samples, err));
-    SVIT_TRY(check_number(STATE_KEY "train.top1", sums->top1, 0, sums->top5, err));
+    SVIT_TRY(
+        sv_trainer_check_number(STATE_KEY "train.samples", sums->samples, samples, samples, err));
+    SVIT_TRY(sv_trainer_check_number(
+        STATE_KEY "early", at->early, 0,
+        trainer->shrink ? at->epoch * trainer->training_count + samples : 0, err));
+    SVIT_TRY(sv_trainer_check_number(STATE_KEY "train.top5", sums->top5, 0, samples, err));
+    SVIT_TRY(sv_trainer_check_number(STATE_KEY "train.top1", sums->top1, 0, sums->top5, err));
     /* Below 0 too: a function of the program may have computed it. */
     return check_real(STATE_KEY "train.loss", sums->loss,
                       isfinite(sums->loss) && (samples > 0 || sums->loss == 0), err);
@@ -99,7 +100,8 @@ static svit_status check_handles(const svit_trainer *trainer, const sv_progress 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         uint64_t value;
         SVIT_TRY(svit_checkpoint_get_u64(checkpoint, numbers[i].key, &value, err));
-        SVIT_TRY(check_number(numbers[i].key, value, numbers[i].wanted, numbers[i].wanted, err));
+        SVIT_TRY(sv_trainer_check_number(numbers[i].key, value, numbers[i].wanted,
+                                         numbers[i].wanted, err));
     }
     return SVIT_OK;
 }
@@ -154,7 +156,7 @@ svit_status sv_trainer_check_history(const svit_trainer *trainer, const sv_progr
                            "' has values for epoch %" PRIu64 " that no run can produce",
                            i + 1);
     uint64_t best = at->rows ? rows[at->rows - 1].best_epoch : 0;
-    SVIT_TRY(check_number(STATE_KEY "best_epoch", at->best_epoch, best, best, err));
+    SVIT_TRY(sv_trainer_check_number(STATE_KEY "best_epoch", at->best_epoch, best, best, err));
     double score = best ? sv_objective_score(&trainer->objective, rows[best - 1].val_loss,
                                              rows[best - 1].val_top1)
                         : -INFINITY;

@@ -129,13 +129,17 @@ uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoi
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
 
 /* Gives `copy`, a copy of a trainer, the schedule length of the checkpoint's run if both have the
- * same schedule and that of the trainer was computed: an extended run keeps the length that it began
- * with, whether that was computed or given, unless the configuration wants it anew.
+ * same schedule and that of the trainer was computed: an extended run keeps the length that it
+ * began with, whether that was computed or given, unless the configuration wants it anew.
  * SVIT_E_FORMAT names a damaged entry. */
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err);
 
 /* check.c */
+
+/* SVIT_E_FORMAT, naming the checkpoint's entry, unless `value` is in min..max. */
+svit_status sv_trainer_check_number(const char *key, uint64_t value, uint64_t min, uint64_t max,
+                                    svit_error *err);
 
 /* Checks the progress `at` that was read from a checkpoint, and the checkpoint's counters of
  * optimiser and session. SVIT_E_FORMAT names the damaged entry. */

@@ -75,11 +75,8 @@ static svit_status adopt_given(svit_trainer *copy, const svit_checkpoint *checkp
     uint64_t total = 0, warmup = 0;
     SVIT_TRY(sv_trainer_read_entry(checkpoint, TOTAL_KEY, &total, err));
     SVIT_TRY(sv_trainer_read_entry(checkpoint, WARMUP_KEY, &warmup, err));
-    if (total < 1 || warmup > total)
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "the checkpoint's entry '" TOTAL_KEY "' is %" PRIu64
-                       "; it is at least 1 and the warm-up steps, %" PRIu64,
-                       total, warmup);
+    SVIT_TRY(sv_trainer_check_number(TOTAL_KEY, total, 1, UINT64_MAX, err));
+    SVIT_TRY(sv_trainer_check_number(WARMUP_KEY, warmup, 0, total, err));
     copy->optimizer_config.total_steps = total;
     copy->optimizer_config.warmup_steps = warmup;
     copy->schedule_epochs = 0;
@@ -103,10 +100,7 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
                           : SV_TRAINER_EPOCHS_KEY;
     SVIT_TRY(sv_trainer_read_entry(checkpoint, key, &epochs, err));
     SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &all, err));
-    if (epochs > all)
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "the checkpoint's entry '%s' is %" PRIu64 "; it is in 0..%" PRIu64, key,
-                       epochs, all);
+    SVIT_TRY(sv_trainer_check_number(key, epochs, 0, all, err));
     if (epochs == 0)
         return sv_trainer_extends(copy, checkpoint) ? adopt_given(copy, checkpoint, err) : SVIT_OK;
     sv_trainer_compute_schedule(copy, epochs);

@@ -73,7 +73,8 @@ extern "C" {
     /// Restores the state of a model, an optimiser and a session; each may be NULL and is then skipped.
     /// No other thread may use them during the call. On failure nothing is changed. The model's
     /// parameters become frozen or trainable as they were (svit_model_set_trainable); a checkpoint of a
-    /// library before 0.2 does not say, and the model stays as it is in this.
+    /// library before 0.2 does not say, and the model stays as it is in this. Gradients that the session
+    /// has are not the checkpoint's: they stay, and svit_session_zero_gradients drops them.
     ///
     /// SVIT_E_ARGUMENT: the model has another configuration than the checkpoint, the optimiser another
     /// kind or average, or the session another seed. SVIT_E_FORMAT names an entry that contradicts the

@@ -299,7 +299,7 @@ extern "C" {
     /// Trains the classifier of `model`, its hidden layers included, on `features` by the cross-entropy
     /// with its labels, from the weights that it has; svit_model_replace_head gives it new ones. Frozen
     /// parameters stay as they are, and so do all below the classifier. The class names of the set, if
-    /// it has any, become those of the model. The same bits result with any number of threads. `config`
+    /// it has any, become those of the model, and SVIT_OUTPUT_SOFTMAX its output. The same bits result with any number of threads. `config`
     /// may be NULL for the defaults.
     ///
     /// SVIT_E_STATE: the model has no classifier. SVIT_E_ARGUMENT: the model has another number of
@@ -352,7 +352,7 @@ extern "C" {
     /// `config` may be NULL for the defaults. The result does not depend on the number of threads.
     ///
     /// The model needs to be alone, as in svit_model_add_classes: SVIT_E_STATE; also if it has no
-    /// classifier. SVIT_E_UNSUPPORTED: the classifier has hidden layers. SVIT_E_ARGUMENT: the channels
+    /// classifier, or predicts numbers (SVIT_OUTPUT_LOGITS). SVIT_E_UNSUPPORTED: the classifier has hidden layers. SVIT_E_ARGUMENT: the channels
     /// are not those of the classifier, the layer is another, the name exists, or the mean of the
     /// features is 0. SVIT_E_NUMERIC: the row is not finite. A failed call leaves the model as it was.
     pub fn svit_model_fit_class(

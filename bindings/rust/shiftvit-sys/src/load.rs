@@ -83,7 +83,8 @@ extern "C" {
     /// The convolution \[dim, channels, size, size\] of the patch embedding becomes its weight, leading
     /// axes of length 1 are dropped or added, and a position embedding of another grid (config's
     /// position_height and position_width, otherwise a square) is interpolated as timm does: bicubic
-    /// with a = -0.5, antialiased. F16, BF16 and I8 tensors are converted. The caller owns \*out and
+    /// with a = -0.5, antialiased; under the names of transformers as it does: with a = -0.75, not
+    /// antialiased. F16, BF16 and I8 tensors are converted. The caller owns \*out and
     /// frees it with svit_model_free.
     ///
     /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is damaged, or a tensor is missing, has
@@ -103,7 +104,8 @@ extern "C" {
     /// model.safetensors, open_clip_model.safetensors or checkpoint.safetensors, the first that is
     /// there). The configuration follows from the JSON files beside the weights (config.json of
     /// transformers or of timm on the hub, open_clip_config.json), from the names and shapes of the
-    /// tensors, and from `options`, which may be NULL. Two sources that contradict each other are
+    /// tensors, and from `options`, which may be NULL; a file of this library says all of it, so that
+    /// `fields` are not read there, and `name`, `prefix` and `base` are SVIT_E_ARGUMENT. Two sources that contradict each other are
     /// SVIT_E_FORMAT, with both in the message. What nothing tells is asked for: SVIT_E_ARGUMENT names
     /// the fields and their candidates. The model gets the class names (id2label, label_names), the
     /// pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg) and the output (problem_type,
@@ -116,8 +118,9 @@ extern "C" {
     /// model that it changes with the adapter merged into the weights.
     ///
     /// What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
-    /// several encoders an average of weights or a teacher is taken, and the others are left out. A model that this library does not
-    /// compute is SVIT_E_UNSUPPORTED, with its family. Other errors are those of svit_model_load_mapped.
+    /// several encoders an average of weights or a teacher is taken, and the others are left out. A model
+    /// that this library does not compute is SVIT_E_UNSUPPORTED, with its family. Other errors are those
+    /// of svit_model_load_mapped.
     /// The caller owns \*out and frees it with svit_model_free. Any thread may call it.
     pub fn svit_model_open(
         out: *mut *mut svit_model,
@@ -143,7 +146,8 @@ extern "C" {
 
     /// Gives a model a new classifier of num_classes classes with random initial weights, which depend
     /// on `seed`; hidden layers of the head stay. A model without a classifier, whose logits are its
-    /// features, gets one. Class names are dropped. The model needs to be alone: SVIT_E_STATE while
+    /// features, gets one. Class names are dropped, and so is what was stated of the logits
+    /// (svit_model_set_output). The model needs to be alone: SVIT_E_STATE while
     /// sessions, optimisers or predictors of it exist. SVIT_E_ARGUMENT: num_classes is not accepted.
     pub fn svit_model_replace_head(
         model: *mut svit_model,
@@ -167,8 +171,8 @@ extern "C" {
     /// head are dropped. All that is left keeps its weights and what is frozen, and the pooled features
     /// become the logits, of which num_classes is the number, until svit_model_replace_head gives the
     /// model a classifier. The final norm stays, except where a ShiftViT loses a stage: its channels are
-    /// those of the last one. A masked autoencoder becomes its encoder. Class names are dropped. The
-    /// model needs to be alone, as above. SVIT_E_ARGUMENT: the model has no block of this name.
+    /// those of the last one. A masked autoencoder becomes its encoder. Class names are dropped, and so is
+    /// what was stated of the logits. The model needs to be alone, as above. SVIT_E_ARGUMENT: the model has no block of this name.
     pub fn svit_model_truncate(
         model: *mut svit_model,
         layer: *const c_char,

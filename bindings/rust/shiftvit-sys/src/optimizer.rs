@@ -200,7 +200,7 @@ pub struct svit_optimizer_config {
     pub adamw_learning_rate: f64,
     /// \[0, 1\]: Lookahead (Zhang et al. 2019): every `lookahead` steps,
     /// slow += lookahead_alpha (w - slow) and w = slow. Slot slow, which
-    /// starts as the initial weights
+    /// starts as the weights before the first step
     pub lookahead_alpha: f64,
     /// \[0, 1\]
     pub swa_start: f64,
@@ -333,8 +333,10 @@ extern "C" {
     pub fn svit_optimizer_steps(optimizer: *const svit_optimizer) -> u64;
 
     /// Changes a setting during training. `key` is "learning_rate", "weight_decay", "momentum",
-    /// "clip_norm" or "ema_momentum". SVIT_E_ARGUMENT names an unknown key, or a value outside
-    /// svit_optimizer_bounds.
+    /// "clip_norm" or "ema_momentum". "weight_decay" is that of the parameters whose group or
+    /// svit_optimizer_set_parameter_f64 has not given them another one, and which decay_exclude does not
+    /// exclude. SVIT_E_ARGUMENT names an unknown key, or a value outside svit_optimizer_bounds;
+    /// SVIT_E_MEMORY, of "weight_decay". The optimiser is unchanged then.
     pub fn svit_optimizer_set_f64(
         optimizer: *mut svit_optimizer,
         key: *const c_char,

@@ -96,7 +96,9 @@ pub type svit_begin_function = Option<
 >;
 
 /// Returns when the sums of all buckets that were begun are in place: svit_step calls it. A failure
-/// is returned by svit_step, which then changes no weight.
+/// is returned by svit_step, which then changes no weight. Where buckets were begun and no svit_step
+/// came, svit_session_zero_gradients, svit_session_set_reducer and svit_session_free call it before
+/// they touch the arrays, so `user` lives longer than the session.
 pub type svit_finish_function = Option<
     unsafe extern "C" fn(user: *mut c_void, err: *mut svit_error) -> svit_status,
 >;

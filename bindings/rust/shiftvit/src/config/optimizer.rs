@@ -65,7 +65,7 @@ config! {
         adamw_learning_rate: f64;
         /// \[0, 1\]: Lookahead (Zhang et al. 2019): every `lookahead` steps,
         /// slow += lookahead_alpha (w - slow) and w = slow. Slot slow, which
-        /// starts as the initial weights.
+        /// starts as the weights before the first step.
         lookahead_alpha: f64;
         /// \[0, 1\].
         swa_start: f64;
