@@ -67,7 +67,7 @@ static const fixed_file FIXED[] = {
     {"f16.safetensors", SVIT_DTYPE_F16, 0x82e50337b152dcce, 0},
     {"bf16.safetensors", SVIT_DTYPE_BF16, 0xaafd693293f72142, 0},
     {"i8.safetensors", SVIT_DTYPE_I8, 0xc655034bad0f60a4, 0},
-    {"start.safetensors", -1, 0xcaea68057768c54b, 0},
+    {"start.safetensors", -1, 0xc3ef9c4ee10ac649, 0},
     {"model.onnx", -1, 0, 0},
     {"features.safetensors", -1, 0xedb4a9be4ebfd9b0, 0},
     {"shard.tar", -1, 0xb43a02cdf8fa8d34, 0},

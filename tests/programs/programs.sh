@@ -71,6 +71,8 @@ there run/note
 rm run/run.json
 run 0 shiftvit-train --resume run --quiet
 lasts "^test: $result\$"
+there run/run.json # written again
+rm run/run.json
 "$python" "$root/tests/programs/edit_header.py" run/checkpoint.safetensors older trainer.description -
 mv older run/checkpoint.safetensors
 run 1 shiftvit-train --resume run --quiet
