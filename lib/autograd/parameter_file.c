@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "tensor/convert.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,13 +37,14 @@ static size_t rows_of(const sv_parameter *parameter)
     return (size_t)parameter->desc.shape[0];
 }
 
-/* The scale of a row: its largest magnitude becomes 127. */
+/* The scale of a row: its largest magnitude becomes 127. 0 if it is so small that the scale would
+ * not have the digits for that. */
 static float row_scale(const float *row, size_t columns)
 {
     float largest = 0;
     for (size_t i = 0; i < columns; i++)
         largest = fmaxf(largest, fabsf(row[i]));
-    return largest / QUANTISED;
+    return largest / QUANTISED >= FLT_MIN ? largest / QUANTISED : 0;
 }
 
 /* values = round(values / scale), row by row; or the scales alone, at the start of `values`. */

@@ -40,13 +40,14 @@ static double score_of(const double *sum, const svit_features *features, size_t 
 }
 
 /* Sample i wins with a bias above needs[i], which are sorted. Returns a bias with which `wanted` of
- * the samples win: between the need of the last one that wins and of the first one that does
- * not. */
+ * the samples win, and all that are equal to the last of them: between its need and the next larger
+ * one, as far as float, in which the bias is kept, tells them apart. */
 static double bias_between(const double *needs, size_t count, size_t wanted)
 {
-    if (wanted < count)
-        return needs[wanted - 1] + (needs[wanted] - needs[wanted - 1]) / 2;
-    return needs[count - 1] + 1e-3 * (1 + fabs(needs[count - 1]));
+    const double last = needs[wanted - 1];
+    while (wanted < count && (float)needs[wanted] <= (float)last)
+        wanted++;
+    return wanted < count ? last + (needs[wanted] - last) / 2 : last + 1e-3 * (1 + fabs(last));
 }
 
 /* The smallest number of samples that is at least this fraction of them. */

@@ -3,6 +3,7 @@
 #include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "features/features.h"
+#include "models/vit/vit.h"
 #include "session/session.h"
 
 #include <shiftvit/loader.h>
@@ -87,17 +88,23 @@ static svit_status create_session(computation *self, svit_error *err)
     return svit_session_create(&self->session, self->model, &session, err);
 }
 
-/* Finds the tokens before the patches: those that the layer "tokens" has more than the layer
- * "patch_embed". Only a ViT has the former, and its blocks all have the same tokens. */
+/* Finds the tokens before the patches. Only a ViT has the layer "tokens", and its blocks all have the
+ * same tokens, or those of visible patches, which are on no grid. */
 static svit_status find_prefix(computation *self, svit_error *err)
 {
-    size_t all, patches, channels;
+    const svit_model_config *config = &self->model->config;
+    size_t all, channels;
     self->prefix = 0;
-    if (svit_session_layer_shape(self->session, "tokens", &all, &channels, NULL) != SVIT_OK ||
-        self->tokens != all)
+    if (svit_session_layer_shape(self->session, "tokens", &all, &channels, NULL) != SVIT_OK)
         return SVIT_OK;
-    SVIT_TRY(svit_session_layer_shape(self->session, "patch_embed", &patches, &channels, err));
-    self->prefix = all - patches;
+    const size_t prefix = sv_vit_prefix(config);
+    const bool masked = config->mask_ratio > 0 && self->tokens == prefix + sv_vit_visible(config);
+    if (masked || self->tokens == all)
+        self->prefix = prefix;
+    if (masked && self->config.tokens >= SVIT_TOKENS_PATCHES)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "layer '%.40s' has visible patches alone; SVIT_TOKENS_MEAN is accepted",
+                       self->layer);
     return SVIT_OK;
 }
 

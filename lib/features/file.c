@@ -48,10 +48,11 @@ static svit_status put_metadata(sv_json_writer *metadata, const svit_features *f
         SVIT_TRY(put_classes(metadata, features, err));
     put_pair(metadata, "layer", features->layer);
     put_pair(metadata, "model", features->model);
+    if (features->tokens != SVIT_TOKENS_MEAN)
+        put_pair(metadata, "tokens", sv_tokens_words[features->tokens]);
     if (features->tokens >= SVIT_TOKENS_PATCHES) {
         char grid[48];
         snprintf(grid, sizeof grid, "%zux%zu", features->grid_height, features->grid_width);
-        put_pair(metadata, "tokens", sv_tokens_words[features->tokens]);
         put_pair(metadata, "grid", grid);
     }
     sv_json_end(metadata, '}');
@@ -301,13 +302,15 @@ static svit_status read_grid(const reader *self, svit_features *out, svit_error 
     const char *grid = sv_safetensors_metadata(self->file, "grid");
     if (!tokens)
         return SVIT_OK;
-    for (int32_t i = SVIT_TOKENS_PATCHES; i <= SVIT_TOKENS_PATCHES_3X3; i++)
+    for (int32_t i = SVIT_TOKENS_MEAN + 1; i <= SVIT_TOKENS_PATCHES_3X3; i++)
         if (strcmp(tokens, sv_tokens_words[i]) == 0)
             out->tokens = i;
     if (out->tokens == 0)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: tokens is '%.32s'; 'patches' and 'patches-3x3' are known", self->path,
-                       tokens);
+                       "%s: tokens is '%.32s'; 'class', 'patches' and 'patches-3x3' are known",
+                       self->path, tokens);
+    if (out->tokens < SVIT_TOKENS_PATCHES)
+        return SVIT_OK;
     if (!grid || !parse_grid(out, grid))
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: grid is '%.32s'; it is a height and a width as 14x14", self->path,

@@ -191,10 +191,10 @@ static svit_status run(fit *self, svit_error *err)
                                      "the set", err));
     SVIT_TRY(create_optimizer(self, err));
     SVIT_TRY(allocate(self, err));
+    SVIT_TRY(train(self, err));
     if (features->names)
         SVIT_TRY(svit_model_set_classes(self->model, (const char *const *)features->names,
                                         features->classes, err));
-    SVIT_TRY(train(self, err));
     /* What a loss of another kind has left: logits of cross-entropy are no numbers of their own. */
     return svit_model_output(self->model) == SVIT_OUTPUT_SOFTMAX
                ? SVIT_OK

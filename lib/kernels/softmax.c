@@ -46,11 +46,19 @@ SV_INLINE real row_maximum(const real *scores, real factor, size_t columns, size
     return v_reduce_max(max);
 }
 
-/* 2^(factor * scores[i] - max), which the softmax and its recomputation share. */
+/* From this maximum on, the rounding of a product is more than 1. */
+#define LARGE_MAXIMUM ((real)(1 << 24))
+
+/* 2^(factor * scores[i] - max), which the softmax and its recomputation share. The product is not
+ * rounded before the difference, unless that would leave exponents of its rounding error, of which
+ * `max` has one: then the exponent of the largest score is 0 exactly. */
 SV_INLINE vreal powers(const real *scores, real factor, real max, size_t i, size_t count)
 {
-    return v_exp2_negative(
-        v_multiply_add(v_load_some(scores + i, count), v_set(factor), -v_set(max)));
+    const vreal v = v_load_some(scores + i, count);
+    if (max < LARGE_MAXIMUM && max > -LARGE_MAXIMUM)
+        return v_exp2_negative(v_multiply_add(v, v_set(factor), -v_set(max)));
+    /* The larger of two numbers keeps compilers from fusing the product with the difference. */
+    return v_exp2_negative(v_max(v_set(-FLT_MAX), v * v_set(factor)) - v_set(max));
 }
 
 /* p[i] = 2^(factor * scores[i] - max), 0 where masked. Returns these elements. */

@@ -206,7 +206,8 @@ SVIT_API svit_status svit_choose_threshold(svit_context *context, const float *l
         status = largest_probabilities(largest, row, logits, n, classes, err);
     if (status == SVIT_OK) {
         qsort(largest, n, sizeof *largest, falling);
-        const size_t reach = (size_t)ceil(accepted * (double)n);
+        /* 0.07 * 100 is a little more than 7. */
+        const size_t reach = (size_t)ceil(accepted * (double)n * (1 - 1e-12));
         *threshold = (double)largest[reach < 1 ? 0 : reach > n ? n - 1 : reach - 1];
     }
     sv_release(&context->allocator, row, classes * sizeof *row);

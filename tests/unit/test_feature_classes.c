@@ -224,6 +224,35 @@ START_TEST(test_heads_of_a_distilled_model_share_the_row)
 }
 END_TEST
 
+/* Samples that are equal win together, and as many as are wanted do. */
+START_TEST(test_equal_samples_win_together)
+{
+    static const double recalls[] = {0.2, 0.5, 0.6, 0.9, 1};
+    enum { EQUAL = 5 };
+    for (size_t at = 0; at < sizeof recalls / sizeof *recalls; at++) {
+        float values[EQUAL * C];
+        svit_class_config config;
+        svit_features *old = open_fitted(PLAIN, 1), *one = clusters(1, C, 3, 1, 1), *new = NULL;
+        for (size_t i = 0; i < EQUAL; i++)
+            memcpy(values + i * C, svit_features_values(one), C * sizeof(float));
+        WORKS(svit_features_create(&new, context, values, NULL, EQUAL, C, 0, NULL, err));
+        svit_class_config_init(&config, sizeof config);
+        config.recall = recalls[at];
+        WORKS(svit_model_fit_class(model, "fox", new, NULL, &config, err));
+        float *logits = logits_of(new, CLASSES + 1);
+        for (size_t i = 0; i < EQUAL; i++)
+            for (size_t k = 0; k < CLASSES; k++)
+                ck_assert_float_gt(logits[i * (CLASSES + 1) + CLASSES],
+                                   logits[i * (CLASSES + 1) + k]);
+        free(logits);
+        svit_features_free(new);
+        svit_features_free(one);
+        svit_features_free(old);
+        close_model();
+    }
+}
+END_TEST
+
 /* A call that fails changes neither the number of classes nor a weight nor a name. */
 START_TEST(test_class_that_cannot_be_added_is_named)
 {
@@ -303,6 +332,7 @@ static Suite *feature_classes_suite(void)
     tcase_add_test(tests, test_row_with_old_features_is_the_minimum);
     tcase_add_test(tests, test_class_does_not_depend_on_threads);
     tcase_add_test(tests, test_heads_of_a_distilled_model_share_the_row);
+    tcase_add_test(tests, test_equal_samples_win_together);
     tcase_add_test(tests, test_class_that_cannot_be_added_is_named);
     tcase_add_test(tests, test_heads_with_hidden_layers_take_no_class);
     suite_add_tcase(suite, tests);

@@ -127,12 +127,80 @@ START_TEST(test_sets_of_patches_are_kept_in_files_and_apart)
 }
 END_TEST
 
+/* The visible patches of a masked autoencoder come after its class token and registers, on no grid. */
+START_TEST(test_visible_patches_have_a_mean)
+{
+    enum { PREFIX = 3, VISIBLE = 4, WIDTH = 24 };
+    fixture f;
+    float layer[(PREFIX + VISIBLE) * WIDTH];
+    open_fixture(
+        &f,
+        "{\"architecture\":\"vit\",\"input_height\":24,\"input_width\":24,\"patch_size\":6,"
+        "\"dim\":24,\"depth\":2,\"heads\":2,\"head_dim\":12,\"mlp_dim\":48,"
+        "\"class_token\":\"present\",\"register_tokens\":2,\"mask_ratio\":0.75,"
+        "\"classifier\":false,\"head_units\":[],\"pool\":\"class_token\"}",
+        1);
+    svit_features *set = compute(&f, "blocks.0", SVIT_TOKENS_MEAN, 8);
+    layer_of(&f, "blocks.0", 0, layer, (PREFIX + VISIBLE) * WIDTH);
+    for (size_t k = 0; k < WIDTH; k++) {
+        double sum = 0;
+        for (size_t t = PREFIX; t < PREFIX + VISIBLE; t++)
+            sum += (double)layer[t * WIDTH + k];
+        ck_assert_double_le(fabs(svit_features_values(set)[k] - sum / VISIBLE), 1e-5);
+    }
+    svit_features_free(set);
+    svit_features_config config;
+    svit_features_config_init(&config, sizeof config);
+    config.layer = "blocks.0";
+    config.tokens = SVIT_TOKENS_PATCHES;
+    const svit_pipeline_config pipeline = pipeline_of(24);
+    FAILS(svit_features_compute(&set, f.model, f.data, &pipeline, &config, err), SVIT_E_ARGUMENT,
+          "has visible patches alone");
+    close_fixture(&f);
+}
+END_TEST
+
+/* Class tokens, patches and means are told apart in files as in sets. */
+START_TEST(test_the_tokens_of_a_set_are_kept_in_files)
+{
+    static const int32_t kinds[] = {SVIT_TOKENS_MEAN, SVIT_TOKENS_CLASS, SVIT_TOKENS_PATCHES,
+                                    SVIT_TOKENS_PATCHES_3X3};
+    const test_folder folder = folder_make();
+    const char *path = path_in(&folder, "other.safetensors");
+    fixture f;
+    open_fixture(&f, VIT, 1);
+    svit_features *sets[4], *read[4] = {NULL};
+    for (size_t i = 0; i < 4; i++) {
+        sets[i] = compute(&f, "blocks.0", kinds[i], 8);
+        OK(svit_features_save(sets[i], path, err));
+        OK(svit_features_load(&read[i], f.context, path, err));
+    }
+    for (size_t i = 0; i < 4; i++) {
+        int32_t tokens;
+        size_t h, w;
+        OK(svit_features_grid(read[i], &tokens, &h, &w, err));
+        ck_assert_int_eq(tokens, kinds[i]);
+        for (size_t k = 0; k < 4; k++)
+            if (i != k)
+                FAILS(svit_features_append(read[i], sets[k], err), SVIT_E_ARGUMENT, "tokens");
+        OK(svit_features_append(read[i], sets[i], err));
+    }
+    for (size_t i = 0; i < 4; i++) {
+        svit_features_free(sets[i]);
+        svit_features_free(read[i]);
+    }
+    close_fixture(&f);
+    folder_remove(&folder);
+}
+END_TEST
+
 static const struct {
     const char *metadata, *part; /* NULL: it is read */
 } FILES[] = {
     {"\"tokens\":\"patches\",\"grid\":\"2x3\"", NULL},
     {"\"grid\":\"2x3\"", NULL},
-    {"\"tokens\":\"class\",\"grid\":\"2x3\"", "tokens is 'class'"},
+    {"\"tokens\":\"class\"", NULL},
+    {"\"tokens\":\"mean\",\"grid\":\"2x3\"", "tokens is 'mean'"},
     {"\"tokens\":\"patches\"", "grid is '(not given)'"},
     {"\"tokens\":\"patches\",\"grid\":\"\"", "grid is ''"},
     {"\"tokens\":\"patches\",\"grid\":\"2x\"", "grid is '2x'"},
@@ -185,6 +253,8 @@ static Suite *suite(void)
                         sizeof CASES / sizeof *CASES);
     tcase_add_test(c, test_pooled_features_stay_those_of_images);
     tcase_add_test(c, test_sets_of_patches_are_kept_in_files_and_apart);
+    tcase_add_test(c, test_visible_patches_have_a_mean);
+    tcase_add_test(c, test_the_tokens_of_a_set_are_kept_in_files);
     tcase_add_loop_test(c, test_grids_of_files_are_checked, 0, sizeof FILES / sizeof *FILES);
     suite_add_tcase(all, c);
     return all;

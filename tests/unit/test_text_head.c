@@ -104,6 +104,18 @@ START_TEST(test_logits_are_scaled_cosine_similarities)
 }
 END_TEST
 
+/* The threshold belongs to the classes: another head of texts, and none, have none. */
+START_TEST(test_another_head_has_no_threshold)
+{
+    WORKS(svit_model_set_threshold(model, 0.75, err));
+    WORKS(svit_model_set_text_head(model, TEXTS, NAMES, CLASSES, CHANNELS, 1, 0, err));
+    ck_assert_double_eq(svit_model_threshold(model), 0);
+    WORKS(svit_model_set_threshold(model, 0.75, err));
+    WORKS(svit_model_set_text_head(model, NULL, NULL, 0, 0, 0, 0, err));
+    ck_assert_double_eq(svit_model_threshold(model), 0);
+}
+END_TEST
+
 /* With versions of each image the embeddings are averaged, not what follows from them. */
 START_TEST(test_embeddings_of_versions_are_averaged)
 {
@@ -272,6 +284,7 @@ static Suite *suite(void)
     Suite *all = suite_create("text_head");
     TCase *c = tcase_create("core");
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_another_head_has_no_threshold);
     tcase_add_test(c, test_logits_are_scaled_cosine_similarities);
     tcase_add_test(c, test_embeddings_of_versions_are_averaged);
     tcase_add_test(c, test_files_keep_the_classes);

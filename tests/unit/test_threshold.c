@@ -67,6 +67,27 @@ START_TEST(test_the_threshold_is_the_largest_that_enough_rows_reach)
 }
 END_TEST
 
+/* 0.07 * 100 and 0.56 * 100 are a little more than 7 and 56 in floating point. */
+START_TEST(test_rounding_takes_no_further_row)
+{
+    enum { MANY = 100 };
+    float rows[MANY * 2];
+    for (size_t i = 0; i < MANY; i++) {
+        rows[2 * i] = (float)i / 10;
+        rows[2 * i + 1] = 0;
+    }
+    for (size_t wanted = 1; wanted <= MANY; wanted++) {
+        double threshold;
+        size_t count = 0;
+        WORKS(
+            svit_choose_threshold(context, rows, MANY, 2, (double)wanted / MANY, &threshold, err));
+        for (size_t i = 0; i < MANY; i++)
+            count += (float)(1 / (1 + exp(-(double)rows[2 * i]))) >= threshold - 1e-7;
+        ck_assert_uint_eq(count, wanted);
+    }
+}
+END_TEST
+
 START_TEST(test_labels_are_none_below_the_threshold)
 {
     const double thresholds[] = {0, 0.5, 0.8, 1, (double)largest(5)};
@@ -178,6 +199,7 @@ static Suite *suite(void)
     Suite *all = suite_create("threshold");
     TCase *c = tcase_create("core");
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_rounding_takes_no_further_row);
     tcase_add_test(c, test_the_threshold_is_the_largest_that_enough_rows_reach);
     tcase_add_test(c, test_labels_are_none_below_the_threshold);
     tcase_add_test(c, test_the_threshold_is_kept_with_the_model);

@@ -119,6 +119,7 @@ SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *em
     SVIT_TRY(sv_model_check_alone(model, "its text head changes", err));
     if (classes == 0) {
         sv_model_release_text_head(model);
+        model->threshold = 0;
         return SVIT_OK;
     }
     SVIT_TRY(check_numbers(classes, logit_scale, logit_bias, err));
@@ -131,6 +132,7 @@ SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *em
     if (status == SVIT_OK) {
         sv_model_release_text_head(model);
         model->text_head = head;
+        model->threshold = 0;
     } else {
         head_free(&model->context->allocator, head);
     }

@@ -113,8 +113,10 @@ SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, siz
                        "the model's stem is another one; only SVIT_STEM_WHITENED is whitened");
     const size_t image[4] = {n, config->input_height, config->input_width, config->in_channels};
     size_t elements = 0;
-    if (n < 1 || !sv_size_product(&elements, image, 4))
-        return sv_fail(err, SVIT_E_ARGUMENT, "n is %zu; 1 or more images are accepted", n);
+    if (n < 1 || !sv_size_product(&elements, image, 4) ||
+        config->input_height < config->patch_size || config->input_width < config->patch_size)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "n is %zu; 1 or more images of a patch or more are accepted", n);
     SVIT_TRY(check_finite(nhwc, elements, err));
     whitening self = {.config = config, .k = sv_shiftvit_whitened_channels(config) / 2};
     self.doubles = 2 * self.k + 2 * self.k * self.k;
