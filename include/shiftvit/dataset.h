@@ -150,7 +150,8 @@ SVIT_API svit_status svit_dataset_memory_f32(svit_dataset **out, svit_context *c
 typedef int32_t (*svit_sample_callback)(size_t index, uint8_t *pixels, int32_t *label, void *user);
 
 /* Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
- * Loaders do not prefetch from it, because the callback runs on the caller's thread only. */
+ * Loaders do not prefetch from it, because the callback runs on the caller's thread only, once for
+ * each image and its label. */
 SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *context,
                                            svit_sample_callback sample, size_t count, size_t height,
                                            size_t width, size_t channels, size_t classes,

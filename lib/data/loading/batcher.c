@@ -262,7 +262,8 @@ static sv_augment_key key_of_place(const sv_batcher *batcher, uint64_t epoch, ui
 }
 
 /* Makes the image of reading `position` of the epoch, its label unless `label` is NULL, and its
- * targets unless `targets` is NULL. */
+ * targets unless `targets` is NULL. Image and label are of one reading, since a callback may give
+ * another sample at each. */
 static svit_status position_make(sv_batcher *batcher, uint64_t epoch, uint64_t position,
                                  float *image, int32_t *label, float *targets, svit_error *err)
 {
@@ -270,9 +271,15 @@ static svit_status position_make(sv_batcher *batcher, uint64_t epoch, uint64_t p
                                   (uint32_t)(position / batcher->config.batch)};
     const sv_augment_key key =
         key_of_place(batcher, epoch, sv_order_place(&batcher->rule, position));
-    int32_t unused;
-    SVIT_TRY(sample_make(batcher, &key, &batch, image, label ? label : &unused, err));
-    return targets ? svit_dataset_targets(batcher->dataset, key.sample, targets, err) : SVIT_OK;
+    int32_t found;
+    SVIT_TRY(sample_make(batcher, &key, &batch, image, &found, err));
+    if (label)
+        *label = found;
+    if (targets && batcher->dataset->has_targets)
+        return svit_dataset_targets(batcher->dataset, key.sample, targets, err);
+    if (targets)
+        sv_labels_expand(targets, &found, 1, batcher->dataset->classes);
+    return SVIT_OK;
 }
 
 /* Mixes the images of a batch of n, as Mixup and CutMix do. The partner of an own image may be

@@ -223,7 +223,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
-    /// Loaders do not prefetch from it, because the callback runs on the caller's thread only.
+    /// Loaders do not prefetch from it, because the callback runs on the caller's thread only, once for
+    /// each image and its label.
     pub fn svit_dataset_callback(
         out: *mut *mut svit_dataset,
         context: *mut svit_context,
