@@ -1,11 +1,11 @@
 /* Checks the first line of a list of image files, and tells the usual mistakes in it apart. */
 #include "data/datasets/list_header.h"
 
+#include "base/text/ascii.h"
 #include "data/decoding/image_formats.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 bool sv_is_blank(const char *text)
 {
@@ -17,7 +17,7 @@ static bool is_nearly(const char *name, const char *wanted)
 {
     const size_t length = strlen(wanted);
     name += strspn(name, " \t");
-    return strncasecmp(name, wanted, length) == 0 && sv_is_blank(name + length);
+    return sv_ascii_equal(name, wanted, length) && sv_is_blank(name + length);
 }
 
 /* The index that pandas writes in front has no name. If pandas reads such a file and writes it
