@@ -218,21 +218,34 @@ static svit_status read_names(shard_set *self, svit_error *err)
     return status;
 }
 
-/* Adds the lines of text[bytes] that are not empty to the names of the classes. */
+/* Adds the lines of a text, of which only the last may be empty, to the names of the classes. */
 static svit_status split_lines(shard_set *self, char *text, const char *path, svit_error *err)
 {
-    static const char BREAKS[] = "\r\n";
+    static const char BREAKS[] = "\r\n", MARK[] = "\xEF\xBB\xBF";
     const sv_allocator *allocator = &self->base.context->allocator;
-    for (char *line = text + strspn(text, BREAKS); *line;) {
-        char *end = line + strcspn(line, BREAKS);
-        char *next = end + strspn(end, BREAKS);
+    size_t twice[2];
+    for (char *line = text + (strncmp(text, MARK, 3) == 0 ? 3 : 0); line[strspn(line, BREAKS)];) {
+        char *end = line + strcspn(line, BREAKS), *next = end + (*end != '\0');
+        next += *end == '\r' && *next == '\n';
         *end = '\0';
+        if (!*line)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "'%s': line %zu is empty; each line is the name of a class", path,
+                           self->names.count + 1);
         if (!sv_utf8_valid(line))
             return sv_fail(err, SVIT_E_FORMAT, "'%s' is not UTF-8", path);
         SVIT_TRY(sv_listing_add(&self->names, allocator, "", line, false, err));
         line = next;
     }
-    return SVIT_OK;
+    if (self->names.count == 0)
+        return SVIT_OK;
+    const char *const *names = (const char *const *)self->names.names;
+    SVIT_TRY(sv_texts_find_twice(twice, names, self->names.count, allocator, err));
+    if (twice[1] == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "'%s': lines %zu and %zu are '%.60s'; classes need different names", path,
+                   twice[0] + 1, twice[1] + 1, names[twice[1]]);
 }
 
 /* Reads classes.txt beside the first shard, if it exists. */
