@@ -56,24 +56,31 @@ static svit_status shards_label(const svit_dataset *dataset, size_t index, int32
     return SVIT_OK;
 }
 
+/* Fails unless an open shard is as it was when its index was read. */
+static svit_status check_unchanged(const sv_file *file, const sv_shard_index *index,
+                                   svit_error *err)
+{
+    uint64_t bytes;
+    int64_t modified;
+    SVIT_TRY(sv_file_state(file, &bytes, &modified, err));
+    if (bytes == index->shard_bytes && modified == index->shard_modified)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "'%s' has changed since the dataset was opened; open it again",
+                   sv_file_path(file));
+}
+
 /* Reads the header and the bytes of an image, data[bytes], which lie in the shard one behind the
- * other. */
+ * other. The shard is examined afterwards, since it may be written while it is read. */
 static svit_status read_member(const shard_set *self, size_t shard, uint64_t offset, void *data,
                                size_t bytes, svit_error *err)
 {
-    const char *path = self->paths.names[shard];
-    const sv_shard_index *index = &self->shards[shard];
     sv_shard_file taken;
-    SVIT_TRY(sv_shard_files_take(&taken, self->files, shard, path, err));
-    svit_status status = SVIT_OK;
-    if (sv_file_size(taken.file) != index->shard_bytes ||
-        sv_file_modified(taken.file) != index->shard_modified)
-        status = sv_fail(err, SVIT_E_FORMAT,
-                         "'%s' has changed since the dataset was opened; open it again", path);
-    else
-        status = sv_file_read_at(taken.file, offset, data, bytes, err);
+    SVIT_TRY(sv_shard_files_take(&taken, self->files, shard, self->paths.names[shard], err));
+    const svit_status status = sv_file_read_at(taken.file, offset, data, bytes, err);
+    const svit_status unchanged = check_unchanged(taken.file, &self->shards[shard], err);
     sv_shard_files_give(self->files, &taken);
-    return status;
+    return unchanged != SVIT_OK ? unchanged : status;
 }
 
 /* Decodes an image and brings it to the size of the dataset. data[bytes] begins with the member's
