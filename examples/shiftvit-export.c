@@ -90,6 +90,9 @@ static int parse_option(int key, char *text, struct option_state *state)
     case OPTION_END:
         if (!self->out == !self->shards)
             option_error(state, "one of --out DIR and --shards DIR/PREFIX is needed");
+        if (self->shards && strncmp(self->data.spec, "shards:", 7) == 0)
+            option_error(state, "--shards does not take --data shards:, whose images it would make "
+                                "smaller; files, lists and folders are accepted");
         option_check_rules(state, rules);
         return 0;
     default:

@@ -2,6 +2,7 @@
 #include "data_option.h"
 
 #include "data_folder.h"
+#include "path_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -243,10 +244,12 @@ void data_close(data_splits *parts)
     parts->drawn = NULL;
 }
 
-/* Returns the absolute path of a file or folder, or of a pattern whose folder exists. */
+/* Returns the absolute path of a file or folder, or of a pattern whose folder exists. A file that is
+ * a link keeps its name and its folder: what a list or shard names, and the other splits, are
+ * beside the link. */
 static char *path_absolute(const char *path)
 {
-    char *absolute = realpath(path, NULL), *whole = NULL;
+    char *absolute = path_is_folder(path) ? realpath(path, NULL) : NULL, *whole = NULL;
     const char *slash = strrchr(path, '/');
     if (absolute)
         return absolute;

@@ -65,8 +65,9 @@ static svit_status check_free(writer *self)
     return SVIT_OK;
 }
 
-/* Writes classes.txt, or checks the one that is there. */
-static svit_status write_classes(writer *self)
+/* Checks the names of classes and a classes.txt that is there; writes one if there is none and
+ * `writes` is set. */
+static svit_status name_classes(writer *self, int writes)
 {
     char path[PATH_CAPACITY], *text = NULL, *old = NULL;
     size_t bytes = 0;
@@ -95,7 +96,7 @@ static svit_status write_classes(writer *self)
                              "'%s' has other classes; shards of one folder share them, so take "
                              "another folder",
                              path);
-    } else if (status == SVIT_OK) {
+    } else if (status == SVIT_OK && writes) {
         status = svit_file_replace(path, text, bytes, &self->program->err);
     }
     free(old);
@@ -292,10 +293,12 @@ svit_status shards_write(struct program *self, const svit_dataset *data, const c
             "image");
     TRY(open_folder(&out, prefix));
     out.pixels = calloc(svit_dataset_height(data) * svit_dataset_width(data), 3);
-    svit_status status = out.pixels ? write_classes(&out)
+    svit_status status = out.pixels ? name_classes(&out, 0)
                                     : program_fail(self, SVIT_E_MEMORY, "no memory for an image");
     if (status == SVIT_OK)
         status = put_samples(&out, count, per_shard);
+    if (status == SVIT_OK) /* last, so that a failure leaves none */
+        status = name_classes(&out, 1);
     if (out.file)
         fclose(out.file);
     *shards = out.shards;

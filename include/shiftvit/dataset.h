@@ -107,7 +107,8 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
  * object `json`: a number or a name. Other members are passed over, as are files without a dot in
  * their names or with one in front, and what is called __NAME__ at the top. Names become classes in
  * byte order. For numbers classes.txt beside the first shard names the classes, one on each line;
- * without it they have no names, and are as many as the largest number and one.
+ * lines are empty at the end alone, and no two are equal. Without it classes have no names, and are
+ * as many as the largest number and one.
  *
  * The headers of a shard are read once. Where each image is, and its label, are kept in the file
  * `SHARD.index` beside the shard, if that can be written, with the size and time of the shard; an
@@ -150,7 +151,8 @@ SVIT_API svit_status svit_dataset_memory_f32(svit_dataset **out, svit_context *c
 typedef int32_t (*svit_sample_callback)(size_t index, uint8_t *pixels, int32_t *label, void *user);
 
 /* Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
- * Loaders do not prefetch from it, because the callback runs on the caller's thread only. */
+ * Loaders do not prefetch from it, because the callback runs on the caller's thread only, once for
+ * each image and its label. */
 SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *context,
                                            svit_sample_callback sample, size_t count, size_t height,
                                            size_t width, size_t channels, size_t classes,
@@ -175,9 +177,9 @@ SVIT_API svit_status svit_dataset_select(svit_dataset **out, svit_dataset *paren
 
 /* Creates a view of `parent`, which it keeps alive, whose classes are names[0..count-1]: a label of
  * `parent` becomes that of the same name. So a test set that lacks some classes of the training set
- * gets the labels of the training set. The names are copied; no two are equal. SVIT_E_ARGUMENT: a
- * class of `parent` is none of the names, or it has no names. A dataset with targets must have
- * these names in this order. */
+ * gets the labels of the training set. The names are copied. SVIT_E_ARGUMENT: a class of `parent`
+ * is none of the names, two names or two classes of `parent` are equal, or it has no names. A
+ * dataset with targets must have these names in this order. */
 SVIT_API svit_status svit_dataset_match_classes(svit_dataset **out, svit_dataset *parent,
                                                 const char *const *names, size_t count,
                                                 svit_error *err);

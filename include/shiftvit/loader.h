@@ -19,8 +19,8 @@ enum {
     SVIT_SAMPLING_SHUFFLE = 0, /* each sample once */
     SVIT_SAMPLING_BALANCED = 1 /* as many as the dataset has, in each class equally many: the
                                   classes take turns, each in random order through its samples again
-                                  and again. Small classes repeat, large ones are not read to their
-                                  end */
+                                  and again. Small classes repeat, and each reading of a sample is
+                                  augmented by itself; large ones are not read to their end */
 };
 
 /* The configuration of a loader, copied at creation. */

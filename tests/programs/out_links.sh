@@ -51,6 +51,26 @@ run 0 shiftvit-export --count 2 --out folder-link/images
 there folder/images
 run 0 shiftvit-convert run file-link.safetensors
 [ -s file.safetensors ] && [ -L file-link.safetensors ] || fail "the link was not followed"
+
+# A list and a shard that are links: what belongs to them is beside the links, also when a run is resumed.
+mkdir store linked linked/sets
+run 0 shiftvit-export --data procedural:40 --split train --count 40 --out linked/images
+for split in train val; do
+    {
+        echo path,label
+        (cd linked && ls images) | sed 's/\(.*-\)\(.*\)\.png$/images\/\1\2.png,\2/'
+    } >store/$split-blob
+    ln -s "../store/$split-blob" linked/$split.csv
+    run 0 shiftvit-export --data procedural:40 --split $split --count 20 --shards linked/sets/$split
+    mv linked/sets/$split-000000.tar store/$split-tar
+    ln -s "../../store/$split-tar" linked/sets/$split.tar
+done
+for data in list:linked/train.csv shards:linked/sets/train.tar; do
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train $small --data "$data" --out "${data%%:*}"
+    grep -q "\"data\": \"${data%%:*}:.*/${data#*:}\"" "${data%%:*}/run.json" || fail "run.json: $(cat "${data%%:*}/run.json")"
+    run 0 shiftvit-train --resume "${data%%:*}" --epochs 2
+done
 # No file of others is touched, and none is left behind.
 echo mine >out.safetensors.part
 mkdir other.safetensors.part

@@ -48,6 +48,9 @@ absent numbers
 echo text >"images/$(head -n 1 sets/classes.txt)/00099.png"
 run 1 shiftvit-export --data folder:images --val-fraction 0 --split train --shards bad/train --samples-per-shard 2
 says 'is no JPEG, PNG or WebP image'
+absent bad/classes.txt
+run 2 shiftvit-export --data 'shards:sets/train-*.tar' --split all --shards sets/again
+says '\-\-shards does not take --data shards:'
 [ -z "$(find files bad -name '*val*' -o -name '*.tar*' | grep -v files/train)" ] ||
     fail "left: $(find files bad)"
 run 2 shiftvit-export --data procedural:60

@@ -109,6 +109,24 @@ START_TEST(test_what_does_not_match_is_refused)
 }
 END_TEST
 
+/* Two classes of one name would become one. */
+START_TEST(test_equal_names_are_refused)
+{
+    static const char *const twice[] = {"ant", "bee", "cat", "bee"};
+    svit_dataset *out = NULL;
+    svit_dataset *labels = open_list("path,label\na,ant\nb,bee\n");
+    FAILS(svit_dataset_match_classes(&out, labels, twice, 4, err), SVIT_E_ARGUMENT,
+          "classes 1 and 3 of the names are 'bee'");
+    const char *const *own = labels->names;
+    static const char *const same[] = {"bee", "bee"};
+    labels->names = same;
+    FAILS(svit_dataset_match_classes(&out, labels, twice, 3, err), SVIT_E_ARGUMENT,
+          "classes 0 and 1 of the dataset are 'bee'");
+    labels->names = own;
+    svit_dataset_free(labels);
+}
+END_TEST
+
 START_TEST(test_paths_through_views)
 {
     svit_dataset *list = open_list("path,label\n/a.png,x\nb.png,y\n/c.png,x\n");
@@ -213,6 +231,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_every_subset_gets_the_labels_of_its_names);
     tcase_add_test(c, test_what_does_not_match_is_refused);
+    tcase_add_test(c, test_equal_names_are_refused);
     tcase_add_test(c, test_paths_through_views);
     tcase_add_test(c, test_a_label_is_that_of_its_sample);
     tcase_add_test(c, test_views_end_where_their_datasets_do);

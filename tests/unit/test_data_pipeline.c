@@ -11,6 +11,10 @@
 #include <math.h>
 #include <stddef.h>
 
+#define DRAW(plan, seed, epoch, sample, batch)                                                     \
+    sv_pipeline_draw(plan, &(sv_augment_key){seed, epoch, sample},                                 \
+                     &(sv_augment_key){seed, epoch, batch})
+
 static svit_pipeline_config config_make(void)
 {
     svit_pipeline_config config;
@@ -27,8 +31,7 @@ START_TEST(test_default_is_that_of_the_keras_example)
     ck_assert_uint_eq(config.output_height, 48);
     ck_assert_double_eq(config.flip_probability, 0.5);
     ck_assert_double_eq(config.scale, 1.0 / 255);
-    size_t height = 0;
-    size_t width = 0;
+    size_t height = 0, width = 0;
     WORKS(svit_pipeline_evaluation_size(&config, &height, &width, err));
     ck_assert_uint_eq(height, 48);
     config.evaluation = SVIT_EVALUATE_KEEP;
@@ -93,8 +96,7 @@ START_TEST(test_evaluation_is_nearest_then_bilinear_twice)
     const struct size_case *size = &SIZES[_i];
     svit_pipeline_config config = config_of(size);
     static uint8_t rgb[3 * ROOM];
-    static float resized[ROOM];
-    static float wanted[ROOM];
+    static float resized[ROOM], wanted[ROOM];
     static float got[3 * ROOM];
     enum { N = 3 };
     size_t image = (size_t)3 * size->in[0] * size->in[1];
@@ -123,8 +125,7 @@ START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_image)
     const struct size_case *size = &SIZES[_i];
     svit_pipeline_config config = config_of(size);
     static uint8_t rgb[ROOM];
-    static float resized[ROOM];
-    static float got[ROOM];
+    static float resized[ROOM], got[ROOM];
     bytes_fill(rgb, (size_t)3 * size->in[0] * size->in[1], 41);
     resize_reference(resized, rgb, size);
     sv_allocator allocator = sv_allocator_default();
@@ -133,7 +134,7 @@ START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_image)
     float *scratch = malloc(sv_pipeline_scratch(plan) * sizeof *scratch);
     size_t mirrored = 0;
     for (uint32_t sample = 0; sample < 20; sample++) {
-        sv_augmentation crop = sv_pipeline_draw(plan, 5, 2, sample, 0);
+        sv_augmentation crop = DRAW(plan, 5, 2, sample, 0);
         ck_assert_uint_le(crop.top + size->output[0], size->resize[0]);
         ck_assert_uint_le(crop.left + size->output[1], size->resize[1]);
         mirrored += crop.mirror;
@@ -208,7 +209,7 @@ START_TEST(test_training_rotates_then_zooms_the_cropped_image)
     WORKS(sv_pipeline_create(&plan, &allocator, &config, size->in[0], size->in[1], false, err));
     float *scratch = malloc(sv_pipeline_scratch(plan) * sizeof *scratch);
     for (uint32_t sample = 0; sample < 10; sample++) {
-        sv_augmentation augmentation = sv_pipeline_draw(plan, 6, 1, sample, 0);
+        sv_augmentation augmentation = DRAW(plan, 6, 1, sample, 0);
         sv_pipeline_train(plan, got, rgb, &augmentation, scratch);
         crop_reference(crop, resized, &config, &augmentation);
         affine_reference(wanted, crop, &config, &augmentation);
@@ -226,7 +227,7 @@ static sv_augmentation draw_of(const svit_pipeline_config *config, uint64_t seed
     sv_allocator allocator = sv_allocator_default();
     sv_pipeline *plan = NULL;
     WORKS(sv_pipeline_create(&plan, &allocator, config, 32, 32, false, err));
-    sv_augmentation augmentation = sv_pipeline_draw(plan, seed, epoch, sample, batch);
+    sv_augmentation augmentation = DRAW(plan, seed, epoch, sample, batch);
     sv_pipeline_free(&allocator, plan);
     return augmentation;
 }
@@ -265,7 +266,7 @@ START_TEST(test_rotation_and_zoom_are_uniform_in_their_range)
     size_t parts[3][PARTS] = {{0}};
     double product = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
-        sv_augmentation augmentation = sv_pipeline_draw(plan, 78, i / 100, i % 100, 0);
+        sv_augmentation augmentation = DRAW(plan, 78, i / 100, i % 100, 0);
         const double units[3] = {augmentation.turns / 0.02, augmentation.height_factor / 0.2,
                                  augmentation.width_factor / 0.2};
         for (size_t k = 0; k < 3; k++) {
@@ -294,8 +295,8 @@ START_TEST(test_draws_are_uniform_and_a_function_of_their_numbers)
     size_t left[PLACES] = {0};
     size_t mirrored = 0;
     for (uint32_t i = 0; i < DRAWS; i++) {
-        sv_augmentation crop = sv_pipeline_draw(plan, 77, i / 100, i % 100, 0);
-        sv_augmentation again = sv_pipeline_draw(plan, 77, i / 100, i % 100, 9);
+        sv_augmentation crop = DRAW(plan, 77, i / 100, i % 100, 0);
+        sv_augmentation again = DRAW(plan, 77, i / 100, i % 100, 9);
         ck_assert(crop.top == again.top && crop.left == again.left && crop.mirror == again.mirror);
         top[crop.top]++;
         left[crop.left]++;
@@ -400,8 +401,7 @@ START_TEST(test_every_field_is_checked_and_named)
 {
     const double odd[] = {0, -1, NAN, INFINITY};
     svit_pipeline_config good = config_make();
-    size_t height;
-    size_t width;
+    size_t height, width;
 #define REFUSED(field, value, part)                                                                \
     do {                                                                                           \
         svit_pipeline_config bad = good;                                                           \

@@ -55,6 +55,28 @@ START_TEST(test_crops_are_random_for_each_image_or_each_batch)
 }
 END_TEST
 
+/* Every repetition of a sample in a batch has the batch's crop. */
+START_TEST(test_repeated_samples_have_the_crop_of_the_batch)
+{
+    numbered *self = numbered_make();
+    int mirrored = 0, places[2][4];
+    self->pipeline.per_batch = 1;
+    for (int repeat = 0; repeat < 2; repeat++) {
+        if (repeat) {
+            self->pipeline.augment_count = 1;
+            self->pipeline.augment[0] =
+                (svit_augment_step){.kind = SVIT_AUGMENT_REPEAT, .count = 3};
+        }
+        svit_loader *loader = loader_make(self, config_make(0, 1, 0));
+        for (size_t b = 0; b < 4; b++)
+            ck_assert_uint_eq(places_count(loader, &mirrored, &places[repeat][b]), 1);
+        svit_loader_free(loader);
+    }
+    ck_assert_mem_eq(places[1], places[0], sizeof *places);
+    numbered_free(self);
+}
+END_TEST
+
 /* A pipeline that shows the whole image, with these steps. */
 static numbered *steps_make(const char *json)
 {
@@ -192,6 +214,59 @@ START_TEST(test_wrong_steps_are_refused)
 }
 END_TEST
 
+/* The next epoch of one batch, in images[SAMPLES] and labels[SAMPLES]. */
+static void read_whole(svit_loader *loader, float images[SAMPLES][WHOLE], int32_t labels[SAMPLES])
+{
+    size_t n;
+    WORKS(svit_loader_next(loader, images[0], labels, &n, err));
+    ck_assert_uint_eq(n, SAMPLES);
+    WORKS(svit_loader_next(loader, images[0], labels, &n, err));
+    ck_assert_uint_eq(n, 0);
+}
+
+/* Two samples have a class of their own each, and are read about 8 times in an epoch. The first
+ * reading in an epoch is that of an epoch which reads each sample once. */
+START_TEST(test_readings_of_a_balanced_sample_are_augmented_apart)
+{
+    static float once[SAMPLES][WHOLE], got[2][SAMPLES][WHOLE];
+    int32_t labels[2][SAMPLES];
+    numbered *self = steps_make("[{\"name\":\"randaugment\"},{\"name\":\"resized-crop\"}]");
+    svit_loader_config config = config_make(0, 1, 0);
+    svit_loader *plain = loader_make(self, config);
+    read_epoch(plain, 0, once);
+    svit_loader_free(plain);
+    svit_dataset_free(self->dataset);
+    for (int i = 0; i < SAMPLES; i++)
+        self->labels[i] = i < 2 ? i : 2;
+    WORKS(svit_dataset_memory(&self->dataset, self->context, self->rgb, self->labels, SAMPLES, SIDE,
+                              SIDE, 3, 3, err));
+    config.shuffle = 1;
+    config.batch = SAMPLES;
+    config.sampling = SVIT_SAMPLING_BALANCED;
+    svit_loader *loader = loader_make(self, config);
+    size_t same = 0, pairs = 0;
+    int firsts = 0;
+    for (int epoch = 0; epoch < 2; epoch++)
+        read_whole(loader, got[epoch], labels[epoch]);
+    for (size_t a = 0; a < 2 * SAMPLES; a++) {
+        const float *image = got[a / SAMPLES][a % SAMPLES];
+        const int32_t label = labels[a / SAMPLES][a % SAMPLES];
+        firsts += label < 2 && memcmp(image, once[label], sizeof *once) == 0;
+        for (size_t b = 0; b < a && label < 2; b++) {
+            if (labels[b / SAMPLES][b % SAMPLES] != label)
+                continue;
+            pairs++;
+            same += memcmp(image, got[b / SAMPLES][b % SAMPLES], sizeof *once) == 0;
+        }
+    }
+    ck_assert_uint_gt(pairs, 180);
+    ck_assert_uint_lt(same, 10);
+    ck_assert_int_ge(firsts, 2);
+    svit_loader_free(loader);
+    numbered_free(self);
+}
+END_TEST
+
 START_TEST(test_flip_probability_0_and_1_are_certain)
 {
     numbered *self = numbered_make();
@@ -236,6 +311,8 @@ static Suite *augment_suite(void)
     TCase *cases = tcase_create("all");
     tcase_set_timeout(cases, 120);
     tcase_add_test(cases, test_crops_are_random_for_each_image_or_each_batch);
+    tcase_add_test(cases, test_repeated_samples_have_the_crop_of_the_batch);
+    tcase_add_test(cases, test_readings_of_a_balanced_sample_are_augmented_apart);
     tcase_add_test(cases, test_steps_depend_on_seed_epoch_and_sample_alone);
     tcase_add_test(cases, test_an_alternating_flip_mirrors_each_image_in_every_second_epoch);
     tcase_add_test(cases, test_steps_are_for_training_alone);

@@ -136,6 +136,48 @@ START_TEST(test_mixed_images_have_mixed_targets)
 }
 END_TEST
 
+/* Another class at each call, of which the image tells. */
+static int32_t changing(size_t index, uint8_t *pixels, int32_t *label, void *user)
+{
+    int *calls = user;
+    (void)index;
+    *label = (*calls)++ % 3;
+    memset(pixels, *label, WHOLE);
+    return 0;
+}
+
+/* The targets are those of the call that gave the image, also through views. */
+START_TEST(test_a_callback_is_called_once_for_image_and_targets)
+{
+    static float images[BATCH * WHOLE], targets[BATCH * 3];
+    static const size_t ORDER[SAMPLES] = {2, 1, 0};
+    numbered *self = numbered_make();
+    int calls = 0;
+    svit_dataset *views[2] = {NULL, NULL};
+    WORKS(svit_dataset_callback(&views[0], self->context, changing, SAMPLES, SIDE, SIDE, 3, 3,
+                                &calls, err));
+    WORKS(svit_dataset_select(&views[1], views[0], ORDER, SAMPLES, err));
+    set_steps(self, "[{\"name\":\"mixup\",\"probability\":0}]");
+    for (int k = 0; k < 2; k++) {
+        svit_loader *loader = NULL;
+        svit_loader_config config = config_make(1, 1, 0);
+        size_t n;
+        calls = 0;
+        WORKS(svit_loader_create(&loader, views[k], &self->pipeline, &config, err));
+        for (int b = 0; b < BATCHES; b++) {
+            WORKS(svit_loader_next_targets(loader, images, targets, &n, err));
+            for (size_t i = 0; i < n; i++)
+                for (size_t class = 0; class < 3; class ++)
+                    ck_assert_float_eq(targets[i * 3 + class], images[i * WHOLE] == (float)class);
+        }
+        ck_assert_int_eq(calls, SAMPLES);
+        svit_loader_free(loader);
+        svit_dataset_free(views[k]);
+    }
+    numbered_free(self);
+}
+END_TEST
+
 START_TEST(test_repeated_samples_have_their_own_augmentations)
 {
     numbered *self = numbered_make();
@@ -285,6 +327,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_labels_become_rows);
     tcase_add_test(c, test_targets_of_a_dataset);
     tcase_add_test(c, test_mixed_images_have_mixed_targets);
+    tcase_add_test(c, test_a_callback_is_called_once_for_image_and_targets);
     tcase_add_test(c, test_repeated_samples_have_their_own_augmentations);
     tcase_add_test(c, test_balanced_sampling);
     tcase_add_test(c, test_balanced_sampling_of_many_classes);

@@ -253,18 +253,52 @@ START_TEST(test_views_keep_shards)
 }
 END_TEST
 
-/* A selection in random order is one shard, since the bounds would take as much memory as the order. */
-START_TEST(test_bounds_take_little_memory)
+/* Small shards are read in random order too, another one in each epoch. */
+START_TEST(test_small_shards_are_shuffled)
 {
-    static uint32_t each[1000];
-    for (uint32_t i = 0; i < 1000; i++)
-        each[i] = i + 1;
-    const sharded shards = {.base = {.context = context, .ops = &SHARDED, .count = 1000},
-                            .ends = each};
-    sv_order order = {.count = 1000, .window = 10, .leaves = 1, .batch = 10, .repeats = 1};
-    WORKS(sv_order_find_shards(&order, &shards.base, err));
-    ck_assert_uint_eq(order.shard_count, 1);
-    sv_order_free(&context->allocator, &order);
+    static epoch_order orders[2];
+    static const uint32_t SIZES[] = {1, 2, 12, 15, 16, 17, 40};
+    for (size_t k = 0; k < sizeof SIZES / sizeof *SIZES; k++) {
+        const window_case c = {40 * SIZES[k], 40, 8, 1, 1, 1};
+        uint32_t moved = 0, differ = 0;
+        for (uint64_t epoch = 0; epoch < 2; epoch++) {
+            order_make(&orders[epoch], context, &c, 7, epoch);
+            check_order(context, &c, epoch);
+        }
+        for (uint32_t i = 0; i < c.count; i++) {
+            moved += orders[0].values[i] != i;
+            differ += orders[0].values[i] != orders[1].values[i];
+        }
+        ck_assert_uint_eq(orders[0].rule.shard_count, 40);
+        ck_assert_uint_gt(moved, c.count / 2);
+        ck_assert_uint_gt(differ, c.count / 2);
+        for (int epoch = 0; epoch < 2; epoch++)
+            sv_order_free(&context->allocator, &orders[epoch].rule);
+    }
+}
+END_TEST
+
+/* Any selection of a dataset without shards is one shard, as that dataset is. */
+START_TEST(test_a_selection_of_one_shard_is_one)
+{
+    static const uint32_t ONE[] = {12};
+    static const size_t CHOSEN[] = {11, 3, 5, 0, 1};
+    sharded shards = {.base = {.context = context,
+                               .ops = &SHARDED,
+                               .count = 12,
+                               .height = 4,
+                               .width = 4,
+                               .channels = 3,
+                               .classes = 1},
+                      .ends = ONE};
+    atomic_init(&shards.base.references, 1);
+    svit_dataset *selection = NULL, *slice = NULL;
+    WORKS(svit_dataset_select(&selection, &shards.base, CHOSEN, 5, err));
+    WORKS(svit_dataset_slice(&slice, selection, 1, 3, err));
+    ck_assert_uint_eq(sv_dataset_shard_end(selection, 0), 5);
+    ck_assert_uint_eq(sv_dataset_shard_end(slice, 0), 3);
+    svit_dataset_free(slice);
+    svit_dataset_free(selection);
 }
 END_TEST
 
@@ -395,7 +429,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_a_window_mixes);
     tcase_add_test(c, test_leaves_are_shuffled_apart);
     tcase_add_test(c, test_views_keep_shards);
-    tcase_add_test(c, test_bounds_take_little_memory);
+    tcase_add_test(c, test_small_shards_are_shuffled);
+    tcase_add_test(c, test_a_selection_of_one_shard_is_one);
     tcase_add_test(c, test_the_ranks_shares_are_the_whole_and_seeking_finds_them);
     tcase_add_test(c, test_a_rank_reads_the_shards_of_its_leaves_alone);
     suite_add_tcase(all, c);

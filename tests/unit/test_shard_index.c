@@ -177,6 +177,36 @@ START_TEST(test_a_shard_that_changes_later_is_an_error)
 }
 END_TEST
 
+/* A shard stays open once it is read. It is seen all the same when it is written in place, and that it
+ * is what it was when it is put back. */
+START_TEST(test_an_open_shard_that_changes_in_place_is_an_error)
+{
+    NEEDS(HAS_PNG, "PNG");
+    static const sample_row row = {9, 4};
+    svit_dataset *dataset = NULL;
+    struct stat state;
+    uint8_t rgb[4 * 4 * 3];
+    int32_t label;
+    sample_write("a.tar", 9, 4);
+    WORKS(shards_open(&dataset, "a.tar", err));
+    samples_check(dataset, &row, 1);
+    ck_assert_int_eq(stat(path_in(&folder, "a.tar"), &state), 0);
+    for (int cut = 0; cut < 2; cut++) {
+        sample_write("a.tar", 8, 4);
+        byte_flip("a.tar", 1, false);
+        if (cut)
+            ck_assert_int_eq(truncate(path_in(&folder, "a.tar"), 600), 0);
+        FAILS(svit_dataset_sample(dataset, 0, rgb, &label, err), SVIT_E_FORMAT,
+              "a.tar' has changed since the dataset was opened");
+    }
+    sample_write("a.tar", 9, 4);
+    const struct timespec times[2] = {state.st_atim, state.st_mtim};
+    ck_assert_int_eq(utimensat(AT_FDCWD, path_in(&folder, "a.tar"), times, 0), 0);
+    samples_check(dataset, &row, 1);
+    svit_dataset_free(dataset);
+}
+END_TEST
+
 START_TEST(test_a_sample_takes_at_most_32_bytes)
 {
     enum { COUNT = 20000, MOST = 32 };
@@ -313,6 +343,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_an_index_has_the_same_bytes_on_every_machine);
     tcase_add_test(c, test_a_folder_that_cannot_be_written_has_no_index);
     tcase_add_test(c, test_a_shard_that_changes_later_is_an_error);
+    tcase_add_test(c, test_an_open_shard_that_changes_in_place_is_an_error);
     tcase_add_test(c, test_a_sample_takes_at_most_32_bytes);
     tcase_add_test(c, test_threads_read_shards_of_which_64_stay_open);
     tcase_add_test(c, test_files_that_are_in_use_stay_open);

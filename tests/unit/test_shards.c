@@ -293,11 +293,23 @@ START_TEST(test_a_file_names_numbered_classes)
     ck_assert_uint_eq(svit_dataset_classes(dataset), 3);
     ck_assert_ptr_null(svit_dataset_class_name(dataset, 0));
     svit_dataset_free(dataset);
-    file_write(&folder, "classes.txt", "\n\ra\nb\r\n\nc c\nd", 13);
-    WORKS(shards_open(&dataset, "a.tar", err));
-    ck_assert_uint_eq(svit_dataset_classes(dataset), 4);
-    ck_assert_str_eq(svit_dataset_class_name(dataset, 2), "c c");
-    svit_dataset_free(dataset);
+    static const char *const LISTS[] = {"a\nb\r\nc c\nd", "\xEF\xBB\xBF"
+                                                          "a\rb\nc c\nd\r\n\n\n"};
+    for (int i = 0; i < 2; i++) {
+        file_write(&folder, "classes.txt", LISTS[i], strlen(LISTS[i]));
+        WORKS(shards_open(&dataset, "a.tar", err));
+        ck_assert_uint_eq(svit_dataset_classes(dataset), 4);
+        ck_assert_str_eq(svit_dataset_class_name(dataset, 0), "a");
+        ck_assert_str_eq(svit_dataset_class_name(dataset, 2), "c c");
+        svit_dataset_free(dataset);
+    }
+    static const char *const WRONG[][2] = {{"\na\nb\nc", "line 1 is empty"},
+                                           {"a\nb\r\n\r\nc", "line 3 is empty"},
+                                           {"c\na\nb\na\n", "lines 2 and 4 are 'a'"}};
+    for (int i = 0; i < 3; i++) {
+        file_write(&folder, "classes.txt", WRONG[i][0], strlen(WRONG[i][0]));
+        FAILS(shards_open(&dataset, "a.tar", err), SVIT_E_FORMAT, WRONG[i][1]);
+    }
     file_write(&folder, "classes.txt", "a\nb\n", 4);
     FAILS(shards_open(&dataset, "a.tar", err), SVIT_E_FORMAT,
           "a sample of class 2, but classes.txt beside it has 2 names");

@@ -38,6 +38,11 @@ static svit_status open_regular(int *descriptor, struct stat *state, const char 
     return SVIT_OK;
 }
 
+static int64_t modified_of(const struct stat *state)
+{
+    return (int64_t)state->st_mtim.tv_sec * 1000000000 + state->st_mtim.tv_nsec;
+}
+
 svit_status sv_file_system_open(sv_file *out, const char *path, svit_error *err)
 {
     int descriptor = -1;
@@ -45,7 +50,17 @@ svit_status sv_file_system_open(sv_file *out, const char *path, svit_error *err)
     SVIT_TRY(open_regular(&descriptor, &state, path, err));
     out->system = descriptor;
     out->size = (uint64_t)state.st_size;
-    out->modified = (int64_t)state.st_mtim.tv_sec * 1000000000 + state.st_mtim.tv_nsec;
+    out->modified = modified_of(&state);
+    return SVIT_OK;
+}
+
+svit_status sv_file_state(const sv_file *file, uint64_t *size, int64_t *modified, svit_error *err)
+{
+    struct stat state;
+    if (fstat(sv_file_descriptor(file), &state) != 0)
+        return sv_fail_io(err, "examine", file->path);
+    *size = (uint64_t)state.st_size;
+    *modified = modified_of(&state);
     return SVIT_OK;
 }
 

@@ -46,6 +46,9 @@ uint64_t sv_file_size(const sv_file *file);
 /* The time of the last modification when the file was opened, in nanoseconds since 1970. */
 int64_t sv_file_modified(const sv_file *file);
 
+/* Writes the size and the time of the last modification that an open file has now. SVIT_E_IO. */
+svit_status sv_file_state(const sv_file *file, uint64_t *size, int64_t *modified, svit_error *err);
+
 /* The path by which the file was opened. */
 const char *sv_file_path(const sv_file *file);
 

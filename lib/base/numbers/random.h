@@ -19,7 +19,8 @@ enum {
     SV_STREAM_AFFINE = 7,
     SV_STREAM_AUGMENT_STEP = 8,
     SV_STREAM_MIX = 9,
-    SV_STREAM_MASK = 10
+    SV_STREAM_MASK = 10,
+    SV_STREAM_READING = 11
 };
 
 /* A sequence of random values. The key is the seed; the upper three words of the counter hold (use,

@@ -25,3 +25,31 @@ size_t sv_texts_find(const char *const *texts, size_t count, const char *text)
     const char *const *found = bsearch(&text, texts, count, sizeof text, compare_texts);
     return (size_t)(found - texts);
 }
+
+/* Equal texts are in the order of their places. */
+static int compare_places(const void *a, const void *b)
+{
+    const char *const *first = *(const char *const *const *)a;
+    const char *const *second = *(const char *const *const *)b;
+    const int order = strcmp(*first, *second);
+    return order ? order : (first > second) - (first < second);
+}
+
+svit_status sv_texts_find_twice(size_t twice[2], const char *const *texts, size_t count,
+                                const sv_allocator *allocator, svit_error *err)
+{
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof texts, "the order of names", err));
+    const char *const **places = memory;
+    for (size_t i = 0; i < count; i++)
+        places[i] = texts + i;
+    qsort(places, count, sizeof *places, compare_places);
+    twice[0] = twice[1] = 0;
+    for (size_t i = 1; twice[1] == 0 && i < count; i++)
+        if (strcmp(*places[i], *places[i - 1]) == 0) {
+            twice[0] = (size_t)(places[i - 1] - texts);
+            twice[1] = (size_t)(places[i] - texts);
+        }
+    sv_release(allocator, memory, count * sizeof texts);
+    return SVIT_OK;
+}

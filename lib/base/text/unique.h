@@ -2,6 +2,9 @@
 #ifndef SV_UNIQUE_H
 #define SV_UNIQUE_H
 
+#include "base/memory.h"
+#include "base/status.h"
+
 #include <stddef.h>
 
 /* Brings texts[count] into byte order without repetitions. Returns how many are left. */
@@ -9,5 +12,10 @@ size_t sv_texts_unique(const char **texts, size_t count);
 
 /* The place of `text` among texts[count], which are in byte order and have it. */
 size_t sv_texts_find(const char *const *texts, size_t count, const char *text);
+
+/* Finds two equal texts among texts[count], of which there may be millions: twice[0] < twice[1] are
+ * their places, both 0 if there are none. SVIT_E_MEMORY. */
+svit_status sv_texts_find_twice(size_t twice[2], const char *const *texts, size_t count,
+                                const sv_allocator *allocator, svit_error *err);
 
 #endif

@@ -328,32 +328,33 @@ static double draw_within(sv_random *random, double range)
     return (2 * sv_random_unit(random) - 1) * range;
 }
 
-static void draw_affine(sv_augmentation *drawn, const svit_pipeline_config *config, uint64_t seed,
-                        uint64_t epoch, uint32_t sample)
+static void draw_affine(sv_augmentation *drawn, const svit_pipeline_config *config)
 {
+    const sv_augment_key *key = &drawn->key;
     sv_random random;
-    sv_random_start(&random, seed, SV_STREAM_AFFINE, epoch, sample);
+    sv_random_start(&random, key->seed, SV_STREAM_AFFINE, key->epoch, key->sample);
     drawn->turns = draw_within(&random, config->rotation);
     drawn->height_factor = draw_within(&random, config->zoom);
     drawn->width_factor = draw_within(&random, config->zoom);
 }
 
 /* The flip is drawn first, so that it does not depend on per_batch. */
-sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch,
-                                 uint32_t sample, uint32_t batch)
+sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, const sv_augment_key *key,
+                                 const sv_augment_key *batch)
 {
     enum { OF_SAMPLE, OF_BATCH };
     const svit_pipeline_config *config = &plan->config;
     sv_random random;
-    sv_random_start(&random, seed, SV_STREAM_AUGMENT, 2 * epoch + OF_SAMPLE, sample);
-    sv_augmentation drawn = {.key = {seed, epoch, sample},
+    sv_random_start(&random, key->seed, SV_STREAM_AUGMENT, 2 * key->epoch + OF_SAMPLE, key->sample);
+    sv_augmentation drawn = {.key = *key,
                              .mirror = sv_random_unit(&random) < config->flip_probability};
     if (config->per_batch)
-        sv_random_start(&random, seed, SV_STREAM_AUGMENT, 2 * epoch + OF_BATCH, batch);
+        sv_random_start(&random, batch->seed, SV_STREAM_AUGMENT, 2 * batch->epoch + OF_BATCH,
+                        batch->sample);
     drawn.top = sv_random_below(&random, config->resize_height - config->output_height + 1);
     drawn.left = sv_random_below(&random, config->resize_width - config->output_width + 1);
     if (is_affine(config))
-        draw_affine(&drawn, config, seed, epoch, sample);
+        draw_affine(&drawn, config);
     return drawn;
 }
 

@@ -36,8 +36,8 @@ size_t sv_pipeline_width(const sv_pipeline *plan, bool training);
  * channels], those of evaluation. */
 void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const void *pixels, float *scratch);
 
-/* The random augmentation of one image. It is a function of (seed, epoch, sample), except that with
- * per_batch the crop is a function of (seed, epoch, batch). Epochs are below 2^52. */
+/* The random augmentation of one image. It is a function of its key, except that with per_batch the
+ * crop is a function of the seed, the epoch and the batch. Epochs are below 2^52. */
 typedef struct sv_augmentation {
     sv_augment_key key; /* of the steps of svit_pipeline_config.augment */
     uint32_t top;       /* the crop's first row and column */
@@ -48,9 +48,10 @@ typedef struct sv_augmentation {
     double width_factor;
 } sv_augmentation;
 
-/* Draws the augmentation of one sample. */
-sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, uint64_t seed, uint64_t epoch,
-                                 uint32_t sample, uint32_t batch);
+/* Draws the augmentation of one sample. `batch` has the seed, the epoch and the number of the batch
+ * in place of the sample. */
+sv_augmentation sv_pipeline_draw(const sv_pipeline *plan, const sv_augment_key *key,
+                                 const sv_augment_key *batch);
 
 /* Runs the training pipeline on one image: the steps on bytes, crop, mirror, rotation, zoom and the
  * steps on values, as `drawn` says. Steps on batches are not run (mix.h). `out` is [output_height,

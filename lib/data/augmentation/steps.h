@@ -7,7 +7,8 @@
 
 #include <shiftvit/pipeline.h>
 
-/* Which image of which epoch is augmented. */
+/* Which image of which epoch is augmented. A reading of an image that has random numbers of its own
+ * beside another in one epoch has another seed or counts as another epoch. */
 typedef struct sv_augment_key {
     uint64_t seed, epoch;
     uint32_t sample;

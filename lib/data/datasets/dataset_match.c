@@ -1,4 +1,5 @@
 /* Views of datasets whose labels are those of another list of class names. */
+#include "base/text/unique.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -136,10 +137,27 @@ static svit_status compare_names(const matched *self, svit_error *err)
     return SVIT_OK;
 }
 
+/* Two classes of one name would become one. */
+static svit_status check_distinct(const svit_dataset *dataset, const char *what, svit_error *err)
+{
+    size_t twice[2];
+    SVIT_TRY(sv_texts_find_twice(twice, dataset->names, dataset->classes,
+                                 &dataset->context->allocator, err));
+    if (twice[1] == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "classes %zu and %zu of %s are '%.60s'; different names are needed", twice[0],
+                   twice[1], what, dataset->names[twice[1]]);
+}
+
 static svit_status fill(matched *self, const char *const *names, svit_error *err)
 {
     SVIT_TRY(copy_names(self, names, err));
-    return self->base.has_targets ? compare_names(self, err) : match_labels(self, err);
+    if (self->base.has_targets)
+        return compare_names(self, err);
+    SVIT_TRY(check_distinct(self->parent, "the dataset", err));
+    SVIT_TRY(check_distinct(&self->base, "the names", err));
+    return match_labels(self, err);
 }
 
 SVIT_API svit_status svit_dataset_match_classes(svit_dataset **out, svit_dataset *parent,

@@ -11,6 +11,7 @@ typedef struct view {
     svit_dataset *parent;
     size_t first;    /* slice: the index of its first sample in the parent */
     size_t *indices; /* selection: [base.count] indices in the parent; slice: NULL */
+    bool is_shard;   /* selection: the parent is one shard, so this is one too */
 } view;
 
 /* The index of a sample in the parent. */
@@ -53,6 +54,8 @@ static svit_status view_path(const svit_dataset *dataset, size_t index, char **p
 static size_t view_shard_end(const svit_dataset *dataset, size_t index)
 {
     const view *self = (const view *)dataset;
+    if (self->is_shard)
+        return dataset->count;
     const size_t end = sv_dataset_shard_end(self->parent, parent_index(self, index));
     if (!self->indices)
         return sv_size_min(end - self->first, dataset->count);
@@ -127,6 +130,7 @@ SVIT_API svit_status svit_dataset_select(svit_dataset **out, svit_dataset *paren
         return sv_fail_memory(err, bytes, "the indices of a dataset");
     }
     memcpy(selection->indices, indices, bytes);
+    selection->is_shard = sv_dataset_shard_end(parent, 0) == parent->count;
     *out = &selection->base;
     return SVIT_OK;
 }

@@ -2,6 +2,7 @@
  * a list. */
 #include "data/datasets/folder_walk.h"
 
+#include "base/text/ascii.h"
 #include "base/text/message.h"
 #include "data/datasets/path.h"
 #include "data/decoding/image_formats.h"
@@ -9,9 +10,9 @@
 #include <assert.h>
 #include <shiftvit/image.h>
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* Whether users do not see an entry or did not make it: .git, .DS_Store, the ._NAME.jpg of macOS,
  * thumbnails. */
@@ -22,7 +23,7 @@ static bool is_hidden(const char *name)
     if (name[0] == '.')
         return true;
     for (size_t i = 0; i < sizeof UNASKED / sizeof *UNASKED; i++)
-        if (strcasecmp(name, UNASKED[i]) == 0)
+        if (sv_ascii_equal(name, UNASKED[i], SIZE_MAX))
             return true;
     return false;
 }

@@ -1,11 +1,11 @@
 /* Checks the first line of a list of image files, and tells the usual mistakes in it apart. */
 #include "data/datasets/list_header.h"
 
+#include "base/text/ascii.h"
+#include "base/text/unique.h"
 #include "data/decoding/image_formats.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 bool sv_is_blank(const char *text)
 {
@@ -17,7 +17,7 @@ static bool is_nearly(const char *name, const char *wanted)
 {
     const size_t length = strlen(wanted);
     name += strspn(name, " \t");
-    return strncasecmp(name, wanted, length) == 0 && sv_is_blank(name + length);
+    return sv_ascii_equal(name, wanted, length) && sv_is_blank(name + length);
 }
 
 /* The index that pandas writes in front has no name. If pandas reads such a file and writes it
@@ -49,31 +49,17 @@ static svit_status fail_first_column(const sv_csv *csv, const char *path, svit_e
                    path, name);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Fails if two columns have one name; sorts a copy of the names, of which a file may have millions.
- */
 static svit_status check_distinct(const sv_csv *csv, const char *path,
                                   const sv_allocator *allocator, svit_error *err)
 {
-    void *memory = NULL;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, csv->columns, sizeof(char *),
-                               "the names of columns", err));
-    char **names = memory;
-    memcpy(names, csv->fields, csv->columns * sizeof *names);
-    qsort(names, csv->columns, sizeof *names, compare_names);
-    const char *twice = NULL;
-    for (size_t i = 1; !twice && i < csv->columns; i++)
-        if (strcmp(names[i], names[i - 1]) == 0)
-            twice = names[i];
-    sv_release(allocator, memory, csv->columns * sizeof *names);
-    if (!twice)
+    size_t twice[2];
+    const char *const *names = (const char *const *)csv->fields;
+    SVIT_TRY(sv_texts_find_twice(twice, names, csv->columns, allocator, err));
+    if (twice[1] == 0)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_FORMAT,
-                   "'%s': two columns are called '%.40s'; different names are needed", path, twice);
+                   "'%s': two columns are called '%.40s'; different names are needed", path,
+                   names[twice[1]]);
 }
 
 svit_status sv_list_check_header(const sv_csv *csv, const char *path, const sv_allocator *allocator,

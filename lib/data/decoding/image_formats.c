@@ -1,11 +1,12 @@
 /* Recognises image files by the endings of their names. */
 #include "data/decoding/image_formats.h"
 
+#include "base/text/ascii.h"
+
 #include <shiftvit/image.h>
 
 #include <stdint.h>
 #include <string.h>
-#include <strings.h>
 
 #define ENDINGS_OF(format, endings) endings
 
@@ -21,7 +22,7 @@ size_t sv_image_ending(const char *ending)
     size_t place = 0;
     for (const char *at = svit_image_endings(); at; at = strchr(at, ' '), place++) {
         at += *at == ' ';
-        if (strcspn(at, " ") == length && strncasecmp(at, ending, length) == 0)
+        if (strcspn(at, " ") == length && sv_ascii_equal(at, ending, length))
             return place;
     }
     return SIZE_MAX;

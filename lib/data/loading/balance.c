@@ -82,6 +82,7 @@ static svit_status fill(sv_balance *self, const svit_dataset *dataset, uint32_t 
     SVIT_TRY(allocate(allocator, &self->first, (size_t)self->classes + 1, err));
     SVIT_TRY(allocate(allocator, &self->used, self->classes, err));
     SVIT_TRY(allocate(allocator, &self->round, self->classes, err));
+    SVIT_TRY(allocate(allocator, &self->readings, self->count, err));
     return group_samples(self, dataset, present, err);
 }
 
@@ -119,15 +120,17 @@ void sv_balance_free(const sv_allocator *allocator, sv_balance *self)
     sv_release(allocator, self->first, ((size_t)self->classes + 1) * sizeof *self->first);
     sv_release(allocator, self->used, self->classes * sizeof *self->used);
     sv_release(allocator, self->round, self->classes * sizeof *self->round);
+    sv_release(allocator, self->readings, self->count * sizeof *self->readings);
     sv_release(allocator, self, sizeof *self);
 }
 
-/* The next sample of a class. */
-static uint32_t next_of(sv_balance *self, uint32_t class, sv_random *random)
+/* The next sample of a class, and how often it was read before. */
+static uint32_t next_of(sv_balance *self, uint32_t class, uint32_t *reading, sv_random *random)
 {
     uint32_t *samples = self->shuffled + self->first[class];
     uint32_t count = self->first[class + 1] - self->first[class];
-    uint32_t at = self->used[class]++ % count;
+    const uint32_t used = self->used[class]++, at = used % count;
+    *reading = used / count;
     if (at == 0)
         shuffle(samples, count, random);
     return samples[at];
@@ -146,6 +149,6 @@ void sv_balance_fill(sv_balance *self, uint32_t *order, uint64_t seed, uint64_t 
     for (uint32_t i = 0; i < self->count; i++) {
         if (i % self->classes == 0)
             shuffle(self->round, self->classes, &random);
-        order[i] = next_of(self, self->round[i % self->classes], &random);
+        order[i] = next_of(self, self->round[i % self->classes], &self->readings[i], &random);
     }
 }

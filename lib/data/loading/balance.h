@@ -13,15 +13,17 @@ typedef struct sv_balance {
     uint32_t *first;         /* [classes + 1] where each class begins */
     uint32_t *used;          /* [classes] samples of the class that were read in this epoch */
     uint32_t *round;         /* [classes] the order in which the classes take turns */
+    uint32_t *readings;      /* [count] of each place of the order: how often its sample was read
+                                before in this epoch */
 } sv_balance;
 
-/* Reads the labels of the dataset. It takes at most 12 bytes for each sample and 12 for each class
+/* Reads the labels of the dataset. It takes at most 16 bytes for each sample and 12 for each class
  * that has samples, whatever number of classes the dataset states. SVIT_E_UNSUPPORTED: the dataset
  * has targets instead of labels, or comes from a callback. */
 svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svit_error *err);
 void sv_balance_free(const sv_allocator *allocator, sv_balance *balance);
 
-/* Fills order[count], a function of (seed, epoch) alone. The classes take turns, in a new random
+/* Fills order[count] and balance->readings, a function of (seed, epoch) alone. The classes take turns, in a new random
  * order in each round. Each class goes through its samples in random order, and starts again in a
  * new one after the last. */
 void sv_balance_fill(sv_balance *balance, uint32_t *order, uint64_t seed, uint64_t epoch);

@@ -1,6 +1,7 @@
 /* Makes batches: chooses the samples, reads them, and sends them through the pipeline. */
 #include "data/loading/batcher.h"
 
+#include "base/numbers/random.h"
 #include "base/size.h"
 #include "data/augmentation/mix.h"
 #include "data/augmentation/step_fields.h"
@@ -202,10 +203,12 @@ void sv_labels_expand(float *targets, const int32_t *labels, size_t n, size_t cl
         targets[i * classes + (size_t)labels[i]] = 1;
 }
 
-static svit_status sample_make(sv_batcher *batcher, uint64_t epoch, uint64_t batch, uint32_t sample,
-                               float *image, int32_t *label, svit_error *err)
+static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
+                               const sv_augment_key *batch, float *image, int32_t *label,
+                               svit_error *err)
 {
     const svit_dataset *dataset = batcher->dataset;
+    const uint32_t sample = key->sample;
     svit_status status = dataset->ops->sample(dataset, sample, batcher->pixels, label, err);
     if (status != SVIT_OK) {
         char where[32];
@@ -216,8 +219,7 @@ static svit_status sample_make(sv_batcher *batcher, uint64_t epoch, uint64_t bat
         sv_pipeline_evaluate(batcher->plan, image, batcher->pixels, batcher->scratch);
         return SVIT_OK;
     }
-    sv_augmentation drawn =
-        sv_pipeline_draw(batcher->plan, batcher->config.seed, epoch, sample, (uint32_t)batch);
+    const sv_augmentation drawn = sv_pipeline_draw(batcher->plan, key, batch);
     sv_pipeline_train(batcher->plan, image, batcher->pixels, &drawn, batcher->scratch);
     return SVIT_OK;
 }
@@ -238,19 +240,46 @@ static void update_order(sv_batcher *batcher, uint64_t epoch)
     batcher->has_order = true;
 }
 
+/* The seed of a sample that balanced sampling has read `reading` times before in the epoch. */
+static uint64_t seed_of_reading(uint64_t seed, uint32_t reading)
+{
+    sv_random random;
+    if (reading == 0)
+        return seed;
+    sv_random_start(&random, seed, SV_STREAM_READING, reading, 0);
+    const uint64_t high = sv_random_u32(&random);
+    return high << 32 | sv_random_u32(&random);
+}
+
+/* The key of the random numbers of a reading. Each repetition of a sample counts as an epoch of its
+ * own. */
+static sv_augment_key key_of_place(const sv_batcher *batcher, uint64_t epoch, uint64_t place)
+{
+    const uint32_t repeats = batcher->rule.repeats;
+    const uint32_t reading = batcher->balance ? batcher->balance->readings[place / repeats] : 0;
+    return (sv_augment_key){seed_of_reading(batcher->config.seed, reading),
+                            epoch * repeats + place % repeats, batcher->order[place / repeats]};
+}
+
 /* Makes the image of reading `position` of the epoch, its label unless `label` is NULL, and its
- * targets unless `targets` is NULL. Each reading of a repeated sample counts as an epoch of its own
- * for its random numbers. */
+ * targets unless `targets` is NULL. Image and label are of one reading, since a callback may give
+ * another sample at each. */
 static svit_status position_make(sv_batcher *batcher, uint64_t epoch, uint64_t position,
                                  float *image, int32_t *label, float *targets, svit_error *err)
 {
-    const uint64_t place = sv_order_place(&batcher->rule, position);
-    const uint32_t repeats = batcher->rule.repeats, sample = batcher->order[place / repeats];
-    const uint64_t reading = epoch * repeats + place % repeats;
-    int32_t unused;
-    SVIT_TRY(sample_make(batcher, reading, position / batcher->config.batch, sample, image,
-                         label ? label : &unused, err));
-    return targets ? svit_dataset_targets(batcher->dataset, sample, targets, err) : SVIT_OK;
+    const sv_augment_key batch = {batcher->config.seed, epoch,
+                                  (uint32_t)(position / batcher->config.batch)};
+    const sv_augment_key key =
+        key_of_place(batcher, epoch, sv_order_place(&batcher->rule, position));
+    int32_t found;
+    SVIT_TRY(sample_make(batcher, &key, &batch, image, &found, err));
+    if (label)
+        *label = found;
+    if (targets && batcher->dataset->has_targets)
+        return svit_dataset_targets(batcher->dataset, key.sample, targets, err);
+    if (targets)
+        sv_labels_expand(targets, &found, 1, batcher->dataset->classes);
+    return SVIT_OK;
 }
 
 /* Mixes the images of a batch of n, as Mixup and CutMix do. The partner of an own image may be

@@ -15,13 +15,10 @@ enum { STREAM_ALL = 0, STREAM_SHARDS = 2, STREAM_PARTS = 3 };
 
 svit_status sv_order_find_shards(sv_order *order, const svit_dataset *dataset, svit_error *err)
 {
-    const uint32_t most = order->count / 4 / sizeof *order->shards + 1;
-    size_t found = 0;
     if (order->window == 0)
         return SVIT_OK;
-    for (size_t i = 0; i < order->count && found <= most; found++)
+    for (size_t i = 0; i < order->count; order->shard_count++)
         i = sv_dataset_shard_end(dataset, i);
-    order->shard_count = found <= most ? (uint32_t)found : 1;
     void *memory = NULL;
     SVIT_TRY(sv_allocate_array(&dataset->context->allocator, &memory, order->shard_count,
                                sizeof *order->shards, "the shards of an epoch", err));

@@ -17,8 +17,8 @@ typedef struct sv_order {
     uint32_t *shards;     /* [shard_count] the first sample of each shard */
 } sv_order;
 
-/* Finds the shards of the dataset if order->window is not 0. If the array of shards would take more
- * than 1 byte for 4 samples, all samples count as one shard. Released by sv_order_free.
+/* Finds the shards of the dataset if order->window is not 0; their number in `order` is 0 before.
+ * They take 4 bytes each, so at most as much as an order. Released by sv_order_free.
  * SVIT_E_MEMORY. */
 svit_status sv_order_find_shards(sv_order *order, const svit_dataset *dataset, svit_error *err);
 void sv_order_free(const sv_allocator *allocator, sv_order *order);

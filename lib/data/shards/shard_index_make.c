@@ -1,6 +1,7 @@
 /* Makes the index of a shard from its archive by WebDataset's rules: members with one key, one
  * behind another, are a sample, and a key is the path up to the first dot of the file's name. */
 #include "base/size.h"
+#include "base/text/ascii.h"
 #include "base/text/unique.h"
 #include "data/decoding/image_file.h"
 #include "data/decoding/image_formats.h"
@@ -10,9 +11,9 @@
 
 #include <shiftvit/image.h>
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* A member that is used: a sample's image or its label. */
 typedef struct part {
@@ -141,10 +142,10 @@ static void begin_sample(reader *self, const char *key, size_t length)
 static svit_status take_member(reader *self, const char *ending, svit_error *err)
 {
     const size_t place = sv_image_ending(ending);
-    part *to = strcasecmp(ending, ".cls") == 0    ? &self->cls
-               : strcasecmp(ending, ".json") == 0 ? &self->json
-               : place != SIZE_MAX                ? &self->image
-                                                  : NULL;
+    part *to = sv_ascii_equal(ending, ".cls", SIZE_MAX)    ? &self->cls
+               : sv_ascii_equal(ending, ".json", SIZE_MAX) ? &self->json
+               : place != SIZE_MAX                         ? &self->image
+                                                           : NULL;
     if (!to)
         return SVIT_OK;
     if (place == SIZE_MAX ? to->is_there : self->endings >> place & 1)

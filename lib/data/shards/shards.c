@@ -56,24 +56,31 @@ static svit_status shards_label(const svit_dataset *dataset, size_t index, int32
     return SVIT_OK;
 }
 
+/* Fails unless an open shard is as it was when its index was read. */
+static svit_status check_unchanged(const sv_file *file, const sv_shard_index *index,
+                                   svit_error *err)
+{
+    uint64_t bytes;
+    int64_t modified;
+    SVIT_TRY(sv_file_state(file, &bytes, &modified, err));
+    if (bytes == index->shard_bytes && modified == index->shard_modified)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "'%s' has changed since the dataset was opened; open it again",
+                   sv_file_path(file));
+}
+
 /* Reads the header and the bytes of an image, data[bytes], which lie in the shard one behind the
- * other. */
+ * other. The shard is examined afterwards, since it may be written while it is read. */
 static svit_status read_member(const shard_set *self, size_t shard, uint64_t offset, void *data,
                                size_t bytes, svit_error *err)
 {
-    const char *path = self->paths.names[shard];
-    const sv_shard_index *index = &self->shards[shard];
     sv_shard_file taken;
-    SVIT_TRY(sv_shard_files_take(&taken, self->files, shard, path, err));
-    svit_status status = SVIT_OK;
-    if (sv_file_size(taken.file) != index->shard_bytes ||
-        sv_file_modified(taken.file) != index->shard_modified)
-        status = sv_fail(err, SVIT_E_FORMAT,
-                         "'%s' has changed since the dataset was opened; open it again", path);
-    else
-        status = sv_file_read_at(taken.file, offset, data, bytes, err);
+    SVIT_TRY(sv_shard_files_take(&taken, self->files, shard, self->paths.names[shard], err));
+    const svit_status status = sv_file_read_at(taken.file, offset, data, bytes, err);
+    const svit_status unchanged = check_unchanged(taken.file, &self->shards[shard], err);
     sv_shard_files_give(self->files, &taken);
-    return status;
+    return unchanged != SVIT_OK ? unchanged : status;
 }
 
 /* Decodes an image and brings it to the size of the dataset. data[bytes] begins with the member's
@@ -218,21 +225,34 @@ static svit_status read_names(shard_set *self, svit_error *err)
     return status;
 }
 
-/* Adds the lines of text[bytes] that are not empty to the names of the classes. */
+/* Adds the lines of a text, of which only the last may be empty, to the names of the classes. */
 static svit_status split_lines(shard_set *self, char *text, const char *path, svit_error *err)
 {
-    static const char BREAKS[] = "\r\n";
+    static const char BREAKS[] = "\r\n", MARK[] = "\xEF\xBB\xBF";
     const sv_allocator *allocator = &self->base.context->allocator;
-    for (char *line = text + strspn(text, BREAKS); *line;) {
-        char *end = line + strcspn(line, BREAKS);
-        char *next = end + strspn(end, BREAKS);
+    size_t twice[2];
+    for (char *line = text + (strncmp(text, MARK, 3) == 0 ? 3 : 0); line[strspn(line, BREAKS)];) {
+        char *end = line + strcspn(line, BREAKS), *next = end + (*end != '\0');
+        next += *end == '\r' && *next == '\n';
         *end = '\0';
+        if (!*line)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "'%s': line %zu is empty; each line is the name of a class", path,
+                           self->names.count + 1);
         if (!sv_utf8_valid(line))
             return sv_fail(err, SVIT_E_FORMAT, "'%s' is not UTF-8", path);
         SVIT_TRY(sv_listing_add(&self->names, allocator, "", line, false, err));
         line = next;
     }
-    return SVIT_OK;
+    if (self->names.count == 0)
+        return SVIT_OK;
+    const char *const *names = (const char *const *)self->names.names;
+    SVIT_TRY(sv_texts_find_twice(twice, names, self->names.count, allocator, err));
+    if (twice[1] == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "'%s': lines %zu and %zu are '%.60s'; classes need different names", path,
+                   twice[0] + 1, twice[1] + 1, names[twice[1]]);
 }
 
 /* Reads classes.txt beside the first shard, if it exists. */

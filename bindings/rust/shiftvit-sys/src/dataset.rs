@@ -165,7 +165,8 @@ extern "C" {
     /// object `json`: a number or a name. Other members are passed over, as are files without a dot in
     /// their names or with one in front, and what is called __NAME__ at the top. Names become classes in
     /// byte order. For numbers classes.txt beside the first shard names the classes, one on each line;
-    /// without it they have no names, and are as many as the largest number and one.
+    /// lines are empty at the end alone, and no two are equal. Without it classes have no names, and are
+    /// as many as the largest number and one.
     ///
     /// The headers of a shard are read once. Where each image is, and its label, are kept in the file
     /// `SHARD.index` beside the shard, if that can be written, with the size and time of the shard; an
@@ -223,7 +224,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
-    /// Loaders do not prefetch from it, because the callback runs on the caller's thread only.
+    /// Loaders do not prefetch from it, because the callback runs on the caller's thread only, once for
+    /// each image and its label.
     pub fn svit_dataset_callback(
         out: *mut *mut svit_dataset,
         context: *mut svit_context,
@@ -271,9 +273,9 @@ extern "C" {
 
     /// Creates a view of `parent`, which it keeps alive, whose classes are names\[0..count-1\]: a label of
     /// `parent` becomes that of the same name. So a test set that lacks some classes of the training set
-    /// gets the labels of the training set. The names are copied; no two are equal. SVIT_E_ARGUMENT: a
-    /// class of `parent` is none of the names, or it has no names. A dataset with targets must have
-    /// these names in this order.
+    /// gets the labels of the training set. The names are copied. SVIT_E_ARGUMENT: a class of `parent`
+    /// is none of the names, two names or two classes of `parent` are equal, or it has no names. A
+    /// dataset with targets must have these names in this order.
     pub fn svit_dataset_match_classes(
         out: *mut *mut svit_dataset,
         parent: *mut svit_dataset,

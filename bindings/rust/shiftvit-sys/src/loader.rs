@@ -13,8 +13,8 @@ use std::os::raw::c_char;
 pub const SVIT_SAMPLING_SHUFFLE: i32 = 0;
 /// as many as the dataset has, in each class equally many: the
 /// classes take turns, each in random order through its samples again
-/// and again. Small classes repeat, large ones are not read to their
-/// end
+/// and again. Small classes repeat, and each reading of a sample is
+/// augmented by itself; large ones are not read to their end
 pub const SVIT_SAMPLING_BALANCED: i32 = 1;
 
 /// A loader reads a dataset batch by batch, epoch after epoch. A thread of its own prepares batches

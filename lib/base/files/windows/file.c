@@ -49,6 +49,18 @@ svit_status sv_file_system_open(sv_file *out, const char *path, svit_error *err)
     return SVIT_OK;
 }
 
+svit_status sv_file_state(const sv_file *file, uint64_t *size, int64_t *modified, svit_error *err)
+{
+    BY_HANDLE_FILE_INFORMATION state;
+    if (!GetFileInformationByHandle(sv_file_handle(file), &state)) {
+        sv_set_errno();
+        return sv_fail_io(err, "examine", file->path);
+    }
+    *size = (uint64_t)state.nFileSizeHigh << 32 | state.nFileSizeLow;
+    *modified = nanoseconds_of(state.ftLastWriteTime);
+    return SVIT_OK;
+}
+
 void sv_file_system_close(const sv_file *file)
 {
     CloseHandle(sv_file_handle(file));

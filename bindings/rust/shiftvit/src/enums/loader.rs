@@ -12,8 +12,8 @@ enumeration! {
         Shuffle = SVIT_SAMPLING_SHUFFLE,
         /// As many as the dataset has, in each class equally many: the
         /// classes take turns, each in random order through its samples again
-        /// and again. Small classes repeat, large ones are not read to their
-        /// end.
+        /// and again. Small classes repeat, and each reading of a sample is
+        /// augmented by itself; large ones are not read to their end.
         Balanced = SVIT_SAMPLING_BALANCED,
     }
 }
