@@ -27,12 +27,11 @@ int picture_grid_has_size(size_t height, size_t width)
     return 0;
 }
 
-svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix, size_t classes,
-                                   const svit_model *model, const char *path)
+svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix,
+                                   const class_list *classes, const char *path)
 {
     (void)matrix;
     (void)classes;
-    (void)model;
     return fail(self, path);
 }
 

@@ -147,7 +147,7 @@ START_TEST(test_a_reducer_is_waited_for)
     svit_session *session = NULL;
     svit_session_config config;
     svit_model *model = fit_model(context, CLASSES, 1);
-    pending state = {NULL};
+    pending state = {0};
     const svit_reducer reducer = {sizeof reducer, 2, 0, 2, &state, begin, finish, NULL};
     for (size_t i = 0; i < SIDE * SIDE * 3; i++)
         image[i] = (float)images[i] / 255;

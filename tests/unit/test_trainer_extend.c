@@ -330,7 +330,7 @@ START_TEST(test_an_extension_adds_to_the_mean_of_the_weights)
         p.optimizer.swa_start = MEANS[_i].start;
         p.optimizer.swa_every = MEANS[_i].every;
         p.optimizer.schedule = SVIT_SCHEDULE_LINEAR;
-        mean m = {NULL};
+        mean m = {0};
         svit_model *model = fit_model(context, CLASSES, 1);
         svit_trainer *trainer = open_trainer(model, &p, NULL);
         run_mean(&m, trainer, model, &p, SHORT, events);

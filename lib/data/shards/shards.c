@@ -230,7 +230,6 @@ static svit_status split_lines(shard_set *self, char *text, const char *path, sv
 {
     static const char BREAKS[] = "\r\n", MARK[] = "\xEF\xBB\xBF";
     const sv_allocator *allocator = &self->base.context->allocator;
-    size_t twice[2];
     for (char *line = text + (strncmp(text, MARK, 3) == 0 ? 3 : 0); line[strspn(line, BREAKS)];) {
         char *end = line + strcspn(line, BREAKS), *next = end + (*end != '\0');
         next += *end == '\r' && *next == '\n';
@@ -244,15 +243,7 @@ static svit_status split_lines(shard_set *self, char *text, const char *path, sv
         SVIT_TRY(sv_listing_add(&self->names, allocator, "", line, false, err));
         line = next;
     }
-    if (self->names.count == 0)
-        return SVIT_OK;
-    const char *const *names = (const char *const *)self->names.names;
-    SVIT_TRY(sv_texts_find_twice(twice, names, self->names.count, allocator, err));
-    if (twice[1] == 0)
-        return SVIT_OK;
-    return sv_fail(err, SVIT_E_FORMAT,
-                   "'%s': lines %zu and %zu are '%.60s'; classes need different names", path,
-                   twice[0] + 1, twice[1] + 1, names[twice[1]]);
+    return SVIT_OK;
 }
 
 /* Reads classes.txt beside the first shard, if it exists. */
