@@ -179,11 +179,14 @@ class Uses:
         self.entered: list[State] = []
         self.begun: list[tuple[Access, str | None]] = []
         self.wanted: dict[Access, str | None] = {}
+        self.changed: list[State] = []
 
     def enter(self, state: State, letter: str, changes: str) -> None:
         """Adds a handle. ``changes`` has the letters of what the call changes, ``letter`` is that of the handle."""
         state.enter(letter in changes)
         self.entered.append(state)
+        if state.kind._shared is not None and letter in changes:
+            self.changed.append(state)
         for shared, access in state.accesses.items():
             if shared in changes:
                 self.wanted[access] = self.name
@@ -191,9 +194,14 @@ class Uses:
                 self.wanted.setdefault(access, None)
 
     def begin(self) -> None:
+        """Refuses a change of what arrays show, once no other thread can make such an array."""
         for access, change in self.wanted.items():
             access.begin(change)
             self.begun.append((access, change))
+        for state in self.changed:
+            if state.views:
+                name = state.kind.__name__
+                raise BufferError(f"arrays that show memory of the {name} exist; copy them and delete them first")
 
     def end(self) -> None:
         for access, change in reversed(self.begun):

@@ -154,8 +154,6 @@ class FeatureSet(_library.Handle):
             StateError: another thread uses the set.
         """
         _library.expect(other, FeatureSet, "other")
-        if self._state.views:
-            raise BufferError("arrays of the set's values or labels exist; copy them and delete them first")
         _library.call("svit_features_append", self, other)
 
     def knn(self, queries: Any, *, k: int = 20, temperature: float = 0.07) -> NDArray[np.float32]:

@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 import threading
+import unittest
+from unittest import mock
 
 import numpy as np
 import shiftvit
-from shiftvit import errors
+from shiftvit import _library, errors
 from support import FolderTest, few, tiny
 from thread_pairs import APPENDS, CHANGES, FEATURES, READS, Shared
 
@@ -43,6 +45,26 @@ class Blocked:
         self.thread.join()
         if self.error:
             raise self.error
+
+
+class Views(unittest.TestCase):
+    def test_an_array_that_another_thread_makes_before_append_changes_the_set_is_kept(self):
+        features, other = (shiftvit.FeatureSet(np.ones((4, 8), np.float32)) for _ in range(2))
+        arrays, call = [], _library.call
+
+        def show_first(name, *arguments):
+            if name == "svit_features_append" and not arrays:
+                thread = threading.Thread(target=lambda: arrays.append(features.values))
+                thread.start()
+                thread.join()
+            return call(name, *arguments)
+
+        with mock.patch.object(_library, "call", show_first):
+            with self.assertRaisesRegex(BufferError, "memory of the FeatureSet"):
+                features.append(other)
+        self.assertEqual(arrays.pop().shape, (4, 8))
+        features.append(other)
+        self.assertEqual(len(features), 8)
 
 
 class Threads(FolderTest):
