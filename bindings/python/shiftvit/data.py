@@ -54,7 +54,8 @@ class Dataset(_library.Handle):
     def from_arrays(
         cls, x: Any, y: Any = None, *, num_classes: int | None = None, context: Context | None = None
     ) -> Dataset:
-        """Wraps arrays, which must stay unchanged while the dataset and what was made of it are in use.
+        """Wraps arrays. Images and targets must stay unchanged while the dataset and what was made of it are in use;
+        labels are copied.
 
         Args:
             x: [n, height, width, channels] of uint8 or floats, with 1, 3 or 4 channels. uint8 and float32 in C order
@@ -73,7 +74,8 @@ class Dataset(_library.Handle):
             if num_classes not in (None, columns):
                 raise ArgumentError(f"y has {columns} columns, and num_classes is {num_classes}")
         else:
-            labels, targets = _arrays.labels(given, "y", n), None
+            # Labels that change later would be indices out of bounds.
+            labels, targets = np.array(_arrays.labels(given, "y", n)), None
             columns = num_classes or int(labels.max(initial=0)) + 1
         sizes = (n, height, width, channels, columns)
         keep = (images, labels, targets)
