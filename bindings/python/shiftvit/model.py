@@ -391,7 +391,7 @@ class Model(_library.Handle):
         Args:
             x: A Dataset, or images [n, height, width, channels] of uint8 or floats. Arrays must stay unchanged until
                 the call returns.
-            y: With arrays, labels [n] in 0..num_classes - 1, or targets [n, num_classes] of floats.
+            y: With arrays, labels [n] in 0..num_classes - 1, or targets [n, num_classes] of floats; they are needed.
             epochs: 10 if neither this nor ``preset`` is given.
             batch_size: Images in a step; likewise 32.
             validation_data: A Dataset or (x, y), evaluated after each epoch.

@@ -110,6 +110,18 @@ class Errors(FolderTest):
         with self.assertRaises(NotImplementedError):
             shiftvit.Session(shiftvit.create_model(), max_batch=1).attention(np.zeros((1, 48, 48, 3), np.float32))
 
+    def test_images_without_labels_are_refused(self):
+        model, (x, y) = tiny(), few()
+        before = model.to_bytes()
+        for call in (
+            lambda: model.fit(x, epochs=1),
+            lambda: model.fit(x, y, epochs=1, validation_data=(x, None)),
+            lambda: model.evaluate(x),
+        ):
+            with self.assertRaisesRegex(TypeError, r"needs y, or a Dataset"):
+                call()
+        self.assertEqual(model.to_bytes(), before)
+
     def test_all_exceptions_can_be_pickled(self):
         for kind in errors.KINDS:
             copy = pickle.loads(pickle.dumps(kind("a message")))
