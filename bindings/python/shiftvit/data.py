@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
 
@@ -313,7 +314,8 @@ class Loader(_library.Handle):
         for images, labels in loader: ...
 
     ``images`` is float32 [batch, height, width, channels], new for each batch; ``labels`` is int32 [batch], or float32
-    [batch, classes] if the dataset has targets or the pipeline mixes images.
+    [batch, classes] if the dataset has targets or the pipeline mixes images. With ``ranks``, arrays have the images of
+    the rank, which may be none: all ranks get the same number of batches.
     """
 
     _free = "svit_loader_free"
@@ -339,6 +341,8 @@ class Loader(_library.Handle):
         self._shape = (batch, height, width, dataset.shape[2])
         self._classes = dataset.num_classes
         self._targets = bool(_library.call("svit_loader_has_targets", self))
+        #: Batches of the epoch so far. Only they tell where it ends, since a rank's batch may be empty.
+        self._batch = 0
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -350,7 +354,7 @@ class Loader(_library.Handle):
         return int(_library.call("svit_loader_batches", self))
 
     def next(self) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
-        """The next batch, or None at the end of an epoch."""
+        """The next batch, or None at the end of an epoch; the call after it starts the next one."""
         images = np.empty(self._shape, dtype=np.float32)
         labels: NDArray[Any] = (
             np.empty((self._shape[0], self._classes), dtype=np.float32)
@@ -358,8 +362,16 @@ class Loader(_library.Handle):
             else np.empty(self._shape[0], dtype=np.int32)
         )
         function = "svit_loader_next_targets" if self._targets else "svit_loader_next"
-        n = _library.number(function, self, images, labels, kind=ctypes.c_size_t)
-        return (images[:n], labels[:n]) if n else None
+        with self._alone():
+            n = _library.number(function, self, images, labels, kind=ctypes.c_size_t)
+            ends = self._batch == len(self)
+            self._batch = 0 if ends else self._batch + 1
+        return None if ends else (images[:n], labels[:n])
+
+    def _alone(self) -> threading.RLock:
+        """What keeps other threads from the loader between two calls."""
+        assert self._state.busy is not None
+        return self._state.busy
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.float32], NDArray[Any]]]:
         while (batch := self.next()) is not None:
@@ -368,4 +380,6 @@ class Loader(_library.Handle):
     def seek(self, epoch: int, batch: int = 0) -> None:
         """Moves before ``batch`` of ``epoch``, both from 0. What a batch has depends on these two numbers, the dataset
         and the fields alone."""
-        _library.call("svit_loader_seek", self, epoch, batch)
+        with self._alone():
+            _library.call("svit_loader_seek", self, epoch, batch)
+            self._batch = batch
