@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import logging
 import math
 import os
 from collections.abc import Callable as _Callable
@@ -221,20 +222,34 @@ class Trainer(_library.Handle):
         """Trains to the end, and calls ``callbacks`` with each event. If one returns True, or raises, or at Ctrl-C, the
         run ends after the event; with a folder, a checkpoint is written first."""
         callbacks = tuple(callbacks)
+        stops = steps = False
         try:
-            for event in self:
-                if any([callback(event) is True for callback in callbacks]):
-                    self._checkpoint_if_possible()
-                    return History(self.history, event.kind != "finished")
+            while not stops:
+                steps = True
+                event = self.step()
+                steps = False
+                results = [callback(event) for callback in callbacks]
+                # Comparisons of NumPy's numbers are no Python bool.
+                stops = any(isinstance(result, (bool, np.bool_)) and result for result in results)
+                if event.kind == "finished":
+                    break
         except BaseException as error:
-            if not isinstance(error, errors.Error):
-                self._checkpoint_if_possible()
+            # A step that the library refuses leaves nothing that is worth a checkpoint.
+            if not (steps and isinstance(error, errors.Error)):
+                self._checkpoint_after(error)
             raise
-        return History(self.history, False)
-
-    def _checkpoint_if_possible(self) -> None:
-        if self._folder is not None:
+        if stops and self._folder is not None:
             self.checkpoint()
+        return History(self.history, event.kind != "finished")
+
+    def _checkpoint_after(self, error: BaseException) -> None:
+        """Writes a checkpoint where there is a folder. If that fails, ``error`` is still what the caller gets."""
+        if self._folder is None:
+            return
+        try:
+            self.checkpoint()
+        except errors.Error as failure:
+            logging.getLogger("shiftvit").warning("no checkpoint after %r: %s", error, failure)
 
     def checkpoint(self) -> None:
         """Writes a checkpoint.

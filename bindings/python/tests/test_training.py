@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import threading
@@ -159,6 +160,28 @@ class Stopping(FolderTest):
         history = tiny().fit(x, y, epochs=9, callbacks=[stop])
         self.assertTrue(history.stopped)
         self.assertEqual((len(history.epochs), seen), (1, ["step", "epoch"]))
+
+    def test_true_of_numpy_stops_too(self):
+        history = tiny().fit(*few(20), epochs=9, callbacks=[lambda event: np.float64(1.0) > 0.5])
+        self.assertTrue(history.stopped)
+        history = tiny().fit(*few(20), epochs=2, callbacks=[lambda event: np.float64(1.0) < 0.5, lambda event: 1])
+        self.assertEqual((history.stopped, len(history.epochs)), (False, 2))
+
+    def test_an_error_of_the_library_in_a_callback_leaves_a_checkpoint(self):
+        model = tiny()
+        with self.assertRaises(shiftvit.errors.FileError):
+            save = [lambda event: model.save(self.folder / "no" / "model.safetensors")]
+            model.fit(*few(20), epochs=2, folder=self.folder / "run", callbacks=save)
+        self.assertTrue((self.folder / "run" / "checkpoint.safetensors").exists())
+
+    def test_an_exception_of_a_callback_is_raised_also_if_its_checkpoint_fails(self):
+        def interrupt(event):
+            shutil.rmtree(self.folder / "run")
+            raise KeyboardInterrupt
+
+        with self.assertLogs("shiftvit", "WARNING") as logs, self.assertRaises(KeyboardInterrupt):
+            tiny().fit(*few(20), epochs=2, folder=self.folder / "run", callbacks=[interrupt])
+        self.assertRegex(logs.output[-1], "no checkpoint after KeyboardInterrupt.*cannot write")
 
     def test_exceptions_of_callbacks_losses_and_functions_are_raised_again(self):
         x, y = few(20)
