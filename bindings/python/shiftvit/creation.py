@@ -68,10 +68,10 @@ def load(
     if map:
         return Model._from_pointer(_library.create("svit_model_map", context, path), context)
     options = OpenOptionsRecord(struct_size=ctypes.sizeof(OpenOptionsRecord))
-    options.name = _library._encoded(name)
-    options.prefix = _library._encoded(prefix)
-    options.base = _library._encoded(base)
-    options.fields = _library._encoded(_library.to_json(fields) if fields else None)
+    options.name = _library.text_bytes(name)
+    options.prefix = _library.text_bytes(prefix)
+    options.base = _library.path_bytes(base)
+    options.fields = _library.text_bytes(_library.to_json(fields) if fields else None)
     text, record = report_buffers()
     try:
         pointer = _library.create("svit_model_open", context, path, ctypes.byref(options), ctypes.byref(record))

@@ -112,7 +112,7 @@ class Dataset(_library.Handle):
             if array.dtype != np.uint8:
                 raise TypeError(f"image {index} is an array of {array.dtype}; uint8 is needed")
             np.ctypeslib.as_array(pixels, shape)[...] = array
-            label[0] = int(value)
+            label[0] = _library.whole("i", value)
             return 0
 
         function = _SampleFunction(_library.guard(read, 1))

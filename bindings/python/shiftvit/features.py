@@ -96,7 +96,7 @@ class FeatureSet(_library.Handle):
         config.batch = batch
         config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
         config.tokens = _library.constant("SVIT_TOKENS_", tokens, "tokens")
-        config.layer = None if layer is None else layer.encode()
+        config.layer = _library.text_bytes(layer)
         images = None if pipeline is None else _library.config("svit_pipeline_config", pipeline)
         with _library.borrowed(context, "context") as pointer:
             config.context = pointer

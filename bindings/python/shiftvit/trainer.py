@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import logging
 import math
-import os
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -171,8 +170,8 @@ class Trainer(_library.Handle):
         words = {"loss": loss} if isinstance(loss, str) else {}
         config, optimizer, images = training_structs(preset, pipeline, {**settings, **words})
         self._settings = training_fields(config, optimizer, images)
-        config.folder = None if folder is None else os.fsencode(folder)
-        config.description = None if description is None else description.encode()
+        config.folder = _library.path_bytes(folder)
+        config.description = _library.text_bytes(description)
         config.existing = _library.constant("SVIT_EXISTING_", existing, "existing")
         pointer = _library.create(
             "svit_trainer_create", model.context, model, training, validation, config, optimizer, images

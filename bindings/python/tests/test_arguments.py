@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 import numpy as np
 import shiftvit
@@ -88,6 +89,10 @@ class Arrays(unittest.TestCase):
         ):
             with self.assertRaises(ValueError):
                 call()
+        for label, kind in ((2**32 + 1, errors.ArgumentError), (1.9, TypeError), ("2", TypeError)):
+            image = np.zeros((4, 4, 3), np.uint8)
+            with self.assertRaises(kind):
+                shiftvit.Dataset.from_function(lambda index: (image, label), 1, (4, 4, 3), 3)[0]
 
 
 class Errors(FolderTest):
@@ -150,6 +155,36 @@ class Errors(FolderTest):
             shiftvit.load("a\0b")
         with self.assertRaisesRegex(ValueError, "NUL"):
             tiny().classes = ["a", "b\0", "c"]
+        model, (x, y), path = tiny(), few(), str(self.folder / "run\0")
+        data = shiftvit.Dataset.from_arrays(x, y)
+        for call in (
+            lambda: model.fit(data, epochs=1, folder=path),
+            lambda: model.fit(data, epochs=1, description="a\0b"),
+            lambda: shiftvit.Context(gemm="tile\0"),
+            lambda: shiftvit.FeatureSet.compute(model, data, pipeline={}, layer="features\0"),
+        ):
+            with self.assertRaisesRegex(ValueError, "NUL"):
+                call()
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_texts_are_utf8_in_every_locale(self):
+        names, path = ["Käse", "Öl", "€"], self.folder / "checkpoint.safetensors"
+        latin = os.fsencode  # of a process in a locale of Latin-1
+        with mock.patch.object(os, "fsencode", lambda name: latin(name).decode().encode("latin-1")):
+            model = tiny()
+            model.classes = names
+            model.fit_class("ß", shiftvit.FeatureSet(np.eye(8, dtype=np.float32), np.zeros(8, int)))
+            shiftvit.save_checkpoint(path, model, notes={"Größe": "groß"})
+        self.assertEqual(model.classes, [*names, "ß"])
+        self.assertEqual(shiftvit.load(path).classes, [*names, "ß"])
+        with shiftvit.Checkpoint(path) as checkpoint:
+            self.assertEqual(checkpoint.note("Größe"), "groß")
+
+    def test_texts_without_a_form_in_utf8_are_refused(self):
+        with self.assertRaisesRegex(errors.ArgumentError, "no form in UTF-8"):
+            tiny().fit(*few(), epochs=1, description="\ud800")
+        with self.assertRaisesRegex(TypeError, "a text is needed"):
+            tiny().set_trainable(3, False)
 
     def test_paths_that_are_no_utf8_work(self):
         name = os.fsdecode(os.fsencode(str(self.folder)) + b"/\xff\xfe.safetensors")
