@@ -127,6 +127,19 @@ class Errors(FolderTest):
                 call()
         self.assertEqual(model.to_bytes(), before)
 
+    def test_load_passes_over_no_argument(self):
+        path = self.folder / "model.safetensors"
+        tiny().save(path)
+        with self.assertRaisesRegex(errors.ArgumentError, "num_classes is 7, and the model in the file has 3"):
+            shiftvit.load(path, num_classes=7)
+        with self.assertRaisesRegex(errors.ArgumentError, "nun_classes"):
+            shiftvit.load(path, nun_classes=3)
+        for given in ({"name": "x"}, {"prefix": "x"}, {"base": "x"}, {"explain": print}, {"heads": 2}):
+            with self.assertRaisesRegex(TypeError, f"{next(iter(given))} is given with map=True"):
+                shiftvit.load(path, map=True, **given)
+        self.assertEqual(shiftvit.load(path, num_classes=3, pool="mean", dropout=0).num_classes, 3)
+        self.assertEqual(shiftvit.load(path, map=True).num_classes, 3)
+
     def test_all_exceptions_can_be_pickled(self):
         for kind in errors.KINDS:
             copy = pickle.loads(pickle.dumps(kind("a message")))
