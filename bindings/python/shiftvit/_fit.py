@@ -17,7 +17,7 @@ from .errors import ArgumentError
 if TYPE_CHECKING:
     from .data import Dataset
     from .model import Model
-    from .trainer import Callback, History, Loss
+    from .trainer import Callback, History, Loss, LossFunction
 
 _DEFAULTS = {"epochs": 10, "batch": 32, "patience": 0}
 
@@ -115,6 +115,7 @@ def fit(
     validation_data: tuple[Any, Any] | Dataset | None,
     callbacks: Iterable[Callback],
     loss: Loss | None,
+    loss_function: LossFunction | None,
     preset: str | None,
     pipeline: Mapping[str, Any] | None,
     folder: Any,
@@ -158,6 +159,7 @@ def fit(
         preset=preset,
         pipeline=pipeline_of(model, training, pipeline, preset),
         loss=loss,
+        loss_function=loss_function,
         folder=folder,
         existing="resume" if resumes else "refuse",
         **chosen,

@@ -20,7 +20,7 @@ from .parameters import Parameters
 if TYPE_CHECKING:
     from .data import Dataset
     from .features import FeatureSet
-    from .trainer import Callback, History, Loss
+    from .trainer import Callback, History, Loss, LossFunction
 
 Output = Literal["auto", "softmax", "sigmoid", "logits"]
 Compute = Literal["f32", "bf16", "int8"]
@@ -379,6 +379,7 @@ class Model(_library.Handle):
         validation_data: tuple[Any, Any] | Dataset | None = None,
         callbacks: Iterable[Callback] = (),
         loss: Loss | None = None,
+        loss_function: LossFunction | None = None,
         preset: str | None = None,
         pipeline: Mapping[str, Any] | None = None,
         folder: PathName | None = None,
@@ -398,7 +399,11 @@ class Model(_library.Handle):
             callbacks: Functions that are called with each :class:`shiftvit.Event`; one that returns True ends the
                 training. An exception ends it too and is raised again.
             loss: ``"cross-entropy"``, ``"binary"`` or ``"mse"``, or a function of (logits, labels or targets) that
-                returns the mean loss and its gradient with respect to the logits.
+                returns the mean loss and its gradient with respect to the logits. The word says which targets are
+                accepted, what validation measures, and the model's ``output``; with a function it is
+                ``"cross-entropy"``, unless both are given:
+            loss_function: The function beside the word ``loss``, such as for several labels: ``loss="binary",
+                loss_function=f``.
             preset: A preset whose settings are the defaults: its optimiser, schedule, augmentation and so on.
             pipeline: Preprocessing and augmentation; by default the model's, if it has one, then that of ``preset``,
                 otherwise images are resized to the model's input and bytes are scaled to 0..1.
@@ -427,6 +432,7 @@ class Model(_library.Handle):
             validation_data=validation_data,
             callbacks=callbacks,
             loss=loss,
+            loss_function=loss_function,
             preset=preset,
             pipeline=pipeline,
             folder=folder,

@@ -141,6 +141,7 @@ class Trainer(_library.Handle):
         preset: str | None = None,
         pipeline: Mapping[str, Any] | None = None,
         loss: Loss | None = None,
+        loss_function: LossFunction | None = None,
         folder: PathName | None = None,
         existing: Literal["refuse", "resume", "overwrite"] = "refuse",
         description: str | None = None,
@@ -155,6 +156,7 @@ class Trainer(_library.Handle):
             preset: Whose settings are the defaults.
             pipeline: Preprocessing and augmentation, in place of the preset's.
             loss: As in :meth:`Model.fit`.
+            loss_function: As in :meth:`Model.fit`.
             folder: Where checkpoints and results are written.
             existing: What happens if ``folder`` has a run: ``"resume"`` needs a call of :meth:`resume`.
             description: Notes on the run, which its checkpoints contain.
@@ -167,7 +169,11 @@ class Trainer(_library.Handle):
         _library.expect(model, Model, "model")
         _library.expect(training, Dataset, "training")
         _library.expect(validation, Dataset, "validation", optional=True)
-        words = {"loss": loss} if isinstance(loss, str) else {}
+        if loss is not None and not isinstance(loss, str):
+            if loss_function is not None:
+                raise TypeError("loss and loss_function are both functions; loss is a word beside loss_function")
+            loss, loss_function = None, loss
+        words = {} if loss is None else {"loss": loss}
         config, optimizer, images = training_structs(preset, pipeline, {**settings, **words})
         self._settings = training_fields(config, optimizer, images)
         config.folder = _library.path_bytes(folder)
@@ -176,7 +182,7 @@ class Trainer(_library.Handle):
         pointer = _library.create(
             "svit_trainer_create", model.context, model, training, validation, config, optimizer, images
         )
-        function = None if loss is None or isinstance(loss, str) else _loss_callback(loss)
+        function = None if loss_function is None else _loss_callback(loss_function)
         kept = (training._state.keep, None if validation is None else validation._state.keep, function)
         self._adopt(pointer, kept, (model,))
         self._model = model

@@ -114,6 +114,23 @@ class Learning(FolderTest):
         assert_same_bits(self, weights(models[0]), weights(models[1]))
         self.assertEqual(set(kinds), {(3, np.dtype(np.int32))})
 
+    def test_a_loss_of_ones_own_with_targets_gives_the_bits_of_the_built_in_one(self):
+        x, y = few(20)
+        several = (np.arange(60).reshape(20, 3) % 2).astype(np.float32)
+        numbers = np.stack([y, y**2, -y], axis=1).astype(np.float32)
+        own = {"binary": shiftvit.binary_cross_entropy, "mse": shiftvit.mean_squared_error}
+        for word, targets, output in (("binary", several, "sigmoid"), ("mse", numbers, "logits")):
+            models = [tiny(), tiny()]
+            for model, function in zip(models, (None, own[word])):
+                model.fit(x, targets, epochs=2, batch_size=8, loss=word, loss_function=function)
+                self.assertEqual(model.output, output)
+            assert_same_bits(self, weights(models[0]), weights(models[1]))
+        with self.assertRaisesRegex(TypeError, "both functions"):
+            tiny().fit(x, y, epochs=1, loss=own["mse"], loss_function=own["mse"])
+        function = mock.Mock(side_effect=shiftvit.cross_entropy)
+        tiny().fit(x, y, epochs=1, batch_size=20, loss_function=function)
+        self.assertEqual(function.call_count, 1)
+
     def test_settings_reach_the_trainer(self):
         x, y = few(20)
         frozen = tiny()
