@@ -8,11 +8,12 @@ from typing import Any
 
 from . import _fit, _library
 from ._library import PathName
-from ._structs import OpenOptionsRecord
+from ._report import read_reported
+from ._structs import LoadReportRecord, OpenOptionsRecord
 from .config import model_config, preset_buffer, training_structs
 from .context import Context, chosen_context
 from .errors import ArgumentError
-from .model import Model, report_buffers
+from .model import Model
 
 
 def create_model(
@@ -78,14 +79,18 @@ def load(
     options.prefix = _library.text_bytes(prefix)
     options.base = _library.path_bytes(base)
     options.fields = _library.text_bytes(_library.to_json(fields) if fields else None)
-    text, record = report_buffers()
+    lines: list[str] = []
+
+    def read(report: LoadReportRecord) -> Model:
+        arguments = (context, path, ctypes.byref(options), ctypes.byref(report))
+        return Model._from_pointer(_library.create("svit_model_open", *arguments), context)
+
     try:
-        pointer = _library.create("svit_model_open", context, path, ctypes.byref(options), ctypes.byref(record))
+        model, _ = read_reported(read, lines)
     finally:
-        for line in text.value.decode("utf-8", "replace").splitlines() if explain else ():
+        for line in lines if explain else ():
             assert explain is not None
             explain(line)
-    model = Model._from_pointer(pointer, context)
     _check_fields(model, fields)
     return model
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from . import _arrays, _copying, _fit, _library, errors
 from ._library import PathName
-from ._structs import LoadReportRecord, OnnxOptions
+from ._report import read_reported
+from ._structs import OnnxOptions
 from .context import Context, chosen_context
 from .parameters import Parameters
 
@@ -26,16 +27,6 @@ Output = Literal["auto", "softmax", "sigmoid", "logits"]
 Compute = Literal["f32", "bf16", "int8"]
 Dtype = Literal["f32", "f16", "bf16", "i8"]
 Tta = Literal["none", "flip", "flip-shift"]
-
-_REPORT_BYTES = 1 << 16
-
-
-def report_buffers() -> tuple[ctypes.Array[ctypes.c_char], LoadReportRecord]:
-    """Room for the text of a report, and the report."""
-    text = ctypes.create_string_buffer(_REPORT_BYTES)
-    record = LoadReportRecord(struct_size=ctypes.sizeof(LoadReportRecord), capacity=_REPORT_BYTES)
-    record.text = ctypes.addressof(text)
-    return text, record
 
 
 _Self = TypeVar("_Self", bound="Model")
@@ -358,10 +349,12 @@ class Model(_library.Handle):
                 ("SVIT_LOAD_ALLOW_MISSING", allow_missing),
             )
         )
-        text, record = report_buffers()
-        _library.call("svit_model_load_into", self, path, map, flags, record)
+        lines: list[str] = []
+        _, record = read_reported(
+            lambda report: _library.call("svit_model_load_into", self, path, map, flags, report), lines
+        )
         names: dict[str, list[str]] = {}
-        for line in text.value.decode("utf-8", "replace").splitlines():
+        for line in lines:
             kind, _, name = line.partition(" ")
             names.setdefault(kind, []).append(name)
         lists = {kind: tuple(names.get(kind, ())) for kind in ("missing", "mismatched", "extra")}

@@ -220,6 +220,26 @@ class Errors(FolderTest):
             model.replace_head(2.5)
 
 
+class Reports(FolderTest):
+    def test_reports_of_any_length_are_whole(self):
+        tiny().save(self.folder / "model.safetensors")
+        shiftvit.create_model("deit-tiny-patch16-224", depth=1, num_classes=5).save_timm(self.folder / "timm")
+
+        def reports():
+            lines, failed = [], []
+            shiftvit.load(self.folder / "timm", explain=lines.append, name="deit_tiny_patch16_224", depth=1)
+            with self.assertRaises(shiftvit.Error):
+                shiftvit.load(self.folder / "timm", explain=failed.append)
+            model, options = tiny(mlp_dim=16, depth=2), {"skip_mismatched": True, "allow_missing": True}
+            report = model.load_weights(self.folder / "model.safetensors", **options)
+            return report, lines, failed
+
+        whole = reports()
+        self.assertGreater(min(len(whole[0].missing), len(whole[0].mismatched), len(whole[1]), len(whole[2])), 1)
+        with mock.patch.object(shiftvit._report, "_REPORT_BYTES", 64):
+            self.assertEqual(reports(), whole)
+
+
 class ClassNames(unittest.TestCase):
     """Every call that takes names of classes refuses those that cannot stand for them."""
 
