@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import c_int
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
@@ -240,6 +240,27 @@ def reading(*handles: Handle) -> Iterator[None]:
         uses.end()
 
 
+class Callback:
+    """A function of the caller that the library calls while a call with a handle runs. The handle's object refers to
+    it, and not its State, which the interpreter keeps until the object ends: the function may refer to the object in
+    turn, as a method of its owner does, and the garbage collector must see that cycle."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def weakly(self) -> Callable[..., Any]:
+        """A function that calls the caller's and does not keep it alive."""
+        reference = weakref.ref(self)
+
+        def call(*arguments: Any) -> Any:
+            callback = reference()
+            if callback is None:
+                raise errors.StateError("the object whose function the library calls has ended")
+            return callback._function(*arguments)
+
+        return call
+
+
 class Handle:
     """An object of the C library.
 
@@ -264,9 +285,11 @@ class Handle:
             cls._noun = cls._free[len("svit_") : -len("_free")]
             _classes[cls._noun] = cls
 
-    def _adopt(self, pointer: int, keep: Any = None, uses: tuple[Handle, ...] = ()) -> None:
-        """Takes over a new handle. ``keep`` lives at least until it is freed; calls read what ``uses`` are."""
+    def _adopt(self, pointer: int, keep: Any = None, uses: tuple[Handle, ...] = (), callbacks: Any = None) -> None:
+        """Takes over a new handle. ``keep`` lives at least until it is freed; calls read what ``uses`` are. The
+        :class:`Callback` objects among ``callbacks`` live as long as this object."""
         self._state = State(type(self), pointer, keep, uses)
+        self._callbacks = callbacks
         finalizer = weakref.finalize(self, self._state.close)
         # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
         finalizer.atexit = False

@@ -18,6 +18,7 @@ import numpy as np
 
 from . import errors
 from ._handles import Borrowed as Borrowed
+from ._handles import Callback as Callback
 from ._handles import Handle as Handle
 from ._handles import expect as expect
 from ._handles import HandlePointer, Pointer, article, functions, in_use

@@ -38,14 +38,18 @@ class Dataset(_library.Handle):
     _copying = "create it again from its arrays, its files or its function"
 
     @classmethod
-    def _create(cls, name: str, context: Context | None, *arguments: Any, keep: Any = None) -> Dataset:
+    def _create(
+        cls, name: str, context: Context | None, *arguments: Any, keep: Any = None, callbacks: Any = None
+    ) -> Dataset:
         dataset = cls.__new__(cls)
-        dataset._adopt(_library.create(name, chosen_context(context), *arguments), keep)
+        pointer = _library.create(name, chosen_context(context), *arguments)
+        dataset._adopt(pointer, keep, callbacks=callbacks)
         return dataset
 
     def _derive(self, name: str, *arguments: Any) -> Dataset:
         dataset = Dataset.__new__(Dataset)
-        dataset._adopt(_library.create(name, self, *arguments), self._state.keep)
+        pointer = _library.create(name, self, *arguments)
+        dataset._adopt(pointer, self._state.keep, callbacks=self._callbacks)
         return dataset
 
     def __init__(self) -> None:
@@ -105,8 +109,11 @@ class Dataset(_library.Handle):
             num_classes: Labels are 0..num_classes - 1.
         """
 
+        callback = _library.Callback(sample)
+        sample_of = callback.weakly()
+
         def read(index: int, pixels: Any, label: Any, user: Any) -> int:
-            image, value = sample(index)
+            image, value = sample_of(index)
             array = _arrays.array(image, f"image {index}")
             _arrays.check_shape(array, f"image {index}", shape)
             if array.dtype != np.uint8:
@@ -117,7 +124,7 @@ class Dataset(_library.Handle):
 
         function = _SampleFunction(_library.guard(read, 1))
         sizes = (count, *shape, num_classes)
-        return cls._create("svit_dataset_callback", context, function, *sizes, None, keep=function)
+        return cls._create("svit_dataset_callback", context, function, *sizes, None, keep=function, callbacks=callback)
 
     @classmethod
     def folder(
@@ -336,7 +343,7 @@ class Loader(_library.Handle):
         batch = _library.fields_of("svit_loader_config", config)["batch"]
         images = _library.config("svit_pipeline_config", pipeline)
         pointer = _library.create("svit_loader_create", dataset, images, config)
-        self._adopt(pointer, dataset._state.keep)
+        self._adopt(pointer, dataset._state.keep, callbacks=dataset._callbacks)
         height, width = (_library.call(f"svit_loader_{side}", self) for side in ("height", "width"))
         self._shape = (batch, height, width, dataset.shape[2])
         self._classes = dataset.num_classes

@@ -182,9 +182,11 @@ class Trainer(_library.Handle):
         pointer = _library.create(
             "svit_trainer_create", model.context, model, training, validation, config, optimizer, images
         )
-        function = None if loss_function is None else _loss_callback(loss_function)
+        callback = None if loss_function is None else _library.Callback(loss_function)
+        function = None if callback is None else _loss_callback(callback.weakly())
         kept = (training._state.keep, None if validation is None else validation._state.keep, function)
-        self._adopt(pointer, kept, (model,))
+        callbacks = (training._callbacks, None if validation is None else validation._callbacks, callback)
+        self._adopt(pointer, kept, (model,), callbacks)
         self._model = model
         self._folder = folder
         if function is not None:
