@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -112,6 +113,7 @@ class State:
         self.closed = False
         self.lock = threading.RLock()
         self.busy = threading.RLock() if kind._exclusive else None
+        self.process = os.getpid()
         self.calls = 0
         #: What calls with this handle read or change: itself, and the model that it was created from.
         self.accesses: dict[str, Access] = {}
@@ -120,10 +122,17 @@ class State:
         if kind._shared is not None:
             self.accesses[kind._shared] = Access(kind.__name__)
 
+    def check_process(self) -> None:
+        """Refuses a child by fork, where the lock of a thread that the child does not have may be held for ever."""
+        if os.getpid() != self.process:
+            name = self.kind.__name__
+            raise errors.StateError(f"the {name} was made before os.fork; this process needs one of its own")
+
     def enter(self, change: bool = False) -> None:
         """Adds a user: a call, which waits if the handle is for one thread at a time. ``change``: the call changes the
         handle, which a callback of another call cannot."""
         if self.busy:
+            self.check_process()
             self.busy.acquire()
         with self.lock:
             closed, nested = self.closed, change and self.busy is not None and self.calls > 0

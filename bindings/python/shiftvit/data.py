@@ -377,6 +377,7 @@ class Loader(_library.Handle):
 
     def _alone(self) -> threading.RLock:
         """What keeps other threads from the loader between two calls."""
+        self._state.check_process()
         assert self._state.busy is not None
         return self._state.busy
 

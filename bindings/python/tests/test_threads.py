@@ -3,10 +3,12 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import threading
 import unittest
+import warnings
 from unittest import mock
 
 import numpy as np
@@ -65,6 +67,42 @@ class Views(unittest.TestCase):
         self.assertEqual(arrays.pop().shape, (4, 8))
         features.append(other)
         self.assertEqual(len(features), 8)
+
+
+class Interrupted(unittest.TestCase):
+    def test_a_signal_handler_may_read_what_its_thread_begins_to_use(self):
+        model = tiny()
+        access = model._state.accesses["M"]
+        with access._lock:
+            self.assertTrue(access._lock.acquire(timeout=1))
+            access._lock.release()
+            self.assertGreater(model.parameter_count, 0)
+        model.replace_head(4)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+    def test_a_child_is_refused_what_another_thread_of_its_parent_uses(self):
+        def sample(index):
+            wait()
+            return np.zeros((32, 32, 3), np.uint8), 0
+
+        data = shiftvit.Dataset.from_function(sample, 1, (32, 32, 3), 1)
+        loader = shiftvit.Loader(data, shiftvit._fit.plain_pipeline((32, 32), (32, 32), 3, 1.0), batch=1)
+        blocked = Blocked(lambda waits: loader.next())
+        wait = blocked.wait
+        # Python 3.12 and later warn of fork in a process with threads, which this test is about.
+        with blocked, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+            if child == 0:
+                signal.alarm(5)  # which ends a child that waits
+                for use in (loader.next, lambda: len(loader), lambda: loader.seek(0)):
+                    try:
+                        use()
+                    except errors.StateError:
+                        continue
+                    os._exit(1)
+                os._exit(0)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
 
 
 class Threads(FolderTest):
