@@ -72,7 +72,7 @@ def load(
         given = {"name": name, "prefix": prefix, "base": base, "explain": explain, **fields}
         for word, value in given.items():
             if value is not None:
-                raise TypeError(f"{word} is given with map=True, which is for files of this library; they say all of it")
+                raise TypeError(f"{word} is given with map=True, for files of this library, which say all of it")
         return Model._from_pointer(_library.create("svit_model_map", context, path), context)
     options = OpenOptionsRecord(struct_size=ctypes.sizeof(OpenOptionsRecord))
     options.name = _library.text_bytes(name)

@@ -147,8 +147,8 @@ impl Loader {
         })
     }
 
-    /// Fills the arrays with the next batch. False at the end of an epoch; the call after it starts the next. With several
-    /// ranks the batch has the samples of the rank, which may be none.
+    /// Fills the arrays with the next batch. False at the end of an epoch; the call after it starts the next. With
+    /// several ranks the batch has the samples of the rank, which may be none.
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         let own = self.arrays_fit(batch)?;
         batch.count = 0;
