@@ -72,7 +72,8 @@ static void close_place(svit_mpi *self)
     thread_end(self);
     if (self->communicator != MPI_COMM_NULL && !self->has_failed)
         MPI_Comm_free(&self->communicator);
-    free(self->queue.partials);
+    for (size_t i = 0; i < self->queue.capacity; i++)
+        free(self->queue.jobs[i].partials);
     free(self->queue.jobs);
     free(self->places);
     free(self->counts);

@@ -11,7 +11,7 @@
 /* One bucket whose sums are on their way. */
 typedef struct job {
     size_t elements;
-    float **partials; /* [partial sums of this rank] */
+    float **partials; /* [partial sums of this rank], of the job alone, for later steps too */
     float *sum;
 } job;
 
@@ -19,8 +19,7 @@ typedef struct job {
 typedef struct job_queue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    job *jobs;        /* [capacity] */
-    float **partials; /* [capacity, partial sums of this rank] */
+    job *jobs; /* [capacity] */
     size_t capacity, begun, done;
     bool ends;
 } job_queue;

@@ -77,24 +77,24 @@ void thread_end(svit_mpi *self)
     pthread_mutex_destroy(&self->queue.lock);
 }
 
-/* Makes room for another bucket. The thread reads no job meanwhile: the lock is held. */
+/* Makes room for another bucket with `rows` partial sums. The thread may be exchanging a bucket without the lock: a job
+ * moves, but its array of partial sums, which the thread's copy of the job refers to, stays where it is. */
 static bool grow(job_queue *queue, size_t rows)
 {
-    if (queue->begun < queue->capacity)
-        return true;
-    const size_t capacity = 2 * queue->capacity + 16;
-    job *jobs = realloc(queue->jobs, capacity * sizeof *jobs);
-    if (!jobs)
-        return false;
-    queue->jobs = jobs;
-    float **partials = realloc(queue->partials, capacity * rows * sizeof *partials);
-    if (!partials)
-        return false;
-    queue->partials = partials;
-    queue->capacity = capacity;
-    for (size_t i = 0; i < queue->begun; i++)
-        queue->jobs[i].partials = partials + i * rows;
-    return true;
+    if (queue->begun == queue->capacity) {
+        const size_t capacity = 2 * queue->capacity + 16;
+        job *jobs = realloc(queue->jobs, capacity * sizeof *jobs);
+        if (!jobs)
+            return false;
+        for (size_t i = queue->capacity; i < capacity; i++)
+            jobs[i] = (job){0};
+        queue->jobs = jobs;
+        queue->capacity = capacity;
+    }
+    job *one = &queue->jobs[queue->begun];
+    if (!one->partials)
+        one->partials = malloc(rows * sizeof *one->partials);
+    return one->partials != NULL;
 }
 
 static svit_status begin_locked(svit_mpi *self, const svit_bucket *bucket, svit_error *err)
@@ -107,7 +107,8 @@ static svit_status begin_locked(svit_mpi *self, const svit_bucket *bucket, svit_
     if (!grow(queue, rows))
         return fail(err, SVIT_E_MEMORY, "no memory for another bucket of gradients");
     job *one = &queue->jobs[queue->begun];
-    *one = (job){bucket->elements, queue->partials + queue->begun * rows, bucket->sum};
+    one->elements = bucket->elements;
+    one->sum = bucket->sum;
     for (size_t row = 0; row < rows; row++)
         one->partials[row] = bucket->partials[row].values;
     queue->begun++;

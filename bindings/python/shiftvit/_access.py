@@ -13,7 +13,8 @@ class Access:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._lock = threading.Lock()
+        # A signal handler, or a finaliser, may use the object while its thread is in here. Its uses end before it does.
+        self._lock = threading.RLock()
         self._readers: dict[int, int] = {}
         self._writer: int | None = None
         self._change = ""
@@ -47,5 +48,5 @@ class Access:
                 self._writer = None
                 return
             self._readers[me] -= 1
-            if self._readers[me] == 0:
-                del self._readers[me]
+            if not self._readers.get(me):
+                self._readers.pop(me, None)

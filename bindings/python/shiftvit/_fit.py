@@ -17,13 +17,14 @@ from .errors import ArgumentError
 if TYPE_CHECKING:
     from .data import Dataset
     from .model import Model
-    from .trainer import Callback, History, Loss
+    from .trainer import Callback, History, Loss, LossFunction
 
 _DEFAULTS = {"epochs": 10, "batch": 32, "patience": 0}
 
 
-def dataset_of(model: Model, x: Any, y: Any, what: str) -> Dataset:
-    """A dataset of arrays, or the dataset that the caller has already."""
+def dataset_of(model: Model, x: Any, y: Any, what: str, caller: str | None = None) -> Dataset:
+    """A dataset of arrays, or the dataset that the caller has already. ``caller`` names a function that needs labels;
+    without it they may be missing."""
     from .data import Dataset
 
     if isinstance(x, _library.Handle) and not isinstance(x, Dataset):
@@ -34,6 +35,8 @@ def dataset_of(model: Model, x: Any, y: Any, what: str) -> Dataset:
         return x
     if isinstance(x, (str, pathlib.Path)):
         raise TypeError(f"{what} is the path {str(x)!r}; Dataset.folder or Dataset.cifar10 open files")
+    if y is None and caller:
+        raise TypeError(f"{caller} needs y, or a Dataset")
     classes = None
     if y is not None and _arrays.array(y, "y").dtype.kind != "f":
         classes = model.num_classes
@@ -112,6 +115,7 @@ def fit(
     validation_data: tuple[Any, Any] | Dataset | None,
     callbacks: Iterable[Callback],
     loss: Loss | None,
+    loss_function: LossFunction | None,
     preset: str | None,
     pipeline: Mapping[str, Any] | None,
     folder: Any,
@@ -129,7 +133,7 @@ def fit(
         raise TypeError("resume needs folder")
     if fine_tune and preset is not None:
         raise TypeError(f"preset is {preset!r}; with fine_tune the settings follow from the number of images")
-    training = dataset_of(model, x, y, "x")
+    training = dataset_of(model, x, y, "x", "fit()")
     chosen: dict[str, Any] = {} if preset is not None else dict(_DEFAULTS)
     if fine_tune:
         chosen = fine_tuning(model, training)
@@ -146,7 +150,7 @@ def fit(
     elif validation_data is not None:
         if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
             raise TypeError(f"validation_data is {article(validation_data)}; a Dataset or a pair (x, y) is needed")
-        validation = dataset_of(model, *validation_data, "validation_data")
+        validation = dataset_of(model, *validation_data, "validation_data", "validation_data")
     resumes = resume and (pathlib.Path(folder) / "checkpoint.safetensors").exists()
     with Trainer(
         model,
@@ -155,6 +159,7 @@ def fit(
         preset=preset,
         pipeline=pipeline_of(model, training, pipeline, preset),
         loss=loss,
+        loss_function=loss_function,
         folder=folder,
         existing="resume" if resumes else "refuse",
         **chosen,
@@ -198,11 +203,7 @@ def evaluate(
     model: Model, x: Any, y: Any, batch: int, pipeline: Mapping[str, Any] | None, compute: str, tta: str
 ) -> dict[str, float]:
     """:meth:`shiftvit.Model.evaluate`"""
-    from .data import Dataset
-
-    if y is None and not isinstance(x, Dataset):
-        raise TypeError("evaluate() needs y, or a Dataset")
-    data = dataset_of(model, x, y, "x")
+    data = dataset_of(model, x, y, "x", "evaluate()")
     labels = np.empty(len(data), dtype=np.int32)
     logits = logits_of(model, data, batch, pipeline, compute, tta, labels)
     if model.output == "sigmoid":

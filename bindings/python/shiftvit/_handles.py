@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import c_int
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
@@ -112,6 +113,7 @@ class State:
         self.closed = False
         self.lock = threading.RLock()
         self.busy = threading.RLock() if kind._exclusive else None
+        self.process = os.getpid()
         self.calls = 0
         #: What calls with this handle read or change: itself, and the model that it was created from.
         self.accesses: dict[str, Access] = {}
@@ -120,10 +122,17 @@ class State:
         if kind._shared is not None:
             self.accesses[kind._shared] = Access(kind.__name__)
 
+    def check_process(self) -> None:
+        """Refuses a child by fork, where the lock of a thread that the child does not have may be held for ever."""
+        if os.getpid() != self.process:
+            name = self.kind.__name__
+            raise errors.StateError(f"the {name} was made before os.fork; this process needs one of its own")
+
     def enter(self, change: bool = False) -> None:
         """Adds a user: a call, which waits if the handle is for one thread at a time. ``change``: the call changes the
         handle, which a callback of another call cannot."""
         if self.busy:
+            self.check_process()
             self.busy.acquire()
         with self.lock:
             closed, nested = self.closed, change and self.busy is not None and self.calls > 0
@@ -179,11 +188,14 @@ class Uses:
         self.entered: list[State] = []
         self.begun: list[tuple[Access, str | None]] = []
         self.wanted: dict[Access, str | None] = {}
+        self.changed: list[State] = []
 
     def enter(self, state: State, letter: str, changes: str) -> None:
         """Adds a handle. ``changes`` has the letters of what the call changes, ``letter`` is that of the handle."""
         state.enter(letter in changes)
         self.entered.append(state)
+        if state.kind._shared is not None and letter in changes:
+            self.changed.append(state)
         for shared, access in state.accesses.items():
             if shared in changes:
                 self.wanted[access] = self.name
@@ -191,9 +203,14 @@ class Uses:
                 self.wanted.setdefault(access, None)
 
     def begin(self) -> None:
+        """Refuses a change of what arrays show, once no other thread can make such an array."""
         for access, change in self.wanted.items():
             access.begin(change)
             self.begun.append((access, change))
+        for state in self.changed:
+            if state.views:
+                name = state.kind.__name__
+                raise BufferError(f"arrays that show memory of the {name} exist; copy them and delete them first")
 
     def end(self) -> None:
         for access, change in reversed(self.begun):
@@ -232,6 +249,27 @@ def reading(*handles: Handle) -> Iterator[None]:
         uses.end()
 
 
+class Callback:
+    """A function of the caller that the library calls while a call with a handle runs. The handle's object refers to
+    it, and not its State, which the interpreter keeps until the object ends: the function may refer to the object in
+    turn, as a method of its owner does, and the garbage collector must see that cycle."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def weakly(self) -> Callable[..., Any]:
+        """A function that calls the caller's and does not keep it alive."""
+        reference = weakref.ref(self)
+
+        def call(*arguments: Any) -> Any:
+            callback = reference()
+            if callback is None:
+                raise errors.StateError("the object whose function the library calls has ended")
+            return callback._function(*arguments)
+
+        return call
+
+
 class Handle:
     """An object of the C library.
 
@@ -256,9 +294,11 @@ class Handle:
             cls._noun = cls._free[len("svit_") : -len("_free")]
             _classes[cls._noun] = cls
 
-    def _adopt(self, pointer: int, keep: Any = None, uses: tuple[Handle, ...] = ()) -> None:
-        """Takes over a new handle. ``keep`` lives at least until it is freed; calls read what ``uses`` are."""
+    def _adopt(self, pointer: int, keep: Any = None, uses: tuple[Handle, ...] = (), callbacks: Any = None) -> None:
+        """Takes over a new handle. ``keep`` lives at least until it is freed; calls read what ``uses`` are. The
+        :class:`Callback` objects among ``callbacks`` live as long as this object."""
         self._state = State(type(self), pointer, keep, uses)
+        self._callbacks = callbacks
         finalizer = weakref.finalize(self, self._state.close)
         # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
         finalizer.atexit = False

@@ -18,6 +18,7 @@ import numpy as np
 
 from . import errors
 from ._handles import Borrowed as Borrowed
+from ._handles import Callback as Callback
 from ._handles import Handle as Handle
 from ._handles import expect as expect
 from ._handles import HandlePointer, Pointer, article, functions, in_use
@@ -50,14 +51,37 @@ def _find() -> str:
     )
 
 
-def _encoded(value: Any) -> bytes | None:
-    """An argument of type ``const char *``: text or a path, without NUL characters, or None."""
-    if value is None:
-        return None
-    encoded = value if isinstance(value, bytes) else os.fsencode(value)
+def _without_nul(encoded: bytes, value: Any) -> bytes:
     if b"\0" in encoded:
         raise errors.ArgumentError(f"{value!r} has a NUL character, which no text or path may have")
     return encoded
+
+
+def path_bytes(value: PathName | bytes | None) -> bytes | None:
+    """The name of a file as the system has it, without NUL characters, or None."""
+    return None if value is None else _without_nul(os.fsencode(value), value)
+
+
+def text_bytes(value: str | bytes | None) -> bytes | None:
+    """Any other text, in UTF-8 whatever the locale is, without NUL characters, or None. What :func:`string` could not
+    decode has its bytes again."""
+    if value is None or isinstance(value, bytes):
+        return None if value is None else _without_nul(value, value)
+    if not isinstance(value, str):
+        raise TypeError(f"{article(value)} is given where a text is needed")
+    try:
+        return _without_nul(value.encode("utf-8", "surrogateescape"), value)
+    except UnicodeEncodeError:
+        raise errors.ArgumentError(f"{value!r} has no form in UTF-8") from None
+
+
+def whole(code: str, value: Any) -> int:
+    """An integer of the type of a letter, which ctypes would take modulo its size."""
+    number = operator.index(value)
+    low, end = _RANGES[code]
+    if not low <= number < end:
+        raise errors.ArgumentError(f"{number} is outside {low}..{end - 1}")
+    return number
 
 
 _TYPES: dict[str, Any] = {
@@ -70,6 +94,7 @@ _TYPES: dict[str, Any] = {
     "f": ctypes.c_float,
     "d": ctypes.c_double,
     "s": ctypes.c_char_p,
+    "n": ctypes.c_char_p,
     "p": Pointer(),
     "e": Pointer(),
     **{letter: HandlePointer(noun) for letter, noun in HANDLES.items()},
@@ -109,19 +134,13 @@ class _Function:
         return [self._prepare(code, value) for code, value in zip(self.arguments, arguments)]
 
     def _prepare(self, code: str, value: Any) -> Any:
-        if code == "s":
-            return _encoded(value)
+        if code in "sn":
+            return text_bytes(value) if code == "s" else path_bytes(value)
         if code in "fd":
             return float(value)
         if code in "pe" or code in HANDLES:
             _TYPES[code].check(value)
-        if code not in _RANGES:
-            return value
-        whole = operator.index(value)
-        low, end = _RANGES[code]
-        if not low <= whole < end:
-            raise errors.ArgumentError(f"{whole} is outside {low}..{end - 1}")
-        return whole
+        return whole(code, value) if code in _RANGES else value
 
 
 functions.update((name, _Function(name, signature)) for name, signature in SIGNATURES.items())
@@ -241,7 +260,7 @@ def text_array(given: Iterable[str]) -> Any:
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"{text!r} is no text")
-    return (ctypes.c_char_p * len(texts))(*[_encoded(text) for text in texts])
+    return (ctypes.c_char_p * len(texts))(*[text_bytes(text) for text in texts])
 
 
 def class_name(text: Any, what: str) -> str:

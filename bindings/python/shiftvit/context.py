@@ -44,7 +44,7 @@ class Context(_library.Handle):
         if not 0 <= threads <= 1024:
             raise errors.ArgumentError(f"threads is {threads}; 0..1024 are accepted")
         config.threads = threads
-        config.gemm = None if gemm is None else gemm.encode()
+        config.gemm = _library.text_bytes(gemm)
         config.pin = bool(pin)
         config.log = ctypes.cast(_log_function, ctypes.c_void_p)
         self._adopt(_library.create("svit_context_create", config))

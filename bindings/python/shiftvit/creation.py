@@ -8,10 +8,12 @@ from typing import Any
 
 from . import _fit, _library
 from ._library import PathName
-from ._structs import OpenOptionsRecord
+from ._report import read_reported
+from ._structs import LoadReportRecord, OpenOptionsRecord
 from .config import model_config, preset_buffer, training_structs
 from .context import Context, chosen_context
-from .model import Model, report_buffers
+from .errors import ArgumentError
+from .model import Model
 
 
 def create_model(
@@ -56,7 +58,8 @@ def load(
         base: The folder of the model that a PEFT adapter in ``path`` changes; None: what its configuration names.
         explain: Is called with each line of what was found out about a checkpoint and from what, such as
             ``"field heads 3 config.json: num_attention_heads"``.
-        **fields: Fields of a checkpoint's configuration that have the last word, such as ``heads=3``.
+        **fields: Fields of a checkpoint's configuration that have the last word, such as ``heads=3``. Those of a file
+            of this library are known, and others are refused.
 
     Raises:
         FileError: the file cannot be read.
@@ -66,20 +69,42 @@ def load(
     """
     context = chosen_context(context)
     if map:
+        given = {"name": name, "prefix": prefix, "base": base, "explain": explain, **fields}
+        for word, value in given.items():
+            if value is not None:
+                raise TypeError(f"{word} is given with map=True, for files of this library, which say all of it")
         return Model._from_pointer(_library.create("svit_model_map", context, path), context)
     options = OpenOptionsRecord(struct_size=ctypes.sizeof(OpenOptionsRecord))
-    options.name = _library._encoded(name)
-    options.prefix = _library._encoded(prefix)
-    options.base = _library._encoded(base)
-    options.fields = _library._encoded(_library.to_json(fields) if fields else None)
-    text, record = report_buffers()
+    options.name = _library.text_bytes(name)
+    options.prefix = _library.text_bytes(prefix)
+    options.base = _library.path_bytes(base)
+    options.fields = _library.text_bytes(_library.to_json(fields) if fields else None)
+    lines: list[str] = []
+
+    def read(report: LoadReportRecord) -> Model:
+        arguments = (context, path, ctypes.byref(options), ctypes.byref(report))
+        return Model._from_pointer(_library.create("svit_model_open", *arguments), context)
+
     try:
-        pointer = _library.create("svit_model_open", context, path, ctypes.byref(options), ctypes.byref(record))
+        model, _ = read_reported(read, lines)
     finally:
-        for line in text.value.decode("utf-8", "replace").splitlines() if explain else ():
+        for line in lines if explain else ():
             assert explain is not None
             explain(line)
-    return Model._from_pointer(pointer, context)
+    _check_fields(model, fields)
+    return model
+
+
+def _check_fields(model: Model, fields: Mapping[str, Any]) -> None:
+    """Refuses fields that the model does not have. A file of this library says all of it, and its reader passes over
+    the fields."""
+    if not fields:
+        return
+    own = model.config
+    wanted = _library.fields_of("svit_model_config", _library.config("svit_model_config", {**own, **fields}))
+    for word in fields:
+        if wanted[word] != own[word]:
+            raise ArgumentError(f"{word} is {fields[word]!r}, and the model in the file has {own[word]!r}")
 
 
 def load_pretrained(

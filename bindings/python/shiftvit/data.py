@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
 
@@ -37,14 +38,18 @@ class Dataset(_library.Handle):
     _copying = "create it again from its arrays, its files or its function"
 
     @classmethod
-    def _create(cls, name: str, context: Context | None, *arguments: Any, keep: Any = None) -> Dataset:
+    def _create(
+        cls, name: str, context: Context | None, *arguments: Any, keep: Any = None, callbacks: Any = None
+    ) -> Dataset:
         dataset = cls.__new__(cls)
-        dataset._adopt(_library.create(name, chosen_context(context), *arguments), keep)
+        pointer = _library.create(name, chosen_context(context), *arguments)
+        dataset._adopt(pointer, keep, callbacks=callbacks)
         return dataset
 
     def _derive(self, name: str, *arguments: Any) -> Dataset:
         dataset = Dataset.__new__(Dataset)
-        dataset._adopt(_library.create(name, self, *arguments), self._state.keep)
+        pointer = _library.create(name, self, *arguments)
+        dataset._adopt(pointer, self._state.keep, callbacks=self._callbacks)
         return dataset
 
     def __init__(self) -> None:
@@ -54,7 +59,8 @@ class Dataset(_library.Handle):
     def from_arrays(
         cls, x: Any, y: Any = None, *, num_classes: int | None = None, context: Context | None = None
     ) -> Dataset:
-        """Wraps arrays, which must stay unchanged while the dataset and what was made of it are in use.
+        """Wraps arrays. Images and targets must stay unchanged while the dataset and what was made of it are in use;
+        labels are copied.
 
         Args:
             x: [n, height, width, channels] of uint8 or floats, with 1, 3 or 4 channels. uint8 and float32 in C order
@@ -73,7 +79,8 @@ class Dataset(_library.Handle):
             if num_classes not in (None, columns):
                 raise ArgumentError(f"y has {columns} columns, and num_classes is {num_classes}")
         else:
-            labels, targets = _arrays.labels(given, "y", n), None
+            # Labels that change later would be indices out of bounds.
+            labels, targets = np.array(_arrays.labels(given, "y", n)), None
             columns = num_classes or int(labels.max(initial=0)) + 1
         sizes = (n, height, width, channels, columns)
         keep = (images, labels, targets)
@@ -102,19 +109,22 @@ class Dataset(_library.Handle):
             num_classes: Labels are 0..num_classes - 1.
         """
 
+        callback = _library.Callback(sample)
+        sample_of = callback.weakly()
+
         def read(index: int, pixels: Any, label: Any, user: Any) -> int:
-            image, value = sample(index)
+            image, value = sample_of(index)
             array = _arrays.array(image, f"image {index}")
             _arrays.check_shape(array, f"image {index}", shape)
             if array.dtype != np.uint8:
                 raise TypeError(f"image {index} is an array of {array.dtype}; uint8 is needed")
             np.ctypeslib.as_array(pixels, shape)[...] = array
-            label[0] = int(value)
+            label[0] = _library.whole("i", value)
             return 0
 
         function = _SampleFunction(_library.guard(read, 1))
         sizes = (count, *shape, num_classes)
-        return cls._create("svit_dataset_callback", context, function, *sizes, None, keep=function)
+        return cls._create("svit_dataset_callback", context, function, *sizes, None, keep=function, callbacks=callback)
 
     @classmethod
     def folder(
@@ -311,7 +321,8 @@ class Loader(_library.Handle):
         for images, labels in loader: ...
 
     ``images`` is float32 [batch, height, width, channels], new for each batch; ``labels`` is int32 [batch], or float32
-    [batch, classes] if the dataset has targets or the pipeline mixes images.
+    [batch, classes] if the dataset has targets or the pipeline mixes images. With ``ranks``, arrays have the images of
+    the rank, which may be none: all ranks get the same number of batches.
     """
 
     _free = "svit_loader_free"
@@ -332,11 +343,13 @@ class Loader(_library.Handle):
         batch = _library.fields_of("svit_loader_config", config)["batch"]
         images = _library.config("svit_pipeline_config", pipeline)
         pointer = _library.create("svit_loader_create", dataset, images, config)
-        self._adopt(pointer, dataset._state.keep)
+        self._adopt(pointer, dataset._state.keep, callbacks=dataset._callbacks)
         height, width = (_library.call(f"svit_loader_{side}", self) for side in ("height", "width"))
         self._shape = (batch, height, width, dataset.shape[2])
         self._classes = dataset.num_classes
         self._targets = bool(_library.call("svit_loader_has_targets", self))
+        #: Batches of the epoch so far. Only they tell where it ends, since a rank's batch may be empty.
+        self._batch = 0
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -348,7 +361,7 @@ class Loader(_library.Handle):
         return int(_library.call("svit_loader_batches", self))
 
     def next(self) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
-        """The next batch, or None at the end of an epoch."""
+        """The next batch, or None at the end of an epoch; the call after it starts the next one."""
         images = np.empty(self._shape, dtype=np.float32)
         labels: NDArray[Any] = (
             np.empty((self._shape[0], self._classes), dtype=np.float32)
@@ -356,8 +369,17 @@ class Loader(_library.Handle):
             else np.empty(self._shape[0], dtype=np.int32)
         )
         function = "svit_loader_next_targets" if self._targets else "svit_loader_next"
-        n = _library.number(function, self, images, labels, kind=ctypes.c_size_t)
-        return (images[:n], labels[:n]) if n else None
+        with self._alone():
+            n = _library.number(function, self, images, labels, kind=ctypes.c_size_t)
+            ends = self._batch == len(self)
+            self._batch = 0 if ends else self._batch + 1
+        return None if ends else (images[:n], labels[:n])
+
+    def _alone(self) -> threading.RLock:
+        """What keeps other threads from the loader between two calls."""
+        self._state.check_process()
+        assert self._state.busy is not None
+        return self._state.busy
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.float32], NDArray[Any]]]:
         while (batch := self.next()) is not None:
@@ -366,4 +388,6 @@ class Loader(_library.Handle):
     def seek(self, epoch: int, batch: int = 0) -> None:
         """Moves before ``batch`` of ``epoch``, both from 0. What a batch has depends on these two numbers, the dataset
         and the fields alone."""
-        _library.call("svit_loader_seek", self, epoch, batch)
+        with self._alone():
+            _library.call("svit_loader_seek", self, epoch, batch)
+            self._batch = batch

@@ -96,7 +96,7 @@ class FeatureSet(_library.Handle):
         config.batch = batch
         config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
         config.tokens = _library.constant("SVIT_TOKENS_", tokens, "tokens")
-        config.layer = None if layer is None else layer.encode()
+        config.layer = _library.text_bytes(layer)
         images = None if pipeline is None else _library.config("svit_pipeline_config", pipeline)
         with _library.borrowed(context, "context") as pointer:
             config.context = pointer
@@ -154,8 +154,6 @@ class FeatureSet(_library.Handle):
             StateError: another thread uses the set.
         """
         _library.expect(other, FeatureSet, "other")
-        if self._state.views:
-            raise BufferError("arrays of the set's values or labels exist; copy them and delete them first")
         _library.call("svit_features_append", self, other)
 
     def knn(self, queries: Any, *, k: int = 20, temperature: float = 0.07) -> NDArray[np.float32]:

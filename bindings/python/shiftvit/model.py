@@ -13,29 +13,20 @@ from numpy.typing import NDArray
 
 from . import _arrays, _copying, _fit, _library, errors
 from ._library import PathName
-from ._structs import LoadReportRecord, OnnxOptions
+from ._report import read_reported
+from ._structs import OnnxOptions
 from .context import Context, chosen_context
 from .parameters import Parameters
 
 if TYPE_CHECKING:
     from .data import Dataset
     from .features import FeatureSet
-    from .trainer import Callback, History, Loss
+    from .trainer import Callback, History, Loss, LossFunction
 
 Output = Literal["auto", "softmax", "sigmoid", "logits"]
 Compute = Literal["f32", "bf16", "int8"]
 Dtype = Literal["f32", "f16", "bf16", "i8"]
 Tta = Literal["none", "flip", "flip-shift"]
-
-_REPORT_BYTES = 1 << 16
-
-
-def report_buffers() -> tuple[ctypes.Array[ctypes.c_char], LoadReportRecord]:
-    """Room for the text of a report, and the report."""
-    text = ctypes.create_string_buffer(_REPORT_BYTES)
-    record = LoadReportRecord(struct_size=ctypes.sizeof(LoadReportRecord), capacity=_REPORT_BYTES)
-    record.text = ctypes.addressof(text)
-    return text, record
 
 
 _Self = TypeVar("_Self", bound="Model")
@@ -358,10 +349,12 @@ class Model(_library.Handle):
                 ("SVIT_LOAD_ALLOW_MISSING", allow_missing),
             )
         )
-        text, record = report_buffers()
-        _library.call("svit_model_load_into", self, path, map, flags, record)
+        lines: list[str] = []
+        _, record = read_reported(
+            lambda report: _library.call("svit_model_load_into", self, path, map, flags, report), lines
+        )
         names: dict[str, list[str]] = {}
-        for line in text.value.decode("utf-8", "replace").splitlines():
+        for line in lines:
             kind, _, name = line.partition(" ")
             names.setdefault(kind, []).append(name)
         lists = {kind: tuple(names.get(kind, ())) for kind in ("missing", "mismatched", "extra")}
@@ -379,6 +372,7 @@ class Model(_library.Handle):
         validation_data: tuple[Any, Any] | Dataset | None = None,
         callbacks: Iterable[Callback] = (),
         loss: Loss | None = None,
+        loss_function: LossFunction | None = None,
         preset: str | None = None,
         pipeline: Mapping[str, Any] | None = None,
         folder: PathName | None = None,
@@ -391,14 +385,18 @@ class Model(_library.Handle):
         Args:
             x: A Dataset, or images [n, height, width, channels] of uint8 or floats. Arrays must stay unchanged until
                 the call returns.
-            y: With arrays, labels [n] in 0..num_classes - 1, or targets [n, num_classes] of floats.
+            y: With arrays, labels [n] in 0..num_classes - 1, or targets [n, num_classes] of floats; they are needed.
             epochs: 10 if neither this nor ``preset`` is given.
             batch_size: Images in a step; likewise 32.
             validation_data: A Dataset or (x, y), evaluated after each epoch.
             callbacks: Functions that are called with each :class:`shiftvit.Event`; one that returns True ends the
                 training. An exception ends it too and is raised again.
             loss: ``"cross-entropy"``, ``"binary"`` or ``"mse"``, or a function of (logits, labels or targets) that
-                returns the mean loss and its gradient with respect to the logits.
+                returns the mean loss and its gradient with respect to the logits. The word says which targets are
+                accepted, what validation measures, and the model's ``output``; with a function it is
+                ``"cross-entropy"``, unless both are given:
+            loss_function: The function beside the word ``loss``, such as for several labels: ``loss="binary",
+                loss_function=f``.
             preset: A preset whose settings are the defaults: its optimiser, schedule, augmentation and so on.
             pipeline: Preprocessing and augmentation; by default the model's, if it has one, then that of ``preset``,
                 otherwise images are resized to the model's input and bytes are scaled to 0..1.
@@ -427,6 +425,7 @@ class Model(_library.Handle):
             validation_data=validation_data,
             callbacks=callbacks,
             loss=loss,
+            loss_function=loss_function,
             preset=preset,
             pipeline=pipeline,
             folder=folder,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import logging
 import math
-import os
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -141,6 +141,7 @@ class Trainer(_library.Handle):
         preset: str | None = None,
         pipeline: Mapping[str, Any] | None = None,
         loss: Loss | None = None,
+        loss_function: LossFunction | None = None,
         folder: PathName | None = None,
         existing: Literal["refuse", "resume", "overwrite"] = "refuse",
         description: str | None = None,
@@ -155,6 +156,7 @@ class Trainer(_library.Handle):
             preset: Whose settings are the defaults.
             pipeline: Preprocessing and augmentation, in place of the preset's.
             loss: As in :meth:`Model.fit`.
+            loss_function: As in :meth:`Model.fit`.
             folder: Where checkpoints and results are written.
             existing: What happens if ``folder`` has a run: ``"resume"`` needs a call of :meth:`resume`.
             description: Notes on the run, which its checkpoints contain.
@@ -167,18 +169,24 @@ class Trainer(_library.Handle):
         _library.expect(model, Model, "model")
         _library.expect(training, Dataset, "training")
         _library.expect(validation, Dataset, "validation", optional=True)
-        words = {"loss": loss} if isinstance(loss, str) else {}
+        if loss is not None and not isinstance(loss, str):
+            if loss_function is not None:
+                raise TypeError("loss and loss_function are both functions; loss is a word beside loss_function")
+            loss, loss_function = None, loss
+        words = {} if loss is None else {"loss": loss}
         config, optimizer, images = training_structs(preset, pipeline, {**settings, **words})
         self._settings = training_fields(config, optimizer, images)
-        config.folder = None if folder is None else os.fsencode(folder)
-        config.description = None if description is None else description.encode()
+        config.folder = _library.path_bytes(folder)
+        config.description = _library.text_bytes(description)
         config.existing = _library.constant("SVIT_EXISTING_", existing, "existing")
         pointer = _library.create(
             "svit_trainer_create", model.context, model, training, validation, config, optimizer, images
         )
-        function = None if loss is None or isinstance(loss, str) else _loss_callback(loss)
+        callback = None if loss_function is None else _library.Callback(loss_function)
+        function = None if callback is None else _loss_callback(callback.weakly())
         kept = (training._state.keep, None if validation is None else validation._state.keep, function)
-        self._adopt(pointer, kept, (model,))
+        callbacks = (training._callbacks, None if validation is None else validation._callbacks, callback)
+        self._adopt(pointer, kept, (model,), callbacks)
         self._model = model
         self._folder = folder
         if function is not None:
@@ -221,20 +229,34 @@ class Trainer(_library.Handle):
         """Trains to the end, and calls ``callbacks`` with each event. If one returns True, or raises, or at Ctrl-C, the
         run ends after the event; with a folder, a checkpoint is written first."""
         callbacks = tuple(callbacks)
+        stops = steps = False
         try:
-            for event in self:
-                if any([callback(event) is True for callback in callbacks]):
-                    self._checkpoint_if_possible()
-                    return History(self.history, event.kind != "finished")
+            while not stops:
+                steps = True
+                event = self.step()
+                steps = False
+                results = [callback(event) for callback in callbacks]
+                # Comparisons of NumPy's numbers are no Python bool.
+                stops = any(isinstance(result, (bool, np.bool_)) and result for result in results)
+                if event.kind == "finished":
+                    break
         except BaseException as error:
-            if not isinstance(error, errors.Error):
-                self._checkpoint_if_possible()
+            # A step that the library refuses leaves nothing that is worth a checkpoint.
+            if not (steps and isinstance(error, errors.Error)):
+                self._checkpoint_after(error)
             raise
-        return History(self.history, False)
-
-    def _checkpoint_if_possible(self) -> None:
-        if self._folder is not None:
+        if stops and self._folder is not None:
             self.checkpoint()
+        return History(self.history, event.kind != "finished")
+
+    def _checkpoint_after(self, error: BaseException) -> None:
+        """Writes a checkpoint where there is a folder. If that fails, ``error`` is still what the caller gets."""
+        if self._folder is None:
+            return
+        try:
+            self.checkpoint()
+        except errors.Error as failure:
+            logging.getLogger("shiftvit").warning("no checkpoint after %r: %s", error, failure)
 
     def checkpoint(self) -> None:
         """Writes a checkpoint.

@@ -35,7 +35,7 @@ def code_of(declaration: str) -> str:
     if "svit_error *" in declaration:
         return "e"
     if declaration.count("*") == 1 and re.match(r"const char \*", declaration):
-        return "s"
+        return "n" if re.match(r"const char \*(path|folder|file)\b", declaration) else "s"
     handle = re.match(r"(?:const )?(svit_\w+) \*(?!\*)", declaration)
     if handle and handle[1] in HANDLES:
         return HANDLES[handle[1]]
@@ -49,6 +49,9 @@ def functions() -> dict[str, str]:
     found = {}
     for result, name, arguments in re.findall(r"SVIT_API\s+([\w\s*]+?)\b(svit_\w+)\(([^;]*)\);", text()):
         arguments = " ".join(arguments.split())
+        # Other patterns are of the names of parameters.
+        if name == "svit_dataset_shards":
+            arguments = arguments.replace("*pattern", "*path")
         codes = "" if arguments == "void" else "".join(code_of(part) for part in arguments.split(","))
         found[name] = f"{code_of(result)} {codes}".strip()
     return found

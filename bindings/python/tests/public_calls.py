@@ -218,7 +218,7 @@ GOOD: dict[str, Any] = {
     "FeatureSet.load.path": "@feature_file",
     "Model.pipeline.fields": "@pipeline", "Model.output.output": "softmax", "Model.merge_lora.self": "@merged",
     "Model.whiten.self": "@whitened", "Model.whiten.images": "@whitening", "Model.load_weights.path": "@model_file",
-    "Model.fit_class.name": None, "Model.fit.epochs": 1, "Optimizer.swap_average.self": "@averaging",
+    "Model.fit_class.name": None, "Model.fit.epochs": 1, "Model.fit.y": Y, "Optimizer.swap_average.self": "@averaging",
     "Model.truncate.layer": "blocks.0",
     "Optimizer.set.value": 0.5, "Optimizer.set_parameter.key": "lr_scale", "Optimizer.set_parameter.value": 1.0,
     "Parameters.__init__.model": "@model", "Predictor.__init__.model": "@model", "Predictor.predict.image": "@rgb",

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 import numpy as np
 import shiftvit
@@ -88,6 +89,10 @@ class Arrays(unittest.TestCase):
         ):
             with self.assertRaises(ValueError):
                 call()
+        for label, kind in ((2**32 + 1, errors.ArgumentError), (1.9, TypeError), ("2", TypeError)):
+            image = np.zeros((4, 4, 3), np.uint8)
+            with self.assertRaises(kind):
+                shiftvit.Dataset.from_function(lambda index: (image, label), 1, (4, 4, 3), 3)[0]
 
 
 class Errors(FolderTest):
@@ -109,6 +114,31 @@ class Errors(FolderTest):
             shiftvit.Session(tiny(), mode="train").backward(np.zeros((1, 3), np.float32))
         with self.assertRaises(NotImplementedError):
             shiftvit.Session(shiftvit.create_model(), max_batch=1).attention(np.zeros((1, 48, 48, 3), np.float32))
+
+    def test_images_without_labels_are_refused(self):
+        model, (x, y) = tiny(), few()
+        before = model.to_bytes()
+        for call in (
+            lambda: model.fit(x, epochs=1),
+            lambda: model.fit(x, y, epochs=1, validation_data=(x, None)),
+            lambda: model.evaluate(x),
+        ):
+            with self.assertRaisesRegex(TypeError, r"needs y, or a Dataset"):
+                call()
+        self.assertEqual(model.to_bytes(), before)
+
+    def test_load_passes_over_no_argument(self):
+        path = self.folder / "model.safetensors"
+        tiny().save(path)
+        with self.assertRaisesRegex(errors.ArgumentError, "num_classes is 7, and the model in the file has 3"):
+            shiftvit.load(path, num_classes=7)
+        with self.assertRaisesRegex(errors.ArgumentError, "nun_classes"):
+            shiftvit.load(path, nun_classes=3)
+        for given in ({"name": "x"}, {"prefix": "x"}, {"base": "x"}, {"explain": print}, {"heads": 2}):
+            with self.assertRaisesRegex(TypeError, f"{next(iter(given))} is given with map=True"):
+                shiftvit.load(path, map=True, **given)
+        self.assertEqual(shiftvit.load(path, num_classes=3, pool="mean", dropout=0).num_classes, 3)
+        self.assertEqual(shiftvit.load(path, map=True).num_classes, 3)
 
     def test_all_exceptions_can_be_pickled(self):
         for kind in errors.KINDS:
@@ -138,6 +168,36 @@ class Errors(FolderTest):
             shiftvit.load("a\0b")
         with self.assertRaisesRegex(ValueError, "NUL"):
             tiny().classes = ["a", "b\0", "c"]
+        model, (x, y), path = tiny(), few(), str(self.folder / "run\0")
+        data = shiftvit.Dataset.from_arrays(x, y)
+        for call in (
+            lambda: model.fit(data, epochs=1, folder=path),
+            lambda: model.fit(data, epochs=1, description="a\0b"),
+            lambda: shiftvit.Context(gemm="tile\0"),
+            lambda: shiftvit.FeatureSet.compute(model, data, pipeline={}, layer="features\0"),
+        ):
+            with self.assertRaisesRegex(ValueError, "NUL"):
+                call()
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_texts_are_utf8_in_every_locale(self):
+        names, path = ["Käse", "Öl", "€"], self.folder / "checkpoint.safetensors"
+        latin = os.fsencode  # of a process in a locale of Latin-1
+        with mock.patch.object(os, "fsencode", lambda name: latin(name).decode().encode("latin-1")):
+            model = tiny()
+            model.classes = names
+            model.fit_class("ß", shiftvit.FeatureSet(np.eye(8, dtype=np.float32), np.zeros(8, int)))
+            shiftvit.save_checkpoint(path, model, notes={"Größe": "groß"})
+        self.assertEqual(model.classes, [*names, "ß"])
+        self.assertEqual(shiftvit.load(path).classes, [*names, "ß"])
+        with shiftvit.Checkpoint(path) as checkpoint:
+            self.assertEqual(checkpoint.note("Größe"), "groß")
+
+    def test_texts_without_a_form_in_utf8_are_refused(self):
+        with self.assertRaisesRegex(errors.ArgumentError, "no form in UTF-8"):
+            tiny().fit(*few(), epochs=1, description="\ud800")
+        with self.assertRaisesRegex(TypeError, "a text is needed"):
+            tiny().set_trainable(3, False)
 
     def test_paths_that_are_no_utf8_work(self):
         name = os.fsdecode(os.fsencode(str(self.folder)) + b"/\xff\xfe.safetensors")
@@ -158,6 +218,26 @@ class Errors(FolderTest):
         self.assertEqual(model.replace_head(np.uint8(5)).num_classes, 5)
         with self.assertRaises(TypeError):
             model.replace_head(2.5)
+
+
+class Reports(FolderTest):
+    def test_reports_of_any_length_are_whole(self):
+        tiny().save(self.folder / "model.safetensors")
+        shiftvit.create_model("deit-tiny-patch16-224", depth=1, num_classes=5).save_timm(self.folder / "timm")
+
+        def reports():
+            lines, failed = [], []
+            shiftvit.load(self.folder / "timm", explain=lines.append, name="deit_tiny_patch16_224", depth=1)
+            with self.assertRaises(shiftvit.Error):
+                shiftvit.load(self.folder / "timm", explain=failed.append)
+            model, options = tiny(mlp_dim=16, depth=2), {"skip_mismatched": True, "allow_missing": True}
+            report = model.load_weights(self.folder / "model.safetensors", **options)
+            return report, lines, failed
+
+        whole = reports()
+        self.assertGreater(min(len(whole[0].missing), len(whole[0].mismatched), len(whole[1]), len(whole[2])), 1)
+        with mock.patch.object(shiftvit._report, "_REPORT_BYTES", 64):
+            self.assertEqual(reports(), whole)
 
 
 class ClassNames(unittest.TestCase):

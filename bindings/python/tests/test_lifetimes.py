@@ -104,6 +104,36 @@ class Lifetimes(unittest.TestCase):
         gc.collect()
         self.assertIsNone(base())
 
+    def test_functions_that_refer_to_the_owner_of_their_object_keep_nothing_alive(self):
+        pipeline = shiftvit._fit.plain_pipeline((32, 32), (32, 32), 3, 1 / 255)
+
+        class Owner:
+            def __init__(self):
+                self.data = shiftvit.Dataset.from_function(self.sample, 4, (32, 32, 3), 3)
+                self.part = self.data[1:]
+                self.loader = shiftvit.Loader(self.part, pipeline, batch=2)
+                options = {"pipeline": pipeline, "loss": self.loss, "epochs": 1, "batch": 2}
+                self.trainer = shiftvit.Trainer(tiny(), self.part, self.data, **options)
+
+            def sample(self, index):
+                return np.zeros((32, 32, 3), np.uint8), 0
+
+            def loss(self, logits, labels):
+                return shiftvit.cross_entropy(logits, labels)
+
+        owner = Owner()
+        states = [handle._state for handle in vars(owner).values()]
+        for name in ("data", "part"):
+            delattr(owner, name)
+        gc.collect()
+        self.assertEqual(sum(len(y) for _, y in owner.loader), 3)
+        self.assertEqual(len(owner.trainer.run().epochs), 1)
+        watched = weakref.ref(owner)
+        del owner
+        gc.collect()
+        self.assertIsNone(watched())
+        self.assertEqual([state.pointer for state in states], [None] * 4)
+
     def test_views_keep_their_memory(self):
         values = np.random.default_rng(1).random((1000, 64), dtype=np.float32)
         features = shiftvit.FeatureSet(values)

@@ -226,6 +226,13 @@ class Data(FolderTest):
         np.testing.assert_allclose(mean, (images / 255).mean((0, 1, 2)), rtol=1e-9)
         np.testing.assert_allclose(variance, (images / 255).var((0, 1, 2)), rtol=1e-9)
 
+    def test_labels_that_change_afterwards_are_not_those_of_the_dataset(self):
+        images, labels = few()
+        data = shiftvit.Dataset.from_arrays(images, labels, num_classes=3)
+        labels[:] = 2
+        self.assertEqual(data.labels.tolist(), [0, 1, 2, 0, 1, 2])
+        np.testing.assert_array_equal(data.targets, np.eye(3, dtype=np.float32)[[0, 1, 2] * 2])
+
     def test_classes_of_other_names(self):
         data = shiftvit.Dataset.synthetic(12)
         wanted = ["new", *data.classes[::-1]]

@@ -3,13 +3,17 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import threading
+import unittest
+import warnings
+from unittest import mock
 
 import numpy as np
 import shiftvit
-from shiftvit import errors
+from shiftvit import _library, errors
 from support import FolderTest, few, tiny
 from thread_pairs import APPENDS, CHANGES, FEATURES, READS, Shared
 
@@ -43,6 +47,62 @@ class Blocked:
         self.thread.join()
         if self.error:
             raise self.error
+
+
+class Views(unittest.TestCase):
+    def test_an_array_that_another_thread_makes_before_append_changes_the_set_is_kept(self):
+        features, other = (shiftvit.FeatureSet(np.ones((4, 8), np.float32)) for _ in range(2))
+        arrays, call = [], _library.call
+
+        def show_first(name, *arguments):
+            if name == "svit_features_append" and not arrays:
+                thread = threading.Thread(target=lambda: arrays.append(features.values))
+                thread.start()
+                thread.join()
+            return call(name, *arguments)
+
+        with mock.patch.object(_library, "call", show_first):
+            with self.assertRaisesRegex(BufferError, "memory of the FeatureSet"):
+                features.append(other)
+        self.assertEqual(arrays.pop().shape, (4, 8))
+        features.append(other)
+        self.assertEqual(len(features), 8)
+
+
+class Interrupted(unittest.TestCase):
+    def test_a_signal_handler_may_read_what_its_thread_begins_to_use(self):
+        model = tiny()
+        access = model._state.accesses["M"]
+        with access._lock:
+            self.assertTrue(access._lock.acquire(timeout=1))
+            access._lock.release()
+            self.assertGreater(model.parameter_count, 0)
+        model.replace_head(4)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+    def test_a_child_is_refused_what_another_thread_of_its_parent_uses(self):
+        def sample(index):
+            wait()
+            return np.zeros((32, 32, 3), np.uint8), 0
+
+        data = shiftvit.Dataset.from_function(sample, 1, (32, 32, 3), 1)
+        loader = shiftvit.Loader(data, shiftvit._fit.plain_pipeline((32, 32), (32, 32), 3, 1.0), batch=1)
+        blocked = Blocked(lambda waits: loader.next())
+        wait = blocked.wait
+        # Python 3.12 and later warn of fork in a process with threads, which this test is about.
+        with blocked, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+            if child == 0:
+                signal.alarm(5)  # which ends a child that waits
+                for use in (loader.next, lambda: len(loader), lambda: loader.seek(0)):
+                    try:
+                        use()
+                    except errors.StateError:
+                        continue
+                    os._exit(1)
+                os._exit(0)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
 
 
 class Threads(FolderTest):

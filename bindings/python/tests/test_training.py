@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import threading
@@ -113,6 +114,23 @@ class Learning(FolderTest):
         assert_same_bits(self, weights(models[0]), weights(models[1]))
         self.assertEqual(set(kinds), {(3, np.dtype(np.int32))})
 
+    def test_a_loss_of_ones_own_with_targets_gives_the_bits_of_the_built_in_one(self):
+        x, y = few(20)
+        several = (np.arange(60).reshape(20, 3) % 2).astype(np.float32)
+        numbers = np.stack([y, y**2, -y], axis=1).astype(np.float32)
+        own = {"binary": shiftvit.binary_cross_entropy, "mse": shiftvit.mean_squared_error}
+        for word, targets, output in (("binary", several, "sigmoid"), ("mse", numbers, "logits")):
+            models = [tiny(), tiny()]
+            for model, function in zip(models, (None, own[word])):
+                model.fit(x, targets, epochs=2, batch_size=8, loss=word, loss_function=function)
+                self.assertEqual(model.output, output)
+            assert_same_bits(self, weights(models[0]), weights(models[1]))
+        with self.assertRaisesRegex(TypeError, "both functions"):
+            tiny().fit(x, y, epochs=1, loss=own["mse"], loss_function=own["mse"])
+        function = mock.Mock(side_effect=shiftvit.cross_entropy)
+        tiny().fit(x, y, epochs=1, batch_size=20, loss_function=function)
+        self.assertEqual(function.call_count, 1)
+
     def test_settings_reach_the_trainer(self):
         x, y = few(20)
         frozen = tiny()
@@ -159,6 +177,28 @@ class Stopping(FolderTest):
         history = tiny().fit(x, y, epochs=9, callbacks=[stop])
         self.assertTrue(history.stopped)
         self.assertEqual((len(history.epochs), seen), (1, ["step", "epoch"]))
+
+    def test_true_of_numpy_stops_too(self):
+        history = tiny().fit(*few(20), epochs=9, callbacks=[lambda event: np.float64(1.0) > 0.5])
+        self.assertTrue(history.stopped)
+        history = tiny().fit(*few(20), epochs=2, callbacks=[lambda event: np.float64(1.0) < 0.5, lambda event: 1])
+        self.assertEqual((history.stopped, len(history.epochs)), (False, 2))
+
+    def test_an_error_of_the_library_in_a_callback_leaves_a_checkpoint(self):
+        model = tiny()
+        with self.assertRaises(shiftvit.errors.FileError):
+            save = [lambda event: model.save(self.folder / "no" / "model.safetensors")]
+            model.fit(*few(20), epochs=2, folder=self.folder / "run", callbacks=save)
+        self.assertTrue((self.folder / "run" / "checkpoint.safetensors").exists())
+
+    def test_an_exception_of_a_callback_is_raised_also_if_its_checkpoint_fails(self):
+        def interrupt(event):
+            shutil.rmtree(self.folder / "run")
+            raise KeyboardInterrupt
+
+        with self.assertLogs("shiftvit", "WARNING") as logs, self.assertRaises(KeyboardInterrupt):
+            tiny().fit(*few(20), epochs=2, folder=self.folder / "run", callbacks=[interrupt])
+        self.assertRegex(logs.output[-1], "no checkpoint after KeyboardInterrupt.*cannot write")
 
     def test_exceptions_of_callbacks_losses_and_functions_are_raised_again(self):
         x, y = few(20)

@@ -173,7 +173,7 @@ def declared() -> Iterator[Case]:
     """Cases of the functions of _signatures.py, at the place where all calls of the package meet."""
     things = Things()
     handles = {letter: things.of_class(name) for name, letter in CLASSES.items()}
-    fillers = {"s": "text", "f": 0.0, "d": 0.0, **handles}
+    fillers = {"s": "text", "n": "file", "f": 0.0, "d": 0.0, **handles}
     for name, signature in SIGNATURES.items():
         codes = signature.partition(" ")[2]
         codes = codes[:-1] if signature.startswith("x") and codes.endswith("e") else codes

@@ -14,6 +14,8 @@ pub struct Loader {
     raw: Handle<sys::svit_loader>,
     dataset: Dataset,
     batch: usize,
+    /// Batches of the epoch so far. Only they tell where it ends, since a rank's batch may be empty.
+    position: u64,
 }
 
 // SAFETY: docs/threading.md: a loader belongs to no thread; without Sync one thread at a time uses it.
@@ -45,7 +47,7 @@ impl Batch {
         self.count
     }
 
-    /// True before the first batch and at the end of an epoch.
+    /// True before the first batch, at the end of an epoch, and for a batch of which the rank has no sample.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -92,7 +94,7 @@ impl Loader {
         let raw = create(|out, err| unsafe {
             sys::svit_loader_create(out, dataset.raw(), &pipeline.raw, &prepared.raw, err)
         })?;
-        Ok(Loader { raw, dataset: dataset.clone(), batch: config.batch as usize })
+        Ok(Loader { raw, dataset: dataset.clone(), batch: config.batch as usize, position: 0 })
     }
 
     /// The shape of an image in a batch.
@@ -145,7 +147,8 @@ impl Loader {
         })
     }
 
-    /// Fills the arrays with the next batch. False at the end of an epoch; the call after it starts the next.
+    /// Fills the arrays with the next batch. False at the end of an epoch; the call after it starts the next. With
+    /// several ranks the batch has the samples of the rank, which may be none.
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         let own = self.arrays_fit(batch)?;
         batch.count = 0;
@@ -168,7 +171,9 @@ impl Loader {
             }
         })?;
         batch.count = count;
-        Ok(count > 0)
+        let ends = self.position == self.batches();
+        self.position = if ends { 0 } else { self.position + 1 };
+        Ok(!ends)
     }
 
     /// Fails for arrays of another loader; true if they have targets.
@@ -188,6 +193,8 @@ impl Loader {
     /// Moves before a batch of an epoch, both from 0.
     pub fn seek(&mut self, epoch: u64, batch: u64) -> Result<()> {
         // SAFETY: the handle is alive.
-        call(|err| unsafe { sys::svit_loader_seek(self.raw.get(), epoch, batch, err) })
+        call(|err| unsafe { sys::svit_loader_seek(self.raw.get(), epoch, batch, err) })?;
+        self.position = batch;
+        Ok(())
     }
 }

@@ -181,3 +181,33 @@ fn a_loader_gives_labels_or_targets() {
     other.next_batch(&mut batch).unwrap();
     assert!((batch.targets()[..10].iter().sum::<f32>() - 1.0).abs() < 1e-5);
 }
+
+#[test]
+fn a_rank_without_a_sample_of_a_batch_gets_it_empty() {
+    let context = context();
+    let data = synthetic(&context, Split::Train, 9);
+    let mut rests = Vec::new();
+    for rank in 0..2 {
+        let config =
+            LoaderConfig { batch: 8, leaves: 2, rank, ranks: 2, ..LoaderConfig::default() };
+        let mut loader = Loader::new(&data, &pipeline(), &config).unwrap();
+        let mut batch = loader.new_batch().unwrap();
+        let mut epoch = |loader: &mut Loader| {
+            let mut sizes = Vec::new();
+            while loader.next_batch(&mut batch).unwrap() {
+                sizes.push(batch.len());
+            }
+            sizes
+        };
+        let first = epoch(&mut loader);
+        assert_eq!((first.len(), first[0]), (2, 4));
+        assert_eq!(epoch(&mut loader), first);
+        loader.seek(1, 1).unwrap();
+        assert_eq!(epoch(&mut loader), first[1..]);
+        loader.seek(1, 2).unwrap();
+        assert!(epoch(&mut loader).is_empty());
+        rests.push(first[1]);
+    }
+    rests.sort();
+    assert_eq!(rests, [0, 1]);
+}
