@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import threading
+from unittest import mock
 
 import numpy as np
 import shiftvit
