@@ -246,6 +246,12 @@ static const sv_json_value *huggingface_of(const sv_open *open)
     return own ? own : sv_json_get(root_of(open, SV_SIDE_PROCESSOR), "image_processor");
 }
 
+/* Whether a number of a file is one of pixels. */
+static bool is_side(double pixels)
+{
+    return pixels >= 1 && pixels <= 8192 && pixels == floor(pixels);
+}
+
 void sv_open_take_crop(sv_open *open)
 {
     static const char why[] = ", cropped by the preprocessor";
@@ -262,6 +268,8 @@ void sv_open_take_crop(sv_open *open)
         height = from.source_height;
         width = from.source_width;
     }
+    if (!is_side(height) || !is_side(width))
+        return;
     if (sv_facts_value(&open->facts, "input_height", height) != height ||
         sv_facts_value(&open->facts, "input_width", width) != width) {
         sv_facts_correct(&open->facts, "input_height", height, why);
