@@ -1,4 +1,5 @@
 /* Describes a model file, or the build and the machine. */
+#include "common/class_list.h"
 #include "common/config_option.h"
 #include "common/model_path.h"
 #include "common/results.h"
@@ -7,7 +8,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct info_options {
     struct program program;
@@ -93,23 +93,9 @@ static json_t *classes_array(const svit_model *model)
     return array;
 }
 
-/* Returns 1 if a predictor has other classes than the model. */
-static int has_other_classes(const svit_model *model, const svit_predictor *predictor, size_t count)
-{
-    if (svit_predictor_classes(predictor) != count)
-        return 1;
-    for (size_t i = 0; i < count; i++) {
-        const char *own = svit_model_class_name(model, i);
-        const char *name = svit_predictor_class_name(predictor, i);
-        if (!own != !name || (own && strcmp(own, name) != 0))
-            return 1;
-    }
-    return 0;
-}
-
 /* Returns the classes that are texts (svit_model_set_text_head), which a predictor alone knows, or
  * null if the model has none. */
-static json_t *texts_array(svit_model *model, size_t count)
+static json_t *texts_array(svit_model *model)
 {
     svit_predictor_config config;
     svit_predictor *predictor = NULL;
@@ -118,7 +104,7 @@ static json_t *texts_array(svit_model *model, size_t count)
     config.max_batch = 1;
     if (svit_predictor_create_from_model(&predictor, model, &config, NULL) != SVIT_OK)
         return array;
-    if (has_other_classes(model, predictor, count)) {
+    if (classes_are_texts(predictor, model)) {
         array = json_array();
         for (size_t i = 0; i < svit_predictor_classes(predictor); i++)
             json_array_append_new(array, json_string(svit_predictor_class_name(predictor, i)));
@@ -197,9 +183,9 @@ static svit_status model_object(json_t **out, struct program *program, const cha
                      (json_int_t)svit_model_parameter_elements(model), "multiply_adds",
                      (json_int_t)forward, "multiply_adds_training", (json_int_t)training, "tensors",
                      parameters_array(model), "output", output_name(model), "classes",
-                     classes_array(model), "text_classes", texts_array(model, config.num_classes),
-                     "threshold", threshold > 0 ? json_real(threshold) : json_null(),
-                     "preprocessing", preprocessing_object(model), "memory", memory_object(model));
+                     classes_array(model), "text_classes", texts_array(model), "threshold",
+                     threshold > 0 ? json_real(threshold) : json_null(), "preprocessing",
+                     preprocessing_object(model), "memory", memory_object(model));
     free(text);
     return *out ? SVIT_OK
                 : program_fail(program, SVIT_E_MEMORY, "no memory to describe '%s'", path);

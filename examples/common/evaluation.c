@@ -1,6 +1,8 @@
 /* What a model computes for a data set. */
 #include "evaluation.h"
 
+#include "class_list.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -88,8 +90,7 @@ svit_status evaluation_texts(svit_predictor **out, struct program *self, svit_mo
     svit_predictor *one = NULL;
     *out = NULL;
     TRY(open_predictor(&one, self, model, how, 1));
-    /* Other predictors lend the model's own names, or have none like it. */
-    const int has_texts = svit_predictor_class_name(one, 0) != svit_model_class_name(model, 0);
+    const int has_texts = classes_are_texts(one, model);
     svit_predictor_free(one);
     return has_texts ? open_predictor(out, self, model, how, how->batch) : SVIT_OK;
 }

@@ -23,9 +23,9 @@ typedef struct sv_balance {
 svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svit_error *err);
 void sv_balance_free(const sv_allocator *allocator, sv_balance *balance);
 
-/* Fills order[count] and balance->readings, a function of (seed, epoch) alone. The classes take turns, in a new random
- * order in each round. Each class goes through its samples in random order, and starts again in a
- * new one after the last. */
+/* Fills order[count] and balance->readings, a function of (seed, epoch) alone. The classes take
+ * turns, in a new random order in each round. Each class goes through its samples in random order,
+ * and starts again in a new one after the last. */
 void sv_balance_fill(sv_balance *balance, uint32_t *order, uint64_t seed, uint64_t epoch);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum { MAX_DEPTH = 1000 };
-static const char TENSORS[] = "the tensors";
 
 bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *shape)
 {
@@ -30,14 +29,14 @@ bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *sh
     return true;
 }
 
-static bool has(const sv_open *open, const char *parameter)
+bool sv_open_has(const sv_open *open, const char *parameter)
 {
     return sv_open_find(open, parameter, NULL);
 }
 
-static svit_status state(sv_open *open, const char *field, size_t value, svit_error *err)
+svit_status sv_open_state_shape(sv_open *open, const char *field, size_t value, svit_error *err)
 {
-    return sv_facts_state(&open->facts, field, (double)value, err, "%s", TENSORS);
+    return sv_facts_state(&open->facts, field, (double)value, err, "%s", SV_OPEN_TENSORS);
 }
 
 /* The patch embedding: a convolution [dim, channels, size, size], or a map of flat patches whose
@@ -47,16 +46,17 @@ static svit_status state_patches(sv_open *open, svit_error *err)
     sv_tensor_desc shape;
     if (!sv_open_find(open, "patch_embed.proj.weight", &shape) || shape.rank < 2)
         return sv_fail(err, SVIT_E_FORMAT, "%s: there is no patch embedding", open->weights);
-    SVIT_TRY(state(open, "dim", (size_t)shape.shape[0], err));
-    SVIT_TRY(state(open, "patch_bias", has(open, "patch_embed.proj.bias"), err));
+    SVIT_TRY(sv_open_state_shape(open, "dim", (size_t)shape.shape[0], err));
+    SVIT_TRY(
+        sv_open_state_shape(open, "patch_bias", sv_open_has(open, "patch_embed.proj.bias"), err));
     if (shape.rank != 4)
         return SVIT_OK;
     if (shape.shape[2] != shape.shape[3])
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: patches of %lld x %lld pixels; square ones are accepted", open->weights,
                        (long long)shape.shape[2], (long long)shape.shape[3]);
-    SVIT_TRY(state(open, "in_channels", (size_t)shape.shape[1], err));
-    return state(open, "patch_size", (size_t)shape.shape[2], err);
+    SVIT_TRY(sv_open_state_shape(open, "in_channels", (size_t)shape.shape[1], err));
+    return sv_open_state_shape(open, "patch_size", (size_t)shape.shape[2], err);
 }
 
 static size_t count_blocks(const sv_open *open)
@@ -65,7 +65,7 @@ static size_t count_blocks(const sv_open *open)
     char name[64];
     do
         snprintf(name, sizeof name, "blocks.%zu.norm1.weight", depth);
-    while (has(open, name) && ++depth < MAX_DEPTH);
+    while (sv_open_has(open, name) && ++depth < MAX_DEPTH);
     return depth;
 }
 
@@ -80,29 +80,33 @@ static svit_status state_attention(sv_open *open, svit_error *err)
                        "%s: block 0 has no queries, keys and values of one width", open->weights);
     const size_t width = (size_t)shape.shape[0] / 3;
     const bool biased = sv_name_map_find(&match, &open->map, open->file, &bias);
-    SVIT_TRY(state(open, "qkv_bias", biased, err));
-    SVIT_TRY(state(open, "no_key_bias", biased && sv_name_match_has_zeros(&match), err));
-    SVIT_TRY(state(open, "qk_norm", has(open, "blocks.0.attn.q_norm.weight"), err));
-    SVIT_TRY(state(open, "attention_norm", has(open, "blocks.0.attn.norm.weight"), err));
-    SVIT_TRY(state(open, "attention",
-                   has(open, "blocks.0.attn.lambda_q1") ? SVIT_ATTENTION_DIFFERENTIAL
-                                                        : SVIT_ATTENTION_GLOBAL,
-                   err));
+    SVIT_TRY(sv_open_state_shape(open, "qkv_bias", biased, err));
+    SVIT_TRY(
+        sv_open_state_shape(open, "no_key_bias", biased && sv_name_match_has_zeros(&match), err));
+    SVIT_TRY(sv_open_state_shape(open, "qk_norm", sv_open_has(open, "blocks.0.attn.q_norm.weight"),
+                                 err));
+    SVIT_TRY(sv_open_state_shape(open, "attention_norm",
+                                 sv_open_has(open, "blocks.0.attn.norm.weight"), err));
+    SVIT_TRY(sv_open_state_shape(open, "attention",
+                                 sv_open_has(open, "blocks.0.attn.lambda_q1")
+                                     ? SVIT_ATTENTION_DIFFERENTIAL
+                                     : SVIT_ATTENTION_GLOBAL,
+                                 err));
     size_t head = 0;
     if (sv_open_find(open, "blocks.0.attn.rope", &shape) && shape.rank == 3) {
-        SVIT_TRY(state(open, "rope", SVIT_ROPE_MIXED, err));
+        SVIT_TRY(sv_open_state_shape(open, "rope", SVIT_ROPE_MIXED, err));
         head = 2 * (size_t)shape.shape[2];
     } else if (sv_open_find(open, "blocks.0.attn.q_norm.weight", &shape) ||
                sv_open_find(open, "blocks.0.attn.sub_norm.weight", &shape)) {
         head = (size_t)shape.shape[0];
     }
     if (head > 0 && width % head == 0)
-        SVIT_TRY(state(open, "heads", width / head, err));
+        SVIT_TRY(sv_open_state_shape(open, "heads", width / head, err));
     const double heads = sv_facts_value(&open->facts, "heads", 0);
     if (heads > 0 && fmod((double)width, heads) != 0)
         return sv_fail(err, SVIT_E_FORMAT, "%s: heads is %g by %s; the width of queries is %zu",
                        open->weights, heads, sv_facts_find(&open->facts, "heads")->from, width);
-    return heads > 0 ? state(open, "head_dim", width / (size_t)heads, err) : SVIT_OK;
+    return heads > 0 ? sv_open_state_shape(open, "head_dim", width / (size_t)heads, err) : SVIT_OK;
 }
 
 static svit_status state_mlp(sv_open *open, svit_error *err)
@@ -117,39 +121,44 @@ static svit_status state_mlp(sv_open *open, svit_error *err)
                        "%s: the MLP's first layer has %zu outputs and its second %zu inputs; equal "
                        "numbers or, for SwiGLU, twice as many outputs are accepted",
                        open->weights, rows, hidden);
-    SVIT_TRY(state(open, "mlp_dim", hidden, err));
-    SVIT_TRY(state(open, "mlp", rows == hidden ? SVIT_MLP_PLAIN : SVIT_MLP_SWIGLU, err));
-    SVIT_TRY(state(open, "mlp_norm", has(open, "blocks.0.mlp.norm.weight"), err));
-    return state(open, "layer_scale", has(open, "blocks.0.ls1.gamma"), err);
+    SVIT_TRY(sv_open_state_shape(open, "mlp_dim", hidden, err));
+    SVIT_TRY(
+        sv_open_state_shape(open, "mlp", rows == hidden ? SVIT_MLP_PLAIN : SVIT_MLP_SWIGLU, err));
+    SVIT_TRY(
+        sv_open_state_shape(open, "mlp_norm", sv_open_has(open, "blocks.0.mlp.norm.weight"), err));
+    return sv_open_state_shape(open, "layer_scale", sv_open_has(open, "blocks.0.ls1.gamma"), err);
 }
 
 static svit_status state_norms(sv_open *open, svit_error *err)
 {
-    const bool pre_norm = has(open, "norm_pre.weight");
-    SVIT_TRY(state(open, "pre_norm", pre_norm, err));
-    if (!pre_norm && !has(open, "patch_embed.proj.bias") && strcmp(open->map.name, "openclip") != 0)
+    const bool pre_norm = sv_open_has(open, "norm_pre.weight");
+    SVIT_TRY(sv_open_state_shape(open, "pre_norm", pre_norm, err));
+    if (!pre_norm && !sv_open_has(open, "patch_embed.proj.bias") &&
+        strcmp(open->map.name, "openclip") != 0)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: a tensor is missing: patches have neither a bias nor a norm before the "
                        "blocks, of which ViTs have one",
                        open->weights);
-    const bool rms_norm = !has(open, "blocks.0.norm1.bias"), final_norm = has(open, "norm.weight"),
-               head_norm = has(open, "fc_norm.weight"),
+    const bool rms_norm = !sv_open_has(open, "blocks.0.norm1.bias"),
+               final_norm = sv_open_has(open, "norm.weight"),
+               head_norm = sv_open_has(open, "fc_norm.weight"),
                is_one = strcmp(open->map.name, "openclip") == 0;
     if (rms_norm && !final_norm && !head_norm && !sv_facts_find(&open->facts, "final_norm"))
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: a tensor is missing: there is no norm behind the blocks, where ViTs "
                        "have one; the field final_norm, false, says that this one has none",
                        open->weights);
-    SVIT_TRY(state(open, "rms_norm", rms_norm, err));
-    SVIT_TRY(state(open, "block",
-                   has(open, "blocks.0.out_proj.weight")  ? SVIT_BLOCK_PARALLEL_FUSED
-                   : has(open, "blocks.0.in_proj.weight") ? SVIT_BLOCK_PARALLEL
-                                                          : SVIT_BLOCK_SEQUENTIAL,
-                   err));
-    sv_facts_assume(&open->facts, "final_norm", final_norm, TENSORS);
+    SVIT_TRY(sv_open_state_shape(open, "rms_norm", rms_norm, err));
+    SVIT_TRY(sv_open_state_shape(
+        open, "block",
+        sv_open_has(open, "blocks.0.out_proj.weight")  ? SVIT_BLOCK_PARALLEL_FUSED
+        : sv_open_has(open, "blocks.0.in_proj.weight") ? SVIT_BLOCK_PARALLEL
+                                                       : SVIT_BLOCK_SEQUENTIAL,
+        err));
+    sv_facts_assume(&open->facts, "final_norm", final_norm, SV_OPEN_TENSORS);
     /* OpenCLIP's one norm is the final one unless its configuration has it after the pooling. */
     const bool is_final = is_one && sv_facts_value(&open->facts, "final_norm", 0) != 0;
-    return state(open, "head_norm", head_norm && !is_final, err);
+    return sv_open_state_shape(open, "head_norm", head_norm && !is_final, err);
 }
 
 /* The pooling, as far as parameters tell, and the classifier. */
@@ -158,7 +167,7 @@ static svit_status state_head(sv_open *open, svit_error *err)
     sv_tensor_desc shape;
     const bool pools = sv_open_find(open, "attn_pool.mlp.fc1.weight", &shape);
     if (pools)
-        sv_facts_assume(&open->facts, "pool", SVIT_POOL_ATTENTION, TENSORS);
+        sv_facts_assume(&open->facts, "pool", SVIT_POOL_ATTENTION, SV_OPEN_TENSORS);
     const bool attends = pools && sv_facts_value(&open->facts, "pool", 0) == SVIT_POOL_ATTENTION;
     const double prefix =
         sv_facts_value(&open->facts, "register_tokens", 0) +
@@ -170,13 +179,13 @@ static svit_status state_head(sv_open *open, svit_error *err)
                        "not computed",
                        open->weights, prefix);
     if (attends)
-        SVIT_TRY(state(open, "pool_mlp_dim", (size_t)shape.shape[0], err));
+        SVIT_TRY(sv_open_state_shape(open, "pool_mlp_dim", (size_t)shape.shape[0], err));
     if (!sv_open_find(open, "head.fc1.weight", &shape)) {
         sv_facts_assume(&open->facts, "classifier", 0, "the tensors, which have no classifier");
         return SVIT_OK;
     }
-    sv_facts_assume(&open->facts, "classifier", 1, TENSORS);
-    return state(open, "num_classes", (size_t)shape.shape[0], err);
+    sv_facts_assume(&open->facts, "classifier", 1, SV_OPEN_TENSORS);
+    return sv_open_state_shape(open, "num_classes", (size_t)shape.shape[0], err);
 }
 
 svit_status sv_open_from_tensors(sv_open *open, svit_error *err)
@@ -188,7 +197,7 @@ svit_status sv_open_from_tensors(sv_open *open, svit_error *err)
                        "transformer block",
                        open->weights);
     SVIT_TRY(state_patches(open, err));
-    SVIT_TRY(state(open, "depth", depth, err));
+    SVIT_TRY(sv_open_state_shape(open, "depth", depth, err));
     SVIT_TRY(state_attention(open, err));
     SVIT_TRY(state_mlp(open, err));
     SVIT_TRY(state_norms(open, err));

@@ -95,6 +95,11 @@ svit_status sv_open_state_positions(sv_open *open, svit_error *err);
 
 /* Whether the file has the tensors of a parameter; then *shape is that of the parameter there. */
 bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *shape);
+bool sv_open_has(const sv_open *open, const char *parameter);
+
+/* What states a fact that follows from names and shapes, and its statement. */
+#define SV_OPEN_TENSORS "the tensors"
+svit_status sv_open_state_shape(sv_open *open, const char *field, size_t value, svit_error *err);
 
 /* from_huggingface.c, from_timm.c, from_openclip.c: state what a configuration tells. */
 svit_status sv_open_from_huggingface(sv_open *open, svit_error *err);

@@ -6,32 +6,20 @@
 #include <math.h>
 #include <string.h>
 
-static const char TENSORS[] = "the tensors";
-
-static bool has(const sv_open *open, const char *parameter)
-{
-    return sv_open_find(open, parameter, NULL);
-}
-
-static svit_status state(sv_open *open, const char *field, size_t value, svit_error *err)
-{
-    return sv_facts_state(&open->facts, field, (double)value, err, "%s", TENSORS);
-}
-
 /* The tokens before the patches: *prefix becomes their number, *registers that of the registers. */
 static svit_status state_tokens(sv_open *open, size_t *prefix, size_t *registers, svit_error *err)
 {
     sv_tensor_desc shape;
-    const bool class_token = has(open, "cls_token"),
-               distilled = !open->distillation_is_register && has(open, "dist_token");
+    const bool class_token = sv_open_has(open, "cls_token"),
+               distilled = !open->distillation_is_register && sv_open_has(open, "dist_token");
     *registers = 0;
     if (!distilled && sv_open_find(open, "reg_token", &shape) && shape.rank >= 2)
         *registers = (size_t)shape.shape[shape.rank - 2];
     *prefix = class_token + distilled + *registers;
-    SVIT_TRY(state(open, "class_token",
-                   class_token ? SVIT_CLASS_TOKEN_PRESENT : SVIT_CLASS_TOKEN_NONE, err));
-    SVIT_TRY(state(open, "distilled", distilled, err));
-    return state(open, "register_tokens", *registers, err);
+    SVIT_TRY(sv_open_state_shape(
+        open, "class_token", class_token ? SVIT_CLASS_TOKEN_PRESENT : SVIT_CLASS_TOKEN_NONE, err));
+    SVIT_TRY(sv_open_state_shape(open, "distilled", distilled, err));
+    return sv_open_state_shape(open, "register_tokens", *registers, err);
 }
 
 /* Rows and columns of patches. */
@@ -132,12 +120,12 @@ static svit_status state_grid(sv_open *open, grid found, svit_error *err)
     if (patch <= 0)
         return SVIT_OK;
     if (!sv_facts_find(&open->facts, "input_height")) {
-        SVIT_TRY(state(open, "input_height", (size_t)(found.height * patch), err));
-        return state(open, "input_width", (size_t)(found.width * patch), err);
+        SVIT_TRY(sv_open_state_shape(open, "input_height", (size_t)(found.height * patch), err));
+        return sv_open_state_shape(open, "input_width", (size_t)(found.width * patch), err);
     }
     if (input.height != found.height || input.width != found.width) {
-        sv_facts_assume(&open->facts, "position_height", found.height, TENSORS);
-        sv_facts_assume(&open->facts, "position_width", found.width, TENSORS);
+        sv_facts_assume(&open->facts, "position_height", found.height, SV_OPEN_TENSORS);
+        sv_facts_assume(&open->facts, "position_width", found.width, SV_OPEN_TENSORS);
     }
     return SVIT_OK;
 }
@@ -150,7 +138,7 @@ svit_status sv_open_state_positions(sv_open *open, svit_error *err)
     if (!sv_open_find(open, "pos_embed", &shape) && open->has_positions)
         return sv_fail(err, SVIT_E_FORMAT, "%s: the position embedding is missing", open->weights);
     if (!sv_open_find(open, "pos_embed", &shape))
-        return state(open, "position_tokens", SVIT_POSITION_NONE, err);
+        return sv_open_state_shape(open, "position_tokens", SVIT_POSITION_NONE, err);
     const positions of = {.rows = shape.rank >= 2 ? (size_t)shape.shape[shape.rank - 2] : 0,
                           .others = {[SVIT_POSITION_ALL] = prefix,
                                      [SVIT_POSITION_PATCHES] = 0,
@@ -165,6 +153,6 @@ svit_status sv_open_state_positions(sv_open *open, svit_error *err)
             "input nor, with the %zu tokens before it, a square; input_height and "
             "input_width, or position_height and position_width, tell the grid",
             open->weights, of.rows, prefix);
-    SVIT_TRY(state(open, "position_tokens", kind, err));
+    SVIT_TRY(sv_open_state_shape(open, "position_tokens", kind, err));
     return state_grid(open, found, err);
 }
