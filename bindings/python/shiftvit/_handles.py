@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from ctypes import c_int
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from . import errors
+from . import _signals, errors
 from ._access import Access
 
 _Self = TypeVar("_Self", bound="Handle")
+
+#: For so long a thread waits for a handle before it lets the signal handlers run that wait meanwhile.
+_SECONDS_OF_WAIT = 0.1
 
 #: The functions of the library by name, which ``_library`` loads.
 functions: dict[str, Any] = {}
@@ -133,7 +135,8 @@ class State:
         handle, which a callback of another call cannot."""
         if self.busy:
             self.check_process()
-            self.busy.acquire()
+            while not self.busy.acquire(timeout=_SECONDS_OF_WAIT):
+                _signals.poll()
         with self.lock:
             closed, nested = self.closed, change and self.busy is not None and self.calls > 0
             if not closed and not nested:
@@ -162,14 +165,18 @@ class State:
             self.views += 1
 
     def unpin(self) -> None:
+        token = _signals.hold()
         with self.lock:
             self.users -= 1
             self.views -= 1
         self.free_if_unused()
+        _signals.release(token)
 
     def close(self) -> None:
+        token = _signals.hold()
         self.closed = True
         self.free_if_unused()
+        _signals.release(token)
 
     def free_if_unused(self) -> None:
         with self.lock:
@@ -181,17 +188,45 @@ class State:
 
 
 class Uses:
-    """The use of some handles by one call, or by several calls of a method between which none may change."""
+    """The use of some handles by a block: one call, or several calls of a method between which none may change. Signal
+    handlers wait meanwhile, since one that raised would leave handles in use for ever.
 
-    def __init__(self, name: str) -> None:
+    Args:
+        name: What uses them, for messages.
+        handles: Pairs of a handle's letter and the handle.
+        changes: The letters of what the block changes.
+    """
+
+    def __init__(self, name: str, handles: Iterable[tuple[str, Handle]], changes: str = "") -> None:
         self.name = name
+        self.handles = handles
+        self.changes = changes
         self.entered: list[State] = []
         self.begun: list[tuple[Access, str | None]] = []
         self.wanted: dict[Access, str | None] = {}
         self.changed: list[State] = []
 
+    def __enter__(self) -> None:
+        self.signals = _signals.hold()
+        try:
+            changes = self.changes
+            for letter, handle in self.handles:
+                self.enter(handle._state, letter, changes)
+                # Of two feature sets the first is the one that changes.
+                changes = changes.replace("F", "")
+            self.begin()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *raised: Any) -> None:
+        try:
+            self.end()
+        finally:
+            _signals.release(self.signals)
+
     def enter(self, state: State, letter: str, changes: str) -> None:
-        """Adds a handle. ``changes`` has the letters of what the call changes, ``letter`` is that of the handle."""
+        """Adds a handle."""
         state.enter(letter in changes)
         self.entered.append(state)
         if state.kind._shared is not None and letter in changes:
@@ -219,34 +254,15 @@ class Uses:
             state.leave()
 
 
-@contextlib.contextmanager
-def in_use(name: str, letters: str, changes: str, arguments: tuple[Any, ...]) -> Iterator[None]:
+def in_use(name: str, letters: str, changes: str, arguments: tuple[Any, ...]) -> Uses:
     """Uses the handles among the arguments of a call of the function ``name``."""
-    uses = Uses(name)
-    try:
-        for letter, argument in zip(letters, arguments):
-            if isinstance(argument, Handle):
-                uses.enter(argument._state, letter, changes)
-                # Of two feature sets the first is the one that changes.
-                changes = changes.replace("F", "")
-        uses.begin()
-        yield
-    finally:
-        uses.end()
+    return Uses(name, [pair for pair in zip(letters, arguments) if isinstance(pair[1], Handle)], changes)
 
 
-@contextlib.contextmanager
-def reading(*handles: Handle) -> Iterator[None]:
+def reading(*handles: Handle) -> Uses:
     """Keeps handles as they are while this thread makes several calls whose results belong together, such as the number
     of classes and what is written to an array of that size."""
-    uses = Uses("reading")
-    try:
-        for handle in handles:
-            uses.enter(handle._state, "?", "")
-        uses.begin()
-        yield
-    finally:
-        uses.end()
+    return Uses("reading", [("?", handle) for handle in handles])
 
 
 class Callback:

@@ -16,7 +16,7 @@ from typing import Any, Callable, Union
 
 import numpy as np
 
-from . import errors
+from . import _signals, errors
 from ._handles import Borrowed as Borrowed
 from ._handles import Callback as Callback
 from ._handles import Handle as Handle
@@ -165,12 +165,17 @@ _pending = threading.local()
 
 def guard(function: Callable[..., int], failure: int) -> Callable[..., int]:
     """Wraps a Python function that the library calls. An exception becomes the result ``failure``, which ends the
-    library's call, and is raised again by :func:`call` on the same thread."""
+    library's call, and is raised again by :func:`call` on the same thread. That of a signal handler, too."""
 
     def guarded(*arguments: Any) -> int:
         try:
-            return function(*arguments)
+            _signals.open()
+            try:
+                return function(*arguments)
+            finally:
+                _signals.close()
         except BaseException as error:
+            _signals.close()
             _pending.error = error
             return failure
 

@@ -1,0 +1,137 @@
+"""Signals whose Python handlers wait while the package is in the middle of a call.
+
+Python runs a handler between any two instructions of the main thread, and what the handler raises, as that of Ctrl-C
+does, would leave a handle in use for ever, or become the result of a function that the library calls. So handlers wait
+from the begin of a call to its end. Within the caller's own function they run at once, for its exceptions end the call.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_Token = tuple[bool, bool]
+
+try:
+    # The functions of `signal` turn numbers into enumerations, which takes longer than a short call.
+    _module: Any = importlib.import_module("_signal")
+except ImportError:
+    _module = signal
+_get, _set = _module.getsignal, _module.signal
+
+#: Those that a user or a timer sends. An error of the program itself cannot wait.
+_NAMES = ("INT", "TERM", "HUP", "QUIT", "BREAK", "ALRM", "VTALRM", "PROF", "USR1", "USR2", "XCPU")
+_NUMBERS = [int(getattr(signal, f"SIG{name}")) for name in _NAMES if hasattr(signal, f"SIG{name}")]
+
+
+class _Signals:
+    """Those of the main thread, the only one that runs handlers."""
+
+    def __init__(self) -> None:
+        #: The caller's handlers. They stay known: code of the caller may put back what it found within a call.
+        self._handlers: dict[int, Callable[[int, Any], Any]] = {}
+        self._replaced: list[int] = []
+        self._waiting: set[int] = set()
+        self._held = False
+        self._thread = 0
+        #: True: the caller's code runs, which an exception may break off.
+        self._open = False
+
+    def hold(self) -> _Token | None:
+        """Lets handlers wait until :meth:`release` of what it returns. Such pairs may be nested."""
+        if threading.get_ident() != threading.main_thread().ident:
+            return None
+        before = (self._held, self._open)
+        self._open = False
+        if not self._held:
+            self._thread = threading.get_ident()
+            try:
+                self._replace()
+                self._held = True
+            except BaseException:
+                self.release(before)
+                raise
+        return before
+
+    def release(self, token: _Token | None) -> None:
+        """Ends what :meth:`hold` began, and runs the handlers that waited."""
+        if token is None:
+            return
+        self._held, self._open = token
+        try:
+            if not self._held:
+                self._put_back()
+        finally:
+            if self._open or not self._held:
+                self._deliver()
+
+    def open(self) -> None:
+        """Begins a function of the caller: handlers that waited run, and others run at once."""
+        if self._held and threading.get_ident() == self._thread:
+            self._open = True
+            self._deliver()
+
+    def close(self) -> None:
+        """Ends what :meth:`open` began. May be called again."""
+        if threading.get_ident() == self._thread:
+            self._open = False
+
+    def poll(self) -> None:
+        """Runs the handlers that waited, where an exception leaves nothing half done."""
+        try:
+            self.open()
+        finally:
+            self.close()
+
+    def abandon(self) -> None:
+        """Undoes what another thread holds: a child by fork does not have that thread."""
+        if self._held and threading.get_ident() != self._thread:
+            self._waiting.clear()
+            self.release((False, False))
+
+    def _handle(self, number: int, frame: Any) -> None:
+        if self._open or not self._held:
+            self._handlers[number](number, frame)
+        else:
+            self._waiting.add(number)
+
+    def _replace(self) -> None:
+        for number in _NUMBERS:
+            handler = _get(number)
+            if callable(handler) and handler != self._handle:
+                self._handlers[number] = handler
+                self._replaced.append(number)
+                _set(number, self._handle)
+
+    def _put_back(self) -> None:
+        """Leaves a handler alone that the caller's code has set meanwhile."""
+        try:
+            while self._replaced:
+                number = self._replaced[-1]
+                if _get(number) == self._handle:
+                    _set(number, self._handlers[number])
+                self._replaced.pop()
+        finally:
+            # What a handler that is back raises must not keep the others away.
+            if self._replaced:
+                self._put_back()
+
+    def _deliver(self) -> None:
+        """Sends the signals that waited once more. Where a handler raises, all others run before that is seen."""
+        try:
+            while self._waiting:
+                signal.raise_signal(self._waiting.pop())
+        finally:
+            if self._waiting:
+                self._deliver()
+
+
+_signals = _Signals()
+hold, release, poll = _signals.hold, _signals.release, _signals.poll
+open, close = _signals.open, _signals.close
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_signals.abandon)

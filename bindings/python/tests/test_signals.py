@@ -1,0 +1,222 @@
+"""Signal handlers that raise, as that of Ctrl-C does, at any moment: the exception arrives, and nothing stays in use."""
+
+import ctypes
+import os
+import random
+import signal
+import threading
+import time
+import unittest
+
+import numpy as np
+import shiftvit
+from shiftvit import _library, _signals
+from support import FolderTest, few, tiny
+
+
+class Alarm(Exception):
+    pass
+
+
+def alarm(number, frame):
+    raise Alarm
+
+
+@unittest.skipUnless(hasattr(signal, "setitimer"), "this system has no timers that send signals")
+class Signals(FolderTest):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, alarm))
+        self.model = tiny()
+        self.images, self.labels = few()
+
+    def interrupt(self, function, times, longest):
+        """Calls a function again and again until a signal has come, that many times. A finaliser of the interpreter can
+        swallow one, so that another follows."""
+        chance = random.Random(7)
+        for _ in range(times):
+            end = time.monotonic() + 60
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-5, longest), 5)
+                while time.monotonic() < end:
+                    function()
+                self.fail("no signal has come out of a call")
+            except Alarm:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def unused(self, *handles):
+        for handle in handles:
+            state = handle._state
+            self.assertEqual((state.users, state.calls), (0, 0), handle)
+            for access in state.accesses.values():
+                self.assertEqual((access._readers, access._writer), ({}, None), handle)
+
+    def test_short_calls_are_interrupted_whole(self):
+        session = shiftvit.Session(self.model, max_batch=1)
+        one = self.images[:1]
+        for function in (lambda: self.model.config, lambda: session.forward(one), lambda: self.model.parameter_count):
+            self.interrupt(function, 60, 2e-3)
+            self.unused(self.model, session)
+        self.assertIs(signal.getsignal(signal.SIGALRM), alarm)
+        self.model.set_trainable("*")
+
+    def test_a_loss_function_is_interrupted_by_the_exception_of_the_handler(self):
+        def loss(logits, labels):
+            return shiftvit.cross_entropy(logits, labels)
+
+        def fit():
+            self.model.fit(self.images, self.labels, epochs=1, batch_size=2, loss_function=loss)
+
+        self.interrupt(fit, 40, 2e-2)
+        self.unused(self.model)
+        fit()
+
+    def test_a_dataset_of_a_function_gives_no_pixels_that_nobody_wrote(self):
+        pixels = np.full((32, 32, 3), 200, np.uint8)
+        data = shiftvit.Dataset.from_function(lambda index: (pixels, 1), 8, (32, 32, 3), 3)
+
+        def read():
+            image, label = data[3]
+            if label != 1 or not np.array_equal(image, pixels):
+                raise AssertionError("the sample is not that of the function")
+
+        self.interrupt(read, 100, 1e-3)
+        self.unused(data)
+
+    def test_a_signal_that_comes_before_the_first_line_of_a_callback_is_raised_by_the_call(self):
+        called = []
+        guarded = _library.guard(lambda: called.append(1) or 0, 7)
+        token = _signals.hold()
+        signal.raise_signal(signal.SIGALRM)
+        self.assertEqual(guarded(), 7)
+        self.assertEqual(called, [])
+        self.assertIsInstance(_library._pending.error, Alarm)
+        _signals.release(token)
+
+    def test_a_callback_that_takes_long_is_interrupted(self):
+        def forever(index):
+            signal.raise_signal(signal.SIGALRM)
+            raise AssertionError("the handler did not run")
+
+        data = shiftvit.Dataset.from_function(forever, 1, (32, 32, 3), 3)
+        self.assertRaises(Alarm, lambda: data[0])
+        self.unused(data)
+
+    def test_calls_within_a_callback_let_handlers_wait_again(self):
+        seen = []
+
+        def read(index):
+            token = _signals.hold()
+            signal.raise_signal(signal.SIGALRM)
+            seen.append("went on")
+            _signals.release(token)
+            raise AssertionError("the handler did not run")
+
+        data = shiftvit.Dataset.from_function(read, 1, (32, 32, 3), 3)
+        self.assertRaises(Alarm, lambda: data[0])
+        self.assertEqual(seen, ["went on"])
+
+    def test_all_handlers_that_waited_run_though_the_first_raises(self):
+        ran = []
+
+        def handler(number, frame):
+            ran.append(number)
+            raise Alarm
+
+        numbers = (signal.SIGALRM, signal.SIGUSR1, signal.SIGTERM)
+        for number in numbers:
+            self.addCleanup(signal.signal, number, signal.signal(number, handler))
+        token = _signals.hold()
+        for number in numbers:
+            signal.raise_signal(number)
+        self.assertEqual(ran, [])
+        self.assertRaises(Alarm, _signals.release, token)
+        self.assertEqual(sorted(ran), sorted(numbers))
+        for number in numbers:
+            self.assertIs(signal.getsignal(number), handler)
+
+    def test_a_handler_that_a_callback_sets_stays(self):
+        def other(number, frame):
+            raise KeyError("other")
+
+        def read(index):
+            signal.signal(signal.SIGALRM, other)
+            return np.zeros((32, 32, 3), np.uint8), 0
+
+        shiftvit.Dataset.from_function(read, 1, (32, 32, 3), 3)[0]
+        self.assertIs(signal.getsignal(signal.SIGALRM), other)
+
+    def test_a_handler_that_is_put_back_after_the_call_serves(self):
+        found = []
+
+        def read(index):
+            found.append(signal.signal(signal.SIGALRM, signal.SIG_IGN))
+            return np.zeros((32, 32, 3), np.uint8), 0
+
+        shiftvit.Dataset.from_function(read, 1, (32, 32, 3), 3)[0]
+        signal.signal(signal.SIGALRM, found[0])
+        self.assertRaises(Alarm, signal.raise_signal, signal.SIGALRM)
+        self.interrupt(lambda: self.model.config, 3, 1e-3)
+
+    def test_a_wait_for_another_thread_is_interrupted(self):
+        session = shiftvit.Session(self.model, max_batch=1)
+        go, inside = threading.Event(), threading.Event()
+
+        def use():
+            session._state.enter()
+            inside.set()
+            go.wait(10)
+            session._state.leave()
+
+        thread = threading.Thread(target=use)
+        thread.start()
+        inside.wait()
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        started = time.monotonic()
+        try:
+            self.assertRaises(Alarm, session.forward, self.images[:1])
+        finally:
+            go.set()
+            thread.join()
+        self.assertLess(time.monotonic() - started, 5)
+        self.unused(session, self.model)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+    def test_a_child_of_another_thread_has_the_handlers_of_the_program(self):
+        ends = []
+
+        def fork():
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if signal.getsignal(signal.SIGALRM) is alarm else 1)
+            ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+        token = _signals.hold()
+        thread = threading.Thread(target=fork)
+        thread.start()
+        thread.join()
+        _signals.release(token)
+        self.assertEqual(ends, [0])
+        self.assertIs(signal.getsignal(signal.SIGALRM), alarm)
+
+    def test_ctrl_c_during_fit_leaves_a_checkpoint(self):
+        folder = self.folder / "run"
+        steps = []
+
+        def loss(logits, labels):
+            steps.append(1)
+            if len(steps) == 4:
+                ctypes.pythonapi.PyErr_SetInterrupt()
+            return shiftvit.cross_entropy(logits, labels)
+
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+        with self.assertRaises(KeyboardInterrupt):
+            self.model.fit(
+                self.images, self.labels, epochs=50, batch_size=2, loss_function=loss, folder=folder
+            )
+        self.assertTrue((folder / "checkpoint.safetensors").exists())
+        self.assertEqual(len(steps), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
