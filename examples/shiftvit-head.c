@@ -13,6 +13,7 @@
 
 typedef struct head_options {
     struct program program;
+    config_option config;
     const char *model, *out;
     const char *fit, *evaluate;     /* files of features */
     const char *add_class, *images; /* a name and a folder */
@@ -162,6 +163,13 @@ static const char **text_of(head_options *self, int key)
 
 static const struct option_rule rules[] = {
     {"model", {NULL}, "neighbours"},
+    {"preset", {"model"}, NULL},
+    {"config", {"model"}, NULL},
+    {"set", {"model"}, NULL},
+    {"name", {"model"}, NULL},
+    {"prefix", {"model"}, NULL},
+    {"base", {"model"}, NULL},
+    {"explain", {"model"}, NULL},
     {"epochs", {"fit"}, NULL},
     {"batch", {"fit", "add-class"}, NULL},
     {"learning-rate", {"fit"}, NULL},
@@ -212,7 +220,8 @@ static int parse_option(int key, char *text, struct option_state *state)
     switch (key) {
     case OPTION_INIT:
         state->child_inputs[0] = &self->on_bad;
-        state->child_inputs[1] = &self->program;
+        state->child_inputs[1] = &self->config;
+        state->child_inputs[2] = &self->program;
         return 0;
     case KEY_BALANCED:
         self->head.balanced = 1;
@@ -229,7 +238,10 @@ static int parse_option(int key, char *text, struct option_state *state)
 }
 
 static const struct option_child children[] = {
-    {&bad_table, "Images that cannot be read:"}, {&program_table, "Common options:"}, {NULL, NULL}};
+    {&bad_table, "Images that cannot be read:"},
+    {&checkpoint_table, "For weights without a configuration, and checkpoints of other libraries:"},
+    {&program_table, "Common options:"},
+    {NULL, NULL}};
 static const struct option_table parser = {
     option_list,
     parse_option,
@@ -246,8 +258,7 @@ static const struct option_table parser = {
 
 static svit_status open_model(head_options *self, svit_model **model)
 {
-    const config_option none = {0};
-    return model_open(model, &self->program, &none, self->model);
+    return model_open(model, &self->program, &self->config, self->model);
 }
 
 /* Prints what was written, as text or as JSON. `found` of `count` images of a new class are given
@@ -313,7 +324,7 @@ static svit_status compute_new(head_options *self, svit_model *model, svit_featu
     svit_dataset *images = NULL;
     svit_pipeline_config pipeline;
     svit_features_config config;
-    TRY(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, &program->err));
+    TRY(model_pipeline(model, program, &self->config, &pipeline));
     TRY(svit_features_config_init(&config, sizeof config));
     config.batch = self->batch;
     svit_status status = image_folder_open(&images, program, self->images, &pipeline);

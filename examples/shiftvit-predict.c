@@ -1,5 +1,6 @@
 /* Prints the classes of images by confidence, or the numbers that a model predicts. Draws a grid of
  * the images with their classes, and their attention maps. */
+#include "common/drawn_picture.h"
 #include "common/model_path.h"
 #include "common/output_check.h"
 #include "common/picture_grid.h"
@@ -16,6 +17,7 @@
 
 typedef struct predict_options {
     struct program program;
+    config_option config;
     const char *model, *grid, *attention;
     size_t top;
     int32_t compute; /* SVIT_COMPUTE_* */
@@ -61,7 +63,8 @@ static int parse_option(int key, char *text, struct option_state *state)
     predict_options *self = state->input;
     switch (key) {
     case OPTION_INIT:
-        state->child_inputs[0] = &self->program;
+        state->child_inputs[0] = &self->config;
+        state->child_inputs[1] = &self->program;
         return 0;
     case KEY_MODEL:
         self->model = text;
@@ -99,7 +102,10 @@ static int parse_option(int key, char *text, struct option_state *state)
     }
 }
 
-static const struct option_child children[] = {{&program_table, "Common options:"}, {NULL, NULL}};
+static const struct option_child children[] = {
+    {&checkpoint_table, "For weights without a configuration, and checkpoints of other libraries:"},
+    {&program_table, "Common options:"},
+    {NULL, NULL}};
 static const struct option_table parser = {
     option_list,
     parse_option,
@@ -189,12 +195,11 @@ static svit_status list_images(path_list *list, predict_options *options)
     return SVIT_OK;
 }
 
-/* Fails if a picture would replace an image. One that is no picture of these programs and lies beside
- * the images is one of them: in `--grid *.png` the shell puts the first where the name was forgotten. */
+/* Fails if a picture would replace an image. What these programs have not drawn and lies beside the
+ * images is one of them: in `--grid *.png` the shell puts the first where the name was forgotten. */
 static svit_status check_picture(struct program *program, const path_list *list, const char *name,
                                  const char *picture)
 {
-    svit_image *image = NULL;
     if (!picture || !path_exists(picture))
         return SVIT_OK;
     int is_beside = 0;
@@ -202,11 +207,7 @@ static svit_status check_picture(struct program *program, const path_list *list,
         TRY(output_check(program, name, picture, "an image that is read", list->paths[i]));
         is_beside = is_beside || output_is_beside(picture, list->paths[i]);
     }
-    if (!is_beside || svit_image_read(&image, program->context, picture, 3, NULL) != SVIT_OK)
-        return SVIT_OK;
-    const int is_drawn = picture_grid_has_size(svit_image_height(image), svit_image_width(image));
-    svit_image_free(image);
-    if (is_drawn)
+    if (!is_beside || picture_is_drawn(picture))
         return SVIT_OK;
     return program_fail(program, SVIT_E_ARGUMENT,
                         "%s: '%s' is an image beside those that are read, which would be lost; "
@@ -371,39 +372,38 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
 }
 
 /* Opens the model with a batch of 1, because images are predicted one by one. A model file is
- * mapped; what has no configuration is a checkpoint of another library. */
-static svit_status open_predictor(svit_predictor **predictor, predict_options *options)
+ * mapped, and *opened stays NULL, unless its attention is wanted or options say what it is. */
+static svit_status open_predictor(svit_predictor **predictor, svit_model **opened,
+                                  predict_options *options)
 {
     struct program *program = &options->program;
-    const config_option unknown = {.preset = NULL};
     char path[PATH_CAPACITY];
-    svit_model *model = NULL;
+    svit_pipeline_config pipeline;
     svit_predictor_config config;
     TRY(svit_predictor_config_init(&config, sizeof config));
     config.max_batch = 1;
     config.compute = options->compute;
     config.output = options->output;
     config.tta = options->tta;
-    if (model_path(program, path, options->model) == SVIT_OK &&
+    if (!config_is_given(&options->config) && !options->attention &&
+        model_path(program, path, options->model) == SVIT_OK &&
         svit_predictor_create(predictor, program->context, path, &config, &program->err) == SVIT_OK)
         return SVIT_OK;
-    TRY(model_open(&model, program, &unknown, options->model));
-    const svit_status status =
-        svit_predictor_create_from_model(predictor, model, &config, &program->err);
-    svit_model_free(model);
-    return status;
+    TRY(model_open(opened, program, &options->config, options->model));
+    TRY(model_pipeline(*opened, program, &options->config, &pipeline));
+    return svit_predictor_create_from_model(predictor, *opened, &config, &program->err);
 }
 
-static svit_status predict(predict_options *options, svit_predictor **predictor, attention_map *map,
-                           path_list *list)
+static svit_status predict(predict_options *options, svit_predictor **predictor,
+                           svit_model **opened, attention_map *map, path_list *list)
 {
     struct program *program = &options->program;
     TRY(program_open(program));
     TRY(list_images(list, options));
     TRY(check_pictures(options, list));
-    TRY(open_predictor(predictor, options));
+    TRY(open_predictor(predictor, opened, options));
     if (options->attention)
-        TRY(attention_map_open(map, program, options->model));
+        TRY(attention_map_open(map, program, *opened, options->model));
     struct ranking ranking = {.classes = svit_predictor_classes(*predictor),
                               .is_numbers =
                                   svit_predictor_output(*predictor) == SVIT_OUTPUT_LOGITS};
@@ -422,12 +422,14 @@ int main(int argc, char **argv)
 {
     predict_options options = {.program = PROGRAM_INIT, .top = 5};
     svit_predictor *predictor = NULL;
+    svit_model *opened = NULL;
     attention_map map = {0};
     path_list list = {NULL, 0, 0};
     program_parse(&parser, argc, argv, &options);
-    svit_status status = predict(&options, &predictor, &map, &list);
+    svit_status status = predict(&options, &predictor, &opened, &map, &list);
     list_free(&list);
     attention_map_close(&map);
+    svit_model_free(opened);
     svit_predictor_free(predictor);
     return program_exit(&options.program, status);
 }

@@ -2,6 +2,7 @@
 #include "anomaly_maps.h"
 
 #include "canvas.h"
+#include "drawn_picture.h"
 #include "path_text.h"
 #include "picture_parts.h"
 
@@ -74,6 +75,12 @@ static svit_status check_paths(struct program *self, map_paths *paths, size_t co
                                 "--maps: '%s' is an image that is scored, which would be lost; "
                                 "another folder is needed",
                                 paths[i].picture);
+        if (sought.image && !picture_is_drawn(sought.image))
+            return program_fail(
+                self, SVIT_E_ARGUMENT,
+                "--maps: '%s' is no map of an earlier run and would be lost; another "
+                "folder is needed",
+                paths[i].picture);
     }
     return SVIT_OK;
 }

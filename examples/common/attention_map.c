@@ -53,13 +53,14 @@ static svit_status create_arrays(attention_map *self, struct program *program, s
     return SVIT_OK;
 }
 
-svit_status attention_map_open(attention_map *self, struct program *program, const char *model)
+svit_status attention_map_open(attention_map *self, struct program *program, svit_model *model,
+                               const char *name)
 {
     size_t height;
     size_t width;
     svit_model_config config;
     svit_error *err = &program->err;
-    TRY(svit_model_open(&self->model, program->context, model, NULL, NULL, err));
+    self->model = model;
     TRY(svit_model_get_config(self->model, &config, sizeof config, err));
     TRY(svit_model_get_pipeline(self->model, &self->pipeline, sizeof self->pipeline, err));
     TRY(svit_pipeline_evaluation_size(&self->pipeline, &height, &width, err));
@@ -67,7 +68,7 @@ svit_status attention_map_open(attention_map *self, struct program *program, con
     self->rows = height / config.patch_size;
     self->columns = width / config.patch_size;
     self->class_token = config.pool == SVIT_POOL_CLASS_TOKEN;
-    TRY(read_size(self, program, &config, model));
+    TRY(read_size(self, program, &config, name));
     return create_arrays(self, program, height * width, config.num_classes);
 }
 
@@ -78,7 +79,6 @@ void attention_map_close(attention_map *self)
     free(self->logits);
     free(self->input);
     svit_session_free(self->session);
-    svit_model_free(self->model);
 }
 
 /* Sums the attention to each patch over heads and queries. A mean would be the same after

@@ -16,9 +16,10 @@ typedef struct attention_map {
     float *values; /* [rows, columns]: the map of the last image, scaled to 0..1 */
 } attention_map;
 
-/* Loads the model file and creates the session. SVIT_E_ARGUMENT: the model has no attention.
+/* Creates the session of a model, which stays borrowed. `name` is its file. SVIT_E_ARGUMENT: the model has no attention.
  * SVIT_E_UNSUPPORTED: its tokens are not one for each patch. */
-svit_status attention_map_open(attention_map *self, struct program *program, const char *model);
+svit_status attention_map_open(attention_map *self, struct program *program, svit_model *model,
+                               const char *name);
 
 /* Frees what was opened, also after a failure. */
 void attention_map_close(attention_map *self);

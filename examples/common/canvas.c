@@ -1,6 +1,7 @@
 /* A white picture to draw on with cairo, written as a PNG file. */
 #include "canvas.h"
 
+#include "drawn_picture.h"
 #include "shown.h"
 
 #include <stdio.h>
@@ -37,6 +38,18 @@ static cairo_status_t append(void *closure, const unsigned char *data, unsigned 
     return CAIRO_STATUS_SUCCESS;
 }
 
+/* Puts the mark of a drawn picture behind the header of an encoded one. */
+static cairo_status_t add_mark(png_bytes *png)
+{
+    cairo_status_t done = append(png, picture_mark, PICTURE_MARK_SIZE);
+    if (done != CAIRO_STATUS_SUCCESS)
+        return done;
+    unsigned char *place = png->data + PICTURE_MARK_AT;
+    memmove(place + PICTURE_MARK_SIZE, place, png->length - PICTURE_MARK_AT - PICTURE_MARK_SIZE);
+    memcpy(place, picture_mark, PICTURE_MARK_SIZE);
+    return done;
+}
+
 svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path)
 {
     png_bytes png = {NULL, 0, 0};
@@ -44,6 +57,8 @@ svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path
     cairo_status_t drawn = cairo_status(canvas);
     if (drawn == CAIRO_STATUS_SUCCESS)
         drawn = cairo_surface_write_to_png_stream(cairo_get_target(canvas), append, &png);
+    if (drawn == CAIRO_STATUS_SUCCESS)
+        drawn = add_mark(&png);
     if (drawn == CAIRO_STATUS_SUCCESS)
         status = svit_file_replace(path, png.data, png.length, &self->err);
     else

@@ -161,6 +161,12 @@ static const struct option_child checkpoint_children[] = {{&config_table, NULL},
 const struct option_table checkpoint_table = {
     checkpoint_options, parse_checkpoint, NULL, NULL, checkpoint_children, NULL};
 
+int config_is_given(const config_option *option)
+{
+    return option->preset || option->file || option->set_count > 0 || option->name ||
+           option->prefix || option->base || option->explain;
+}
+
 svit_status config_text(char **text, struct program *self, const svit_model_config *config)
 {
     size_t needed = 0;

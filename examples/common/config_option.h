@@ -30,6 +30,9 @@ extern const struct option_table config_table;
 /* The same with the options of checkpoints. */
 extern const struct option_table checkpoint_table;
 
+/* Returns 1 if an option says something of the model. */
+int config_is_given(const config_option *option);
+
 /* Builds the configuration from the options: the file's fields are on top of those of the preset,
  * unless it names an architecture and no preset is given. Unless the file or --set gives num_classes, it becomes
  * `classes`, the number of the data set; 0 means that it is unknown. */

@@ -244,24 +244,6 @@ void data_close(data_splits *parts)
     parts->drawn = NULL;
 }
 
-/* Returns the absolute path of a file or folder, or of a pattern whose folder exists. A file that is
- * a link keeps its name and its folder: what a list or shard names, and the other splits, are
- * beside the link. */
-static char *path_absolute(const char *path)
-{
-    char *absolute = path_is_folder(path) ? realpath(path, NULL) : NULL, *whole = NULL;
-    const char *slash = strrchr(path, '/');
-    if (absolute)
-        return absolute;
-    char *folder = slash > path ? strndup(path, (size_t)(slash - path)) : strdup(slash ? "/" : ".");
-    absolute = folder ? realpath(folder, NULL) : NULL;
-    if (absolute && asprintf(&whole, "%s/%s", absolute, slash ? slash + 1 : path) < 0)
-        whole = NULL;
-    free(folder);
-    free(absolute);
-    return whole;
-}
-
 const char *data_spec_folder(const char *spec)
 {
     return spec_after(spec, "folder");

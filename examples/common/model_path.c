@@ -90,12 +90,9 @@ svit_status model_open_to_change(svit_model **out, struct program *self,
                         : svit_model_open(out, self->context, given, &options, NULL, &self->err);
     free(fields);
     /* The options are legal, so SVIT_E_ARGUMENT means that something is not known. */
-    if (status != SVIT_E_ARGUMENT || config->set_count > 0 || config->name || config->prefix ||
-        config->base)
+    if (status != SVIT_E_ARGUMENT || config_is_given(config))
         return status;
-    return program_fail(self, status,
-                        "%s; --name NAME, --set FIELD=VALUE, --preset NAME or --config FILE says "
-                        "of which model they are",
+    return program_fail(self, status, "--name, --set, --preset or --config is needed: %s",
                         self->err.message);
 }
 
@@ -121,9 +118,13 @@ svit_status model_pipeline(svit_model *model, struct program *self, const config
                            svit_pipeline_config *pipeline)
 {
     svit_model_config own;
-    svit_status status = svit_model_get_pipeline(model, pipeline, sizeof *pipeline, &self->err);
-    if (status == SVIT_OK || !config->preset)
-        return status;
+    if (svit_model_get_pipeline(model, pipeline, sizeof *pipeline, &self->err) == SVIT_OK)
+        return SVIT_OK;
+    if (!config->preset)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "the model's file does not say how images become its input; "
+                            "shiftvit-convert --preset NAME writes one that has the preset's "
+                            "preprocessing");
     TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
     TRY(svit_training_preset(config->preset, NULL, 0, NULL, 0, pipeline, sizeof *pipeline,
                              &self->err));

@@ -98,3 +98,18 @@ svit_status path_read_text(struct program *self, const char *path, char **text)
     *text = bytes;
     return SVIT_OK;
 }
+
+char *path_absolute(const char *path)
+{
+    char *absolute = path_is_folder(path) ? realpath(path, NULL) : NULL, *whole = NULL;
+    const char *slash = strrchr(path, '/');
+    if (absolute)
+        return absolute;
+    char *folder = slash > path ? strndup(path, (size_t)(slash - path)) : strdup(slash ? "/" : ".");
+    absolute = folder ? realpath(folder, NULL) : NULL;
+    if (absolute && asprintf(&whole, "%s/%s", absolute, slash ? slash + 1 : path) < 0)
+        whole = NULL;
+    free(folder);
+    free(absolute);
+    return whole;
+}

@@ -25,4 +25,9 @@ int path_exists(const char *path);
 /* Reads a whole text file of at most 16 MiB into *text, NUL-terminated. Free it with free(). */
 svit_status path_read_text(struct program *self, const char *path, char **text);
 
+/* Returns the absolute path of a file or folder, or of a pattern whose folder exists; NULL if there is
+ * none. A file that is a link keeps its name and its folder: what a list or shard names, and the other
+ * splits, are beside the link. Free it with free(). */
+char *path_absolute(const char *path);
+
 #endif

@@ -52,17 +52,6 @@ static size_t whole_height(size_t rows)
     return GAP / 2 + rows * (SIDE + TITLE + GAP / 2);
 }
 
-int picture_grid_has_size(size_t height, size_t width)
-{
-    static const attention_map pairs;
-    for (size_t rows = 1; rows <= GRID_PICTURES / GRID_COLUMNS; rows++)
-        for (size_t columns = 1; columns <= GRID_COLUMNS; columns++)
-            if (height == whole_height(rows) &&
-                (width == whole_width(columns, NULL) || width == whole_width(columns, &pairs)))
-                return 1;
-    return 0;
-}
-
 svit_status picture_grid_draw(struct program *self, const grid_cell *cells, size_t count,
                               size_t columns, attention_map *map, const char *path)
 {

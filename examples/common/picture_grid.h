@@ -18,8 +18,4 @@ typedef struct grid_cell {
 svit_status picture_grid_draw(struct program *self, const grid_cell *cells, size_t count,
                               size_t columns, attention_map *map, const char *path);
 
-/* Returns 1 if an image of this size may be one that picture_grid_draw has made with at most
- * GRID_PICTURES cells in GRID_COLUMNS columns. */
-int picture_grid_has_size(size_t height, size_t width);
-
 #endif

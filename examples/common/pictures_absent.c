@@ -20,13 +20,6 @@ svit_status picture_grid_draw(struct program *self, const grid_cell *cells, size
     return fail(self, path);
 }
 
-int picture_grid_has_size(size_t height, size_t width)
-{
-    (void)height;
-    (void)width;
-    return 0;
-}
-
 svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix,
                                    const class_list *classes, const char *path)
 {

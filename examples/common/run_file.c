@@ -180,8 +180,9 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
     json_t *object = NULL;
     *out = (run_file){0};
     TRY(read_description(&object, self, folder));
-    svit_status status =
-        take_arguments(out, self, folder, json_object_get(object, "options"), argc, argv);
+    json_t *options = json_object_get(object, "options");
+    json_object_del(options, "init-from"); /* The checkpoint has what became of that model. */
+    svit_status status = take_arguments(out, self, folder, options, argc, argv);
     const json_t *training = json_object_get(object, "training");
     if (status == SVIT_OK && training && !(out->training = json_dumps(training, EXACT)))
         status = program_fail(self, SVIT_E_MEMORY, "no memory for the settings");
@@ -191,12 +192,12 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
     return status;
 }
 
-/* The options of a data set. */
-static const char *const DATA_OPTIONS[] = {"data",       "labels",    "val-fraction", "limit-train",
-                                           "limit-test", "limit-val", "on-bad"};
+/* The options of another run that its file gives: where its weights come from, and the data set. */
+static const char *const STARTS[] = {"init-from",   "data",       "labels",    "val-fraction",
+                                     "limit-train", "limit-test", "limit-val", "on-bad"};
 
-svit_status run_file_read_data(run_file *out, struct program *self, const char *path, int argc,
-                               char **argv)
+svit_status run_file_read_start(run_file *out, struct program *self, const char *path, int has_data,
+                                int argc, char **argv)
 {
     char *text = NULL;
     svit_status status = SVIT_OK;
@@ -204,12 +205,14 @@ svit_status run_file_read_data(run_file *out, struct program *self, const char *
     TRY(path_read_text(self, path, &text));
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     json_t *stored = json_object_get(object, "options"), *options = json_object();
-    for (size_t i = 0; i < sizeof DATA_OPTIONS / sizeof *DATA_OPTIONS; i++) {
-        json_t *value = json_object_get(stored, DATA_OPTIONS[i]);
+    const size_t wanted =
+        has_data || !json_object_get(stored, "data") ? 1 : sizeof STARTS / sizeof *STARTS;
+    for (size_t i = 0; i < wanted; i++) {
+        json_t *value = json_object_get(stored, STARTS[i]);
         if (value)
-            json_object_set(options, DATA_OPTIONS[i], value);
+            json_object_set(options, STARTS[i], value);
     }
-    if (json_object_get(options, "data"))
+    if (json_object_size(options) > 0)
         status = take_arguments(out, self, path, options, argc, argv);
     json_decref(options);
     json_decref(object);

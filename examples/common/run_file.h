@@ -37,12 +37,12 @@ typedef struct run_file {
 svit_status run_file_read(run_file *out, struct program *self, const char *folder, int argc,
                           char **argv);
 
-/* Reads the options of the data from a run.json at `path`, likewise; out->arguments stays NULL if the
- * file is not one. */
-svit_status run_file_read_data(run_file *out, struct program *self, const char *path, int argc,
-                               char **argv);
+/* Reads from a run.json at `path`, likewise, where the run's weights came from, and the options of its
+ * data unless the command line has data; out->arguments stays NULL if the file has neither. */
+svit_status run_file_read_start(run_file *out, struct program *self, const char *path, int has_data,
+                                int argc, char **argv);
 
-/* Frees what run_file_read or run_file_read_data read. A cleared struct is allowed. */
+/* Frees what run_file_read or run_file_read_start read. A cleared struct is allowed. */
 void run_file_free(run_file *self);
 
 #endif

@@ -1,6 +1,8 @@
 /* The options of a training run, as its folder stores them. */
 #include "stored_options.h"
 
+#include "path_text.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,6 +39,11 @@ json_t *stored_options(const train_options *options)
     /* Not there if the path is no UTF-8: then json_string returns NULL. */
     json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
     free(data);
+    if (options->init_from) {
+        char *from = path_absolute(options->init_from);
+        json_object_set_new(list, "init-from", json_string(from ? from : options->init_from));
+        free(from);
+    }
     add_option(list, "labels", "%s", data_label_names[options->data.labels]);
     if (options->data.val_fraction >= 0)
         add_real(list, "val-fraction", options->data.val_fraction);

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-/* The options that --resume needs and that are no settings of the training, for run_file_text: long
+/* The options that --resume or the same training anew needs and that are no settings, for run_file_text: long
  * option name to value, both texts. Free it with json_decref. */
 json_t *stored_options(const train_options *options);
 

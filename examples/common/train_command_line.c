@@ -43,9 +43,10 @@ static svit_status read_stored(run_file *stored, train_options *options, int arg
         TRY(check_resume(options));
         return run_file_read(stored, program, options->resume, argc, argv);
     }
-    if (!options->config.file || has_data(options))
+    if (!options->config.file)
         return SVIT_OK;
-    return run_file_read_data(stored, program, options->config.file, argc, argv);
+    return run_file_read_start(stored, program, options->config.file, has_data(options), argc,
+                               argv);
 }
 
 static svit_status parse(train_options *options, run_file *stored, int argc, char **argv)

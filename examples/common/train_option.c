@@ -95,6 +95,15 @@ static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, NULL},
 };
 
+/* What a checkpoint is matters where --init-from opens one, and a preset says it instead. */
+static const struct option_rule rules[] = {
+    {"name", {"init-from"}, "preset"},
+    {"prefix", {"init-from"}, "preset"},
+    {"base", {"init-from"}, "preset"},
+    {"explain", {"init-from"}, "preset"},
+    {NULL, {NULL}, NULL},
+};
+
 static int parse_text(int key, char *text, const struct option_state *state, train_options *self)
 {
     switch (key) {
@@ -131,6 +140,7 @@ static int parse_text(int key, char *text, const struct option_state *state, tra
         self->freeze[self->freeze_count++] = text;
         return 0;
     case OPTION_END:
+        option_check_rules(state, rules);
         if (self->lora >= 0 && !self->init_from)
             option_error(state, "--lora adapts the weights of a model; --init-from is needed");
         if (self->lora_alpha >= 0 && self->lora < 0)
@@ -186,7 +196,7 @@ static int parse_option(int key, char *text, struct option_state *state)
     }
 }
 
-static const struct option_child children[] = {{&config_table, "The model:"},
+static const struct option_child children[] = {{&checkpoint_table, "The model:"},
                                                {&data_table, "The data:"},
                                                {&bad_table, NULL},
                                                {&program_table, "Common options:"},

@@ -27,6 +27,18 @@ for field in '"learning_rate": 0.001' '"epochs": 40' '"batch": 16' '"layer_decay
 done
 ! grep -q '"preset"' run/run.json || fail 'run.json names a preset'
 
+# The same training again begins with the same weights, also with other data; a resumed run has its own.
+run 0 shiftvit-train --init-from run/model.safetensors --data folder:photos --threads 2 --epochs 1 --out second
+run 0 shiftvit-train --config second/run.json --out anew
+cmp second/model.safetensors anew/model.safetensors || fail '--config run.json began with other weights'
+run 0 shiftvit-train --config second/run.json --data folder:photos --threads 2 --out other-data
+cmp second/model.safetensors other-data/model.safetensors || fail '--config run.json with --data began with other weights'
+mv run/model.safetensors moved.safetensors
+run 1 shiftvit-train --config second/run.json --out nowhere
+says "run/model.safetensors'"
+run 0 shiftvit-train --resume second --epochs 2
+mv moved.safetensors run/model.safetensors
+
 # Options have the last word.
 run 0 shiftvit-train --init-from checkpoint --data folder:photos --threads 2 --epochs 1 --lr 0.5 --batch 8 \
     --set layer_decay=0.5 --set dropout=0.25 --out changed

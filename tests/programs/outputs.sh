@@ -80,11 +80,26 @@ cp "$second" others
 refused others/* "--grid: 'others/.*' is the file of an image that is read" shiftvit-features $common --model \
     m.safetensors --neighbours photos --count 1 --grid others/* others
 
-# An image that is as wide as a picture of one column, but not as high as one, is no picture.
-run 0 shiftvit-export $common --data procedural:20 --split train --count 2 --by-class --out small
-run 0 shiftvit-export $common --data folder:small --split all --size 260 --count 2 --out large
-set -- large/*.png
-refused "$1" "--grid: '$1' is an image beside" shiftvit-predict $common --model m.safetensors --grid "$1" "$2"
+# A drawn picture is told by what its file says, and every chunk of the file is whole.
+run 0 shiftvit-predict $common --model m.safetensors --grid grid.png "$first"
+python3 - grid.png "$work/plain.png" <<'END' || fail "grid.png has no mark of a drawn picture"
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+at, kept, marks = 8, data[:8], 0
+while at < len(data):
+    length = struct.unpack(">I", data[at:at + 4])[0]
+    chunk = data[at:at + length + 12]
+    assert struct.unpack(">I", chunk[-4:])[0] == zlib.crc32(chunk[4:-4])
+    marks += chunk[4:-4] == b"tEXtSoftware\0shiftvit"
+    kept += b"" if chunk[4:8] == b"tEXt" else chunk
+    at += length + 12
+assert at == len(data) and marks == 1
+open(sys.argv[2], "wb").write(kept)
+END
+mv plain.png photos/plain.png
+refused photos/plain.png "--grid: 'photos/plain.png' is an image beside" shiftvit-predict $common --model m.safetensors \
+    --grid photos/plain.png "$first"
+rm photos/plain.png
 
 # Maps of anomalies.
 refused m.safetensors "--out: 'm.safetensors' is the file of --model" shiftvit-anomaly $common --fit photos --model \
@@ -97,6 +112,9 @@ ln -s "../$first" maps
 refused "$first" "--maps: 'maps/.*.png' is an image that is scored" shiftvit-anomaly $common --memory \
     memory.safetensors --model m.safetensors --maps maps photos
 rm -r maps
+cp -r photos copies
+refused "copies/${first#photos/}" "--maps: 'copies/.*.png' is no map of an earlier run" shiftvit-anomaly $common --memory \
+    memory.safetensors --model m.safetensors --maps copies photos
 cp "$first" others/x.png
 cp "$first" others/x.jpg
 refused '' "--maps: '.*/others/x.(jpg|png)' and '.*/others/x.(jpg|png)' would both be drawn to 'maps/x.png'" \

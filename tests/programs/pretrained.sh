@@ -31,6 +31,32 @@ prints 'mean +\[0.485'
 run 0 shiftvit-eval --model back.safetensors --data procedural --limit-test 20
 lasts "^test: $result\$"
 
+# What a file of weights alone is, every program that opens one can be told.
+# shellcheck disable=SC2086
+run 0 shiftvit-export --data procedural:40 --split train --count 12 --by-class --out images
+image=$(find images -name '*.png' | sort | sed -n 1p)
+run 2 shiftvit-predict --model there.safetensors "$image"
+says "--name, --set, --preset or --config is needed: ./there.safetensors: state timm's name of the model, or heads .* pool"
+known='--set heads=2 --set norm_eps=1e-6 --set activation=gelu --set pool=class_token'
+without='does not say how images become its input; shiftvit-convert --preset NAME'
+# shellcheck disable=SC2086
+run 2 shiftvit-predict --model there.safetensors $known "$image"
+says "$without"
+# shellcheck disable=SC2086
+run 2 shiftvit-eval --model there.safetensors $known --data procedural:100
+says "$without"
+run 0 shiftvit-features --model back.safetensors --data procedural:40 --split train --out known.safetensors
+# shellcheck disable=SC2086
+run 0 shiftvit-head --fit known.safetensors --epochs 1 --model there.safetensors $known --out head1.safetensors
+run 0 shiftvit-info --model head1.safetensors
+prints 'num_classes +10'
+run 2 shiftvit-head --neighbours known.safetensors --reference known.safetensors --set heads=2
+says '--set belongs to --model'
+# shellcheck disable=SC2086
+run 0 shiftvit-train --init-from there.safetensors $known --data folder:images --val-fraction 0 --epochs 1 --out from-there
+run 2 shiftvit-train --name vit_tiny_patch16_224 --data procedural:64 --out none
+says '--name belongs to --init-from'
+
 # Positions of another input size, weights in another type.
 # shellcheck disable=SC2086
 run 0 shiftvit-convert --from timm $tiny --set num_classes=10 --set input_width=64 --dtype bf16 \
