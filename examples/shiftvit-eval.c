@@ -291,6 +291,20 @@ static svit_status check_outputs(eval_options *options)
     return output_check(program, tables[0][0], tables[0][1], tables[1][0], tables[1][1]);
 }
 
+/* The tables by class need one label for each image. */
+static svit_status check_tables(eval_options *options, const svit_dataset *data)
+{
+    const char *table = options->per_class   ? "--per-class"
+                        : options->confusion ? "--confusion"
+                                             : NULL;
+    return table && svit_dataset_has_targets(data)
+               ? program_fail(&options->program, SVIT_E_ARGUMENT,
+                              "%s is a table by class, which needs one label for each image; this "
+                              "data has targets",
+                              table)
+               : SVIT_OK;
+}
+
 static svit_status evaluate(eval_options *options, svit_model **model, data_splits *data)
 {
     struct program *program = &options->program;
@@ -306,6 +320,7 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             options->data.spec, data_split_names[options->split]);
     TRY(bad_check(data, program, &options->data, options->on_bad));
+    TRY(check_tables(options, data->split[options->split]));
     if (options->how.loss < 0)
         options->how.loss = loss_of(options, *model, data->split[options->split]);
     TRY(match_classes(options, *model, &data->split[options->split]));

@@ -297,11 +297,14 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
     const int numbers = ranking->is_numbers;
     for (size_t i = 0; i < top; i++) {
         const output *one = &ranking->ranks[i];
-        json_array_append_new(classes,
-                              json_pack("{s:s, s:I, s:f}", numbers ? "name" : "class",
-                                        class_name(predictor, one->label, number), "label",
-                                        (json_int_t)one->label, numbers ? "value" : "confidence",
-                                        (numbers ? 1 : 100) * (double)one->value));
+        json_t *entry = json_pack("{s:s, s:I}", numbers ? "name" : "class",
+                                  class_name(predictor, one->label, number), "label",
+                                  (json_int_t)one->label);
+        const double value = (double)one->value;
+        if (!numbers)
+            json_object_set_new(entry, "confidence", json_real(100 * value));
+        json_object_set_new(entry, numbers ? "value" : "probability", json_real(value));
+        json_array_append_new(classes, entry);
     }
     json_t *object = json_pack("{s:o, s:o}", "image", results_text(path),
                                numbers ? "outputs" : "classes", classes);

@@ -164,7 +164,7 @@ static int sum_in_parts(svit_mpi *self, float *const *partials, float *sum, size
     return spread_sums(self, sum + offset, count);
 }
 
-svit_status check_mpi(svit_mpi *self, int code, svit_error *err)
+svit_status sv_mpi_check(svit_mpi *self, int code, svit_error *err)
 {
     char text[MPI_MAX_ERROR_STRING];
     int length;
@@ -172,10 +172,10 @@ svit_status check_mpi(svit_mpi *self, int code, svit_error *err)
         return SVIT_OK;
     self->has_failed = true;
     MPI_Error_string(code, text, &length);
-    return fail(err, SVIT_E_IO, "MPI: %.*s", length, text);
+    return sv_mpi_fail(err, SVIT_E_IO, "MPI: %.*s", length, text);
 }
 
-svit_status exchange(svit_mpi *self, const job *one, svit_error *err)
+svit_status sv_mpi_exchange(svit_mpi *self, const job *one, svit_error *err)
 {
     for (size_t offset = 0; offset < one->elements; offset += ELEMENTS_MAX) {
         const size_t left = one->elements - offset;
@@ -184,23 +184,23 @@ svit_status exchange(svit_mpi *self, const job *one, svit_error *err)
                              ? sum_in_halves(self, one->sum + offset, count)
                              : sum_in_parts(self, one->partials, one->sum, offset, count);
         if (code != MPI_SUCCESS)
-            return check_mpi(self, code, err);
+            return sv_mpi_check(self, code, err);
     }
     return SVIT_OK;
 }
 
-svit_status exchange_bytes(svit_mpi *self, const void *mine, void *all, size_t bytes,
-                           svit_error *err)
+svit_status sv_mpi_exchange_bytes(svit_mpi *self, const void *mine, void *all, size_t bytes,
+                                  svit_error *err)
 {
     MPI_Request request;
     if (bytes > INT32_MAX / self->ranks)
-        return fail(err, SVIT_E_ARGUMENT, "bytes is %zu; at most %u are gathered", bytes,
-                    INT32_MAX / self->ranks);
+        return sv_mpi_fail(err, SVIT_E_ARGUMENT, "bytes is %zu; at most %u are gathered", bytes,
+                           INT32_MAX / self->ranks);
     int code = MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE,
                               self->communicator, &request);
     if (code == MPI_SUCCESS)
         code = wait_all(1, &request);
-    return check_mpi(self, code, err);
+    return sv_mpi_check(self, code, err);
 }
 
 /* The row of the partial sum that begins with `leaf`. */
@@ -254,7 +254,7 @@ static bool allocate(svit_mpi *self)
     return self->received && (self->sent || self->in_halves) && self->counts && self->places;
 }
 
-svit_status plan_exchange(svit_mpi *self, svit_error *err)
+svit_status sv_mpi_plan_exchange(svit_mpi *self, svit_error *err)
 {
     svit_status status =
         svit_reduction_plan(self->leaves, self->ranks, NULL, 0, &self->addition_count, err);
@@ -274,5 +274,5 @@ svit_status plan_exchange(svit_mpi *self, svit_error *err)
     }
     free(leaf_of);
     free(plan);
-    return has_memory ? status : fail(err, SVIT_E_MEMORY, "no memory to exchange gradients");
+    return has_memory ? status : sv_mpi_fail(err, SVIT_E_MEMORY, "no memory to exchange gradients");
 }

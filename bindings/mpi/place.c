@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-svit_status fail(svit_error *err, svit_status status, const char *format, ...)
+svit_status sv_mpi_fail(svit_error *err, svit_status status, const char *format, ...)
 {
     char text[sizeof err->message];
     va_list arguments;
@@ -22,14 +22,15 @@ static svit_status check_initialised(svit_error *err)
     MPI_Initialized(&is_initialised);
     MPI_Finalized(&is_finalised);
     if (!is_initialised || is_finalised)
-        return fail(err, SVIT_E_STATE, "MPI %s; MPI_Init_thread comes before, MPI_Finalize after",
-                    is_finalised ? "has been finalised" : "has not been initialised");
+        return sv_mpi_fail(err, SVIT_E_STATE,
+                           "MPI %s; MPI_Init_thread comes before, MPI_Finalize after",
+                           is_finalised ? "has been finalised" : "has not been initialised");
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_SERIALIZED)
-        return fail(err, SVIT_E_STATE,
-                    "MPI was initialised with thread level %d; MPI_Init_thread with "
-                    "MPI_THREAD_SERIALIZED (%d) is needed",
-                    level, MPI_THREAD_SERIALIZED);
+        return sv_mpi_fail(err, SVIT_E_STATE,
+                           "MPI was initialised with thread level %d; MPI_Init_thread with "
+                           "MPI_THREAD_SERIALIZED (%d) is needed",
+                           level, MPI_THREAD_SERIALIZED);
     return SVIT_OK;
 }
 
@@ -38,13 +39,14 @@ static svit_status check_leaves(svit_mpi *self, svit_error *err)
 {
     uint32_t *all = calloc(self->ranks, sizeof *all);
     if (!all)
-        return fail(err, SVIT_E_MEMORY, "no memory for %u ranks", self->ranks);
-    svit_status status = exchange_bytes(self, &self->leaves, all, sizeof *all, err);
+        return sv_mpi_fail(err, SVIT_E_MEMORY, "no memory for %u ranks", self->ranks);
+    svit_status status = sv_mpi_exchange_bytes(self, &self->leaves, all, sizeof *all, err);
     for (uint32_t rank = 1; rank < self->ranks && status == SVIT_OK; rank++)
         if (all[rank] != all[0])
-            status = fail(err, SVIT_E_ARGUMENT,
-                          "leaves is %u on rank 0 and %u on rank %u; all ranks need the same",
-                          all[0], all[rank], rank);
+            status =
+                sv_mpi_fail(err, SVIT_E_ARGUMENT,
+                            "leaves is %u on rank 0 and %u on rank %u; all ranks need the same",
+                            all[0], all[rank], rank);
     free(all);
     return status;
 }
@@ -52,7 +54,7 @@ static svit_status check_leaves(svit_mpi *self, svit_error *err)
 static svit_status open_place(svit_mpi *self, MPI_Comm communicator, svit_error *err)
 {
     int rank = 0, ranks = 1;
-    svit_status status = check_mpi(self, MPI_Comm_dup(communicator, &self->communicator), err);
+    svit_status status = sv_mpi_check(self, MPI_Comm_dup(communicator, &self->communicator), err);
     if (status != SVIT_OK)
         return status;
     MPI_Comm_set_errhandler(self->communicator, MPI_ERRORS_RETURN);
@@ -62,14 +64,14 @@ static svit_status open_place(svit_mpi *self, MPI_Comm communicator, svit_error 
     self->ranks = (uint32_t)ranks;
     status = check_leaves(self, err);
     if (status == SVIT_OK)
-        status = plan_exchange(self, err);
-    return status == SVIT_OK ? thread_start(self, err) : status;
+        status = sv_mpi_plan_exchange(self, err);
+    return status == SVIT_OK ? sv_mpi_thread_start(self, err) : status;
 }
 
 /* Frees what the place has, and the copy of the communicator, for which all processes meet. */
 static void close_place(svit_mpi *self)
 {
-    thread_end(self);
+    sv_mpi_thread_end(self);
     if (self->communicator != MPI_COMM_NULL && !self->has_failed)
         MPI_Comm_free(&self->communicator);
     for (size_t i = 0; i < self->queue.capacity; i++)
@@ -88,7 +90,7 @@ static svit_status create(svit_mpi **out, MPI_Comm communicator, uint32_t leaves
 {
     svit_mpi *self = calloc(1, sizeof *self);
     if (!self)
-        return fail(err, SVIT_E_MEMORY, "no memory for a place in MPI");
+        return sv_mpi_fail(err, SVIT_E_MEMORY, "no memory for a place in MPI");
     self->communicator = MPI_COMM_NULL;
     self->leaves = leaves;
     const svit_status status = open_place(self, communicator, err);
@@ -103,7 +105,7 @@ SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint
                                      svit_error *err)
 {
     if (!out)
-        return fail(err, SVIT_E_ARGUMENT, "out is NULL; a pointer is needed");
+        return sv_mpi_fail(err, SVIT_E_ARGUMENT, "out is NULL; a pointer is needed");
     const svit_status status = check_initialised(err);
     return status == SVIT_OK ? create(out, communicator, leaves, err) : status;
 }
@@ -112,7 +114,7 @@ SVIT_API svit_status svit_mpi_start(svit_mpi **out, uint32_t leaves, svit_error 
 {
     int is_initialised, level;
     if (!out)
-        return fail(err, SVIT_E_ARGUMENT, "out is NULL; a pointer is needed");
+        return sv_mpi_fail(err, SVIT_E_ARGUMENT, "out is NULL; a pointer is needed");
     MPI_Initialized(&is_initialised);
     if (!is_initialised)
         MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
@@ -139,23 +141,24 @@ SVIT_API void svit_mpi_free(svit_mpi *mpi)
 SVIT_API svit_status svit_mpi_reducer(svit_mpi *mpi, svit_reducer *reducer, svit_error *err)
 {
     if (!mpi || !reducer)
-        return fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed",
-                    mpi ? "reducer" : "mpi");
+        return sv_mpi_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed",
+                           mpi ? "reducer" : "mpi");
     *reducer = (svit_reducer){.struct_size = sizeof *reducer,
                               .leaves = mpi->leaves,
                               .rank = mpi->rank,
                               .ranks = mpi->ranks,
                               .user = mpi,
-                              .begin = begin_bucket,
-                              .finish = finish_buckets,
-                              .gather = gather};
+                              .begin = sv_mpi_begin_bucket,
+                              .finish = sv_mpi_finish_buckets,
+                              .gather = sv_mpi_gather};
     return SVIT_OK;
 }
 
 SVIT_API svit_status svit_mpi_get_times(const svit_mpi *mpi, svit_mpi_times *times, svit_error *err)
 {
     if (!mpi || !times)
-        return fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed", mpi ? "times" : "mpi");
+        return sv_mpi_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed",
+                           mpi ? "times" : "mpi");
     *times = mpi->times;
     return SVIT_OK;
 }

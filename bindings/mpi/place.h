@@ -59,33 +59,33 @@ struct svit_mpi {
 /* exchange.c */
 
 /* Prepares additions, rows and in_halves. */
-svit_status plan_exchange(svit_mpi *self, svit_error *err);
+svit_status sv_mpi_plan_exchange(svit_mpi *self, svit_error *err);
 
 /* Makes job->sum the sum of all leaves on every rank. */
-svit_status exchange(svit_mpi *self, const job *one, svit_error *err);
+svit_status sv_mpi_exchange(svit_mpi *self, const job *one, svit_error *err);
 
 /* Collects `bytes` bytes of each rank, in the order of ranks: all[ranks, bytes]. */
-svit_status exchange_bytes(svit_mpi *self, const void *mine, void *all, size_t bytes,
-                           svit_error *err);
+svit_status sv_mpi_exchange_bytes(svit_mpi *self, const void *mine, void *all, size_t bytes,
+                                  svit_error *err);
 
 /* thread.c */
 
-svit_status thread_start(svit_mpi *self, svit_error *err);
-void thread_end(svit_mpi *self);
+svit_status sv_mpi_thread_start(svit_mpi *self, svit_error *err);
+void sv_mpi_thread_end(svit_mpi *self);
 
 /* The functions of the reducer. */
-svit_status begin_bucket(void *user, const svit_bucket *bucket, svit_error *err);
-svit_status finish_buckets(void *user, svit_error *err);
-svit_status gather(void *user, const void *mine, void *all, size_t bytes, svit_error *err);
+svit_status sv_mpi_begin_bucket(void *user, const svit_bucket *bucket, svit_error *err);
+svit_status sv_mpi_finish_buckets(void *user, svit_error *err);
+svit_status sv_mpi_gather(void *user, const void *mine, void *all, size_t bytes, svit_error *err);
 
 /* Sets a formatted message and returns `status`. */
-svit_status fail(svit_error *err, svit_status status, const char *format, ...)
+svit_status sv_mpi_fail(svit_error *err, svit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* SVIT_E_IO with MPI's own message unless `code` is MPI_SUCCESS. */
-svit_status check_mpi(svit_mpi *self, int code, svit_error *err);
+svit_status sv_mpi_check(svit_mpi *self, int code, svit_error *err);
 
 /* Seconds of a clock that never goes back. */
-double clock_seconds(void);
+double sv_mpi_clock_seconds(void);
 
 #endif

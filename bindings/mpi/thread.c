@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-double clock_seconds(void)
+double sv_mpi_clock_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -21,10 +21,10 @@ static void work_off(svit_mpi *self)
     svit_error err = {.struct_size = sizeof err};
     svit_status status = self->status;
     pthread_mutex_unlock(&self->queue.lock);
-    const double begin = clock_seconds();
+    const double begin = sv_mpi_clock_seconds();
     if (status == SVIT_OK)
-        status = exchange(self, &one, &err);
-    const double end = clock_seconds();
+        status = sv_mpi_exchange(self, &one, &err);
+    const double end = sv_mpi_clock_seconds();
     pthread_mutex_lock(&self->queue.lock);
     if (self->status == SVIT_OK && status != SVIT_OK)
         self->error = err;
@@ -48,7 +48,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-svit_status thread_start(svit_mpi *self, svit_error *err)
+svit_status sv_mpi_thread_start(svit_mpi *self, svit_error *err)
 {
     sigset_t all, before;
     pthread_mutex_init(&self->queue.lock, NULL);
@@ -59,12 +59,13 @@ svit_status thread_start(svit_mpi *self, svit_error *err)
     const int code = pthread_create(&self->thread, NULL, run, self);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0)
-        return fail(err, SVIT_E_MEMORY, "no thread to exchange gradients: %s", strerror(code));
+        return sv_mpi_fail(err, SVIT_E_MEMORY, "no thread to exchange gradients: %s",
+                           strerror(code));
     self->has_thread = true;
     return SVIT_OK;
 }
 
-void thread_end(svit_mpi *self)
+void sv_mpi_thread_end(svit_mpi *self)
 {
     if (!self->has_thread)
         return;
@@ -102,10 +103,11 @@ static svit_status begin_locked(svit_mpi *self, const svit_bucket *bucket, svit_
     job_queue *queue = &self->queue;
     const size_t rows = self->first_row[self->rank + 1] - self->first_row[self->rank];
     if (bucket->count != rows)
-        return fail(err, SVIT_E_ARGUMENT, "the bucket has %llu partial sums; %zu are expected",
-                    (unsigned long long)bucket->count, rows);
+        return sv_mpi_fail(err, SVIT_E_ARGUMENT,
+                           "the bucket has %llu partial sums; %zu are expected",
+                           (unsigned long long)bucket->count, rows);
     if (!grow(queue, rows))
-        return fail(err, SVIT_E_MEMORY, "no memory for another bucket of gradients");
+        return sv_mpi_fail(err, SVIT_E_MEMORY, "no memory for another bucket of gradients");
     job *one = &queue->jobs[queue->begun];
     one->elements = bucket->elements;
     one->sum = bucket->sum;
@@ -116,7 +118,7 @@ static svit_status begin_locked(svit_mpi *self, const svit_bucket *bucket, svit_
     return SVIT_OK;
 }
 
-svit_status begin_bucket(void *user, const svit_bucket *bucket, svit_error *err)
+svit_status sv_mpi_begin_bucket(void *user, const svit_bucket *bucket, svit_error *err)
 {
     svit_mpi *self = user;
     pthread_mutex_lock(&self->queue.lock);
@@ -125,11 +127,11 @@ svit_status begin_bucket(void *user, const svit_bucket *bucket, svit_error *err)
     return status;
 }
 
-svit_status finish_buckets(void *user, svit_error *err)
+svit_status sv_mpi_finish_buckets(void *user, svit_error *err)
 {
     svit_mpi *self = user;
     job_queue *queue = &self->queue;
-    const double begin = clock_seconds();
+    const double begin = sv_mpi_clock_seconds();
     pthread_mutex_lock(&queue->lock);
     while (queue->done < queue->begun)
         pthread_cond_wait(&queue->changed, &queue->lock);
@@ -137,19 +139,19 @@ svit_status finish_buckets(void *user, svit_error *err)
     const svit_status status = self->status;
     if (status != SVIT_OK)
         svit_error_set(err, status, self->error.message);
-    self->times.waiting += clock_seconds() - begin;
+    self->times.waiting += sv_mpi_clock_seconds() - begin;
     pthread_mutex_unlock(&queue->lock);
     return status;
 }
 
-svit_status gather(void *user, const void *mine, void *all, size_t bytes, svit_error *err)
+svit_status sv_mpi_gather(void *user, const void *mine, void *all, size_t bytes, svit_error *err)
 {
     svit_mpi *self = user;
-    svit_status status = finish_buckets(self, err); /* one thread at a time calls MPI */
+    svit_status status = sv_mpi_finish_buckets(self, err); /* one thread at a time calls MPI */
     if (status != SVIT_OK)
         return status;
-    const double begin = clock_seconds();
-    status = exchange_bytes(self, mine, all, bytes, err);
-    self->times.gathering += clock_seconds() - begin;
+    const double begin = sv_mpi_clock_seconds();
+    status = sv_mpi_exchange_bytes(self, mine, all, bytes, err);
+    self->times.gathering += sv_mpi_clock_seconds() - begin;
     return status;
 }

@@ -21,18 +21,22 @@ ROOT = PACKAGE.parents[2]
 TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def version() -> str:
-    """The project's version, as meson.build has it."""
-    found = re.search(r"^\s*version: '([^']+)'", (ROOT / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)
+def stated(field: str) -> str:
+    """A text of the project, such as its version, as meson.build has it."""
+    found = re.search(rf"^\s*{field}: '([^']+)'", (ROOT / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)
     assert found
     return found[1]
+
+
+def version() -> str:
+    return stated("version")
 
 
 def metadata(project: dict) -> str:
     """The core metadata of pyproject.toml."""
     extras = project["optional-dependencies"]
     lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version()}"]
-    lines += [f"Summary: {project['description']}", f"License: {project['license']['text']}"]
+    lines += [f"Summary: {project['description']}", f"License: {stated('license')}"]
     lines += [f"Requires-Python: {project['requires-python']}"]
     lines += [f"Classifier: {text}" for text in project["classifiers"]]
     lines += [f"Requires-Dist: {text}" for text in project["dependencies"]]

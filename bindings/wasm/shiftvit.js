@@ -83,7 +83,10 @@ export class Shiftvit {
 
   /* Reads the bytes of a model file. */
   model(bytes) {
-    const data = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
+    const view = ArrayBuffer.isView(bytes);
+    if (!view && bytes?.[Symbol.toStringTag] !== 'ArrayBuffer')
+      throw new TypeError('the bytes of a model are no ArrayBuffer and no array of bytes over one');
+    const data = view ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
     const handle = this.#memory.borrowBytes(data, (at) =>
       this.#memory.create('svit_model_load_memory', this.#context, at, data.length));
     return new Model(this.#memory, this.#context, handle);
@@ -185,6 +188,10 @@ export class Model {
   /* Writes the input that the preprocessing makes of an image to the address `out`. */
   #prepare(image, channels, pipeline, out) {
     const { data, width, height } = image, memory = this.#memory;
+    if (!['Uint8Array', 'Uint8ClampedArray'].includes(data?.[Symbol.toStringTag])) /* also of another window */
+      throw new TypeError('the data of an image is no Uint8Array or Uint8ClampedArray, whose numbers are 0 to 255');
+    if (!(Number.isInteger(width) && Number.isInteger(height)))
+      throw new TypeError(`the size of an image is ${width} x ${height}; whole numbers are needed`);
     const has = data.length / (width * height);
     if (has !== channels && has !== 4)
       throw new RangeError(`an image of ${width} x ${height} pixels has ${data.length} bytes; ` +

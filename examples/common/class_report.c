@@ -15,10 +15,6 @@
 
 static svit_status count_confusion(struct program *self, const evaluation *of, uint64_t **out)
 {
-    if (of->targets)
-        return program_fail(self, SVIT_E_ARGUMENT,
-                            "a table by class needs one label for each image; this data has "
-                            "targets");
     *out = calloc(of->classes, of->classes * sizeof **out);
     if (!*out)
         return program_fail(self, SVIT_E_MEMORY, "no memory for the counts of %zu classes",

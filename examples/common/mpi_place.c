@@ -37,7 +37,8 @@ static svit_status load(mpi_place *self, struct program *program, int wanted, in
         return SVIT_OK;
     return program_fail(program, SVIT_E_UNSUPPORTED,
                         "--mpi: %s; install the library of the mpirun in use, or build it where "
-                        "libopenmpi-dev or libmpich-dev is installed",
+                        "libopenmpi-dev or libmpich-dev is installed; LD_LIBRARY_PATH may name its "
+                        "folder",
                         reason);
 }
 

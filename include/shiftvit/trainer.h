@@ -66,12 +66,13 @@ typedef struct svit_trainer_config {
                                stops early */
     int32_t keep;           /* SVIT_KEEP_* */
     uint64_t seed;          /* of the order, the augmentation and the dropout masks */
-    double label_smoothing; /* [0, 1) */
+    double label_smoothing; /* [0, 1); 0 with SVIT_LOSS_MSE */
     double warmup_fraction; /* [0, 1]: fraction of all steps that are warm-up steps, where the
                                optimiser's total_steps and warmup_steps are 0 */
-    const char *folder;     /* where checkpoint.safetensors, best.safetensors, history.csv and
-                               run.json are written. The trainer creates it if it does not exist
-                               and locks it (svit_folder_lock). NULL: nothing is written */
+    const char *folder;     /* where checkpoint.safetensors and history.csv are written,
+                               best.safetensors if there is validation, and run.json if there is a
+                               `description`. The trainer creates it if it does not exist and locks
+                               it (svit_folder_lock). NULL: nothing is written */
     double checkpoint_seconds; /* at least 0: shortest time between checkpoints within an epoch;
                                   0: they are written at the end of epochs only */
     int32_t compute;           /* SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 */

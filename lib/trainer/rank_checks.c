@@ -42,15 +42,34 @@ static svit_status hash_settings(const svit_trainer *trainer, uint64_t *hash, sv
     return status;
 }
 
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = mix(hash, (unsigned char)*text);
+    return hash;
+}
+
+/* Each rank computes the update itself. Muon's has matmuls in it, whose bits are those of the kernels,
+ * so that weights would drift apart. The other rules round alike everywhere. */
+static uint64_t hash_kernels(const svit_trainer *trainer)
+{
+    const svit_context *context = trainer->context;
+    if (trainer->optimizer_config.kind != SVIT_OPTIMIZER_MUON)
+        return 0;
+    return hash_text(hash_text(1, sv_isa_name(context->kernels->isa)), context->gemm->name);
+}
+
 svit_status sv_trainer_check_start(svit_trainer *trainer, svit_error *err)
 {
-    static const char *const NAMES[] = {"settings", "training data", "validation data", "weights"};
+    static const char *const NAMES[] = {"settings", "training data", "validation data", "weights",
+                                        "kernels (the CPU's instruction set or the GEMM backend)"};
     if (trainer->ranks.reducer.ranks == 1)
         return SVIT_OK;
     uint64_t settings;
     SVIT_TRY(hash_settings(trainer, &settings, err));
     const uint64_t values[] = {settings, trainer->training_fingerprint,
-                               trainer->validation_fingerprint, hash_weights(trainer->model)};
+                               trainer->validation_fingerprint, hash_weights(trainer->model),
+                               hash_kernels(trainer)};
     return sv_ranks_check_same(&trainer->ranks, NAMES, values, sizeof values / sizeof *values, err);
 }
 

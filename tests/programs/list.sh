@@ -116,7 +116,7 @@ prints '^output: sigmoid$'
 run 0 shiftvit-predict --model several --json "$one_image"
 prints '"confidence": [0-9.]+'
 run 2 shiftvit-eval --model several --data list:several.csv --loss binary --per-class --seed 3
-says 'a table by class needs one label for each image'
+says '--per-class is a table by class, which needs one label for each image'
 
 # Probabilities stand beside probabilities: those that the prediction prints.
 awk -F, 'NR == 1 { print; next } { print $1 "," ($2 ? "0.75,0.25" : "0.1,0.9") }' several.csv >soft.csv

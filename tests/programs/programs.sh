@@ -153,6 +153,7 @@ assert sorted(one["label"] for one in classes) == list(range(10))
 found = [one["confidence"] for one in classes]
 assert found == sorted(found, reverse=True) and len(set(found)) > 2
 assert abs(sum(found) - 100) < 1e-3
+assert all(abs(one["confidence"] - 100 * one["probability"]) < 1e-3 for one in classes)
 EOF
 run 2 shiftvit-predict --model trained --grid grid.jpg images
 says "'grid.jpg' does not end in .png"

@@ -44,6 +44,18 @@ static plan plan_of(const variant *of)
     return p;
 }
 
+/* A context of one thread with a backend of its own. NULL: this build lacks the backend. */
+static svit_context *gemm_context(const char *gemm)
+{
+    svit_context_config config;
+    svit_context *made = NULL;
+    svit_context_config_init(&config, sizeof config);
+    config.threads = 1;
+    config.gemm = gemm;
+    svit_context_create(&made, &config, NULL);
+    return made;
+}
+
 /* One rank of a run: a thread with a context, data, a model and a trainer of its own. */
 typedef struct member {
     team *all; /* NULL: it trains alone */
@@ -55,6 +67,7 @@ typedef struct member {
     svit_loss_function loss;
     size_t training_count; /* samples */
     uint64_t seed;         /* of the weights */
+    const char *gemm;      /* NULL: the default backend */
     bool resumes;
     svit_status status; /* of the first call that fails */
     svit_error error;
@@ -104,7 +117,7 @@ static void *run_member(void *argument)
     member *self = argument;
     svit_dataset *data = NULL, *validate = NULL;
     svit_trainer *trainer = NULL;
-    self->context = fit_context(self->threads);
+    self->context = self->gemm ? gemm_context(self->gemm) : fit_context(self->threads);
     self->error = (svit_error){.struct_size = sizeof self->error};
     open_data(self, &data, &validate);
     self->model = fit_model(self->context, CLASSES, self->seed);
@@ -335,6 +348,28 @@ static void occupied_place(member *self)
     fclose(file);
 }
 
+/* Muon's update is a matmul, so all ranks need the same; AdamW's is not. */
+static void other_kernels(member *self)
+{
+    self->p.optimizer.kind = SVIT_OPTIMIZER_MUON;
+    if (self->rank == 1)
+        self->gemm = "cblas";
+}
+
+static void other_kernels_of_adamw(member *self)
+{
+    if (self->rank == 1)
+        self->gemm = "cblas";
+}
+
+static bool has_cblas(void)
+{
+    svit_context *made = gemm_context("cblas");
+    const bool has = made != NULL;
+    svit_context_free(made);
+    return has;
+}
+
 static const struct {
     void (*change)(member *);
     svit_status status;
@@ -343,6 +378,7 @@ static const struct {
     {other_data, SVIT_E_ARGUMENT, "rank 2 of 3 has other training data than rank 0"},
     {other_weights, SVIT_E_ARGUMENT, "rank 1 of 3 has other weights than rank 0"},
     {other_settings, SVIT_E_ARGUMENT, "rank 2 of 3 has other settings than rank 0"},
+    {other_kernels, SVIT_E_ARGUMENT, "rank 1 of 3 has other kernels (the CPU's instruction set"},
     {legal_nowhere, SVIT_E_ARGUMENT, "rank 1 of 3: the pipeline's output is 9 x 8"},
     {failing_step, SVIT_E_NUMERIC, "rank 2 of 3: epoch 1, step 2 of 3: a planted failure"},
     {no_place, SVIT_E_IO, "rank 0 of 3: "},
@@ -354,6 +390,8 @@ enum { FAILURE_COUNT = sizeof FAILURES / sizeof *FAILURES };
 
 START_TEST(test_what_one_rank_finds_wrong_all_return)
 {
+    if (FAILURES[_i].change == other_kernels && !has_cblas())
+        return;
     if (FAILURES[_i].change == vanishing_place && !removes_folders_in_use())
         return;
     member like = member_make(&VARIANTS[0]), members[3];
@@ -369,6 +407,21 @@ START_TEST(test_what_one_rank_finds_wrong_all_return)
     }
     if (access(no_folder.path, F_OK) == 0)
         fit_folder_remove(&no_folder);
+}
+END_TEST
+
+START_TEST(test_other_kernels_are_accepted_where_ranks_stay_alike)
+{
+    member like = member_make(&VARIANTS[0]), members[3];
+    if (!has_cblas())
+        return;
+    run_team(members, 3, 200, &like, other_kernels_of_adamw);
+    for (int rank = 0; rank < 3; rank++) {
+        ck_assert_msg(members[rank].status == SVIT_OK, "%s", members[rank].error.message);
+        ck_assert(fit_same(members[0].model, members[rank].model));
+    }
+    for (int rank = 0; rank < 3; rank++)
+        member_close(&members[rank]);
 }
 END_TEST
 
@@ -423,6 +476,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_any_number_of_ranks_gives_the_same_bits, 0, VARIANT_COUNT);
     tcase_add_test(c, test_a_run_goes_on_with_another_number_of_ranks);
     tcase_add_loop_test(c, test_what_one_rank_finds_wrong_all_return, 0, FAILURE_COUNT);
+    tcase_add_test(c, test_other_kernels_are_accepted_where_ranks_stay_alike);
     tcase_add_test(c, test_reducers_that_do_not_fit_are_refused);
     suite_add_tcase(all, c);
     return all;

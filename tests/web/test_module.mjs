@@ -69,6 +69,21 @@ const tests = {
     model.free();
   },
 
+  'refuses what is no array of bytes'() {
+    const model = shiftvit.model(bytes), size = { width: 4, height: 4 };
+    for (const data of [new Float32Array(64), new Uint16Array(64), new Int8Array(64), Array(64).fill(1), 'abc', undefined])
+      assert.throws(() => model.logits([{ data, ...size }]), /Uint8Array or Uint8ClampedArray/);
+    for (const wrong of [{ width: 1.5, height: 2 }, { width: 4 }, { width: '4', height: 4 }])
+      assert.throws(() => model.logits([{ data: new Uint8Array(12), ...wrong }]), /whole numbers are needed/);
+    for (const wrong of ['abc', 3, null, undefined, [1, 2]]) assert.throws(() => shiftvit.model(wrong), /no ArrayBuffer/);
+    const inside = new Uint8Array(bytes.byteLength + 8);
+    inside.set(new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, bytes.byteLength), 8);
+    const same = shiftvit.model(new DataView(inside.buffer, 8)), image = read(native.images[1]);
+    assert.deepEqual(same.logits([image]), model.logits([image]));
+    same.free();
+    model.free();
+  },
+
   'maps the evidence for a class, whose mean is the logit less the mean of all'() {
     const model = shiftvit.model(bytes), image = read(native.images[2]), logits = model.logits([image]);
     const mean = logits.reduce((sum, value) => sum + value, 0) / logits.length;

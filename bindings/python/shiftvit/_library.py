@@ -34,7 +34,8 @@ _CONFIG_BYTES = 16384
 
 
 def _find() -> str:
-    """The library of ``SHIFTVIT_LIBRARY`` if that is set, otherwise the one that the wheel brought."""
+    """The library of ``SHIFTVIT_LIBRARY`` if that is set, otherwise the one that the wheel brought, otherwise the
+    system's."""
     named = os.environ.get("SHIFTVIT_LIBRARY")
     if named:
         return named
@@ -45,10 +46,17 @@ def _find() -> str:
             path = folder / f"libshiftvit-python.{ending}"
             if path.exists():
                 return str(path)
-    raise ImportError(
-        f"the package in {package.parent} has no libshiftvit-python.so: install it with pip, or set SHIFTVIT_LIBRARY to the "
-        "path of a libshiftvit.so"
-    )
+    return "libshiftvit.so.1"
+
+
+def _load() -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(path_of_library)
+    except OSError as error:
+        raise ImportError(
+            f"{error}: install shiftvit with pip, which brings the library, or set SHIFTVIT_LIBRARY to the path of a "
+            "libshiftvit.so"
+        ) from None
 
 
 def _without_nul(encoded: bytes, value: Any) -> bytes:
@@ -104,7 +112,7 @@ _SIZE_END = 2 ** (8 * ctypes.sizeof(ctypes.c_size_t))
 _RANGES = {"x": (-(2**31), 2**31), "i": (-(2**31), 2**31), "u": (0, 2**32), "q": (0, 2**64), "z": (0, _SIZE_END)}
 
 path_of_library = _find()
-_dll = ctypes.CDLL(path_of_library)
+_dll = _load()
 
 
 class _Function:

@@ -69,7 +69,8 @@ pub struct svit_open_options {
 
 extern "C" {
     /// Creates a model of `config` with the weights of a safetensors file, whose tensors the name map
-    /// `map` finds: "timm", "huggingface" (ViT, DeiT, DINOv2, DINOv3, CLIP's image tower) or "openclip"
+    /// `map` finds: "timm", "huggingface" (ViT, DeiT, DINOv2, DINOv3, the
+    /// image towers of CLIP and SigLIP) or "openclip"
     /// for the plain ViTs of these libraries, NULL for the model's own names, or a JSON object. Its keys
     /// are names of parameters, or the parts of names before a dot, in which one \* stands for a number;
     /// its values are the name of a tensor, a list of names that follow each other on the first axis

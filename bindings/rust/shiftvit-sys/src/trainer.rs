@@ -78,14 +78,15 @@ pub struct svit_trainer_config {
     pub keep: i32,
     /// of the order, the augmentation and the dropout masks
     pub seed: u64,
-    /// \[0, 1)
+    /// \[0, 1); 0 with SVIT_LOSS_MSE
     pub label_smoothing: f64,
     /// \[0, 1\]: fraction of all steps that are warm-up steps, where the
     /// optimiser's total_steps and warmup_steps are 0
     pub warmup_fraction: f64,
-    /// where checkpoint.safetensors, best.safetensors, history.csv and
-    /// run.json are written. The trainer creates it if it does not exist
-    /// and locks it (svit_folder_lock). NULL: nothing is written
+    /// where checkpoint.safetensors and history.csv are written,
+    /// best.safetensors if there is validation, and run.json if there is a
+    /// `description`. The trainer creates it if it does not exist and locks
+    /// it (svit_folder_lock). NULL: nothing is written
     pub folder: *const c_char,
     /// at least 0: shortest time between checkpoints within an epoch;
     /// 0: they are written at the end of epochs only

@@ -30,7 +30,7 @@ config! {
         keep: Keep;
         /// Of the order, the augmentation and the dropout masks.
         seed: u64;
-        /// \[0, 1).
+        /// \[0, 1); 0 with `Loss::Mse`.
         label_smoothing: f64;
         /// \[0, 1\]: fraction of all steps that are warm-up steps, where the
         /// optimiser's total_steps and warmup_steps are 0.
@@ -91,9 +91,10 @@ config! {
         class_weights: f64, class_weight_count;
     }
     held {
-        /// Where checkpoint.safetensors, best.safetensors, history.csv and
-        /// run.json are written. The trainer creates it if it does not exist
-        /// and locks it (svit_folder_lock). `None`: nothing is written.
+        /// Where checkpoint.safetensors and history.csv are written,
+        /// best.safetensors if there is validation, and run.json if there is a
+        /// `description`. The trainer creates it if it does not exist and locks
+        /// it (svit_folder_lock). `None`: nothing is written.
         folder: Option<PathBuf>;
         /// The caller's notes on the run, UTF-8: stored in each checkpoint as
         /// the entry "trainer.description" and in `folder`/run.json. `None`:
