@@ -33,22 +33,20 @@ if [ "$what" = static ]; then
         exit 1
     }
 fi
-install_moved "$build" "$folder"
+install_moved "$build" "$folder" 'a prefix'
 readme_program "$root" "$folder/program.c"
 every_function "$root" "$folder/every.c"
-# Words of flags are meant to be split.
-# shellcheck disable=SC2046,SC2086
-$cc -std=c11 "$folder/program.c" "$folder/every.c" -o "$folder/with-rpath" $(shiftvit_flags --cflags --libs) \
-    -Wl,-rpath,"$libdir"
+# Words of flags are meant to be split, and pkg-config's have the quotes that folders with spaces need.
+eval "$cc -std=c11 '$folder/program.c' '$folder/every.c' -o '$folder/with-rpath' $(shiftvit_flags --cflags --libs) \
+    -Wl,-rpath,'$libdir'"
 cd /
 "$folder/with-rpath" >"$folder/expected"
 grep -q '^logit 9: ' "$folder/expected"
 [ "$what" = static ] || exit 0
 
 # The compiler warns if a function of the C library would need shared libraries at run time.
-# shellcheck disable=SC2046,SC2086
-$cc -std=c11 -static "$folder/program.c" "$folder/every.c" -o "$folder/static" $(shiftvit_flags --static --cflags --libs) \
-    >"$folder/log" 2>&1 || {
+eval "$cc -std=c11 -static '$folder/program.c' '$folder/every.c' -o '$folder/static' \
+    $(shiftvit_flags --static --cflags --libs)" >"$folder/log" 2>&1 || {
     cat "$folder/log"
     exit 1
 }

@@ -6,7 +6,8 @@
 # every CPU runs.
 quick_build='-Doptimization=0 -Dinstruction_sets='
 
-# install_moved BUILD FOLDER: sets `prefix` and `libdir`. BUILD is complete.
+# install_moved BUILD FOLDER [NAME]: sets `prefix`, FOLDER/moved, and `libdir`. BUILD is complete. With NAME the prefix is
+# FOLDER/NAME, and pkg-config's files name it, as if it had been configured.
 install_moved() {
     DESTDIR=$2/stage meson install -C "$1" --no-rebuild --quiet >"$2/log" 2>&1 || {
         cat "$2/log"
@@ -14,18 +15,23 @@ install_moved() {
     }
     pc=$(find "$2/stage" -name shiftvit.pc)
     configured=$(sed -n 's/^prefix=//p' "$pc")
-    prefix=$2/moved
+    prefix=$2/${3:-moved}
     mv "$2/stage$configured" "$prefix"
     libdir=$prefix${pc#"$2/stage$configured"}
     libdir=${libdir%/pkgconfig/shiftvit.pc}
     test -f "$libdir/libshiftvit.so"
+    moved_variable=--define-variable=prefix=$prefix
+    if [ $# -gt 2 ]; then
+        sed -i "s|^prefix=.*|prefix=$prefix|" "$libdir"/pkgconfig/*.pc
+        moved_variable=--print-errors
+    fi
     PKG_CONFIG_PATH=$libdir/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
     export PKG_CONFIG_PATH
 }
 
 # shiftvit_flags OPTION...: pkg-config's words for the moved installation.
 shiftvit_flags() {
-    pkg-config --define-variable=prefix="$prefix" "$@" shiftvit
+    pkg-config "$moved_variable" "$@" shiftvit
 }
 
 # readme_program SOURCE_ROOT FILE: writes the README's program.

@@ -42,8 +42,9 @@ class Predictor(_library.Handle):
         """Creates a predictor.
 
         Args:
-            model: A Model with a pipeline, a model file, or the bytes of one. A file is mapped into memory: it must not
-                be written to in place while the predictor lives.
+            model: A Model with a pipeline, the bytes of a model file, or the path of one, or of a folder that
+                :func:`shiftvit.load` takes. A file is mapped into memory: it must not be written to in place while the
+                predictor lives.
             max_batch: Images in one forward pass; larger calls run several.
             compute: Precision of matrix products.
             output: What predictions are; ``"auto"`` is what the model states, otherwise ``"softmax"``.
@@ -68,7 +69,7 @@ class Predictor(_library.Handle):
         if isinstance(model, bytes):
             model = Model.from_bytes(model, context=context)
         elif not isinstance(model, Model):
-            model = load(model, map=True, context=context)
+            model = load(model, map=not os.path.isdir(model), context=context)
         with _library.reading(model), _library.borrowed(context, "context") as pointer:
             config.context = pointer
             self._adopt(_library.create("svit_predictor_create_from_model", model, config), uses=(model,))
@@ -120,16 +121,23 @@ class Predictor(_library.Handle):
         return out.reshape(-1) if array.ndim == 3 else out
 
     def labels(self, probabilities: Any) -> NDArray[np.int32]:
-        """The class of the largest of each row of probabilities [n, num_classes], as :meth:`predict` returns them, or
-        -1, none of these, where it is below the model's ``threshold``.
+        """The class of the largest of each row of probabilities, or -1, none of these, where it is below the model's
+        ``threshold``.
+
+        Args:
+            probabilities: [n, num_classes] or [num_classes], as :meth:`predict` returns them.
+
+        Returns:
+            [n], or an array without axes; int32.
 
         Raises:
             StateError: :attr:`output` is not ``"softmax"``.
         """
-        rows = _arrays.floats(probabilities, "probabilities", (None, self.num_classes))
+        array = _arrays.array(probabilities, "probabilities")
+        rows = _arrays.floats(array[None] if array.ndim == 1 else array, "probabilities", (None, self.num_classes))
         labels = np.empty(len(rows), dtype=np.int32)
         _library.call("svit_predictor_labels", self, rows, len(rows), labels)
-        return labels
+        return labels.reshape(array.shape[:-1])
 
     def top(self, image: Any, k: int = 5) -> list[tuple[str, float]]:
         """The ``k`` classes with the largest values for one image, and the values. Classes without names are named by

@@ -400,7 +400,7 @@ class Features(FolderTest):
             shiftvit.FeatureSet(values, [0, 1, 0, 5], classes=["x", "y"])
 
 
-class Predictors(unittest.TestCase):
+class Predictors(FolderTest):
     def test_texts_are_classes(self):
         model = shiftvit.load(CIFAR)
         images, _ = synthetic(5)
@@ -428,6 +428,10 @@ class Predictors(unittest.TestCase):
         labels = predictor.labels(rows)
         np.testing.assert_array_equal(labels, np.where(rows.max(1) < threshold, -1, rows.argmax(1)))
         self.assertGreater((labels < 0).sum(), 0)
+        one = predictor.labels(predictor.predict(images[0]))
+        self.assertEqual((one.shape, int(one)), ((), labels[0]))
+        with self.assertRaises(errors.ArgumentError):
+            predictor.labels(rows[0, :3])
         with self.assertRaises(errors.ArgumentError):
             model.threshold = 1.5
         with self.assertRaises(errors.StateError):
@@ -452,6 +456,10 @@ class Predictors(unittest.TestCase):
             versions = shiftvit.Predictor(CIFAR, tta=tta).predict(images)
             np.testing.assert_allclose(versions, model.predict(images, tta=tta), atol=1e-6)
             self.assertGreater(np.abs(versions - together).max(), 1e-4)
+        (self.folder / "model.safetensors").write_bytes(CIFAR.read_bytes())
+        np.testing.assert_array_equal(
+            shiftvit.Predictor(self.folder).predict(images), shiftvit.Predictor(CIFAR).predict(images)
+        )
         from_bytes = shiftvit.Predictor(CIFAR.read_bytes())
         np.testing.assert_array_equal(from_bytes.predict(images), shiftvit.Predictor(CIFAR).predict(images))
         with self.assertRaisesRegex(errors.StateError, "pipeline"):

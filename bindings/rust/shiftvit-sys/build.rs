@@ -40,9 +40,11 @@ fn link_folder(folder: &str, statically: bool) -> Result<(), String> {
     println!("cargo:rustc-link-search=native={}", folder);
     link_library(statically);
     if statically {
-        let words = pkg_config(&["--static", "--libs"], Some(folder)).unwrap_or_else(|_| {
+        let words = if Path::new(folder).join("pkgconfig/shiftvit.pc").exists() {
+            pkg_config(&["--static", "--libs"], Some(folder))?
+        } else {
             "-ljpeg -lpng -lwebp -lz -lm".to_string() // those of the default build
-        });
+        };
         link_words(&words, false);
     }
     Ok(())
@@ -68,9 +70,25 @@ fn link_library(statically: bool) {
     println!("cargo:rustc-link-lib={}=shiftvit", if statically { "static" } else { "dylib" });
 }
 
+/// The words of pkg-config, in which a backslash keeps the next character, such as a space, in its word.
+fn split(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        let kept = if character == '\\' { characters.next() } else { None };
+        match words.last_mut() {
+            Some(word) if kept.is_some() || !character.is_whitespace() => {
+                word.push(kept.unwrap_or(character))
+            }
+            _ => words.push(String::new()),
+        }
+    }
+    words
+}
+
 /// Hands the words of pkg-config on to rustc. shiftvit itself has been named already.
 fn link_words(words: &str, with_folders: bool) {
-    for word in words.split_whitespace() {
+    for word in split(words) {
         if let Some(folder) = word.strip_prefix("-L") {
             if with_folders {
                 println!("cargo:rustc-link-search=native={}", folder);
@@ -91,7 +109,11 @@ fn pkg_config(arguments: &[&str], folder: Option<&str>) -> Result<String, String
     let mut command = Command::new(&program);
     command.args(arguments).arg("shiftvit");
     if let Some(folder) = folder {
-        command.env("PKG_CONFIG_PATH", format!("{}/pkgconfig", folder));
+        let more = env::var_os("PKG_CONFIG_PATH").unwrap_or_default();
+        let folders =
+            [Path::new(folder).join("pkgconfig")].into_iter().chain(env::split_paths(&more));
+        command
+            .env("PKG_CONFIG_PATH", env::join_paths(folders).map_err(|error| error.to_string())?);
     }
     let output =
         command.output().map_err(|error| format!("cannot run '{}': {}", program, error))?;
