@@ -32,7 +32,7 @@ enum {
 /* How samples are compared. */
 enum {
     SVIT_METRIC_COSINE = 0,   /* the cosine similarity; 0 for a feature of zeros */
-    SVIT_METRIC_EUCLIDEAN = 1 /* the Euclidean distance */
+    SVIT_METRIC_EUCLIDEAN = 1 /* the Euclidean distance; below 1e-19 it may be 0 */
 };
 
 /* How features are computed. */

@@ -27,7 +27,7 @@ enumeration! {
     pub enum Metric {
         /// The cosine similarity; 0 for a feature of zeros.
         Cosine = SVIT_METRIC_COSINE,
-        /// The Euclidean distance.
+        /// The Euclidean distance; below 1e-19 it may be 0.
         Euclidean = SVIT_METRIC_EUCLIDEAN,
     }
 }
