@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -121,10 +122,16 @@ class _Signals:
                 self._put_back()
 
     def _deliver(self) -> None:
-        """Sends the signals that waited once more. Where a handler raises, all others run before that is seen."""
+        """Runs the handlers that waited. Where one raises, all others run before that is seen. The signals are not sent
+        again: an event loop, whose file is told of each, would handle them twice."""
         try:
             while self._waiting:
-                signal.raise_signal(self._waiting.pop())
+                number = self._waiting.pop()
+                handler = _get(number)
+                if handler == self._handle:
+                    handler = self._handlers[number]
+                if callable(handler):
+                    handler(number, sys._getframe())
         finally:
             if self._waiting:
                 self._deliver()

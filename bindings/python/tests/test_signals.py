@@ -1,5 +1,6 @@
 """Signal handlers that raise, as that of Ctrl-C does, at any moment: the exception arrives, and nothing stays in use."""
 
+import asyncio
 import ctypes
 import os
 import random
@@ -134,6 +135,18 @@ class Signals(FolderTest):
         self.assertEqual(sorted(ran), sorted(numbers))
         for number in numbers:
             self.assertIs(signal.getsignal(number), handler)
+
+    def test_an_event_loop_handles_a_signal_once(self):
+        handled = []
+        loop = asyncio.new_event_loop()
+        self.addCleanup(loop.close)
+        loop.add_signal_handler(signal.SIGALRM, handled.append, 1)
+        token = _signals.hold()
+        signal.raise_signal(signal.SIGALRM)
+        _signals.release(token)
+        loop.run_until_complete(asyncio.sleep(0.05))
+        loop.remove_signal_handler(signal.SIGALRM)
+        self.assertEqual(handled, [1])
 
     def test_a_handler_that_a_callback_sets_stays(self):
         def other(number, frame):
