@@ -2,8 +2,6 @@
 #ifndef EXAMPLE_DRAWN_PICTURE_H
 #define EXAMPLE_DRAWN_PICTURE_H
 
-#include <stddef.h>
-
 enum { PICTURE_MARK_AT = 33, PICTURE_MARK_SIZE = 29 };
 
 /* A tEXt chunk of PNG, "Software" with the text "shiftvit", which belongs behind the header chunk: at

@@ -12,6 +12,13 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = mix(hash, (unsigned char)*text);
+    return hash;
+}
+
 static uint64_t hash_weights(const svit_model *model)
 {
     uint64_t hash = model->parameters.elements;
@@ -35,18 +42,10 @@ static svit_status hash_settings(const svit_trainer *trainer, uint64_t *hash, sv
     SVIT_TRY(sv_allocate_array(allocator, (void **)&text, needed, 1, "the settings' text", err));
     svit_status status = svit_training_to_json(&trainer->config, &trainer->optimizer_config,
                                                &trainer->pipeline, text, needed, &needed, err);
-    *hash = needed;
-    for (size_t i = 0; i < needed; i++)
-        *hash = mix(*hash, (unsigned char)text[i]);
+    if (status == SVIT_OK)
+        *hash = hash_text(needed, text);
     sv_release(allocator, text, needed);
     return status;
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = mix(hash, (unsigned char)*text);
-    return hash;
 }
 
 /* Each rank computes the update itself. Muon's has matmuls in it, whose bits are those of the kernels,
