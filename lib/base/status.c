@@ -68,6 +68,8 @@ svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...
     int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     err->code = status;
+    if (length >= 0)
+        sv_message_shorten(text, sizeof err->message - 1);
     sv_message_clean(err->message, sizeof err->message, length < 0 ? format : text);
     return status;
 }
@@ -77,23 +79,12 @@ svit_status sv_fail_memory(svit_error *err, size_t bytes, const char *what)
     return sv_fail(err, SVIT_E_MEMORY, "%zu bytes for %s could not be allocated", bytes, what);
 }
 
-/* The end of a text that has at most `room` bytes and begins with a character, or all of it. */
-static const char *last_of(const char *text, size_t room)
-{
-    const size_t bytes = strlen(text);
-    if (bytes <= room)
-        return text;
-    for (text += bytes - room; (*text & 0xC0) == 0x80; text++)
-        ;
-    return text;
-}
-
 svit_status sv_fail_in(svit_error *err, svit_status status, const char *where)
 {
     enum { BESIDE = sizeof "\xe2\x80\xa6: ", LEAST = 40 };
     if (!err)
         return status;
     const size_t taken = strlen(err->message) + BESIDE, most = sizeof err->message;
-    const char *end = last_of(where, taken + LEAST < most ? most - taken : LEAST);
+    const char *end = sv_message_last(where, taken + LEAST < most ? most - taken : LEAST);
     return sv_fail(err, status, "%s%s: %s", end == where ? "" : "\xe2\x80\xa6", end, err->message);
 }

@@ -149,6 +149,60 @@ START_TEST(test_a_long_place_leaves_the_reason)
 }
 END_TEST
 
+/* The same for a path that a message quotes, wherever it stands. */
+START_TEST(test_a_long_quoted_name_leaves_the_reason)
+{
+    static const char *const forms[] = {
+        "'%s': a regular file is needed",
+        "cannot open '%s': No such file or directory",
+        "the list's line 3 ('%s') is of no class; 'cat', 'dog' are accepted",
+        "--model: the folder '%s' holds no model.safetensors",
+    };
+    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++)
+        for (size_t bytes = 1; bytes < 900; bytes++) {
+            svit_error err = {.struct_size = sizeof err};
+            char path[900], whole[1024];
+            for (size_t i = 0; i < bytes; i++)
+                path[i] = "/\xc3\xa4'Bob's"[i % 10];
+            memcpy(path + (bytes > 4 ? bytes - 4 : 0), "/end", bytes > 4 ? 4 : 0);
+            path[bytes > 4 ? bytes : 0] = '\0';
+            if (!sv_utf8_valid(path))
+                continue;
+            snprintf(whole, sizeof whole, forms[form], path);
+            sv_fail(&err, SVIT_E_IO, "%s", whole);
+            ck_assert(sv_utf8_valid(err.message));
+            const char *reason = strstr(forms[form], "%s'") + 2;
+            const size_t length = strlen(err.message);
+            ck_assert_str_eq(err.message + length - strlen(reason), reason);
+            if (strlen(whole) < sizeof err.message)
+                ck_assert_str_eq(err.message, whole);
+            else {
+                ck_assert_ptr_nonnull(strstr(err.message, "'\xe2\x80\xa6"));
+                ck_assert_ptr_nonnull(strstr(err.message, "/end'"));
+                ck_assert_uint_ge(length, sizeof err.message - 4);
+            }
+        }
+}
+END_TEST
+
+/* Names that no quote ends, or that are short already, stay as they are. */
+START_TEST(test_what_cannot_be_shortened_is_cut)
+{
+    char whole[600], shown[600];
+    memset(whole, 'x', sizeof whole - 1);
+    whole[sizeof whole - 1] = '\0';
+    whole[0] = '\'';
+    memcpy(shown, whole, sizeof whole);
+    sv_message_shorten(shown, 247);
+    ck_assert_str_eq(shown, whole);
+    memcpy(whole + 200, " 'a short name' ", 16);
+    whole[0] = 'x';
+    memcpy(shown, whole, sizeof whole);
+    sv_message_shorten(shown, 247);
+    ck_assert_str_eq(shown, whole);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("messages");
@@ -157,6 +211,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_what_does_not_fit_is_cut_between_characters);
     tcase_add_test(c, test_messages_are_utf8_for_any_bytes);
     tcase_add_test(c, test_a_long_place_leaves_the_reason);
+    tcase_add_test(c, test_a_long_quoted_name_leaves_the_reason);
+    tcase_add_test(c, test_what_cannot_be_shortened_is_cut);
     tcase_add_test(c, test_every_failing_call_is_covered);
     suite_add_tcase(all, c);
     return all;

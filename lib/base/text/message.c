@@ -81,3 +81,51 @@ void sv_message_clean(char *out, size_t capacity, const char *text)
     }
     out[used] = '\0';
 }
+
+const char *sv_message_last(const char *text, size_t room)
+{
+    const size_t bytes = strlen(text);
+    if (bytes <= room)
+        return text;
+    for (text += bytes - room; (*text & 0xC0) == 0x80; text++)
+        ;
+    return text;
+}
+
+/* Returns the quote that ends the name behind an opening one, NULL if there is none. An apostrophe
+ * within a word is part of the name. */
+static char *closing_quote(char *name)
+{
+    char *quote = strchr(name, '\'');
+    while (quote && quote[1] && !strchr(" :;,.)", quote[1]))
+        quote = strchr(quote + 1, '\'');
+    return quote;
+}
+
+void sv_message_shorten(char *text, size_t most)
+{
+    enum { LEAST = 40, MARK = sizeof ELLIPSIS - 1 };
+    char *begin = text, *end = text;
+    for (char *quote = strchr(text, '\''); quote; quote = strchr(quote + 1, '\'')) {
+        if (quote != text && quote[-1] != ' ' && quote[-1] != '(')
+            continue;
+        char *closing = closing_quote(quote + 1);
+        if (!closing)
+            break;
+        if (closing - quote > end - begin) {
+            begin = quote + 1;
+            end = closing;
+        }
+        quote = closing;
+    }
+    const size_t length = strlen(text), name = (size_t)(end - begin);
+    if (length <= most || name <= LEAST + MARK)
+        return;
+    const size_t over = length - most + MARK;
+    const size_t room = name > LEAST + over ? name - over : LEAST;
+    *end = '\0';
+    const char *kept = sv_message_last(begin, room);
+    *end = '\'';
+    memcpy(begin, ELLIPSIS, MARK);
+    memmove(begin + MARK, kept, strlen(kept) + 1);
+}
