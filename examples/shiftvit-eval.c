@@ -234,21 +234,6 @@ static svit_status report(eval_options *options, svit_model *model, svit_dataset
     return status;
 }
 
-/* Says that the logits of a model without a classifier are no scores of classes, unless it was
- * trained so. */
-static svit_status note_features(eval_options *options, const svit_model *model)
-{
-    struct program *program = &options->program;
-    svit_model_config config;
-    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
-    if (!config.classifier && !options->how.texts && !program->quiet)
-        fprintf(stderr,
-                "%s: the model has no classifier; its %u features are taken for the scores of "
-                "classes\n",
-                option_program_name, config.num_classes);
-    return SVIT_OK;
-}
-
 /* Calls the model's classes as those of the data are called. */
 static svit_status rename_classes(struct program *program, svit_model *model,
                                   const svit_dataset *data)
@@ -314,7 +299,8 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     TRY(model_open(model, program, &options->config, options->model));
     TRY(model_pipeline(*model, program, &options->config, &pipeline));
     TRY(evaluation_texts(&options->how.texts, program, *model, &options->how));
-    TRY(note_features(options, *model));
+    if (!options->how.texts)
+        TRY(model_note_features(program, *model, "the scores of classes"));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
     if (!data->split[options->split])
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",

@@ -297,9 +297,9 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
     const int numbers = ranking->is_numbers;
     for (size_t i = 0; i < top; i++) {
         const output *one = &ranking->ranks[i];
-        json_t *entry = json_pack("{s:s, s:I}", numbers ? "name" : "class",
-                                  class_name(predictor, one->label, number), "label",
-                                  (json_int_t)one->label);
+        json_t *entry =
+            json_pack("{s:s, s:I}", numbers ? "name" : "class",
+                      class_name(predictor, one->label, number), "label", (json_int_t)one->label);
         const double value = (double)one->value;
         if (!numbers)
             json_object_set_new(entry, "confidence", json_real(100 * value));
@@ -389,12 +389,34 @@ static svit_status open_predictor(svit_predictor **predictor, svit_model **opene
     config.output = options->output;
     config.tta = options->tta;
     if (!config_is_given(&options->config) && !options->attention &&
-        model_path(program, path, options->model) == SVIT_OK &&
-        svit_predictor_create(predictor, program->context, path, &config, &program->err) == SVIT_OK)
+        model_path_find(program, path, options->model) == SVIT_OK &&
+        svit_predictor_create(predictor, program->context, path, &config, &program->err) ==
+            SVIT_OK) {
+        model_path_note(program, path, options->model);
         return SVIT_OK;
+    }
     TRY(model_open(opened, program, &options->config, options->model));
     TRY(model_pipeline(*opened, program, &options->config, &pipeline));
     return svit_predictor_create_from_model(predictor, *opened, &config, &program->err);
+}
+
+/* Says so if what is printed as classes are features. Models with names for them were trained so. */
+static svit_status note_features(predict_options *options, const svit_predictor *predictor,
+                                 svit_model *opened)
+{
+    struct program *program = &options->program;
+    char path[PATH_CAPACITY];
+    svit_model *mapped = NULL;
+    if (svit_predictor_class_name(predictor, 0) ||
+        svit_predictor_output(predictor) == SVIT_OUTPUT_LOGITS)
+        return SVIT_OK;
+    if (!opened) {
+        TRY(model_path_find(program, path, options->model));
+        TRY(svit_model_map(&mapped, program->context, path, &program->err));
+    }
+    svit_status status = model_note_features(program, opened ? opened : mapped, "classes");
+    svit_model_free(mapped);
+    return status;
 }
 
 static svit_status predict(predict_options *options, svit_predictor **predictor,
@@ -405,6 +427,7 @@ static svit_status predict(predict_options *options, svit_predictor **predictor,
     TRY(list_images(list, options));
     TRY(check_pictures(options, list));
     TRY(open_predictor(predictor, opened, options));
+    TRY(note_features(options, *predictor, *opened));
     if (options->attention)
         TRY(attention_map_open(map, program, *opened, options->model));
     struct ranking ranking = {.classes = svit_predictor_classes(*predictor),

@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-svit_status model_path(struct program *self, char *path, const char *given)
+svit_status model_path_find(struct program *self, char *path, const char *given)
 {
     static const char *const files[] = {"best.safetensors", "model.safetensors",
                                         "checkpoint.safetensors"};
-    char shown[SHOWN_CAPACITY];
     if (!path_is_folder(given)) {
         if (snprintf(path, PATH_CAPACITY, "%s", given) >= PATH_CAPACITY)
             return program_fail(self, SVIT_E_ARGUMENT, "--model: the path is too long");
@@ -20,16 +19,27 @@ svit_status model_path(struct program *self, char *path, const char *given)
     }
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         TRY(path_join(self, path, given, files[i]));
-        if (!path_exists(path))
-            continue;
-        if (!self->quiet)
-            fprintf(stderr, "the model is %s\n", shown_text(shown, path));
-        return SVIT_OK;
+        if (path_exists(path))
+            return SVIT_OK;
     }
     return program_fail(self, SVIT_E_IO,
                         "--model: the folder '%s' holds no best.safetensors, model.safetensors or "
                         "checkpoint.safetensors",
                         given);
+}
+
+void model_path_note(const struct program *self, const char *path, const char *given)
+{
+    char shown[SHOWN_CAPACITY];
+    if (!self->quiet && strcmp(path, given) != 0)
+        fprintf(stderr, "the model is %s\n", shown_text(shown, path));
+}
+
+svit_status model_path(struct program *self, char *path, const char *given)
+{
+    TRY(model_path_find(self, path, given));
+    model_path_note(self, path, given);
+    return SVIT_OK;
 }
 
 enum { REPORT_CAPACITY = 1 << 20 };
@@ -112,6 +122,16 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
         *out = NULL;
     }
     return status;
+}
+
+svit_status model_note_features(struct program *self, const svit_model *model, const char *what)
+{
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    if (!config.classifier && !self->quiet)
+        fprintf(stderr, "%s: the model has no classifier; its %u features are taken for %s\n",
+                option_program_name, config.num_classes, what);
+    return SVIT_OK;
 }
 
 svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,

@@ -12,6 +12,12 @@
  * given. */
 svit_status model_path(struct program *self, char *path, const char *given);
 
+/* Finds the file without printing it. */
+svit_status model_path_find(struct program *self, char *path, const char *given);
+
+/* Prints that the model is `path`, if `given` is the folder that holds it. */
+void model_path_note(const struct program *self, const char *path, const char *given);
+
 /* Opens the model that `given` names: a model file or a run's folder, or a checkpoint of another
  * library, as svit_model_open does with --name, --prefix and --set. If `config` has a preset or a
  * file, its configuration is used instead of the one in the model file, which may have none.
@@ -22,6 +28,9 @@ svit_status model_open(svit_model **out, struct program *self, const config_opti
 /* The same, but --set may give other values, to which the caller changes the model. */
 svit_status model_open_to_change(svit_model **out, struct program *self,
                                  const config_option *config, const char *given);
+
+/* Says that the logits of a model without a classifier are features, which are taken for `what`. */
+svit_status model_note_features(struct program *self, const svit_model *model, const char *what);
 
 /* Reads the model's pipeline. A model without one gets that of the preset in `config`. */
 svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,

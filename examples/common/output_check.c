@@ -70,12 +70,9 @@ svit_status output_check_model(struct program *self, const char *out_name, const
                                const char *model)
 {
     char path[PATH_CAPACITY];
-    const int quiet = self->quiet;
     if (!model || !out)
         return SVIT_OK;
-    self->quiet = 1; /* which file of a folder it is, the program says when it opens it */
-    const svit_status status = model_path(self, path, model);
-    self->quiet = quiet;
+    const svit_status status = model_path_find(self, path, model);
     return status == SVIT_OK ? output_check(self, out_name, out, "--model", path) : SVIT_OK;
 }
 

@@ -124,4 +124,8 @@ cut -d, -f2-4 lines | sort | cmp - a || fail "the shards have $(cat lines)"
 run 0 shiftvit-convert --truncate layers.1.blocks.0 run/model.safetensors short.safetensors
 run 0 shiftvit-eval --model short.safetensors --split all --data folder:whole
 says 'the model has no classifier; its 48 features are taken for the scores of classes'
+run 0 shiftvit-predict --model short.safetensors "$(find whole -name '*.png' | head -n 1)"
+says 'the model has no classifier; its 48 features are taken for classes'
+run 0 shiftvit-predict --model run "$(find whole -name '*.png' | head -n 1)"
+[ "$(cat err)" = "the model is run/model.safetensors" ] || fail "shiftvit-predict: $(cat err)"
 echo 'classes: passed'

@@ -37,6 +37,10 @@ run 0 shiftvit-export --data procedural:40 --split train --count 12 --by-class -
 image=$(find images -name '*.png' | sort | sed -n 1p)
 run 2 shiftvit-predict --model there.safetensors "$image"
 says "--name, --set, --preset or --config is needed: ./there.safetensors: state timm's name of the model, or heads .* pool"
+mkdir folder
+cp there.safetensors folder/model.safetensors
+run 2 shiftvit-predict --model folder "$image"
+[ "$(grep -c 'the model is' err)" = 1 ] || fail "shiftvit-predict: $(cat err)"
 known='--set heads=2 --set norm_eps=1e-6 --set activation=gelu --set pool=class_token'
 without='does not say how images become its input; shiftvit-convert --preset NAME'
 # shellcheck disable=SC2086
