@@ -64,27 +64,46 @@ static const struct option_line option_list[] = {
 };
 
 static const struct option_rule rules[] = {
-    {"count", {"neighbours"}, NULL},       {"split", {NULL}, "neighbours"},
-    {"labels", {NULL}, "neighbours"},      {"val-fraction", {NULL}, "neighbours"},
-    {"limit-train", {NULL}, "neighbours"}, {"limit-val", {NULL}, "neighbours"},
-    {"limit-test", {NULL}, "neighbours"},  {NULL, {NULL}, NULL},
+    {"count", {"neighbours"}, NULL},
+    {"grid", {"neighbours"}, NULL},
+    {"data", {NULL}, "neighbours"},
+    {"out", {NULL}, "neighbours"},
+    {"split", {NULL}, "neighbours"},
+    {"labels", {NULL}, "neighbours"},
+    {"val-fraction", {NULL}, "neighbours"},
+    {"limit-train", {NULL}, "neighbours"},
+    {"limit-val", {NULL}, "neighbours"},
+    {"limit-test", {NULL}, "neighbours"},
+    {"data", {NULL}, "list-layers"},
+    {"out", {NULL}, "list-layers"},
+    {"layer", {NULL}, "list-layers"},
+    {"pool", {NULL}, "list-layers"},
+    {"split", {NULL}, "list-layers"},
+    {"batch", {NULL}, "list-layers"},
+    {"compute", {NULL}, "list-layers"},
+    {"neighbours", {NULL}, "list-layers"},
+    {"on-bad", {NULL}, "list-layers"},
+    {"labels", {NULL}, "list-layers"},
+    {"val-fraction", {NULL}, "list-layers"},
+    {"limit-train", {NULL}, "list-layers"},
+    {"limit-val", {NULL}, "list-layers"},
+    {"limit-test", {NULL}, "list-layers"},
+    {NULL, {NULL}, NULL},
 };
 
 static void check_needed(const features_options *self, struct option_state *state)
 {
     if (!self->model)
         option_error(state, "--model FILE is needed");
+    option_check_rules(state, rules);
+    if (!self->neighbours.folder && self->neighbours.queries)
+        option_error(state, "QUERIES belong to --neighbours");
     if (self->list)
         return;
     if (self->neighbours.folder && !self->neighbours.queries)
         option_error(state, "QUERIES: a folder of images is needed");
-    if (!self->neighbours.folder && (self->neighbours.queries || self->neighbours.grid))
-        option_error(state, "QUERIES and --grid belong to --neighbours");
-    if (self->neighbours.folder && (self->data.spec || self->out))
-        option_error(state, "--data and --out do not belong to --neighbours");
     if (self->neighbours.folder && self->features.tokens > SVIT_TOKENS_CLASS)
         option_error(state, "--pool: --neighbours compares images; mean and class are accepted");
-    option_check_rules(state, rules);
     if (self->neighbours.folder)
         return;
     if (!self->data.spec)

@@ -313,6 +313,14 @@ while IFS='|' read -r message options; do
     says "$message"
 done <<'END'
 --count belongs to --neighbours$|--data procedural --out o.safetensors --count 3
+--grid belongs to --neighbours$|--list-layers --grid g.png
+QUERIES belong to --neighbours$|--list-layers images
+--data has no effect with --list-layers$|--list-layers --data procedural
+--out has no effect with --list-layers$|--list-layers --out o.safetensors
+--layer has no effect with --list-layers$|--list-layers --layer features
+--neighbours has no effect with --list-layers$|--list-layers --neighbours a b
+--data has no effect with --neighbours$|--neighbours a b --data procedural
+--out has no effect with --neighbours$|--neighbours a b --out o.safetensors
 --split has no effect with --neighbours$|--neighbours a b --split test
 --labels has no effect with --neighbours$|--neighbours a b --labels fine
 --limit-train has no effect with --neighbours$|--neighbours a b --limit-train 3
