@@ -187,7 +187,7 @@ static void check_child(scene *s)
     ck_assert_int_ge(child, 0);
     if (child == 0) {
         signal(SIGALRM, SIG_DFL); /* the exit of the test itself would end the test */
-        alarm(20);
+        alarm(60);
         int wrong = first_not_refused(s);
         if (!wrong && own_context_fails())
             wrong = 98;

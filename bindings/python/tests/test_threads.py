@@ -94,7 +94,7 @@ class Interrupted(unittest.TestCase):
             warnings.simplefilter("ignore")
             child = os.fork()
             if child == 0:
-                signal.alarm(5)  # which ends a child that waits
+                signal.alarm(60)  # which ends a child that waits
                 for use in (loader.next, lambda: len(loader), lambda: loader.seek(0)):
                     try:
                         use()
