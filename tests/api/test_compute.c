@@ -168,7 +168,6 @@ static Suite *compute_suite(void)
 {
     Suite *suite = suite_create("compute");
     TCase *all = tcase_create("types");
-    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_bfloat16_is_near_float32, 0, MODEL_COUNT);
     tcase_add_loop_test(all, test_bfloat16_gives_the_same_bits_on_any_number_of_threads, 0,
                         MODEL_COUNT);

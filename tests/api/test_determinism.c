@@ -359,7 +359,6 @@ static Suite *determinism_suite(void)
 {
     Suite *suite = suite_create("determinism");
     TCase *all = tcase_create("threads");
-    tcase_set_timeout(all, 200);
     tcase_add_loop_test(all, test_training_gives_the_same_bits_on_any_number_of_threads, 0,
                         SUBJECT_COUNT * GEMM_COUNT);
     tcase_add_loop_test(all, test_a_batch_gives_what_its_images_give_alone, 0,

@@ -267,7 +267,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("fork");
     TCase *c = tcase_create("fork");
-    tcase_set_timeout(c, 240);
     tcase_add_test(c, test_a_child_of_an_idle_parent_frees_all_and_the_parent_goes_on);
     tcase_add_test(c, test_a_child_of_a_busy_parent_frees_all_and_the_parent_goes_on);
     suite_add_tcase(all, c);

@@ -220,7 +220,6 @@ static Suite *host_pool_suite(void)
 {
     Suite *suite = suite_create("host_pool");
     TCase *all = tcase_create("host_pool");
-    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_every_host_gives_the_bits_of_the_library, 0, HOST_COUNT);
     tcase_add_test(all, test_the_library_starts_no_thread);
     tcase_add_test(all, test_other_work_may_run_while_the_host_waits);

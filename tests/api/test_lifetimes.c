@@ -256,7 +256,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("lifetimes");
     TCase *c = tcase_create("lifetimes");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_a_handle_outlives_its_context, 0, sizeof HANDLES / sizeof *HANDLES);
     suite_add_tcase(all, c);
     return all;

@@ -217,7 +217,6 @@ static Suite *many_threads_suite(void)
 {
     Suite *suite = suite_create("many_threads");
     TCase *all = tcase_create("threads");
-    tcase_set_timeout(all, 200);
     tcase_add_loop_test(all, test_many_threads_give_the_bits_of_one, 0, SUBJECT_COUNT);
     tcase_add_test(all, test_every_architecture_has_a_subject);
     suite_add_tcase(suite, all);

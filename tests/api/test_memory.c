@@ -293,7 +293,6 @@ static Suite *memory_suite(void)
     Suite *suite = suite_create("memory");
     TCase *all = tcase_create("options");
     tcase_add_checked_fixture(all, setup, NULL);
-    tcase_set_timeout(all, 200);
     add_cases(all, test_all_options_give_the_same_bits_on_any_number_of_threads, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_each_option_takes_less_memory_than_the_one_before, 0,
                         SUBJECT_COUNT);

@@ -478,7 +478,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("reducer");
     TCase *c = tcase_create("reducer");
-    tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, NULL);
     add_cases(c, test_the_bits_are_those_of_one_rank, SUBJECT_COUNT);
     tcase_add_test(c, test_large_gradients_go_in_several_buckets);

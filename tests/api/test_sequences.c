@@ -230,7 +230,6 @@ static Suite *sequences_suite(void)
 {
     Suite *suite = suite_create("sequences");
     TCase *lengths = tcase_create("lengths");
-    tcase_set_timeout(lengths, 120);
     tcase_add_loop_test(lengths, test_attention_over_1025_tokens_is_the_definition, 0, 2);
     tcase_add_loop_test(lengths, test_one_token_attends_to_itself_or_to_nothing, 0, 2);
     tcase_add_test(lengths, test_memory_of_inference_grows_with_the_tokens);

@@ -468,7 +468,6 @@ static Suite *suite(void)
     Suite *all = suite_create("shared_weights");
     TCase *c = tcase_create("shared_weights");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, test_sessions_of_all_kinds_answer_as_alone_after_every_change, 0,
                         SUBJECT_COUNT);
     tcase_add_test(c, test_further_sessions_need_no_memory_for_weights);

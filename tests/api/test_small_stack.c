@@ -183,7 +183,6 @@ static Suite *small_stack_suite(void)
 {
     Suite *suite = suite_create("small_stack");
     TCase *all = tcase_create("small_stack");
-    tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_a_thread_needs_little_stack, 0, JOB_COUNT);
     suite_add_tcase(suite, all);
     return suite;

@@ -350,7 +350,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("faults");
     TCase *c = tcase_create("faults");
-    tcase_set_timeout(c, 300);
     tcase_add_unchecked_fixture(c, world_folders_make, world_folders_remove);
     tcase_add_test(c, test_every_public_function_has_a_scenario);
     tcase_add_test(c, test_allocations_of_the_process_can_fail);
@@ -377,10 +376,7 @@ int main(void)
 {
     counts_begin();
     scenario_count = list_scenarios(scenarios);
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    const int status = run_suite(suite);
     print_counts();
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return status;
 }

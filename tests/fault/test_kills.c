@@ -223,7 +223,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("kills");
     TCase *c = tcase_create("kills");
-    tcase_set_timeout(c, 300);
     tcase_add_unchecked_fixture(c, world_folders_make, world_folders_remove);
     tcase_add_loop_test(c, test_a_killed_call_leaves_the_old_file_or_the_new_one, 0, writer_count);
     tcase_add_loop_test(c, test_a_killed_training_goes_on, 0, 2);
@@ -236,11 +235,8 @@ int main(void)
     counts_begin();
     told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     list_writers();
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    const int status = run_suite(suite);
     printf("kills: %zu, in %d calls that write a file and in trainings\n", (size_t)counts->kills,
            writer_count);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return status;
 }

@@ -114,17 +114,17 @@ START_TEST(test_files_have_the_pixels_of_pillow)
 }
 END_TEST
 
+static Suite *suite(void)
+{
+    Suite *all = suite_create("images_golden");
+    TCase *cases = tcase_create("all");
+    tcase_add_test(cases, test_files_have_the_pixels_of_pillow);
+    suite_add_tcase(all, cases);
+    return all;
+}
+
 int main(int count, char **arguments)
 {
     wanted_format = count > 1 ? arguments[1] : "other";
-    Suite *suite = suite_create("images_golden");
-    TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 120);
-    tcase_add_test(cases, test_files_have_the_pixels_of_pillow);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

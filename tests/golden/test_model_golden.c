@@ -304,8 +304,6 @@ static Suite *model_golden_suite(void)
     add_cases(small, test_small_models_equal_the_reference, GEMM_COUNT * SMALL_COUNT);
     add_cases(full, test_full_models_equal_the_reference, 2 * FULL_COUNT);
     tcase_add_loop_test(small, test_attention_equals_keras, 0, 2 * GEMM_COUNT);
-    tcase_set_timeout(full, 120);
-    tcase_set_timeout(small, 60);
     suite_add_tcase(suite, small);
     suite_add_tcase(suite, full);
     return suite;

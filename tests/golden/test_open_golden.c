@@ -201,7 +201,6 @@ static Suite *open_golden_suite(void)
 {
     Suite *suite = suite_create("open_golden");
     TCase *tcase = tcase_create("open");
-    tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, test_families_open_by_their_files, 0, FAMILY_COUNT);
     tcase_add_test(tcase, test_a_name_or_fields_take_the_place_of_files);
     tcase_add_test(tcase, test_the_report_explains);

@@ -377,7 +377,6 @@ static Suite *open_limits_suite(void)
 {
     Suite *suite = suite_create("open_limits");
     TCase *tcase = tcase_create("open");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_paths_have_a_limit, 0, 4);
     tcase_add_test(tcase, test_an_index_has_a_limit);
     tcase_add_loop_test(tcase, test_what_is_no_encoder, 0, 3);

@@ -315,7 +315,6 @@ static Suite *open_members_suite(void)
 {
     Suite *suite = suite_create("open_members");
     TCase *tcase = tcase_create("open");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_members_are_refused_or_change_nothing, 0, FILE_COUNT);
     suite_add_tcase(suite, tcase);
     return suite;

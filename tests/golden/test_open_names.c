@@ -336,7 +336,6 @@ static Suite *open_names_suite(void)
 {
     Suite *suite = suite_create("open_names");
     TCase *tcase = tcase_create("open");
-    tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, test_prefixes_have_a_limit);
     tcase_add_test(tcase, test_many_encoders_need_a_choice);
     tcase_add_loop_test(tcase, test_any_prefix_is_found, 0, 2 * PREFIX_COUNT);

@@ -272,7 +272,6 @@ static Suite *open_openclip_suite(void)
 {
     Suite *suite = suite_create("open_openclip");
     TCase *tcase = tcase_create("open");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_members_without_tensors_count, 0, VARIANT_COUNT);
     tcase_add_test(tcase, test_the_variants_differ);
     tcase_add_loop_test(tcase, test_other_towers_are_refused, 0, REFUSED_COUNT);

@@ -300,7 +300,6 @@ static Suite *open_preprocessing_suite(void)
 {
     Suite *suite = suite_create("open_preprocessing");
     TCase *tcase = tcase_create("open");
-    tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, test_classes_of_transformers_have_their_defaults, 0,
                         CLASS_COUNT * KEY_COUNT);
     tcase_add_test(tcase, test_what_files_say_counts);

@@ -147,7 +147,6 @@ static Suite *open_tensors_suite(void)
 {
     Suite *suite = suite_create("open_tensors");
     TCase *tcase = tcase_create("open");
-    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, test_tensors_are_refused_or_not_needed, 0,
                         CHECKPOINT_COUNT * DAMAGES);
     suite_add_tcase(suite, tcase);

@@ -130,19 +130,19 @@ START_TEST(test_images_are_turned_as_by_pillow)
 }
 END_TEST
 
+static Suite *suite(void)
+{
+    Suite *all = suite_create("orientations_golden");
+    TCase *cases = tcase_create("all");
+    tcase_add_test(cases, test_images_are_turned_as_by_pillow);
+    suite_add_tcase(all, cases);
+    return all;
+}
+
 int main(int count, char **arguments)
 {
     const char *format = count > 1 ? arguments[1] : NAMES[PNG];
     while (wanted_format < WEBP && strcmp(format, NAMES[wanted_format]) != 0)
         wanted_format++;
-    Suite *suite = suite_create("orientations_golden");
-    TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 120);
-    tcase_add_test(cases, test_images_are_turned_as_by_pillow);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -384,7 +384,6 @@ static Suite *pretrained_suite(void)
 {
     Suite *suite = suite_create("pretrained families");
     TCase *all = tcase_create("families");
-    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_families_equal_their_own_code, 0, FAMILY_COUNT);
     tcase_add_loop_test(all, test_families_are_saved_under_their_names, 0,
                         sizeof SAVED / sizeof *SAVED);

@@ -138,7 +138,6 @@ static Suite *resizes_suite(void)
 {
     Suite *suite = suite_create("resizes_golden");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 120);
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_loop_test(cases, test_random_sizes_have_the_bytes_of_pillow, 0,
                         sizeof KINDS / sizeof *KINDS);

@@ -341,7 +341,6 @@ static Suite *gradients_suite(void)
 {
     Suite *suite = suite_create("gradients in double");
     TCase *layers = tcase_create("models");
-    tcase_set_timeout(layers, 200);
     tcase_add_loop_test(layers, test_gradients_equal_difference_quotients, 0, 2 * CONFIG_COUNT);
     tcase_add_loop_test(layers, test_input_gradients_equal_difference_quotients, 0, CONFIG_COUNT);
     tcase_add_test(layers, test_gradients_accumulate);

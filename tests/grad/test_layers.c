@@ -421,7 +421,6 @@ static Suite *layers_suite(void)
 {
     Suite *suite = suite_create("gradients of single layers");
     TCase *all = tcase_create("layers");
-    tcase_set_timeout(all, 100);
     tcase_add_loop_test(all, test_mlp_blocks, 0, 4 * MLP_COUNT);
     tcase_add_loop_test(all, test_attention_pools, 0, sizeof POOLS / sizeof *POOLS);
     tcase_add_loop_test(all, test_token_mlp_blocks, 0, sizeof TOKEN_MLPS / sizeof *TOKEN_MLPS);

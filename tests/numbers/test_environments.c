@@ -194,7 +194,6 @@ static Suite *environments_suite(void)
     scenario_count = list_scenarios(scenarios);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         TCase *all = tcase_create(values[i].name);
-        tcase_set_timeout(all, 120);
         tcase_add_unchecked_fixture(all, values[i].begin, world_folders_remove);
         tcase_add_loop_test(all, test_results_do_not_depend_on_the_environment_of_the_program, 0,
                             scenario_count);

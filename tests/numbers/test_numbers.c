@@ -206,20 +206,11 @@ static Suite *numbers_suite(void)
     return suite;
 }
 
-static int run_tests(void)
-{
-    SRunner *runner = srunner_create(numbers_suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner), ran = srunner_ntests_run(runner);
-    srunner_free(runner);
-    return failed == 0 && ran > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 int main(int count, char **arguments)
 {
     if (count == 2 && strcmp(arguments[1], "--table") == 0)
         return print_tables();
     if (count == 3 && strcmp(arguments[1], "--check") == 0)
         return check_page(arguments[2]);
-    return run_tests();
+    return run_suite(numbers_suite);
 }

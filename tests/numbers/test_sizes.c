@@ -357,7 +357,6 @@ static Suite *sizes_suite(void)
 {
     Suite *suite = suite_create("sizes");
     TCase *all = tcase_create("models");
-    tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, test_a_batch_beyond_the_limits_is_refused);
     tcase_add_loop_test(all, test_an_image_has_the_same_logits_in_a_batch_of_any_size, 0,

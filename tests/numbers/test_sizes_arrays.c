@@ -367,7 +367,6 @@ static Suite *sizes_suite(void)
 {
     Suite *suite = suite_create("sizes_arrays");
     TCase *all = tcase_create("arrays");
-    tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_loop_test(all, test_losses_and_metrics_of_any_size_follow_plain_loops, 0,
                         ARRAY_COUNT);

@@ -124,7 +124,6 @@ static Suite *sizes_suite(void)
 {
     Suite *suite = suite_create("sizes_classes");
     TCase *all = tcase_create("classifiers");
-    tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_loop_test(all, test_a_predictor_of_any_number_of_classes_gives_the_softmax, 0, 4);
     tcase_add_loop_test(all, test_nearest_neighbours_of_any_number_of_classes_find_themselves, 0,

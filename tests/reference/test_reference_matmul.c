@@ -268,7 +268,6 @@ static Suite *matmul_suite(void)
 {
     Suite *suite = suite_create("reference matmuls");
     TCase *all = tcase_create("random shapes");
-    tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_matmuls_with_their_epilogues_equal_the_reference, 0,
                         SUBJECT_COUNT);
     tcase_add_loop_test(all, test_matmuls_through_the_derivative_of_gelu_equal_the_reference, 0,

@@ -441,7 +441,6 @@ static Suite *models_suite(void)
 {
     Suite *suite = suite_create("reference models");
     TCase *all = tcase_create("shapes");
-    tcase_set_timeout(all, 120);
     add_cases(all, test_every_instruction_set_and_backend_equals_the_reference, CONFIG_COUNT);
 #ifndef SV_DOUBLE
     add_cases(all, test_bfloat16_and_int8_are_as_near_to_the_reference_as_their_rounding,

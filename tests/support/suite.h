@@ -87,15 +87,24 @@ static inline void add_cases(TCase *to, const TTest *test, int count)
             tcase_add_loop_test(to, test, i, i + 1);
 }
 
-#define TEST_MAIN(suite_function)                                                                  \
+/* Runs a suite and returns the exit status. A test has hung after 300 seconds: Check's own 4 are too
+ * few where other programs use the processor. */
+static inline int run_suite(Suite *(*suite)(void))
+{
+#ifndef _WIN32
+    setenv("CK_DEFAULT_TIMEOUT", "300", 0);
+#endif
+    SRunner *runner = srunner_create(suite());
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner), ran = srunner_ntests_run(runner);
+    srunner_free(runner);
+    return failed == 0 && ran > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#define TEST_MAIN(suite)                                                                           \
     int main(void)                                                                                 \
     {                                                                                              \
-        SRunner *runner = srunner_create(suite_function());                                        \
-        srunner_run_all(runner, CK_NORMAL);                                                        \
-        int failed = srunner_ntests_failed(runner);                                                \
-        int ran = srunner_ntests_run(runner);                                                      \
-        srunner_free(runner);                                                                      \
-        return failed == 0 && ran > 0 ? EXIT_SUCCESS : EXIT_FAILURE;                               \
+        return run_suite(suite);                                                                   \
     }
 
 #endif

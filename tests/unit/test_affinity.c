@@ -397,7 +397,6 @@ static Suite *affinity_suite(void)
 {
     Suite *suite = suite_create("affinity");
     TCase *all = tcase_create("affinity");
-    tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_every_cpu_of_the_mask_is_counted, 0, MACHINE_COUNT);
     tcase_add_loop_test(all, test_a_context_takes_every_core_of_a_large_machine_up_to_the_bound, 0,
                         MACHINE_COUNT);

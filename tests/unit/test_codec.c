@@ -420,7 +420,6 @@ static Suite *codec_suite(void)
 {
     Suite *suite = suite_create("codec");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, test_a_decoder_without_memory_says_so, 0, FILES);
     tcase_add_loop_test(cases, test_a_webp_decoder_without_memory_says_so, 0, 2);
     tcase_add_test(cases, test_an_encoder_without_memory_says_so);

@@ -451,7 +451,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("config");
     TCase *c = tcase_create("config");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_presets_have_the_papers_numbers_of_parameters_and_multiply_adds, 0,
                         PRESETS);
     tcase_add_test(c, test_a_model_of_the_default_preset_has_11690602_parameters);

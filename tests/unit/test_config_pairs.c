@@ -241,7 +241,6 @@ static Suite *config_pairs_suite(void)
 {
     Suite *suite = suite_create("config pairs");
     TCase *all = tcase_create("config pairs");
-    tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_loop_test(all, test_every_pair_of_settings_works_or_is_refused, 0, BASE_COUNT);
     suite_add_tcase(suite, all);

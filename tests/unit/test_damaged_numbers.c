@@ -99,7 +99,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("damaged_numbers");
     TCase *c = tcase_create("damaged_numbers");
-    tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_entries_of_a_checkpoint_are_whole_numbers);
     tcase_add_test(c, test_the_version_of_a_file_is_a_number_that_is_known);

@@ -252,7 +252,6 @@ static Suite *folder_suite(void)
 {
     Suite *suite = suite_create("data_folder");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 120);
     tcase_add_test(cases, test_classes_and_images_are_in_byte_order);
     tcase_add_test(cases, test_images_are_brought_to_size_by_nearest_neighbour);
     tcase_add_test(cases, test_folders_that_are_no_dataset_are_refused);

@@ -185,7 +185,6 @@ static Suite *memory_suite(void)
 {
     Suite *suite = suite_create("data_memory");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, test_every_allocation_may_fail, 0, SCENARIO_COUNT);
     suite_add_tcase(suite, cases);
     return suite;

@@ -478,7 +478,6 @@ static Suite *pipeline_suite(void)
 {
     Suite *suite = suite_create("data_pipeline");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 120);
     tcase_add_test(cases, test_default_is_that_of_the_keras_example);
     tcase_add_loop_test(cases, test_evaluation_is_nearest_then_bilinear_twice, 0, SIZE_CASES);
     tcase_add_loop_test(cases, test_training_is_a_crop_and_a_mirror_of_the_resized_image, 0,

@@ -481,7 +481,6 @@ static Suite *sets_suite(void)
 {
     Suite *suite = suite_create("data_sets");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 60);
     tcase_add_test(cases, test_cifar10_samples_are_the_records);
     tcase_add_test(cases, test_cifar100_has_fine_and_coarse_labels);
     tcase_add_test(cases, test_one_cifar_given_as_the_other_is_refused);

@@ -341,7 +341,6 @@ static Suite *suite(void)
     const int trees = sizeof TREES / sizeof *TREES;
     Suite *all = suite_create("data_walk");
     TCase *c = tcase_create("data_walk");
-    tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_every_ending_is_read_in_every_case_and_depth);
     tcase_add_loop_test(c, test_what_is_left_out_is_told_by_reason, 0, trees);

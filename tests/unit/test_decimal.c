@@ -165,7 +165,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("decimal");
     TCase *c = tcase_create("decimal");
-    tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, NULL);
     tcase_add_test(c, test_doubles_read_back_to_the_bit);
     tcase_add_test(c, test_doubles_read_back_to_the_bit_for_any_rounding);

@@ -182,7 +182,6 @@ static Suite *epilogues_suite(void)
 {
     Suite *suite = suite_create("epilogues");
     TCase *all = tcase_create("backends");
-    tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_epilogues_have_the_bits_of_single_operations, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_epilogues_of_column_groups_have_the_bits_of_single_operations, 0,
                         SUBJECT_COUNT);

@@ -289,7 +289,6 @@ static Suite *exif_suite(void)
 {
     Suite *suite = suite_create("exif");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 60);
     tcase_add_test(cases, test_all_orientations_of_a_png);
     tcase_add_loop_test(cases, test_all_orientations_of_a_jpeg, 0, 3);
     tcase_add_test(cases, test_exif_data_cut_anywhere_is_upright);

@@ -326,7 +326,6 @@ static Suite *feature_classes_suite(void)
 {
     Suite *suite = suite_create("feature classes");
     TCase *tests = tcase_create("core");
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, test_class_is_added, 0, 2 * HIDDEN);
     tcase_add_loop_test(tests, test_row_without_old_features, 0, 3);
     tcase_add_test(tests, test_row_with_old_features_is_the_minimum);

@@ -228,7 +228,6 @@ static Suite *feature_heads_suite(void)
 {
     Suite *suite = suite_create("feature heads");
     TCase *tests = tcase_create("core");
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, test_head_learns_and_all_below_it_stays, 0, MODEL_COUNT);
     tcase_add_test(tests, test_head_is_the_logistic_regression);
     tcase_add_test(tests, test_an_epoch_has_every_sample);

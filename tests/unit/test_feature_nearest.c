@@ -175,7 +175,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("feature_nearest");
     TCase *c = tcase_create("core");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_nearest_samples_are_those_of_a_plain_search, 0, 4);
     tcase_add_loop_test(c, test_a_coreset_is_the_greedy_cover, 0, 2);
     tcase_add_test(c, test_the_largest_coreset_has_every_sample_once);

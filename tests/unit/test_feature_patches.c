@@ -248,7 +248,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("feature_patches");
     TCase *c = tcase_create("core");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_samples_are_the_patches_of_the_images, 0,
                         sizeof CASES / sizeof *CASES);
     tcase_add_test(c, test_pooled_features_stay_those_of_images);

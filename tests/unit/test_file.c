@@ -386,7 +386,6 @@ static Suite *file_suite(void)
     Suite *suite = suite_create("file");
     TCase *tests = tcase_create("file");
     tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, test_what_is_no_regular_file_is_refused_at_once);
     tcase_add_test(tests, test_a_replacement_keeps_permissions);
     tcase_add_test(tests, test_what_killed_writers_left_is_used_again);

@@ -135,7 +135,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("file_writers");
     TCase *c = tcase_create("file_writers");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_files_of_others_stay, 0, sizeof WRITERS / sizeof *WRITERS);
     suite_add_tcase(all, c);

@@ -202,7 +202,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("fingerprint");
     TCase *c = tcase_create("fingerprint");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_a_fingerprint_is_a_number_of_the_contents_alone);
     tcase_add_test(c, test_a_fingerprint_of_floats_is_the_recorded_one);

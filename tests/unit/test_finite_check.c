@@ -258,7 +258,6 @@ static Suite *finite_check_suite(void)
 {
     Suite *suite = suite_create("finite_check");
     TCase *tcase = tcase_create("core");
-    tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, test_every_parameter_is_named, 0, MODEL_COUNT);
     tcase_add_loop_test(tcase, test_the_layer_that_overflows_is_named, 0, MODEL_COUNT);
     tcase_add_loop_test(tcase, test_the_gradient_that_overflows_is_named, 0, MODEL_COUNT);

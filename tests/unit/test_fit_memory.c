@@ -122,7 +122,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("fit_memory");
     TCase *c = tcase_create("fit_memory");
-    tcase_set_timeout(c, 240);
     tcase_add_test(c, test_any_failed_allocation_is_an_error_and_nothing_leaks);
     suite_add_tcase(all, c);
     return all;

@@ -406,7 +406,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("folder_lock");
     TCase *c = tcase_create("folder_lock");
-    tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_a_folder_takes_one_lock_at_a_time);
     tcase_add_test(c, test_a_folder_that_cannot_be_made_is_named);

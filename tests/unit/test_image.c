@@ -387,7 +387,6 @@ static Suite *image_suite(void)
 {
     Suite *suite = suite_create("image");
     TCase *files = tcase_create("files");
-    tcase_set_timeout(files, 60);
     tcase_add_test(files, test_png_is_read_as_it_was_written);
     tcase_add_test(files, test_png_alpha_is_laid_on_black_and_grey_becomes_rgb);
     tcase_add_test(files, test_jpeg_is_read);

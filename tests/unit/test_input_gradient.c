@@ -449,7 +449,6 @@ static Suite *input_gradient_suite(void)
 {
     Suite *suite = suite_create("input gradient");
     TCase *all = tcase_create("input gradient");
-    tcase_set_timeout(all, 60);
     add_cases(all, test_memory_and_frozen_layers_change_no_bit, MODEL_COUNT * LAYER_COUNT);
     add_cases(all, test_both_calls_at_every_first_layer, MODEL_COUNT + MORE_COUNT);
     tcase_add_loop_test(all, test_threads_change_no_bit, 0, MODEL_COUNT);

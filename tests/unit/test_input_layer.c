@@ -462,7 +462,6 @@ static Suite *input_layer_suite(void)
 {
     Suite *suite = suite_create("input layer");
     TCase *all = tcase_create("input layer");
-    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_training_has_the_bits_of_a_session_with_frozen_layers, 0,
                         MODEL_COUNT);
     tcase_add_loop_test(all, test_inference_has_the_bits_of_a_whole_session, 0, MODEL_COUNT);

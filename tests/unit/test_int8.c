@@ -87,7 +87,6 @@ static Suite *int8_suite(void)
 {
     Suite *suite = suite_create("int8");
     TCase *all = tcase_create("definition");
-    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_int8_has_the_bits_of_its_definition, 0, CASE_COUNT);
     suite_add_tcase(suite, all);
     return suite;

@@ -345,7 +345,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("json");
     TCase *c = tcase_create("json");
-    tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, NULL);
     tcase_add_loop_test(c, test_json_is_accepted, 0, sizeof accepted / sizeof *accepted);
     tcase_add_loop_test(c, test_what_is_not_json_is_refused_with_its_position, 0,

@@ -283,7 +283,6 @@ static Suite *suite(void)
 {
     Suite *suite = suite_create("known_holes");
     TCase *tests = tcase_create("holes");
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, test_a_header_that_lies_about_a_tensor, 0,
                         sizeof headers / sizeof *headers);
     tcase_add_test(tests, test_a_header_length_that_wraps);

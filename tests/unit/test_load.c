@@ -427,7 +427,6 @@ static Suite *load_suite(void)
     Suite *suite = suite_create("loading through name maps");
     TCase *all = tcase_create("load");
     tcase_add_checked_fixture(all, setup, teardown);
-    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_flags_and_report, 0, COUNT(CASES));
     tcase_add_test(all, test_skipped_parameters_keep_their_values);
     tcase_add_loop_test(all, test_report_is_cut_at_whole_lines, 0, 54);

@@ -340,7 +340,6 @@ static Suite *load_shapes_suite(void)
 {
     Suite *suite = suite_create("load shapes");
     TCase *all = tcase_create("load shapes");
-    tcase_set_timeout(all, 60);
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, test_a_tensor_of_another_geometry_is_refused);
     tcase_add_loop_test(all, test_a_position_embedding_of_one_row_is_interpolated, 2, 4);

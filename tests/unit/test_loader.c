@@ -321,7 +321,6 @@ static Suite *loader_suite(void)
 {
     Suite *suite = suite_create("loader");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 120);
     enum { PREFETCH_CASES = 4 }; /* 0..3 batches ahead */
     tcase_add_loop_test(cases, test_unshuffled_batches_are_as_numbered, 0, PREFETCH_CASES);
     tcase_add_loop_test(cases, test_a_shuffled_epoch_has_every_sample_once_in_an_order_of_its_own,

@@ -309,7 +309,6 @@ static Suite *augment_suite(void)
 {
     Suite *suite = suite_create("loader augmentation");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 120);
     tcase_add_test(cases, test_crops_are_random_for_each_image_or_each_batch);
     tcase_add_test(cases, test_repeated_samples_have_the_crop_of_the_batch);
     tcase_add_test(cases, test_readings_of_a_balanced_sample_are_augmented_apart);

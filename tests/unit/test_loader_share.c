@@ -159,7 +159,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("loader_share");
     TCase *c = tcase_create("loader_share");
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_the_shares_of_all_ranks_are_the_batch, 0, STEPS_COUNT);
     tcase_add_test(c, test_a_rank_reads_its_share_alone);
     tcase_add_test(c, test_wrong_shares_are_refused);

@@ -422,7 +422,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("loader_window");
     TCase *c = tcase_create("loader_window");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_each_sample_is_read_once_near_its_place);
     tcase_add_test(c, test_orders_depend_on_seed_epoch_and_leaves_alone);

@@ -156,7 +156,6 @@ static Suite *loss_extremes_suite(void)
 {
     Suite *suite = suite_create("loss extremes");
     TCase *all = tcase_create("loss extremes");
-    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_a_loss_is_finite_or_refused, 0, LOSS_COUNT);
     tcase_add_test(all, test_weights_that_give_too_large_gradients_are_refused);
     tcase_add_test(all, test_a_loss_that_fits_a_double_alone_is_refused);

@@ -396,7 +396,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("masked");
     TCase *c = tcase_create("masked");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_masks_are_drawn_anew_for_each_image_of_each_forward);
     tcase_add_test(c, test_inference_has_one_mask);

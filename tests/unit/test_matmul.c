@@ -409,7 +409,6 @@ static Suite *matmul_suite(void)
 {
     Suite *suite = suite_create("matmul");
     TCase *all = tcase_create("backends");
-    tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, test_matmuls_equal_sums_of_higher_precision, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_weight_gradients_equal_sums_of_higher_precision, 0,
                         SUBJECT_COUNT);

@@ -304,7 +304,6 @@ static Suite *suite(void)
     Suite *all = suite_create("mapped models");
     TCase *cases = tcase_create("mapped models");
     tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_set_timeout(cases, 120);
     tcase_add_loop_test(cases, test_a_mapped_model_is_the_loaded_one_to_the_bit, 0,
                         sizeof backends / sizeof *backends);
     tcase_add_test(cases, test_a_checkpoint_is_mapped);

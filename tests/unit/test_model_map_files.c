@@ -254,7 +254,6 @@ static Suite *suite(void)
     Suite *all = suite_create("files to be mapped");
     TCase *cases = tcase_create("files to be mapped");
     tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_set_timeout(cases, 120);
     tcase_add_test(cases, test_a_file_may_end_with_its_page);
     tcase_add_loop_test(cases, test_numbers_that_do_not_lie_aligned_are_read, 1, 9);
     tcase_add_test(cases, test_parameters_of_any_size_are_mapped);

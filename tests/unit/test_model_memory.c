@@ -179,7 +179,6 @@ static Suite *suite(void)
     Suite *all = suite_create("model_memory");
     TCase *c = tcase_create("model_memory");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, test_a_model_in_memory_has_the_bytes_of_its_file_and_loads);
     tcase_add_test(c, test_cuts_are_refused_in_memory_too);
     tcase_add_test(c, test_a_changed_byte_of_a_header_is_answered_as_in_a_file);

@@ -401,7 +401,6 @@ static Suite *suite(void)
     Suite *s = suite_create("onnx");
     TCase *c = tcase_create("onnx");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_a_file_is_well_formed_and_has_each_parameter_once, 0, MODEL_COUNT);
     tcase_add_test(c, test_a_file_says_what_the_model_is);
     tcase_add_test(c, test_options_name_the_input_and_the_output);

@@ -62,7 +62,6 @@ static Suite *operand_edges_suite(void)
 {
     Suite *suite = suite_create("operand_edges");
     TCase *all = tcase_create("backends");
-    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, test_nothing_beside_the_operands_is_read_or_written, 0, SUBJECT_COUNT);
     suite_add_tcase(suite, all);
     return suite;

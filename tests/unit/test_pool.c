@@ -297,7 +297,6 @@ static Suite *pool_suite(void)
 {
     Suite *suite = suite_create("pool");
     TCase *all = tcase_create("pool");
-    tcase_set_timeout(all, 120);
     tcase_add_checked_fixture(all, wait_as_programs_do, NULL);
     tcase_add_loop_test(all, test_every_task_runs_once, 0, THREAD_COUNTS);
     tcase_add_loop_test(all, test_every_task_runs_once_with_any_number_of_polls, 0, SPIN_COUNT);

@@ -174,7 +174,6 @@ static Suite *suite(void)
     Suite *all = suite_create("rank_failures");
     TCase *c = tcase_create("rank_failures");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_no_rank_takes_a_step_that_one_cannot, 0, 4 * RANKS);
     tcase_add_loop_test(c, test_a_reducer_is_waited_for, 0, 3);
     suite_add_tcase(all, c);

@@ -416,7 +416,6 @@ static Suite *suite(void)
     Suite *all = suite_create("safetensors");
     TCase *c = tcase_create("safetensors");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_hostile_headers_are_refused_by_name, 0,
                         sizeof hostile / sizeof *hostile);
     tcase_add_test(c, test_lengths_that_lie_are_refused);

@@ -377,7 +377,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("shard_damage");
     TCase *c = tcase_create("shard_damage");
-    tcase_set_timeout(c, 300);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_each_byte_of_a_header_counts);
     tcase_add_test(c, test_headers_with_right_checksums_may_say_anything);

@@ -313,7 +313,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("shard_forms");
     TCase *c = tcase_create("shard_forms");
-    tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_the_first_header_that_says_a_name_or_a_size_wins);
     tcase_add_test(c, test_sizes_may_fill_their_field);

@@ -335,7 +335,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("shard_index");
     TCase *c = tcase_create("shard_index");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_an_index_is_made_once);
     tcase_add_test(c, test_an_index_has_the_names_of_labels);

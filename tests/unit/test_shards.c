@@ -385,7 +385,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("shards");
     TCase *c = tcase_create("shards");
-    tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_samples_are_runs_of_members_with_one_key);
     tcase_add_test(c, test_all_forms_of_names_and_sizes);

@@ -347,7 +347,6 @@ static Suite *source_suite(void)
 {
     Suite *suite = suite_create("source");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, test_resizing_has_the_bytes_of_pillow, 0, PILLOW_COUNT);
     tcase_add_test(cases, test_the_aspect_ratio_is_kept);
     tcase_add_test(cases, test_an_image_of_the_source_size_is_copied);

@@ -391,7 +391,6 @@ static Suite *trainable_suite(void)
 {
     Suite *suite = suite_create("trainable parameters");
     TCase *all = tcase_create("trainable");
-    tcase_set_timeout(all, 60);
     add_cases(all, test_gradients_do_not_depend_on_what_is_frozen, MODEL_COUNT * KEPT_COUNT * 2);
     tcase_add_loop_test(all, test_steps_leave_frozen_parameters_alone, 0, MODEL_COUNT);
     add_cases(all, test_slots_of_the_trained_range_change_no_bit,

@@ -239,7 +239,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer");
     TCase *c = tcase_create("trainer");
-    tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits, 0, 3);
     tcase_add_test(c, test_micro_batches_and_leaves_give_the_gradient_of_the_batch);

@@ -162,7 +162,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_best");
     TCase *c = tcase_create("trainer_best");
-    tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_patience_ends_a_run_that_does_not_get_better);
     tcase_add_test(c, test_patience_counts_from_the_best_epoch);

@@ -447,7 +447,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_checks");
     TCase *c = tcase_create("trainer_checks");
-    tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_settings_of_another_schedule_are_warned_of);
     tcase_add_test(c, test_what_does_not_fit_the_model_is_named);

@@ -253,7 +253,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_damage");
     TCase *c = tcase_create("trainer_damage");
-    tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_a_damaged_entry_is_named_and_changes_nothing);
     tcase_add_test(c, test_a_best_epoch_that_is_not_the_historys_is_refused);

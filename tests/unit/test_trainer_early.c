@@ -294,7 +294,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_early");
     TCase *c = tcase_create("trainer_early");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_the_first_epochs_train_on_smaller_images);
     tcase_add_test(c, test_parts_of_a_batch_are_smaller_too);

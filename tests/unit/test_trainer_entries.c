@@ -316,7 +316,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_entries");
     TCase *c = tcase_create("trainer_entries");
-    tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_entries_of_the_schedule);
     tcase_add_loop_test(c, test_each_number_of_the_history, 0, 2);

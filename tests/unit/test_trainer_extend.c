@@ -358,7 +358,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_extend");
     TCase *c = tcase_create("trainer_extend");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_an_extension_may_have_another_patience, 0, 4 * 4);
     tcase_add_loop_test(c, test_an_extension_keeps_a_length_that_was_given, 0, LONG_COUNT);

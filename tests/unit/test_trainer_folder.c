@@ -439,7 +439,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_folder");
     TCase *c = tcase_create("trainer_folder");
-    tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_a_used_folder_is_refused_by_default_and_stays);
     tcase_add_test(c, test_the_folder_is_made_last_and_one_trainer_has_it);

@@ -472,7 +472,6 @@ static Suite *suite(void)
     Suite *all = suite_create("trainer_ranks");
     TCase *c = tcase_create("ranks");
     tcase_add_checked_fixture(c, setup_targets, teardown);
-    tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, test_any_number_of_ranks_gives_the_same_bits, 0, VARIANT_COUNT);
     tcase_add_test(c, test_a_run_goes_on_with_another_number_of_ranks);
     tcase_add_loop_test(c, test_what_one_rank_finds_wrong_all_return, 0, FAILURE_COUNT);

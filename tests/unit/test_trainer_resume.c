@@ -394,7 +394,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_resume");
     TCase *c = tcase_create("trainer_resume");
-    tcase_set_timeout(c, 240);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_another_configuration_is_refused_at_resume_by_field);
     tcase_add_test(c, test_an_extended_run_with_a_constant_rate_is_the_longer_run);

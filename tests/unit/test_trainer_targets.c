@@ -205,7 +205,6 @@ static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_targets");
     TCase *c = tcase_create("trainer_targets");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_every_loss_with_every_kind_of_targets);
     tcase_add_test(c, test_a_validation_set_may_have_fewer_classes);

@@ -219,7 +219,6 @@ static Suite *verify_suite(void)
 {
     Suite *suite = suite_create("verify");
     TCase *cases = tcase_create("all");
-    tcase_set_timeout(cases, 20);
     tcase_add_loop_test(cases, test_every_bad_image_is_named_in_order, 1, 4);
     tcase_add_test(cases, test_a_selection_without_the_bad_is_good);
     tcase_add_test(cases, test_a_fifo_is_named_at_once);

@@ -227,7 +227,6 @@ static Suite *zero_skipping_suite(void)
 {
     Suite *suite = suite_create("zero skipping");
     TCase *all = tcase_create("backends");
-    tcase_set_timeout(all, 120);
     tcase_add_test(all, test_zero_groups_are_those_that_the_shift_leaves);
     tcase_add_loop_test(all, test_a_row_has_the_same_bits_whatever_is_skipped, 0, SUBJECT_COUNT);
     tcase_add_loop_test(all, test_skipped_zeros_are_corrected, 0, SUBJECT_COUNT);
