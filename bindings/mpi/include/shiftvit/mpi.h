@@ -31,8 +31,9 @@ typedef struct svit_mpi svit_mpi;
  * svit_mpi_free before MPI_Finalize.
  *
  * SVIT_E_STATE: MPI has not been initialised, or with less than MPI_THREAD_SERIALIZED.
- * SVIT_E_ARGUMENT: `leaves` is out of range, or differs between processes. SVIT_E_IO: MPI has
- * failed. */
+ * SVIT_E_ARGUMENT: `communicator` is MPI_COMM_NULL, or `leaves` is out of range or differs between
+ * processes. SVIT_E_MEMORY: there is not enough memory, or no thread could be started. SVIT_E_IO:
+ * MPI has failed. What fails on one process for memory, all return. */
 SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint32_t leaves,
                                      svit_error *err);
 #endif
