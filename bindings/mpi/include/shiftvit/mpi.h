@@ -11,6 +11,14 @@
 #include <shiftvit/reducer.h>
 
 #ifndef SVIT_MPI_WITHOUT_MPI_H
+/* In C++, mpi.h without the bindings for C++ that some MPIs still have, since these need a library
+ * more. A program that uses them includes mpi.h first. */
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 #endif
 
