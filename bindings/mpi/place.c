@@ -51,6 +51,35 @@ static svit_status check_leaves(svit_mpi *self, svit_error *err)
     return status;
 }
 
+/* Returns `mine`, or a failure if another process has one: it would leave the others waiting. */
+static svit_status agree(svit_mpi *self, svit_status mine, svit_error *err)
+{
+    struct {
+        int status, rank;
+    } own = {mine, (int)self->rank}, lowest;
+    svit_error cause = {.struct_size = sizeof cause};
+    if (self->has_failed)
+        return mine;
+    const int code = MPI_Allreduce(&own, &lowest, 1, MPI_2INT, MPI_MINLOC, self->communicator);
+    const svit_status status = sv_mpi_check(self, code, &cause);
+    if (mine != SVIT_OK)
+        return mine;
+    if (status != SVIT_OK)
+        return svit_error_set(err, status, cause.message);
+    if (lowest.status == SVIT_OK)
+        return SVIT_OK;
+    return sv_mpi_fail(err, lowest.status, "rank %d of %u could not take its place: %s",
+                       lowest.rank, self->ranks, svit_status_name(lowest.status));
+}
+
+static svit_status take_place(svit_mpi *self, svit_error *err)
+{
+    svit_status status = check_leaves(self, err);
+    if (status == SVIT_OK)
+        status = sv_mpi_plan_exchange(self, err);
+    return status == SVIT_OK ? sv_mpi_thread_start(self, err) : status;
+}
+
 static svit_status open_place(svit_mpi *self, MPI_Comm communicator, svit_error *err)
 {
     int rank = 0, ranks = 1;
@@ -62,10 +91,7 @@ static svit_status open_place(svit_mpi *self, MPI_Comm communicator, svit_error 
     MPI_Comm_size(self->communicator, &ranks);
     self->rank = (uint32_t)rank;
     self->ranks = (uint32_t)ranks;
-    status = check_leaves(self, err);
-    if (status == SVIT_OK)
-        status = sv_mpi_plan_exchange(self, err);
-    return status == SVIT_OK ? sv_mpi_thread_start(self, err) : status;
+    return agree(self, take_place(self, err), err);
 }
 
 /* Frees what the place has, and the copy of the communicator, for which all processes meet. */
@@ -107,7 +133,12 @@ SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint
     if (!out)
         return sv_mpi_fail(err, SVIT_E_ARGUMENT, "out is NULL; a pointer is needed");
     const svit_status status = check_initialised(err);
-    return status == SVIT_OK ? create(out, communicator, leaves, err) : status;
+    if (status != SVIT_OK)
+        return status;
+    if (communicator == MPI_COMM_NULL)
+        return sv_mpi_fail(err, SVIT_E_ARGUMENT,
+                           "communicator is MPI_COMM_NULL; one that has this process is needed");
+    return create(out, communicator, leaves, err);
 }
 
 SVIT_API svit_status svit_mpi_start(svit_mpi **out, uint32_t leaves, svit_error *err)

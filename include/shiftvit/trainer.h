@@ -23,8 +23,10 @@ extern "C" {
  * writes the folder; the others read it when they resume, so that all need to see it. A failure of
  * one rank is returned on all, with "rank R of N: " before its message, and ends the run: later
  * calls return it again. The callback of svit_trainer_run is called on all ranks, and a value of
- * any of them stops all after the same event. The bits of the result do not depend on the ranks,
- * and a run may be resumed with another number of them. */
+ * any of them stops all after the same event. Ranks compare what they begin with, and their weights
+ * at the end of each epoch; SVIT_E_ARGUMENT says what differs. SVIT_E_STATE: a rank has called
+ * another function than the others. The bits of the result do not depend on the ranks, and a run
+ * may be resumed with another number of them. */
 typedef struct svit_trainer svit_trainer;
 
 /* The weights that the model has after the last epoch. */
@@ -281,7 +283,7 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
 
 /* Lets the trainer minimise `function`, which is called with `user` on the thread of the step, in
  * place of the loss of its configuration; NULL: that loss again. It may be called between any two
- * calls for the trainer, and counts from the next step on.
+ * calls for the trainer, by all ranks, and counts from the next step on.
  *
  * label_smoothing and class_weights do not apply to a function. The loss of a batch is the mean of
  * those of its micro-batches, weighted by their samples. If the configured loss is

@@ -340,6 +340,10 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
                                 const svit_pipeline_config *pipeline, svit_error *err)
 {
     SVIT_TRY(read_ranks(trainer, config->reducer, err));
+    if (config->keep == SVIT_KEEP_BEST && !validation)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "keep is SVIT_KEEP_BEST but validation is NULL; the best weights are chosen "
+                       "by validation");
     SVIT_TRY(copy_texts(trainer, config, err));
     trainer->training_count = svit_dataset_count(training);
     SVIT_TRY(check_data(trainer, training, validation, err));
@@ -379,11 +383,10 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     SV_REQUIRE(model);
     SV_REQUIRE(training);
     svit_trainer_config local;
-    SVIT_TRY(sv_config_read(&sv_trainer_config_type, &local, config, err));
-    if (local.keep == SVIT_KEEP_BEST && !validation)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "keep is SVIT_KEEP_BEST but validation is NULL; the best weights "
-                       "are chosen by validation");
+    const svit_status read = sv_config_read(&sv_trainer_config_type, &local, config, err);
+    /* With a reducer, others wait for this rank: read_ranks finds the failure again. */
+    if (read != SVIT_OK && !local.reducer)
+        return read;
     svit_trainer *trainer;
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&trainer, 1, sizeof *trainer,
                                "a trainer", err));

@@ -2,6 +2,8 @@
  * that has others would spoil the sums without a word. */
 #include "trainer/trainer.h"
 
+#include <shiftvit/version.h>
+
 #include <string.h>
 
 /* A 64-bit hash in which a single other bit shows; equal hashes do not prove that two arrays are
@@ -30,22 +32,47 @@ static uint64_t hash_weights(const svit_model *model)
     return hash;
 }
 
-/* Hashes the settings but for those of a single process: folder, description, what becomes of an
- * older run. */
-static svit_status hash_settings(const svit_trainer *trainer, uint64_t *hash, svit_error *err)
+/* Writes a configuration as JSON, as svit_training_to_json does. */
+typedef svit_status (*write_json)(const svit_trainer *trainer, char *buffer, size_t capacity,
+                                  size_t *needed, svit_error *err);
+
+/* The settings but for those of a single process: folder, description, what becomes of an older
+ * run. */
+static svit_status write_settings(const svit_trainer *trainer, char *buffer, size_t capacity,
+                                  size_t *needed, svit_error *err)
+{
+    return svit_training_to_json(&trainer->config, &trainer->optimizer_config, &trainer->pipeline,
+                                 buffer, capacity, needed, err);
+}
+
+static svit_status write_model(const svit_trainer *trainer, char *buffer, size_t capacity,
+                               size_t *needed, svit_error *err)
+{
+    return svit_model_config_to_json(&trainer->model->config, buffer, capacity, needed, err);
+}
+
+static svit_status hash_json(const svit_trainer *trainer, write_json write, uint64_t *hash,
+                             svit_error *err)
 {
     const sv_allocator *allocator = &trainer->context->allocator;
     size_t needed = 0;
-    SVIT_TRY(svit_training_to_json(&trainer->config, &trainer->optimizer_config, &trainer->pipeline,
-                                   NULL, 0, &needed, err));
+    SVIT_TRY(write(trainer, NULL, 0, &needed, err));
     char *text;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&text, needed, 1, "the settings' text", err));
-    svit_status status = svit_training_to_json(&trainer->config, &trainer->optimizer_config,
-                                               &trainer->pipeline, text, needed, &needed, err);
+    svit_status status = write(trainer, text, needed, &needed, err);
     if (status == SVIT_OK)
         *hash = hash_text(needed, text);
     sv_release(allocator, text, needed);
     return status;
+}
+
+/* Which parameters are frozen: a rank has gradients of the others, and all ranks need the same. */
+static uint64_t hash_frozen(const svit_model *model)
+{
+    uint64_t hash = model->parameters.count;
+    for (size_t i = 0; i < model->parameters.count; i++)
+        hash = mix(hash, model->parameters.list[i].frozen);
+    return hash;
 }
 
 /* Each rank computes the update itself. Muon's has matmuls in it, whose bits are those of the kernels,
@@ -60,14 +87,26 @@ static uint64_t hash_kernels(const svit_trainer *trainer)
 
 svit_status sv_trainer_check_start(svit_trainer *trainer, svit_error *err)
 {
-    static const char *const NAMES[] = {"settings", "training data", "validation data", "weights",
+    static const char *const NAMES[] = {"versions of the library",
+                                        "settings",
+                                        "values in the model's configuration",
+                                        "training data",
+                                        "validation data",
+                                        "weights",
+                                        "frozen parameters",
                                         "kernels (the CPU's instruction set or the GEMM backend)"};
     if (trainer->ranks.reducer.ranks == 1)
         return SVIT_OK;
-    uint64_t settings;
-    SVIT_TRY(hash_settings(trainer, &settings, err));
-    const uint64_t values[] = {settings, trainer->training_fingerprint,
-                               trainer->validation_fingerprint, hash_weights(trainer->model),
+    uint64_t settings, model;
+    SVIT_TRY(hash_json(trainer, write_settings, &settings, err));
+    SVIT_TRY(hash_json(trainer, write_model, &model, err));
+    const uint64_t values[] = {hash_text(1, svit_version_string()),
+                               settings,
+                               model,
+                               trainer->training_fingerprint,
+                               trainer->validation_fingerprint,
+                               hash_weights(trainer->model),
+                               hash_frozen(trainer->model),
                                hash_kernels(trainer)};
     return sv_ranks_check_same(&trainer->ranks, NAMES, values, sizeof values / sizeof *values, err);
 }
@@ -80,4 +119,13 @@ svit_status sv_trainer_check_resumed(svit_trainer *trainer, svit_error *err)
     const uint64_t values[] = {trainer->progress.epoch, trainer->progress.position,
                                hash_weights(trainer->model)};
     return sv_ranks_check_same(&trainer->ranks, NAMES, values, sizeof values / sizeof *values, err);
+}
+
+svit_status sv_trainer_check_epoch(svit_trainer *trainer, svit_error *err)
+{
+    static const char *const NAMES[] = {"weights at the end of an epoch"};
+    if (trainer->ranks.reducer.ranks == 1)
+        return SVIT_OK;
+    const uint64_t weights = hash_weights(trainer->model);
+    return sv_ranks_check_same(&trainer->ranks, NAMES, &weights, 1, err);
 }

@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What the ranks meet for. */
+enum { MEETING_STATUS = 1, MEETING_ITEMS, MEETING_VALUE, MEETING_SAME };
+
 /* What each rank brings to a point where all meet. It has the same size everywhere, so that a rank
  * that has failed can bring its message wherever the others are. */
 struct sv_rank_chunk {
     int32_t status;
-    uint32_t reserved;        /* 0 */
+    uint32_t meeting;         /* MEETING_*; of a failure it does not matter */
     unsigned char bytes[248]; /* of a failure its message, else data of the caller */
 };
 
@@ -77,27 +80,46 @@ static svit_status look_for_failure(sv_ranks *ranks, svit_error *err)
     return SVIT_OK;
 }
 
-/* Exchanges one chunk with all ranks, which call this at the same point: sends the status `mine` and
- * data[bytes], at most sizeof chunk->bytes, and receives the chunks of all ranks in ranks->chunks.
- * Returns the failure of the lowest rank that has one; it ends the run, and later calls return it
- * again. */
-static svit_status meet(sv_ranks *ranks, svit_status mine, const void *data, size_t bytes,
-                        svit_error *err)
+/* SVIT_E_STATE if a rank meets the others for something else than rank 0, so that what it brings is
+ * not what they take it for. */
+static svit_status look_for_stranger(sv_ranks *ranks, svit_error *err)
+{
+    for (uint32_t rank = 1; rank < ranks->reducer.ranks; rank++) {
+        char message[160];
+        if (ranks->chunks[rank].meeting == ranks->chunks[0].meeting)
+            continue;
+        snprintf(message, sizeof message,
+                 "rank %u of %u has called another function of its trainer than rank 0; all ranks "
+                 "call the same ones in the same order",
+                 rank, ranks->reducer.ranks);
+        return end(ranks, SVIT_E_STATE, message, err);
+    }
+    return SVIT_OK;
+}
+
+/* Exchanges one chunk with all ranks, which call this at the same point and for the same `meeting`:
+ * sends the status `mine` and data[bytes], at most sizeof chunk->bytes, and receives the chunks of
+ * all ranks in ranks->chunks. Returns the failure of the lowest rank that has one; it ends the run,
+ * and later calls return it again. */
+static svit_status meet(sv_ranks *ranks, uint32_t meeting, svit_status mine, const void *data,
+                        size_t bytes, svit_error *err)
 {
     if (ranks->failure.code != SVIT_OK)
         return svit_error_set(err, ranks->failure.code, ranks->failure.message);
-    sv_rank_chunk own = {.status = mine};
+    sv_rank_chunk own = {.status = mine, .meeting = meeting};
     if (bytes > 0)
         memcpy(own.bytes, data, bytes);
     SVIT_TRY(gather(ranks, &own, ranks->chunks, sizeof own, err));
-    return look_for_failure(ranks, err);
+    SVIT_TRY(look_for_failure(ranks, err));
+    return look_for_stranger(ranks, err);
 }
 
 svit_status sv_ranks_agree(sv_ranks *ranks, svit_status mine, svit_error *err)
 {
     if (!ranks->chunks)
         return mine;
-    return meet(ranks, mine, err->message, mine == SVIT_OK ? 0 : sizeof err->message, err);
+    return meet(ranks, MEETING_STATUS, mine, err->message,
+                mine == SVIT_OK ? 0 : sizeof err->message, err);
 }
 
 /* Collects shares[ranks, bytes], each of which begins with what a rank has. */
@@ -105,7 +127,7 @@ static svit_status collect_shares(sv_ranks *ranks, const void *mine, unsigned ch
                                   size_t bytes, svit_error *err)
 {
     const bool fits = bytes <= sizeof ranks->chunks->bytes;
-    SVIT_TRY(meet(ranks, SVIT_OK, mine, fits ? bytes : 0, err));
+    SVIT_TRY(meet(ranks, MEETING_ITEMS, SVIT_OK, mine, fits ? bytes : 0, err));
     if (!fits)
         return gather(ranks, mine, shares, bytes, err);
     for (size_t rank = 0; rank < ranks->reducer.ranks; rank++)
@@ -141,7 +163,7 @@ svit_status sv_ranks_agree_on_value(sv_ranks *ranks, int32_t *value, svit_error 
 {
     if (!ranks->chunks)
         return SVIT_OK;
-    SVIT_TRY(meet(ranks, SVIT_OK, value, sizeof *value, err));
+    SVIT_TRY(meet(ranks, MEETING_VALUE, SVIT_OK, value, sizeof *value, err));
     *value = 0;
     for (uint32_t rank = 0; rank < ranks->reducer.ranks && *value == 0; rank++)
         memcpy(value, ranks->chunks[rank].bytes, sizeof *value);
@@ -153,7 +175,7 @@ svit_status sv_ranks_check_same(sv_ranks *ranks, const char *const *names, const
 {
     if (!ranks->chunks)
         return SVIT_OK;
-    SVIT_TRY(meet(ranks, SVIT_OK, values, count * sizeof *values, err));
+    SVIT_TRY(meet(ranks, MEETING_SAME, SVIT_OK, values, count * sizeof *values, err));
     for (size_t i = 0; i < count; i++)
         for (uint32_t rank = 1; rank < ranks->reducer.ranks; rank++) {
             char message[160];

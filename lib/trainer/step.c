@@ -164,6 +164,7 @@ static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
  */
 static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
 {
+    SVIT_TRY(sv_trainer_check_epoch(trainer, err));
     /* A checkpoint comes before this run's history replaces that of another one. */
     if (trainer->has_other_run)
         SVIT_TRY(sv_trainer_save(trainer, err));

@@ -9,8 +9,9 @@
 static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
 {
     trainer->stop_value = value;
-    if (trainer->config.folder)
-        SVIT_TRY(svit_trainer_checkpoint(trainer, err));
+    /* Rank 0 alone may have a folder. */
+    SVIT_TRY(trainer->config.folder ? svit_trainer_checkpoint(trainer, err)
+                                    : sv_ranks_agree(&trainer->ranks, SVIT_OK, err));
     if (trainer->progress.position == 0)
         return sv_fail(err, SVIT_E_STOPPED, "the callback returned %d at the end of epoch %llu",
                        value, (unsigned long long)trainer->progress.epoch);
@@ -39,7 +40,10 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
 SVIT_API svit_status svit_trainer_set_loss(svit_trainer *trainer, svit_loss_function function,
                                            void *user, svit_error *err)
 {
+    static const char *const NAMES[] = {"functions in svit_trainer_set_loss (one NULL, one not)"};
     SV_REQUIRE(trainer);
+    const uint64_t has_function = function != NULL;
+    SVIT_TRY(sv_ranks_check_same(&trainer->ranks, NAMES, &has_function, 1, err));
     trainer->objective.function = function;
     trainer->objective.user = function ? user : NULL;
     return SVIT_OK;

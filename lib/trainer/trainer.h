@@ -148,11 +148,16 @@ svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_
 
 /* rank_checks.c */
 
-/* SVIT_E_ARGUMENT on all ranks unless all begin with the same settings, data and weights. */
+/* SVIT_E_ARGUMENT on all ranks unless all begin with the same library, settings, model and data. */
 svit_status sv_trainer_check_start(svit_trainer *trainer, svit_error *err);
 
 /* Does the same after a resume for the place in the run and the weights. */
 svit_status sv_trainer_check_resumed(svit_trainer *trainer, svit_error *err);
+
+/* Does the same at the end of an epoch for the weights. Each rank makes the update itself, so that
+ * other settings of the optimiser, changed in the run, or a fault of one machine make them drift
+ * apart. */
+svit_status sv_trainer_check_epoch(svit_trainer *trainer, svit_error *err);
 
 /* fit_checks.c */
 

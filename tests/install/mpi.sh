@@ -1,9 +1,9 @@
 #!/bin/sh
 # Programs that link with the MPI libraries of a moved installation, by pkg-config and by CMake's component, and
-# run under mpirun.  mpi.sh SOURCE_ROOT BUILD CC FLAVOUR...
+# run under mpirun.  mpi.sh SOURCE_ROOT BUILD CC CXX FLAVOUR...
 set -eu
-root=$1 build=$2 cc=$3
-shift 3
+root=$1 build=$2 cc=$3 cxx=$4
+shift 4
 # shellcheck source=tests/install/prefix.sh
 . "$(dirname "$0")/prefix.sh"
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -14,6 +14,19 @@ trap 'rm -rf "$folder"' EXIT
 install_moved "$build" "$folder"
 # Defining pkg-config's prefix would move the files of the MPI, too.
 sed -i "s|^prefix=.*|prefix=$prefix|" "$libdir/pkgconfig/"*.pc
+cat >"$folder/program.cc" <<end
+#include <shiftvit/mpi.h>
+#include <cstdio>
+int main()
+{
+    svit_mpi *mpi = nullptr;
+    svit_reducer place{};
+    if (svit_mpi_start(&mpi, 8, nullptr) != SVIT_OK || svit_mpi_reducer(mpi, &place, nullptr) != SVIT_OK)
+        return 1;
+    std::printf("%d leaves\n", (int)svit_share_first(place.leaves, place.ranks, place.rank + 1));
+    svit_mpi_free(mpi);
+}
+end
 for flavour in "$@"; do
     name=shiftvit-$flavour
     mpirun=$(command -v "mpirun.$flavour" || command -v mpirun) || skip "no mpirun of $flavour"
@@ -22,6 +35,10 @@ for flavour in "$@"; do
     $cc "$root/tests/mpi/test_mpi.c" -o "$folder/$flavour" -Wl,-z,defs -Wl,-rpath,"$libdir" \
         $(pkg-config --cflags --libs "$name")
     [ "$(timeout 100 "$mpirun" -n 2 "$folder/$flavour")" = ok ]
+    # shellcheck disable=SC2046
+    $cxx "$folder/program.cc" -o "$folder/cpp-$flavour" -Wl,-z,defs -Wl,-rpath,"$libdir" \
+        $(pkg-config --cflags --libs "$name")
+    [ "$(timeout 100 "$mpirun" -n 1 "$folder/cpp-$flavour")" = '8 leaves' ]
     command -v cmake >/dev/null 2>&1 || continue
     mkdir -p "$folder/project-$flavour"
     cat >"$folder/project-$flavour/CMakeLists.txt" <<end

@@ -1,8 +1,12 @@
 /* Checks the reducer over MPI, run by mpirun with any number of processes: sums of buckets of many
  * sizes against the tree of all leaves, to the bit; gathering; times; and what is refused. Prints
  * "ok" on rank 0. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pthread_setattr_default_np */
+#endif
 #include <shiftvit/mpi.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +175,41 @@ static void check_refusals(int rank, int ranks)
     CHECK(strstr(err.message, "32 on rank 0 and 64 on rank 1"), "%s", err.message);
 }
 
+/* The communicator of a process that belongs to none of the parts of another one. */
+static void check_no_communicator(int rank)
+{
+    MPI_Comm part;
+    svit_error err = {.struct_size = sizeof err};
+    svit_mpi *place = NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : MPI_UNDEFINED, 0, &part);
+    const svit_status status = svit_mpi_create(&place, part, 16, &err);
+    CHECK(status == (rank == 0 ? SVIT_OK : SVIT_E_ARGUMENT), "%s", err.message);
+    CHECK(rank == 0 || strstr(err.message, "MPI_COMM_NULL"), "%s", err.message);
+    svit_mpi_free(place);
+    if (part != MPI_COMM_NULL)
+        MPI_Comm_free(&part);
+}
+
+/* The last process can start no thread: none gets a place. */
+static void check_failure_of_one(int rank, int ranks)
+{
+    const size_t more_than_there_is = (size_t)1 << 50;
+    pthread_attr_t normal, larger;
+    svit_error err = {.struct_size = sizeof err};
+    svit_mpi *place = NULL;
+    pthread_getattr_default_np(&normal);
+    pthread_getattr_default_np(&larger);
+    pthread_attr_setstacksize(&larger, more_than_there_is);
+    if (rank == ranks - 1)
+        pthread_setattr_default_np(&larger);
+    CHECK(svit_mpi_create(&place, MPI_COMM_WORLD, 16, &err) == SVIT_E_MEMORY, "no thread");
+    const char *wanted = rank == ranks - 1 ? "no thread" : "could not take its place";
+    CHECK(strstr(err.message, wanted), "%s", err.message);
+    pthread_setattr_default_np(&normal);
+    pthread_attr_destroy(&larger);
+    pthread_attr_destroy(&normal);
+}
+
 int main(void)
 {
     int level, rank, ranks, all_failures = 0;
@@ -184,6 +223,8 @@ int main(void)
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
         check_leaves(leaves[i] < (uint32_t)ranks ? (uint32_t)ranks : leaves[i]);
     check_refusals(rank, ranks);
+    check_no_communicator(rank);
+    check_failure_of_one(rank, ranks);
     MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     CHECK(svit_mpi_create(&place, MPI_COMM_WORLD, 16, &err) == SVIT_E_STATE, "after MPI_Finalize");

@@ -11,6 +11,14 @@
 #include <shiftvit/reducer.h>
 
 #ifndef SVIT_MPI_WITHOUT_MPI_H
+/* In C++, mpi.h without the bindings for C++ that some MPIs still have, since these need a library
+ * more. A program that uses them includes mpi.h first. */
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 #endif
 
@@ -31,8 +39,9 @@ typedef struct svit_mpi svit_mpi;
  * svit_mpi_free before MPI_Finalize.
  *
  * SVIT_E_STATE: MPI has not been initialised, or with less than MPI_THREAD_SERIALIZED.
- * SVIT_E_ARGUMENT: `leaves` is out of range, or differs between processes. SVIT_E_IO: MPI has
- * failed. */
+ * SVIT_E_ARGUMENT: `communicator` is MPI_COMM_NULL, or `leaves` is out of range or differs between
+ * processes. SVIT_E_MEMORY: there is not enough memory, or no thread could be started. SVIT_E_IO:
+ * MPI has failed. What fails on one process for memory, all return. */
 SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint32_t leaves,
                                      svit_error *err);
 #endif

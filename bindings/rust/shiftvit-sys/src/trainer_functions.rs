@@ -176,7 +176,7 @@ extern "C" {
 
     /// Lets the trainer minimise `function`, which is called with `user` on the thread of the step, in
     /// place of the loss of its configuration; NULL: that loss again. It may be called between any two
-    /// calls for the trainer, and counts from the next step on.
+    /// calls for the trainer, by all ranks, and counts from the next step on.
     ///
     /// label_smoothing and class_weights do not apply to a function. The loss of a batch is the mean of
     /// those of its micro-batches, weighted by their samples. If the configured loss is
