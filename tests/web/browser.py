@@ -102,6 +102,16 @@ class Browser:
             raise Failure(details.get("exception", {}).get("description", details["text"]))
         return answer["result"].get("value")
 
+    def evaluate_in_worker(self, expression):
+        """The value of an expression in the page's worker, which has names for it where its script is no module."""
+        page = self.session
+        targets = self.call("Target.getTargets", filter=[{"type": "worker"}])["targetInfos"]
+        try:
+            self.session = self.call("Target.attachToTarget", targetId=targets[0]["targetId"], flatten=True)["sessionId"]
+            return self.evaluate(expression)
+        finally:
+            self.session = page
+
     def wait(self, condition, seconds=60):
         """Waits until an expression is true, and returns its value."""
         end = time.monotonic() + seconds
@@ -169,29 +179,31 @@ class Browser:
         return texts
 
 
+ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
+
+
 class _Handler(http.server.SimpleHTTPRequestHandler):
     extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm",
                       ".js": "text/javascript"}
-    isolates = False
+
+    def __init__(self, *arguments, headers, **options):
+        self.more_headers = headers
+        super().__init__(*arguments, **options)
 
     def end_headers(self):
-        """Isolates the pages from other origins, so that they may share memory between threads."""
-        if self.isolates:
-            self.send_header("Cross-Origin-Opener-Policy", "same-origin")
-            self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+        """Adds the headers that `serve` was given."""
+        for name, value in self.more_headers.items():
+            self.send_header(name, value)
         super().end_headers()
 
     def log_message(self, *_):  # pylint: disable=arguments-differ
         """Says nothing."""
 
 
-class _IsolatingHandler(_Handler):
-    isolates = True
-
-
-def serve(folder, isolates=False):
+def serve(folder, headers=None):
     """Serves a folder on a free port of this machine, until the program ends. Returns the address."""
-    handler = functools.partial(_IsolatingHandler if isolates else _Handler, directory=str(folder))
+    handler = functools.partial(_Handler, directory=str(folder), headers=headers or {})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.handle_error = lambda *_: None  # pages that are left close their connections
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_address[1]}"
