@@ -103,6 +103,7 @@ export class Model {
   #memory;
   #context;
   #handle;
+  #trainings = new Set(); /* those whose loops have not ended */
   #encoder = 0; /* a session, created when it is first needed and freed before the model changes */
 
   constructor(memory, context, handle) {
@@ -117,6 +118,8 @@ export class Model {
   }
 
   free() {
+    for (const training of this.#trainings) training.free();
+    this.#trainings.clear();
     this.#release();
     this.#memory.exports.svit_model_free(this.#handle);
     this.#handle = 0;
@@ -409,6 +412,7 @@ export class Model {
       memory.borrowText(pattern, (text) => memory.call('svit_model_set_trainable', model, text, on));
     this.#release();
     const training = new Training(memory, Math.min(batch, count), classes);
+    this.#trainings.add(training);
     try {
       setTrainable('*', 0);
       for (const pattern of trainable) setTrainable(pattern, 1);
@@ -421,6 +425,7 @@ export class Model {
       const order = Array.from({ length: count }, (none, i) => i);
       const checked = validation ? Array.from(validation.labels, (none, i) => i) : [];
       for (let epoch = 1; epoch <= epochs; epoch++) {
+        if (this.#handle !== model) throw new Error('the model has been freed');
         let correct = 0, loss = 0;
         shuffle(order, seed * 1000003 + epoch);
         for (let first = 0; first < count; first += training.batch) {
@@ -433,6 +438,7 @@ export class Model {
       }
     } finally {
       training.free();
+      this.#trainings.delete(training);
       if (this.#handle === model) setTrainable('*', 1); /* the loop's body may have freed it */
     }
   }

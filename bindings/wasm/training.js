@@ -119,10 +119,15 @@ export class Training {
     return correct / order.length;
   }
 
+  /* May be called again. */
   free() {
     const { exports } = this.memory;
-    for (const at of [this.rows, this.logits, this.dlogits, this.labels, this.weights]) exports.free(at);
+    for (const name of ['rows', 'logits', 'dlogits', 'labels', 'weights']) {
+      exports.free(this[name]);
+      this[name] = 0;
+    }
     exports.svit_optimizer_free(this.optimizer);
     exports.svit_session_free(this.session);
+    this.optimizer = this.session = 0;
   }
 }

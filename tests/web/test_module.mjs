@@ -249,6 +249,12 @@ const tests = {
     other.free();
     once((model) => model.free());
     assert.equal(shiftvit.usedBytes, usedBytes);
+    const left = shiftvit.model(bytes), epochs = left.train(learnable(left));
+    epochs.next();
+    left.free(); /* a loop that was left without an end */
+    assert.equal(shiftvit.usedBytes, usedBytes);
+    assert.throws(() => epochs.next(), /the model has been freed/);
+    assert.equal(shiftvit.usedBytes, usedBytes);
     const last = shiftvit.model(bytes);
     assert.deepEqual(last.logits([read(native.images[0])]), logits);
     last.free();
