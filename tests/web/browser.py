@@ -8,10 +8,17 @@ import pathlib
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
+# Executes a program with two of the descriptors as its 3 and 4. A shell takes those below 10 only.
+EXECUTE = """import fcntl, os, sys
+for number, descriptor in enumerate([fcntl.fcntl(int(text), fcntl.F_DUPFD_CLOEXEC, 10) for text in sys.argv[1:3]], 3):
+    os.dup2(descriptor, number)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -32,7 +39,7 @@ class Browser:
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
         self.process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", path, "--headless=new",
+            [sys.executable, "-c", EXECUTE, str(to_browser), str(from_browser), path, "--headless=new",
              "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--hide-scrollbars",
              f"--user-data-dir={self.profile}", *arguments, "about:blank"],
