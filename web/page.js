@@ -1,6 +1,14 @@
 /* Starts the page. The last of its scripts: ask.js, recognise.js and teach.js come before. */
 'use strict';
 
+/* A file that is dropped beside the places for it would open instead of the page, and what is taught would be lost. */
+function refuseFiles(event) {
+  if (event.defaultPrevented || !event.dataTransfer.types.includes('Files')) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = 'none';
+}
+document.ondragover = document.ondrop = refuseFiles;
+
 async function start() {
   addClass();
   addClass();

@@ -6,6 +6,7 @@ const FRAME_PIXELS = 256; /* the side of images that are taken from the camera *
 
 const view = element('view'), image = element('image'), video = element('video');
 const recognised = element('result-status');
+let chosen = null; /* the last file that was to be recognised */
 let shown = null; /* the last answer of the worker for an image */
 let isReady = false;
 
@@ -61,6 +62,7 @@ function showAnswer(answer) {
 
 async function recognise(file) {
   stopCamera();
+  chosen = file;
   URL.revokeObjectURL(image.src);
   image.src = URL.createObjectURL(file);
   say(recognised, 'Computing …');
@@ -81,15 +83,22 @@ async function recognise(file) {
 
 /* What is shown, once more, by another model. */
 async function recogniseAgain() {
-  if (!view.hidden && video.hidden) await recognise(await (await fetch(image.src)).blob());
+  if (!view.hidden && video.hidden) await recognise(chosen);
 }
 
 /* The camera: one stream, for recognising or for the images of a class */
 
 let stream = null;
+let opening = null; /* the promise of the stream, while the reader is asked */
 let recording = null; /* the button of the class that records */
 
-async function startCamera() {
+/* Resolves to whether there is a camera. A second call while the reader is asked waits for the same stream. */
+function startCamera() {
+  opening ??= openCamera().finally(() => { opening = null; });
+  return opening;
+}
+
+async function openCamera() {
   if (stream) return true;
   try {
     stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' } });
@@ -112,7 +121,7 @@ function stopCamera() {
   stream = video.srcObject = null;
   video.hidden = view.hidden = true;
   image.hidden = element('hint').hidden = false;
-  element('camera').setAttribute('aria-pressed', 'false');
+  delete element('camera').dataset.on;
   element('camera').textContent = 'Use the camera';
   stopRecording();
 }
@@ -125,9 +134,9 @@ function frame() {
 }
 
 async function watch() {
-  while (element('camera').getAttribute('aria-pressed') === 'true' && stream) {
-    const bitmap = await frame();
+  while (element('camera').dataset.on === 'yes' && stream) {
     try {
+      const bitmap = await frame();
       showAnswer(await ask('predict', { image: bitmap }, undefined, [bitmap]));
       say(recognised, '');
     } catch (error) {
@@ -139,10 +148,11 @@ async function watch() {
 }
 
 element('camera').onclick = async () => {
-  if (element('camera').getAttribute('aria-pressed') === 'true') {
+  const isOn = () => element('camera').dataset.on === 'yes';
+  if (isOn()) {
     stopCamera();
-  } else if (await startCamera()) {
-    element('camera').setAttribute('aria-pressed', 'true');
+  } else if (await startCamera() && !isOn()) {
+    element('camera').dataset.on = 'yes';
     element('camera').textContent = 'Stop the camera';
     watch();
   }

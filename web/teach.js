@@ -114,6 +114,7 @@ async function addImages(one, sources) {
     for (let first = 0; first < total; first += FILES_AT_A_TIME) {
       const settled = await next, files = settled.flatMap(({ value }) => value ?? []);
       next = filesFrom(first + FILES_AT_A_TIME);
+      if (!classes.includes(one)) break; /* removed meanwhile */
       for (const { reason } of settled) if (reason) fail(reason.message);
       const answer = await ask('add', { number: one.number, files });
       one.count = answer.count;
@@ -137,7 +138,7 @@ async function addImages(one, sources) {
 
 function stopRecording() {
   if (!recording) return;
-  recording.setAttribute('aria-pressed', 'false');
+  delete recording.dataset.on;
   recording.textContent = 'Record from the camera';
   recording = null;
 }
@@ -146,9 +147,10 @@ function stopRecording() {
 async function record(one, button) {
   const isStop = recording === button, wasOn = stream !== null;
   stopRecording();
-  if (isStop || !(await startCamera())) return;
+  if (isStop || !(await startCamera()) || recording === button) return;
+  stopRecording();
   recording = button;
-  button.setAttribute('aria-pressed', 'true');
+  button.dataset.on = 'yes';
   button.textContent = 'Stop recording';
   const canvas = new OffscreenCanvas(FRAME_PIXELS, FRAME_PIXELS);
   while (recording === button && stream) {
@@ -291,7 +293,9 @@ element('try').onclick = () => {
   element('choose').focus({ preventScroll: true });
 };
 element('download').onclick = async () => {
-  const bytes = await ask('save'), link = document.createElement('a');
+  const bytes = await ask('save').catch((error) => say(learning, `The model cannot be saved: ${error.message}`, true));
+  if (!bytes) return;
+  const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
   link.download = 'model.safetensors';
   link.click();

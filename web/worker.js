@@ -12,7 +12,7 @@ const TUNING_BYTES = 256 * 2 ** 20; /* of the features that fine-tuning reads */
 let library = null;
 let base = null; /* { bytes, model, name }: what recognises at first, and gives the features */
 let learnt = null; /* { model, numbers, tuned }: the reader's own classes, and whether the features are its own, too */
-let cancelled = false;
+let running = 0, teaching = 0, cancelled = 0; /* the numbers of requests: of the last one to learn, and of the one to end */
 const collected = new Map(); /* by the number of the class: { blobs: Blob[], features: Float32Array[] } */
 const canvas = new OffscreenCanvas(1, 1);
 const context = canvas.getContext('2d', { willReadFrequently: true });
@@ -38,7 +38,12 @@ function setLearnt(next) {
 
 function setBase(bytes, name) {
   const model = library.model(bytes);
-  model.layers; /* throws if the model has no preprocessing */
+  try {
+    model.layers; /* throws if the model has no preprocessing */
+  } catch (error) {
+    model.free();
+    throw error;
+  }
   base?.model.free();
   setLearnt(null);
   base = { bytes, model, name };
@@ -82,7 +87,7 @@ function thumbnail(bitmap) {
 const pause = () => new Promise((resolve) => { setTimeout(resolve); });
 
 function checkCancelled() {
-  if (cancelled) throw new Error('Cancelled');
+  if (running === cancelled) throw new Error('Cancelled');
 }
 
 /* Reports on images that are looked at: so often each, of which features that are there count once. */
@@ -296,11 +301,12 @@ function transferable(result) {
 let queue = Promise.resolve();
 self.onmessage = ({ data: { id, type, ...request } }) => {
   if (type === 'cancel') {
-    cancelled = true;
+    cancelled = teaching;
     return;
   }
+  if (type === 'learn' || type === 'extend') teaching = id;
   queue = queue.then(async () => {
-    cancelled = false;
+    running = id;
     try {
       const result = await requests[type](request, (progress) => self.postMessage({ id, progress }));
       self.postMessage({ id, result }, transferable(result));

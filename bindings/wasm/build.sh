@@ -22,6 +22,7 @@ build() {
 (build "$folder/threads" '-matomics -mbulk-memory')
 mkdir -p "$folder/web"
 cp "$folder/bindings/wasm/shiftvit.wasm" "$source/bindings/wasm/"*.js "$source/bindings/wasm/shiftvit.d.ts" \
+    "$source/bindings/wasm/package.json" \
     "$source/examples/models/cifar10.safetensors" "$source/web/index.html" "$source/web/style.css" \
     "$source/web/"*.js "$folder/web"
 cp "$folder/threads/bindings/wasm/shiftvit.wasm" "$folder/web/shiftvit-threads.wasm"

@@ -4,6 +4,14 @@
 /* In the order of STRUCT_BYTES in module.c. */
 const STRUCTS = ['error', 'model', 'pipeline', 'session', 'optimizer', 'head', 'class', 'context'];
 
+/* A text as C reads it. */
+function encoded(text) {
+  if (typeof text !== 'string' || text.includes('\0'))
+    throw new TypeError(`a name is ${typeof text === 'string' ? 'a string with a NUL character' : `of the type ${typeof text}`}; ` +
+      'it is a string without NUL characters');
+  return new TextEncoder().encode(`${text}\0`);
+}
+
 /* A call of the library that failed: its message, and the name of its status. */
 export class ShiftvitError extends Error {
   constructor(message, status) {
@@ -53,7 +61,8 @@ export class Memory {
   get f32() { return new Float32Array(this.memory.buffer); }
 
   allocate(bytes) {
-    const at = this.exports.malloc(Math.max(bytes, 1));
+    /* Of more bytes than a number of 32 bits counts, malloc would see the low bits alone. */
+    const at = bytes < 2 ** 32 ? this.exports.malloc(Math.max(bytes, 1)) : 0;
     if (at === 0) throw new ShiftvitError(`${bytes} bytes of memory could not be allocated`, 'SVIT_E_MEMORY');
     return at;
   }
@@ -84,8 +93,7 @@ export class Memory {
   }
 
   borrowText(text, use) {
-    if (text.includes('\0')) throw new TypeError('a text has a NUL character');
-    return this.borrowBytes(new TextEncoder().encode(`${text}\0`), use);
+    return this.borrowBytes(encoded(text), use);
   }
 
   borrowFloats(values, use) {
@@ -97,14 +105,11 @@ export class Memory {
 
   /* An array of texts, as the library takes names. */
   borrowTexts(texts, use) {
-    const encoded = texts.map((text) => {
-      if (typeof text !== 'string' || text.includes('\0')) throw new TypeError('a name is no text, or has a NUL character');
-      return new TextEncoder().encode(`${text}\0`);
-    });
-    const bytes = encoded.reduce((sum, text) => sum + text.length, 0);
+    if (!Array.isArray(texts)) throw new TypeError('the names are no array; an array of strings is needed');
+    const all = texts.map(encoded), bytes = all.reduce((sum, text) => sum + text.length, 0);
     return this.borrow(4 * texts.length + bytes, (at) => {
       let next = at + 4 * texts.length;
-      encoded.forEach((text, i) => {
+      all.forEach((text, i) => {
         this.u32[at / 4 + i] = next;
         this.u8.set(text, next);
         next += text.length;

@@ -2,8 +2,8 @@
  * are in shiftvit.d.ts, the documentation in docs/browser.md. Models come from memory and go there;
  * there are no files. */
 import { importsOf, Memory } from './memory.js';
-import { sharedMemory, startWorkers, threadsFor } from './threads.js';
-import { checkSamples, shuffle, Training } from './training.js';
+import { isNode, nodeModule, sharedMemory, startWorkers, threadsFor } from './threads.js';
+import { checkSamples, checkValues, countSamples, shuffle, Training } from './training.js';
 
 export { ShiftvitError } from './memory.js';
 
@@ -12,8 +12,8 @@ const UNSUPPORTED = -8;
 const ENCODER_BATCH = 16; /* images in one forward pass */
 
 async function bytesAt(url) {
-  if (url.protocol === 'file:' && typeof process === 'object') {
-    const { readFile } = await import('node:fs/promises');
+  if (url.protocol === 'file:' && isNode) {
+    const { readFile } = await nodeModule('fs/promises');
     return readFile(url);
   }
   const response = await fetch(url);
@@ -26,7 +26,8 @@ async function bytesAt(url) {
  * isolated from other origins. Elsewhere, and with shiftvit.wasm, there is one. */
 export async function load(source = null, { threads: wanted = 1 } = {}) {
   let threads = await threadsFor(wanted);
-  source ??= new URL(threads > 1 ? 'shiftvit-threads.wasm' : 'shiftvit.wasm', import.meta.url);
+  source ??= threads > 1 /* in a form of which bundlers know that there is a file */
+    ? new URL('./shiftvit-threads.wasm', import.meta.url) : new URL('./shiftvit.wasm', import.meta.url);
   if (typeof source === 'string') source = new URL(source, import.meta.url);
   if (source instanceof URL) source = await bytesAt(source);
   const module = source instanceof WebAssembly.Module ? source : await WebAssembly.compile(source);
@@ -93,11 +94,16 @@ export class Shiftvit {
   }
 }
 
+function checkImages(images) {
+  if (!Array.isArray(images)) throw new TypeError('the images are no array; an array of { data, width, height } is needed');
+}
+
 /* A model: Shiftvit.model creates it, and `free` frees it. */
 export class Model {
   #memory;
   #context;
   #handle;
+  #trainings = new Set(); /* those whose loops have not ended */
   #encoder = 0; /* a session, created when it is first needed and freed before the model changes */
 
   constructor(memory, context, handle) {
@@ -112,6 +118,8 @@ export class Model {
   }
 
   free() {
+    for (const training of this.#trainings) training.free();
+    this.#trainings.clear();
     this.#release();
     this.#memory.exports.svit_model_free(this.#handle);
     this.#handle = 0;
@@ -187,11 +195,11 @@ export class Model {
 
   /* Writes the input that the preprocessing makes of an image to the address `out`. */
   #prepare(image, channels, pipeline, out) {
-    const { data, width, height } = image, memory = this.#memory;
+    const { data, width, height } = image ?? {}, memory = this.#memory;
     if (!['Uint8Array', 'Uint8ClampedArray'].includes(data?.[Symbol.toStringTag])) /* also of another window */
       throw new TypeError('the data of an image is no Uint8Array or Uint8ClampedArray, whose numbers are 0 to 255');
-    if (!(Number.isInteger(width) && Number.isInteger(height)))
-      throw new TypeError(`the size of an image is ${width} x ${height}; whole numbers are needed`);
+    if (!(Number.isInteger(width) && Number.isInteger(height) && width > 0 && height > 0))
+      throw new TypeError(`the size of an image is ${width} x ${height}; whole numbers above 0 are needed`);
     const has = data.length / (width * height);
     if (has !== channels && has !== 4)
       throw new RangeError(`an image of ${width} x ${height} pixels has ${data.length} bytes; ` +
@@ -219,6 +227,7 @@ export class Model {
 
   /* The logits of images: Float32Array [images, classes]. */
   logits(images) {
+    checkImages(images);
     const { num_classes: classes } = this.config, memory = this.#memory;
     const result = new Float32Array(images.length * classes);
     this.#batches(images, (session, input, first, n) =>
@@ -249,6 +258,7 @@ export class Model {
 
   /* What a layer computes for images: { values: Float32Array [images, channels], channels }. */
   features(images, layer = 'features') {
+    checkImages(images);
     const [tokens, width] = this.#layerShape(layer), channels = tokens * width, memory = this.#memory;
     const values = new Float32Array(images.length * channels);
     memory.borrowText(layer, (name) =>
@@ -374,9 +384,11 @@ export class Model {
    * features of the old classes, or null. `config` has the fields of svit_class_config. */
   addClass(name, values, old = null, config = {}) {
     const memory = this.#memory, model = this.#model, [, channels] = this.#layerShape('features');
-    for (const features of [values, old ?? values])
+    for (const features of [values, old ?? values]) {
+      checkValues(features, 'the class');
       if (features.length === 0 || features.length % channels !== 0)
         throw new RangeError(`${features.length} values are no features; each has ${channels}`);
+    }
     this.#release();
     const fit = (set, others) => memory.borrowText(name, (text) => memory.borrowConfig('class', config, (at) =>
       memory.call('svit_model_fit_class', model, text, set, others, at)));
@@ -390,13 +402,17 @@ export class Model {
    * svit_model_fit_head. */
   *train(samples, options = {}) {
     const { layer = 'features', epochs = 100, batch = 256, learningRate = 0.003, seed = 0,
-      trainable = ['head*'], balanced = false, validation = null } = options;
-    const count = samples.labels.length, { weightDecay = Math.min(10, 5000 / count) } = options;
+      trainable = ['head*'], balanced = false, validation = null, weightDecay = null, ...others } = options;
+    for (const name of Object.keys(others))
+      throw new TypeError(`'${name}' is no option of train; these are: layer, epochs, batch, learningRate, weightDecay, seed, ` +
+        'trainable, balanced, validation');
+    const count = countSamples(samples, 'samples');
     const memory = this.#memory, model = this.#model, { num_classes: classes } = this.config;
     const setTrainable = (pattern, on) =>
       memory.borrowText(pattern, (text) => memory.call('svit_model_set_trainable', model, text, on));
     this.#release();
     const training = new Training(memory, Math.min(batch, count), classes);
+    this.#trainings.add(training);
     try {
       setTrainable('*', 0);
       for (const pattern of trainable) setTrainable(pattern, 1);
@@ -404,11 +420,12 @@ export class Model {
       checkSamples(samples, training.channels, classes, 'samples');
       if (validation) checkSamples(validation, training.channels, classes, 'samples of the validation');
       if (balanced) training.balance(samples.labels);
-      training.start(model, { learning_rate: learningRate, weight_decay: weightDecay, decay_exclude: ['bias'],
+      training.start(model, { learning_rate: learningRate, weight_decay: weightDecay ?? Math.min(10, 5000 / count), decay_exclude: ['bias'],
         schedule: 'warmup-cosine', total_steps: epochs * Math.ceil(count / training.batch) });
       const order = Array.from({ length: count }, (none, i) => i);
       const checked = validation ? Array.from(validation.labels, (none, i) => i) : [];
       for (let epoch = 1; epoch <= epochs; epoch++) {
+        if (this.#handle !== model) throw new Error('the model has been freed');
         let correct = 0, loss = 0;
         shuffle(order, seed * 1000003 + epoch);
         for (let first = 0; first < count; first += training.batch) {
@@ -421,6 +438,7 @@ export class Model {
       }
     } finally {
       training.free();
+      this.#trainings.delete(training);
       if (this.#handle === model) setTrainable('*', 1); /* the loop's body may have freed it */
     }
   }

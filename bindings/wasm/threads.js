@@ -3,14 +3,18 @@
 const PAGE_BYTES = 2 ** 16;
 const INITIAL_BYTES = 2 ** 24, MAXIMUM_BYTES = 2 ** 30; /* as bindings/wasm/meson.build says them to the linker */
 const STACK_BYTES = 2 ** 18;
-const isNode = typeof process === 'object';
+/* Pages may have a `process`, too, which a bundler has put there. */
+export const isNode = typeof process === 'object' && typeof process.versions?.node === 'string';
+
+/* A module of Node. Its name is no literal, so that bundlers do not look for it when they build for pages. */
+export const nodeModule = (name) => import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);
 
 /* Whether memory can be shared here, and a thread can wait for others, which that of a window cannot. */
 const canShare = () =>
   typeof SharedArrayBuffer === 'function' && (isNode || (self.crossOriginIsolated && typeof window === 'undefined'));
 
 async function cores() {
-  return isNode ? (await import('node:os')).cpus().length : navigator.hardwareConcurrency;
+  return isNode ? (await nodeModule('os')).cpus().length : navigator.hardwareConcurrency;
 }
 
 /* How many threads there are where `wanted` are wished; 0 is one for each core. */
@@ -41,7 +45,7 @@ function work(receive, send) {
 /* Starts a worker that waits for tasks. */
 async function startWorker(message) {
   if (isNode) {
-    const { Worker } = await import('node:worker_threads');
+    const { Worker } = await nodeModule('worker_threads');
     const worker = new Worker(`const { parentPort } = require('node:worker_threads');
       (${work})((use) => parentPort.once('message', use), (answer) => parentPort.postMessage(answer));`, { eval: true });
     worker.postMessage(message);
@@ -52,21 +56,33 @@ async function startWorker(message) {
   const url = URL.createObjectURL(new Blob([
     `(${work})((use) => { onmessage = ({ data }) => use(data); }, (answer) => postMessage(answer));`,
   ], { type: 'text/javascript' }));
-  const worker = new Worker(url);
-  worker.postMessage(message);
-  await new Promise((resolve, reject) => {
-    worker.onmessage = resolve;
-    worker.onerror = ({ message: text }) => reject(new Error(`a thread does not start: ${text}`));
-  });
-  URL.revokeObjectURL(url);
-  return worker;
+  let worker = null;
+  try {
+    worker = new Worker(url);
+    worker.postMessage(message);
+    await new Promise((resolve, reject) => {
+      worker.onmessage = resolve;
+      worker.onerror = ({ message: text }) =>
+        reject(new Error(`a thread does not start: ${text || 'the page has to allow workers from blob:'}`));
+    });
+    return worker;
+  } catch (error) {
+    worker?.terminate();
+    throw error;
+  } finally {
+    URL.revokeObjectURL(url);
+  }
 }
 
-/* Starts `count` workers of the library's first instance. */
-export function startWorkers(module, memory, exports, count) {
-  return Promise.all(Array.from({ length: count }, () => {
+/* Starts `count` workers of the library's first instance, or none. */
+export async function startWorkers(module, memory, exports, count) {
+  const started = await Promise.allSettled(Array.from({ length: count }, async () => {
     const stack = exports.malloc(STACK_BYTES);
     if (stack === 0) throw new Error('the stack of a thread could not be allocated');
     return startWorker({ module, memory, stack: stack + STACK_BYTES });
   }));
+  const failure = started.find(({ status }) => status === 'rejected');
+  if (!failure) return started.map(({ value }) => value);
+  for (const { value } of started) value?.terminate();
+  throw failure.reason;
 }

@@ -21,10 +21,24 @@ function largest(values, first, count) {
   return best;
 }
 
+/* Throws unless values are what `features` gives. */
+export function checkValues(values, what) {
+  if (values?.[Symbol.toStringTag] !== 'Float32Array') /* also of another window */
+    throw new TypeError(`the values of ${what} are no Float32Array`);
+}
+
+/* Returns how many samples there are; throws if they are none. */
+export function countSamples(samples, what) {
+  checkValues(samples?.values, what);
+  if (!(samples.labels?.length > 0)) throw new TypeError(`${what} have no labels; an array of at least one is needed`);
+  return samples.labels.length;
+}
+
 /* Throws unless samples are of rows of `channels` values with labels below `classes`. */
 export function checkSamples(samples, channels, classes, what) {
+  countSamples(samples, what);
   const { values, labels } = samples;
-  if (values.length === 0 || values.length !== labels.length * channels)
+  if (values.length !== labels.length * channels)
     throw new RangeError(`${what} have ${values.length} values and ${labels.length} labels; ` +
       `a sample has ${channels} values`);
   for (const label of labels)
@@ -105,10 +119,15 @@ export class Training {
     return correct / order.length;
   }
 
+  /* May be called again. */
   free() {
     const { exports } = this.memory;
-    for (const at of [this.rows, this.logits, this.dlogits, this.labels, this.weights]) exports.free(at);
+    for (const name of ['rows', 'logits', 'dlogits', 'labels', 'weights']) {
+      exports.free(this[name]);
+      this[name] = 0;
+    }
     exports.svit_optimizer_free(this.optimizer);
     exports.svit_session_free(this.session);
+    this.optimizer = this.session = 0;
   }
 }

@@ -8,10 +8,17 @@ import pathlib
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
+# Executes a program with two of the descriptors as its 3 and 4. A shell takes those below 10 only.
+EXECUTE = """import fcntl, os, sys
+for number, descriptor in enumerate([fcntl.fcntl(int(text), fcntl.F_DUPFD_CLOEXEC, 10) for text in sys.argv[1:3]], 3):
+    os.dup2(descriptor, number)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -32,7 +39,7 @@ class Browser:
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
         self.process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", path, "--headless=new",
+            [sys.executable, "-c", EXECUTE, str(to_browser), str(from_browser), path, "--headless=new",
              "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--hide-scrollbars",
              f"--user-data-dir={self.profile}", *arguments, "about:blank"],
@@ -102,6 +109,16 @@ class Browser:
             raise Failure(details.get("exception", {}).get("description", details["text"]))
         return answer["result"].get("value")
 
+    def evaluate_in_worker(self, expression):
+        """The value of an expression in the page's worker, which has names for it where its script is no module."""
+        page = self.session
+        targets = self.call("Target.getTargets", filter=[{"type": "worker"}])["targetInfos"]
+        try:
+            self.session = self.call("Target.attachToTarget", targetId=targets[0]["targetId"], flatten=True)["sessionId"]
+            return self.evaluate(expression)
+        finally:
+            self.session = page
+
     def wait(self, condition, seconds=60):
         """Waits until an expression is true, and returns its value."""
         end = time.monotonic() + seconds
@@ -169,29 +186,31 @@ class Browser:
         return texts
 
 
+ISOLATION = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
+
+
 class _Handler(http.server.SimpleHTTPRequestHandler):
     extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm",
                       ".js": "text/javascript"}
-    isolates = False
+
+    def __init__(self, *arguments, headers, **options):
+        self.more_headers = headers
+        super().__init__(*arguments, **options)
 
     def end_headers(self):
-        """Isolates the pages from other origins, so that they may share memory between threads."""
-        if self.isolates:
-            self.send_header("Cross-Origin-Opener-Policy", "same-origin")
-            self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+        """Adds the headers that `serve` was given."""
+        for name, value in self.more_headers.items():
+            self.send_header(name, value)
         super().end_headers()
 
     def log_message(self, *_):  # pylint: disable=arguments-differ
         """Says nothing."""
 
 
-class _IsolatingHandler(_Handler):
-    isolates = True
-
-
-def serve(folder, isolates=False):
+def serve(folder, headers=None):
     """Serves a folder on a free port of this machine, until the program ends. Returns the address."""
-    handler = functools.partial(_IsolatingHandler if isolates else _Handler, directory=str(folder))
+    handler = functools.partial(_Handler, directory=str(folder), headers=headers or {})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.handle_error = lambda *_: None  # pages that are left close their connections
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_address[1]}"

@@ -32,9 +32,13 @@ sh "$source/bindings/wasm/build.sh" "$wasm"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 predict=$build/examples/shiftvit-predict
+# Node 18 takes a file for a module by its package.json alone, as newer ones do with this option.
+detect=--no-experimental-detect-module
+node -e "process.exit(process.allowedNodeEnvironmentFlags.has('$detect') ? 0 : 1)" && export NODE_OPTIONS="$detect"
 python3 "$here/native.py" "$predict" "$source/examples/models/cifar10.safetensors" "$work"
 failed=0
 node "$here/test_sizes.mjs" "$wasm" "$source/docs/browser.md" || failed=1
+node "$here/test_types.mjs" "$wasm/web" || failed=1
 node "$here/test_module.mjs" "$wasm/web" "$work/native.json" || failed=1
 awk '/^```js/ { on = 1; next } /^```/ { on = 0 } on' "$source/docs/browser.md" > "$wasm/web/example.mjs"
 if (cd "$wasm/web" && node example.mjs > "$work/example.txt") && tail -1 "$work/example.txt" | grep -qx disc; then

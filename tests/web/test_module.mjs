@@ -3,6 +3,7 @@
  * one fails. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { cpus } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
@@ -73,8 +74,14 @@ const tests = {
     const model = shiftvit.model(bytes), size = { width: 4, height: 4 };
     for (const data of [new Float32Array(64), new Uint16Array(64), new Int8Array(64), Array(64).fill(1), 'abc', undefined])
       assert.throws(() => model.logits([{ data, ...size }]), /Uint8Array or Uint8ClampedArray/);
-    for (const wrong of [{ width: 1.5, height: 2 }, { width: 4 }, { width: '4', height: 4 }])
-      assert.throws(() => model.logits([{ data: new Uint8Array(12), ...wrong }]), /whole numbers are needed/);
+    for (const wrong of [{ width: 1.5, height: 2 }, { width: 4 }, { width: '4', height: 4 }, { width: -2, height: -2 }])
+      assert.throws(() => model.logits([{ data: new Uint8Array(12), ...wrong }]), /whole numbers above 0 are needed/);
+    const one = { data: new Uint8Array(12), width: 2, height: 2 };
+    for (const wrong of [one, { length: 1.5, 0: one, 1: one }, new Set([one]), 3, 'abc', null, undefined]) {
+      assert.throws(() => model.logits(wrong), /images are no array/);
+      assert.throws(() => model.features(wrong), /images are no array/);
+    }
+    for (const wrong of [null, undefined, 3]) assert.throws(() => model.predict(wrong), /Uint8Array or Uint8ClampedArray/);
     for (const wrong of ['abc', 3, null, undefined, [1, 2]]) assert.throws(() => shiftvit.model(wrong), /no ArrayBuffer/);
     const inside = new Uint8Array(bytes.byteLength + 8);
     inside.set(new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, bytes.byteLength), 8);
@@ -82,6 +89,94 @@ const tests = {
     assert.deepEqual(same.logits([image]), model.logits([image]));
     same.free();
     model.free();
+  },
+
+  'refuses what is no name, no sample and no option'() {
+    const model = shiftvit.model(bytes), samples = learnable(model), { values, labels } = samples;
+    for (const wrong of [undefined, null, 3, {}]) {
+      assert.throws(() => model.parameter(wrong), /name is of the type \w+; it is a string/);
+      assert.throws(() => model.addClass(wrong, values), /name is of the type/);
+      assert.throws(() => model.replaceHead(wrong), /names are no array/);
+      assert.throws(() => model.replaceHead(['a', wrong]), /name is of the type/);
+    }
+    const wrongs = [[{ values: [...values], labels }, /no Float32Array/], [{ values: new Float64Array(values), labels }, /no Float32Array/],
+      [null, /no Float32Array/], [{ values }, /no labels/], [{ values, labels: new Set(labels) }, /no labels/],
+      [{ values: values.subarray(0, 0), labels: [] }, /no labels/], [{ values, labels: labels.slice(1) }, /a sample has 384 values/]];
+    for (const [wrong, message] of wrongs) {
+      assert.throws(() => model.fitHead(wrong), message);
+      assert.throws(() => model.train(wrong).next(), message);
+      if (wrong) assert.throws(() => model.train(samples, { validation: wrong }).next(), message);
+    }
+    assert.throws(() => model.addClass('x', [...values]), /no Float32Array/);
+    assert.throws(() => model.addClass('x', values, [...values]), /no Float32Array/);
+    assert.throws(() => model.train(samples, { learning_rate: 1 }).next(), /'learning_rate' is no option .*learningRate/);
+    model.free();
+  },
+
+  'takes all fields of its types'() {
+    const model = shiftvit.model(bytes), samples = learnable(model), types = readFileSync(`${folder}/shiftvit.d.ts`, 'utf8');
+    const fieldsOf = (name) =>
+      [...types.split(`interface ${name} {`)[1].split('\n}')[0].matchAll(/^ {2}(?:readonly )?(\w+)\??: /gm)].map(([, field]) => field);
+    const values = { layer: 'features', trainable: ['head*'], epochs: 1, batch: 4, learningRate: 0.1, weightDecay: 0.1, balanced: true,
+      seed: 1, validation: samples, learning_rate: 0.1, weight_decay: 0.1, label_smoothing: 0.1, new_weight: 1, recall: 0.5 };
+    const options = (name) => Object.fromEntries(fieldsOf(name).map((field) => [field, values[field]]));
+    assert.ok(fieldsOf('TrainOptions').length === 9 && fieldsOf('HeadConfig').length === 7 && fieldsOf('ClassConfig').length === 3);
+    const [epoch] = model.train(samples, options('TrainOptions'));
+    model.fitHead(samples, options('HeadConfig'));
+    const image = read(native.images[0]);
+    const results = { Epoch: epoch, Prediction: model.predict(image)[0], ImageMap: model.map(image, 0), Features: model.features([image]) };
+    model.addClass('x', samples.values, null, options('ClassConfig'));
+    for (const [name, result] of Object.entries(results)) assert.deepEqual(Object.keys(result).sort(), fieldsOf(name).sort(), name);
+    model.free();
+  },
+
+  async 'allocates no remainder of more bytes than addresses'() {
+    const { importsOf, Memory } = await import(pathToFileURL(`${folder}/memory.js`));
+    const module = new WebAssembly.Module(readFileSync(`${folder}/shiftvit.wasm`));
+    const { exports } = new WebAssembly.Instance(module, importsOf(module, null, () => exports.memory));
+    exports._initialize?.();
+    const memory = new Memory(exports, exports.memory);
+    for (const size of [2 ** 32 + 64, 3 * 2 ** 32, NaN, Infinity])
+      assert.throws(() => memory.allocate(size), (error) => error.status === 'SVIT_E_MEMORY', `${size}`);
+  },
+
+  async 'is what bundlers for pages can take, and no page is taken for Node'() {
+    const text = ['memory', 'shiftvit', 'threads', 'training'].map((name) => readFileSync(`${folder}/${name}.js`, 'utf8')).join('');
+    assert.doesNotMatch(text, /(import\(|from )\s*['"]node:/);
+    for (const name of ['shiftvit', 'shiftvit-threads']) assert.ok(text.includes(`new URL('./${name}.wasm', import.meta.url)`));
+    const { process } = globalThis, address = `${pathToFileURL(`${folder}/threads.js`)}`;
+    try {
+      globalThis.process = { env: {}, versions: {} }; /* as bundlers put it there */
+      assert.equal((await import(`${address}?page`)).isNode, false);
+    } finally {
+      globalThis.process = process;
+    }
+    assert.equal((await import(address)).isNode, true);
+  },
+
+  async 'ends the threads that have started where another does not'() {
+    const workers = createRequire(import.meta.url)('node:worker_threads'), { Worker } = workers;
+    let started = 0, ended = 0;
+    workers.Worker = class extends Worker {
+      constructor(...rest) {
+        started += 1;
+        if (started === 2) throw new Error('no more threads');
+        super(...rest);
+      }
+
+      terminate() {
+        ended += 1;
+        return super.terminate();
+      }
+    };
+    syncBuiltinESMExports();
+    try {
+      await assert.rejects(load(null, { threads: 4 }), /no more threads/);
+      assert.deepEqual([started, ended], [3, 2]);
+    } finally {
+      workers.Worker = Worker;
+      syncBuiltinESMExports();
+    }
   },
 
   'maps the evidence for a class, whose mean is the logit less the mean of all'() {
@@ -153,6 +248,12 @@ const tests = {
     const { usedBytes } = shiftvit, other = shiftvit.model(bytes), logits = other.logits([read(native.images[0])]);
     other.free();
     once((model) => model.free());
+    assert.equal(shiftvit.usedBytes, usedBytes);
+    const left = shiftvit.model(bytes), epochs = left.train(learnable(left));
+    epochs.next();
+    left.free(); /* a loop that was left without an end */
+    assert.equal(shiftvit.usedBytes, usedBytes);
+    assert.throws(() => epochs.next(), /the model has been freed/);
     assert.equal(shiftvit.usedBytes, usedBytes);
     const last = shiftvit.model(bytes);
     assert.deepEqual(last.logits([read(native.images[0])]), logits);

@@ -31,6 +31,8 @@ requestAnimationFrame(function next(now) {
 """
 READY = "document.documentElement?.dataset.ready === 'yes'"
 STALL = 100  # milliseconds
+POLICY = ("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; connect-src 'self'; "
+          "style-src 'self'; img-src 'self' blob: data:")  # as docs/browser.md has it
 
 
 class Tests:
@@ -38,7 +40,11 @@ class Tests:
 
     def __init__(self, options):
         self.options = options
-        self.isolated = browser.serve(pathlib.Path(options.build).resolve() / "web", isolates=True)
+        folder = pathlib.Path(options.build).resolve() / "web"
+        said = (pathlib.Path(__file__).parents[2] / "docs/browser.md").read_text("utf-8")
+        assert POLICY in " ".join(said.split()), "docs/browser.md has another policy"
+        self.isolated = browser.serve(folder, browser.ISOLATION)
+        self.strict = browser.serve(folder, {**browser.ISOLATION, "Content-Security-Policy": POLICY})
         self.native = json.loads((pathlib.Path(options.native) / "native.json").read_text("utf-8"))["images"]
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=options.native))
         self.page = None
@@ -277,6 +283,83 @@ class Tests:
         self.answer(self.native[0]["png"])
         assert self.page.evaluate("shown.classes.length") == 10
 
+    def test_a_policy_without_eval(self):
+        """With the policy of docs/browser.md the page computes on two threads and learns, and nothing is blocked."""
+        self.page.open(f"{self.strict}/index.html?threads=2")
+        self.page.wait(f"typeof crossOriginIsolated !== 'undefined' && crossOriginIsolated && {READY}")
+        assert "2 threads" in self.page.evaluate("document.getElementById('version').textContent")
+        self.answer(self.native[0]["png"])
+        self.collect(images.write(self.folder / "few", 10))
+        self.page.evaluate("shown = null")
+        said = self.learn()
+        self.page.wait("shown !== null && shown.classes.length === 2")
+        return said
+
+    def test_a_file_beside_the_places_for_files(self):
+        """A file that is dropped elsewhere does not replace the page, and text can still be dragged."""
+        self.page.wait(READY)
+        self.page.evaluate("window.here = true")
+        self.page.drop_files("footer", [self.native[0]["png"]])
+        self.page.drop_files("#drop", [self.native[0]["png"]])
+        self.page.wait("window.here && shown !== null")
+        refused = self.page.evaluate("""[[], [new File(['x'], 'x.png')]].map((files) => {
+            const dataTransfer = new DataTransfer();
+            for (const file of files) dataTransfer.items.add(file);
+            const event = (type) => new DragEvent(type, {bubbles: true, cancelable: true, dataTransfer});
+            return ['dragover', 'drop'].map((type) => !document.querySelector('footer').dispatchEvent(event(type))).join();
+        })""")
+        assert refused == ["false,false", "true,true"], refused
+
+    def test_ends_at_once(self):
+        """Learning that is cancelled while an image before it is still computed ends, too."""
+        self.page.wait(READY)
+        self.collect(images.write(self.folder / "few", 10))
+        self.page.evaluate("""(async () => {
+            const canvas = new OffscreenCanvas(4000, 4000); canvas.getContext('2d').fillRect(9, 9, 99, 99);
+            recognise(await canvas.convertToBlob());
+            document.getElementById('learn').click(); document.getElementById('cancel').click();
+        })()""")
+        self.page.wait("!isLearning", 300)
+        assert self.page.evaluate("learning.textContent") == "Cancelled", self.page.evaluate("learning.textContent")
+
+    def test_removes_a_class_that_collects(self):
+        """For a class that is removed no more images are looked at."""
+        self.page.wait(READY)
+        asked = self.page.evaluate("""(async () => {
+            const file = await (await fetch('first.png')).blob(), one = classes[0];
+            let asked = 0, isGone = false;
+            const post = worker.postMessage.bind(worker);
+            worker.postMessage = (message, ...rest) => {
+                if (isGone && message.type === 'add') asked += 1;
+                isGone ||= message.type === 'remove';
+                post(message, ...rest);
+            };
+            const added = addImages(one, Array(200).fill(file));
+            await new Promise((resolve) => { setTimeout(resolve, 50); });
+            find(one.card, '.remove').click();
+            await added;
+            return isGone ? asked : -1;
+        })()""", 300)
+        assert asked == 0, asked
+        self.page.wait("adding === 0")
+
+    def test_models_without_preprocessing(self):
+        """A model that gives no sizes of images is refused, and holds no memory."""
+        self.page.wait(READY)
+        data = (pathlib.Path(__file__).parents[2] / "examples/models/cifar10.safetensors").read_bytes()
+        model = self.folder / "bare.safetensors"
+        model.write_bytes(data.replace(b'"preprocessing":', b'"xreprocessing":'))
+        used = None
+        for _ in range(3):
+            self.page.evaluate("say(recognised, '')")
+            self.page.choose_files("#model-file", [model])
+            said = self.page.wait("recognised.classList.contains('wrong') && recognised.textContent")
+            if self.page.evaluate("location.protocol === 'file:'"):
+                now = self.page.evaluate_in_worker("library.usedBytes")
+                assert used in (None, now), (used, now)
+                used = now
+        return said
+
     def test_cancels(self):
         """Learning that is cancelled leaves the first model."""
         self.page.wait(READY)
@@ -298,6 +381,14 @@ class Tests:
         self.page.evaluate("document.querySelector('.record').click()")
         self.page.evaluate("document.getElementById('camera').click()")
         self.page.wait("stream === null && recording === null && adding === 0")
+        self.page.evaluate("""window.tracks = [];
+            const get = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+            navigator.mediaDevices.getUserMedia = async (wanted) => {
+                const got = await get(wanted); tracks.push(...got.getTracks()); return got; };
+            document.getElementById('camera').click(); document.getElementById('camera').click();""")
+        self.page.wait("stream !== null && !video.hidden")
+        self.page.evaluate("stopCamera()")
+        assert self.page.evaluate("tracks.map((track) => track.readyState).join()") == "ended"
 
     def test_keyboard_and_names(self):
         """Every control can be reached by the tabulator, and has a name; 360 pixels are wide enough."""
@@ -313,7 +404,7 @@ class Tests:
         nameless = [node["role"]["value"] for node in tree if node.get("role", {}).get("value") in
                     ("button", "textbox", "checkbox", "progressbar", "image") and not node.get("name", {}).get("value")]
         assert not nameless, nameless
-        for width in (360, 800):
+        for width in (320, 360, 800):
             self.page.size(width, 800)
             assert self.page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -389,7 +480,8 @@ def main():
         print("The page as one file, from the disk:")
         options.pictures = None
         failed += run(tests, (build / "shiftvit.html").as_uri(), browser.find(),
-                      ["test_logits_are_native", "test_learns_from_twenty_images", "test_bad_files"])
+                      ["test_logits_are_native", "test_learns_from_twenty_images", "test_bad_files",
+                       "test_models_without_preprocessing"])
     return 1 if failed else 0
 
 
