@@ -109,16 +109,6 @@ class Browser:
             raise Failure(details.get("exception", {}).get("description", details["text"]))
         return answer["result"].get("value")
 
-    def evaluate_in_worker(self, expression):
-        """The value of an expression in the page's worker, which has names for it where its script is no module."""
-        page = self.session
-        targets = self.call("Target.getTargets", filter=[{"type": "worker"}])["targetInfos"]
-        try:
-            self.session = self.call("Target.attachToTarget", targetId=targets[0]["targetId"], flatten=True)["sessionId"]
-            return self.evaluate(expression)
-        finally:
-            self.session = page
-
     def wait(self, condition, seconds=60):
         """Waits until an expression is true, and returns its value."""
         end = time.monotonic() + seconds
