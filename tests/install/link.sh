@@ -75,7 +75,6 @@ int main(void)
     svit_context_free(context);
 }
 end
-# shellcheck disable=SC2046,SC2086
-$cc -std=c11 -static "$folder/blas.c" -o "$folder/blas" $(shiftvit_flags --static --cflags --libs)
+eval "$cc -std=c11 -static '$folder/blas.c' -o '$folder/blas' $(shiftvit_flags --static --cflags --libs)"
 "$folder/blas" | grep -q '"gemm": *"cblas"'
 
