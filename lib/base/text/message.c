@@ -102,30 +102,39 @@ static char *closing_quote(char *name)
     return quote;
 }
 
-void sv_message_shorten(char *text, size_t most)
+/* Returns the longest name between quotes and writes its end, the closing quote, to *end; `text`
+ * itself, of no length, if it has none. */
+static char *longest_name(char *text, char **end)
 {
-    enum { LEAST = 40, MARK = sizeof ELLIPSIS - 1 };
-    char *begin = text, *end = text;
+    char *longest = *end = text;
     for (char *quote = strchr(text, '\''); quote; quote = strchr(quote + 1, '\'')) {
         if (quote != text && quote[-1] != ' ' && quote[-1] != '(')
             continue;
-        char *closing = closing_quote(quote + 1);
-        if (!closing)
+        char *name = quote + 1;
+        quote = closing_quote(name);
+        if (!quote)
             break;
-        if (closing - quote > end - begin) {
-            begin = quote + 1;
-            end = closing;
+        if (quote - name >= *end - longest) {
+            longest = name;
+            *end = quote;
         }
-        quote = closing;
     }
-    const size_t length = strlen(text), name = (size_t)(end - begin);
-    if (length <= most || name <= LEAST + MARK)
+    return longest;
+}
+
+void sv_message_shorten(char *text, size_t most)
+{
+    enum { LEAST = 40, MARK = sizeof ELLIPSIS - 1 };
+    const size_t length = strlen(text);
+    if (length <= most)
         return;
-    const size_t over = length - most + MARK;
-    const size_t room = name > LEAST + over ? name - over : LEAST;
+    char *end, *name = longest_name(text, &end);
+    const size_t bytes = (size_t)(end - name), over = length - most + MARK;
+    if (bytes <= LEAST + MARK)
+        return;
     *end = '\0';
-    const char *kept = sv_message_last(begin, room);
+    const char *kept = sv_message_last(name, bytes > LEAST + over ? bytes - over : LEAST);
     *end = '\'';
-    memcpy(begin, ELLIPSIS, MARK);
-    memmove(begin + MARK, kept, strlen(kept) + 1);
+    memcpy(name, ELLIPSIS, MARK);
+    memmove(name + MARK, kept, strlen(kept) + 1);
 }
