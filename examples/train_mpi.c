@@ -1,4 +1,5 @@
-/* Trains a small ShiftViT with all processes of an MPI job, on synthetic images or on CIFAR-10, and saves it:
+/* Trains a small ShiftViT with all processes of an MPI job, on synthetic images or on CIFAR-10, and
+ * saves it:
  *     mpirun -n 4 train_mpi MODEL.safetensors [CIFAR10_FOLDER]
  * The file is the same for any number of processes. */
 #include <shiftvit/mpi.h>

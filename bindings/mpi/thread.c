@@ -78,8 +78,9 @@ void sv_mpi_thread_end(svit_mpi *self)
     pthread_mutex_destroy(&self->queue.lock);
 }
 
-/* Makes room for another bucket with `rows` partial sums. The thread may be exchanging a bucket without the lock: a job
- * moves, but its array of partial sums, which the thread's copy of the job refers to, stays where it is. */
+/* Makes room for another bucket with `rows` partial sums. The thread may be exchanging a bucket
+ * without the lock: a job moves, but its array of partial sums, which the thread's copy of the job
+ * refers to, stays where it is. */
 static bool grow(job_queue *queue, size_t rows)
 {
     if (queue->begun == queue->capacity) {

@@ -1,6 +1,6 @@
-/* Threads of the module, where its memory is shared: workers of JavaScript, each with an instance of the module in the
- * same memory, which run the tasks of the library's context as its host. Emscripten's own threads need its JavaScript,
- * which modules without it cannot have. */
+/* Threads of the module, where its memory is shared: workers of JavaScript, each with an instance
+ * of the module in the same memory, which run the tasks of the library's context as its host.
+ * Emscripten's own threads need its JavaScript, which modules without it cannot have. */
 #include <shiftvit/shiftvit.h>
 
 #include <stdatomic.h>
@@ -64,7 +64,8 @@ static void parallel_for(void *user, size_t tasks, svit_task_function run, void 
         left = wait_while(&active, left);
 }
 
-/* Lets a context run its tasks on this thread and on `others` workers that have called module_work, or are about to. */
+/* Lets a context run its tasks on this thread and on `others` workers that have called module_work,
+ * or are about to. */
 SVIT_API void module_use_workers(svit_context_config *config, uint32_t others)
 {
     workers = others;

@@ -34,8 +34,8 @@ extern const struct option_table checkpoint_table;
 int config_is_given(const config_option *option);
 
 /* Builds the configuration from the options: the file's fields are on top of those of the preset,
- * unless it names an architecture and no preset is given. Unless the file or --set gives num_classes, it becomes
- * `classes`, the number of the data set; 0 means that it is unknown. */
+ * unless it names an architecture and no preset is given. Unless the file or --set gives
+ * num_classes, it becomes `classes`, the number of the data set; 0 means that it is unknown. */
 svit_status config_resolve(svit_model_config *out, struct program *self,
                            const config_option *option, size_t classes);
 

@@ -13,8 +13,8 @@ typedef struct grid_cell {
     char title[256];
 } grid_cell;
 
-/* Draws cells, `columns` side by side, to a PNG file. With `map`, each image is drawn twice, the second time
- * under its attention map; `map` may be NULL. */
+/* Draws cells, `columns` side by side, to a PNG file. With `map`, each image is drawn twice, the
+ * second time under its attention map; `map` may be NULL. */
 svit_status picture_grid_draw(struct program *self, const grid_cell *cells, size_t count,
                               size_t columns, attention_map *map, const char *path);
 

@@ -20,7 +20,8 @@ svit_status run_file_text(char **text, struct program *self, const json_t *optio
 #define RUN_CURVES_FILE "curves.png"
 
 /* Locks the folder with svit_folder_lock_create. SVIT_E_STATE: it holds a run, or a file that the
- * program would replace, and `may_be_used` is 0. *out is set whenever the lock is held, also after this failure. */
+ * program would replace, and `may_be_used` is 0. *out is set whenever the lock is held, also after
+ * this failure. */
 svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
                           int may_be_used);
 

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* The options that --resume or the same training anew needs and that are no settings, for run_file_text: long
- * option name to value, both texts. Free it with json_decref. */
+/* The options that --resume or the same training anew needs and that are no settings, for
+ * run_file_text: long option name to value, both texts. Free it with json_decref. */
 json_t *stored_options(const train_options *options);
 
 #endif

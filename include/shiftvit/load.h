@@ -81,23 +81,23 @@ typedef struct svit_open_options {
  * there). The configuration follows from the JSON files beside the weights (config.json of
  * transformers or of timm on the hub, open_clip_config.json), from the names and shapes of the
  * tensors, and from `options`, which may be NULL; a file of this library says all of it, so that
- * `fields` are not read there, and `name`, `prefix` and `base` are SVIT_E_ARGUMENT. Two sources that contradict each other are
- * SVIT_E_FORMAT, with both in the message. What nothing tells is asked for: SVIT_E_ARGUMENT names
- * the fields and their candidates. The model gets the class names (id2label, label_names), the
- * pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg) and the output (problem_type,
- * see svit_model_set_output) of these files.
+ * `fields` are not read there, and `name`, `prefix` and `base` are SVIT_E_ARGUMENT. Two sources
+ * that contradict each other are SVIT_E_FORMAT, with both in the message. What nothing tells is
+ * asked for: SVIT_E_ARGUMENT names the fields and their candidates. The model gets the class names
+ * (id2label, label_names), the pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg)
+ * and the output (problem_type, see svit_model_set_output) of these files.
  *
  * `report`, which may be NULL, is written as by svit_model_load_into; before its other lines come
  * "field NAME VALUE SOURCE" for each field and what states it.
  *
- * A folder that holds an adapter of PEFT (adapter_config.json, adapter_model.safetensors; LoRA) is the
- * model that it changes with the adapter merged into the weights.
+ * A folder that holds an adapter of PEFT (adapter_config.json, adapter_model.safetensors; LoRA) is
+ * the model that it changes with the adapter merged into the weights.
  *
  * What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
- * several encoders an average of weights or a teacher is taken, and the others are left out. A model
- * that this library does not compute is SVIT_E_UNSUPPORTED, with its family. Other errors are those
- * of svit_model_load_mapped.
- * The caller owns *out and frees it with svit_model_free. Any thread may call it. */
+ * several encoders an average of weights or a teacher is taken, and the others are left out. A
+ * model that this library does not compute is SVIT_E_UNSUPPORTED, with its family. Other errors are
+ * those of svit_model_load_mapped. The caller owns *out and frees it with svit_model_free. Any
+ * thread may call it. */
 SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, const char *path,
                                      const svit_open_options *options, svit_load_report *report,
                                      svit_error *err);
@@ -129,8 +129,9 @@ SVIT_API svit_status svit_model_add_classes(svit_model *model, uint32_t count, u
  * head are dropped. All that is left keeps its weights and what is frozen, and the pooled features
  * become the logits, of which num_classes is the number, until svit_model_replace_head gives the
  * model a classifier. The final norm stays, except where a ShiftViT loses a stage: its channels are
- * those of the last one. A masked autoencoder becomes its encoder. Class names are dropped, and so is
- * what was stated of the logits. The model needs to be alone, as above. SVIT_E_ARGUMENT: the model has no block of this name. */
+ * those of the last one. A masked autoencoder becomes its encoder. Class names are dropped, and so
+ * is what was stated of the logits. The model needs to be alone, as above. SVIT_E_ARGUMENT: the
+ * model has no block of this name. */
 SVIT_API svit_status svit_model_truncate(svit_model *model, const char *layer, svit_error *err);
 
 /* Adds adapters of LoRA (Hu et al. 2021) to a ViT: the weights of queries, keys and values and of

@@ -190,8 +190,8 @@ static void mean_patch(float *out, const float *x, size_t patches, size_t c)
     }
 }
 
-/* out[c] = the mean of the patch of x[height, width, c] in this row and column and of those of the eight
- * around it that lie within the grid. */
+/* out[c] = the mean of the patch of x[height, width, c] in this row and column and of those of the
+ * eight around it that lie within the grid. */
 static void average_around(float *out, const float *x, const sv_shape *grid, size_t row,
                            size_t column)
 {

@@ -67,8 +67,8 @@ const char *sv_safetensors_metadata(const sv_safetensors *file, const char *key)
 svit_status sv_safetensors_check_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                      svit_error *err);
 
-/* Reads a tensor into out[entry->desc.elements], converting F16, BF16, F64 (rounded) and I8. SVIT_E_FORMAT for
- * other types. */
+/* Reads a tensor into out[entry->desc.elements], converting F16, BF16, F64 (rounded) and I8.
+ * SVIT_E_FORMAT for other types. */
 svit_status sv_safetensors_read_f32(const sv_safetensors *file, const sv_safetensors_entry *entry,
                                     float *out, svit_error *err);
 

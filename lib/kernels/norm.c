@@ -204,8 +204,8 @@ void SV_ISA(sv_rms_norm_backward)(real *dx, const real *dy, const real *x, const
     }
 }
 
-/* The same as layer norm's for group norm of one image x[tokens,c]: both means run over all its elements. dx may be
- * dy. */
+/* The same as layer norm's for group norm of one image x[tokens,c]: both means run over all its
+ * elements. dx may be dy. */
 void SV_ISA(sv_group_norm_backward)(real *dx, const real *dy, const real *x, const real *mean,
                                     const real *rstd, const real *weight, size_t tokens, size_t c)
 {

@@ -172,8 +172,9 @@ sv_layer *sv_shifted_tokens_create(const sv_layer_source *source,
                                    const sv_shifted_options *options);
 
 /* y[n, P + T, c]: P prefix tokens, then the patches x[n, T, c], all plus their positions. Names are
- * those of whole parameters; `position` NULL: no token has a position. The first positioned_prefix of the prefix tokens have positions, which
- * are the first rows of `position`; the patches have the T rows after them. */
+ * those of whole parameters; `position` NULL: no token has a position. The first positioned_prefix
+ * of the prefix tokens have positions, which are the first rows of `position`; the patches have the
+ * T rows after them. */
 typedef struct sv_position_options {
     sv_shape in;
     const char *position;

@@ -1,10 +1,11 @@
-/* Gives each public function that reports errors NULL for each of its pointers in turn: it is refused by name, unless the
- * function's comment says what NULL means there. */
+/* Gives each public function that reports errors NULL for each of its pointers in turn: it is
+ * refused by name, unless the function's comment says what NULL means there. */
 #include "fit.h"
 
 enum { SIDE = 8, CLASSES = 3, IMAGES = 4 };
 
-/* What functions are called with: handles that work, and memory for all else. No call gets so far as to read it. */
+/* What functions are called with: handles that work, and memory for all else. No call gets so far
+ * as to read it. */
 static svit_context *svit_context_handle;
 static svit_model *svit_model_handle;
 static svit_dataset *svit_dataset_handle;

@@ -1,10 +1,11 @@
-/* Checks data-parallel steps: gradients of leaves are added in one binary tree, with the same bits for any
- * number of ranks and threads, and misuse and failures of a reducer are reported. */
+/* Checks data-parallel steps: gradients of leaves are added in one binary tree, with the same bits
+ * for any number of ranks and threads, and misuse and failures of a reducer are reported. */
 #include "build.h"
 #include "fit.h"
 #include "thread_reducer.h"
 
-/* Between them: shifts, attention, a class token, mixing; weights that are derived; large and small heads. */
+/* Between them: shifts, attention, a class token, mixing; weights that are derived; large and small
+ * heads. */
 static const char *const SUBJECTS[] = {
     "{\"input_height\":16,\"input_width\":16,\"dim\":24,\"blocks\":[1,1],\"num_div\":6}",
     "{\"architecture\":\"vit\",\"tokenizer\":\"spt\",\"input_height\":16,\"input_width\":16,"
@@ -92,7 +93,8 @@ static void rank_close(rank *of)
     svit_context_free(of->context);
 }
 
-/* Forward and backward of one leaf of a batch of n images; the gradient of the mean of sum (y - t)^2 / 2. */
+/* Forward and backward of one leaf of a batch of n images; the gradient of the mean of sum (y -
+ * t)^2 / 2. */
 static svit_status run_leaf(svit_session *session, uint32_t leaves, uint32_t leaf, size_t n,
                             uint64_t step, svit_error *error)
 {

@@ -1,5 +1,5 @@
-/* A plugin of qemu that counts the instructions of a program, of one thread, for instructions.py. Its interface is
- * declared here, since Debian has no package of qemu-plugin.h. */
+/* A plugin of qemu that counts the instructions of a program, of one thread, for instructions.py.
+ * Its interface is declared here, since Debian has no package of qemu-plugin.h. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>

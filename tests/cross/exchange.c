@@ -1,13 +1,14 @@
 /* Writes one file of each kind that the library has, and reads those of another machine.
  *
  *   exchange write FOLDER           writes the files
- *   exchange read FOLDER MINE       reads the files of another machine and compares them with MINE, in which this one
- *                                   has written its own
- *   exchange check FOLDER           writes the files, compares their bytes with the recorded sums, and reads them
+ *   exchange read FOLDER MINE       reads the files of another machine and compares them with MINE,
+ *                                   in which this one has written its own
+ *   exchange check FOLDER           writes the files, compares their bytes with the recorded sums,
+ *                                   and reads them
  *
- * FOLDER is made if it does not exist. Files of fixed numbers have the same bytes on every machine, and int8 sessions
- * the same logits on all that fuse a multiplication with an addition. Files of a training begin with the same weights
- * and differ by rounding. */
+ * FOLDER is made if it does not exist. Files of fixed numbers have the same bytes on every machine,
+ * and int8 sessions the same logits on all that fuse a multiplication with an addition. Files of a
+ * training begin with the same weights and differ by rounding. */
 #include "logits.h"
 #include "works.h"
 

@@ -1,5 +1,5 @@
-/* Classifies images on one thread, by the library or by the plain model, so that instructions.py can count
- * what one takes.
+/* Classifies images on one thread, by the library or by the plain model, so that instructions.py
+ * can count what one takes.
  *
  * usage: one_image PRESET float32|bfloat16|int8|plain IMAGES */
 #include "plain_model.h"

@@ -1,8 +1,8 @@
-/* What all fuzz targets share: a context with a limited allocator, files in memory, numbers from the
- * input's bytes, and checks that stop the process where a promise of the interface is broken.
+/* What all fuzz targets share: a context with a limited allocator, files in memory, numbers from
+ * the input's bytes, and checks that stop the process where a promise of the interface is broken.
  *
- * A target is one file with LLVMFuzzerTestOneInput. It is linked with libFuzzer, or with replay.c, which
- * runs it on the files of its corpus. */
+ * A target is one file with LLVMFuzzerTestOneInput. It is linked with libFuzzer, or with replay.c,
+ * which runs it on the files of its corpus. */
 #ifndef FUZZ_H
 #define FUZZ_H
 

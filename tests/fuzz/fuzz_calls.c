@@ -1,6 +1,7 @@
-/* Sequences of calls: each byte of the input is an operation of the tables in calls/, and the next ones are
- * its arguments. The operations share a few handles of each kind, which may be NULL, come in any order and
- * let allocations fail. Every call works or explains itself, and nothing is left over at the end. */
+/* Sequences of calls: each byte of the input is an operation of the tables in calls/, and the next
+ * ones are its arguments. The operations share a few handles of each kind, which may be NULL, come
+ * in any order and let allocations fail. Every call works or explains itself, and nothing is left
+ * over at the end. */
 #include "calls/calls.h"
 
 #include <stdio.h>

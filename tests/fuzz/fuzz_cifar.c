@@ -1,5 +1,5 @@
-/* CIFAR: the first byte chooses CIFAR-10 or CIFAR-100, the split and the labels; the rest is the file, and
- * behind a zero byte of the choice the names of the classes. */
+/* CIFAR: the first byte chooses CIFAR-10 or CIFAR-100, the split and the labels; the rest is the
+ * file, and behind a zero byte of the choice the names of the classes. */
 #include "datasets.h"
 
 #include <unistd.h>

@@ -1,5 +1,6 @@
-/* Metadata of a JPEG file: the input becomes one or two APP1 segments of a file that is sound, which has
- * to be decoded at its size, upright or turned. The first byte chooses what the segments begin with. */
+/* Metadata of a JPEG file: the input becomes one or two APP1 segments of a file that is sound,
+ * which has to be decoded at its size, upright or turned. The first byte chooses what the segments
+ * begin with. */
 #include "images.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Losses: arrays from the input. A loss that succeeds is finite, with a finite gradient whose rows sum to
- * 0 where they should; one that fails leaves its outputs as they were. */
+/* Losses: arrays from the input. A loss that succeeds is finite, with a finite gradient whose rows
+ * sum to 0 where they should; one that fails leaves its outputs as they were. */
 #include "fuzz.h"
 
 #include <math.h>

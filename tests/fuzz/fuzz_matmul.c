@@ -1,5 +1,5 @@
-/* Matmuls of every float32 kernel that the CPU has: shapes, strides and values from the input, against a
- * plain sum in double. */
+/* Matmuls of every float32 kernel that the CPU has: shapes, strides and values from the input,
+ * against a plain sum in double. */
 #include "fuzz.h"
 
 #include "base/threads/cpu.h"

@@ -1,7 +1,7 @@
-/* Checkpoints of other libraries. The input, behind a byte of choices, is one of the files of a folder:
- * config.json beside weights of timm, preprocessor_config.json, open_clip_config.json, the index of
- * shards, the weights themselves, or the caller's fields. Whatever it says, the folder is refused with a
- * message or opened as a model that runs. */
+/* Checkpoints of other libraries. The input, behind a byte of choices, is one of the files of a
+ * folder: config.json beside weights of timm, preprocessor_config.json, open_clip_config.json, the
+ * index of shards, the weights themselves, or the caller's fields. Whatever it says, the folder is
+ * refused with a message or opened as a model that runs. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* The folder of a run: a real one, of two epochs that were stopped in the second, with one of its files
- * replaced or damaged. A trainer resumes it, or explains why not.
+/* The folder of a run: a real one, of two epochs that were stopped in the second, with one of its
+ * files replaced or damaged. A trainer resumes it, or explains why not.
  *
- * The first byte chooses the file, the second whether the rest replaces it, or overwrites it from the place
- * that the next two bytes give; then a byte each to cut off and for the configuration. */
+ * The first byte chooses the file, the second whether the rest replaces it, or overwrites it from
+ * the place that the next two bytes give; then a byte each to cut off and for the configuration. */
 #include "datasets.h"
 
 #include <dirent.h>

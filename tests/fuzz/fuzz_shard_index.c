@@ -1,6 +1,7 @@
-/* Index files of shards. The input is the index behind its checksum, which the target makes right, as are
- * the shard's size and time, unless the first byte says otherwise. Whatever the index says, reading the
- * samples fails or works, and the dataset is opened as if there were none if the index is refused. */
+/* Index files of shards. The input is the index behind its checksum, which the target makes right,
+ * as are the shard's size and time, unless the first byte says otherwise. Whatever the index says,
+ * reading the samples fails or works, and the dataset is opened as if there were none if the index
+ * is refused. */
 #include "datasets.h"
 
 #include "base/numbers/byte_order.h"

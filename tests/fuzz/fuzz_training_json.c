@@ -1,6 +1,6 @@
-/* The JSON of training settings: svit_training_from_json over the settings of a preset, which the first
- * byte chooses. A call that fails changes nothing, and what was read is written to a text that reads the
- * same. */
+/* The JSON of training settings: svit_training_from_json over the settings of a preset, which the
+ * first byte chooses. A call that fails changes nothing, and what was read is written to a text
+ * that reads the same. */
 #include "fuzz.h"
 
 #include <stdlib.h>

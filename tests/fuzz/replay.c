@@ -1,4 +1,5 @@
-/* Runs a fuzz target on every file of the folders that the arguments name. It fails if there is none. */
+/* Runs a fuzz target on every file of the folders that the arguments name. It fails if there is
+ * none. */
 #include "fuzz.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
-/* The ends of what svit_model_open takes: the lengths of paths, the numbers of files and encoders, files
- * without tensors, and forms of a checkpoint that only one class of a library writes. */
+/* The ends of what svit_model_open takes: the lengths of paths, the numbers of files and encoders,
+ * files without tensors, and forms of a checkpoint that only one class of a library writes. */
 #include "open_case.h"
 #include "suite.h"
 
@@ -168,7 +168,8 @@ START_TEST(test_an_encoder_stands_anywhere)
 }
 END_TEST
 
-/* More places than are told apart: the first ones can be chosen, but the others' tensors are unknown. */
+/* More places than are told apart: the first ones can be chosen, but the others' tensors are
+ * unknown. */
 START_TEST(test_more_encoders_than_are_told_apart)
 {
     enum { COUNT = 9 };

@@ -1,12 +1,14 @@
-/* Each member of each file beside the weights is left out, and then replaced by each of a list of values
- * of every kind. The checkpoint is refused with a message that names its place, or it computes what the
- * whole files say: only members that the tensors cannot contradict may change the logits. */
+/* Each member of each file beside the weights is left out, and then replaced by each of a list of
+ * values of every kind. The checkpoint is refused with a message that names its place, or it
+ * computes what the whole files say: only members that the tensors cannot contradict may change the
+ * logits. */
 #include "open_case.h"
 #include "suite.h"
 
 enum { MEMBERS = 14, TEXT = 2000 };
 
-/* A member with its value. `tells`: the tensors do not show it, so that another value is another model. */
+/* A member with its value. `tells`: the tensors do not show it, so that another value is another
+ * model. */
 typedef struct member {
     const char *key, *value;
     bool tells;

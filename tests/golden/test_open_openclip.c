@@ -1,5 +1,5 @@
-/* Image towers of OpenCLIP as its own checkpoints have them: with the text tower beside them, of its own
- * code or of timm, and with the members of vision_cfg that no tensor shows. */
+/* Image towers of OpenCLIP as its own checkpoints have them: with the text tower beside them, of
+ * its own code or of timm, and with the members of vision_cfg that no tensor shows. */
 #include "open_case.h"
 #include "suite.h"
 

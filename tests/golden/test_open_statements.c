@@ -1,12 +1,13 @@
-/* What no tensor shows, and only a file or the caller can say: a grid that is no square, and what becomes of
- * the logits. */
+/* What no tensor shows, and only a file or the caller can say: a grid that is no square, and what
+ * becomes of the logits. */
 #include "open_case.h"
 #include "suite.h"
 
 #define VIT "\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7"
 
-/* A grid whose size nothing states is a square, and only something that is stated says that it belongs to
- * the patches alone of a model with other tokens: a grid of 2 x 4 and a class token have 9 rows too. */
+/* A grid whose size nothing states is a square, and only something that is stated says that it
+ * belongs to the patches alone of a model with other tokens: a grid of 2 x 4 and a class token have
+ * 9 rows too. */
 static const struct square {
     const char *golden, *config, *fields;
     uint32_t height, width; /* 0: it is refused */
@@ -65,8 +66,8 @@ START_TEST(test_a_grid_is_stated_or_plainly_a_square)
 }
 END_TEST
 
-/* What predictors make of the logits is what transformers' pipeline makes of them: by problem_type, and of
- * one label the sigmoid. Features have no such statement. */
+/* What predictors make of the logits is what transformers' pipeline makes of them: by problem_type,
+ * and of one label the sigmoid. Features have no such statement. */
 static const struct output_case {
     const char *golden, *members;
     int64_t labels; /* of the classifier; 0: as many as there are */

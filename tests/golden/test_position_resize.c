@@ -1,5 +1,6 @@
-/* Position embeddings on another grid are those of PyTorch's bicubic interpolation, with antialiasing (timm)
- * and without it (transformers): values of torch.nn.functional.interpolate in float64. */
+/* Position embeddings on another grid are those of PyTorch's bicubic interpolation, with
+ * antialiasing (timm) and without it (transformers): values of torch.nn.functional.interpolate in
+ * float64. */
 #include "fit.h"
 #include "suite.h"
 

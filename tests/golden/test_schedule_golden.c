@@ -58,8 +58,8 @@ START_TEST(test_a_curve_that_is_all_warm_up_ends_at_zero)
 }
 END_TEST
 
-/* Every schedule at every step of a short run, warm-up of any length: the rate stays between 0 and the highest one, and the
- * cycle ends at its end. */
+/* Every schedule at every step of a short run, warm-up of any length: the rate stays between 0 and
+ * the highest one, and the cycle ends at its end. */
 START_TEST(test_short_runs_have_finite_rates)
 {
     enum { MOST = 4 };

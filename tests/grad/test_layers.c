@@ -26,8 +26,8 @@ static void add_norm_and_mlp(layer_check *check, const char *norm_bias, int64_t 
     layer_check_add(check, "fc2.bias", (const int64_t[5]){c});
 }
 
-/* Hidden channels just above what the backward takes by chunks of images (mlp_chunks.c), and a gate so wide that a
- * forward gives rows of tokens to each weight (partition.c), too. */
+/* Hidden channels just above what the backward takes by chunks of images (mlp_chunks.c), and a gate
+ * so wide that a forward gives rows of tokens to each weight (partition.c), too. */
 enum { LARGE = 4200, GATED = 5500 };
 
 static const sv_mlp_options MLPS[] = {

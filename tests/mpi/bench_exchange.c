@@ -1,5 +1,6 @@
-/* Times the exchange of a step's gradients: this library's sums in a fixed order against MPI_Allreduce of the
- * same buckets.  mpirun -n RANKS bench_exchange ELEMENTS ROUNDS: medians of the rounds, which alternate. */
+/* Times the exchange of a step's gradients: this library's sums in a fixed order against
+ * MPI_Allreduce of the same buckets.  mpirun -n RANKS bench_exchange ELEMENTS ROUNDS: medians of
+ * the rounds, which alternate. */
 #include <shiftvit/mpi.h>
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The convolutional stem of a ShiftViT or a ViT in plain loops: a convolution of 3 x 3 pixels to half the channels, a
- * GELU, a second one to all of them. */
+/* The convolutional stem of a ShiftViT or a ViT in plain loops: a convolution of 3 x 3 pixels to
+ * half the channels, a GELU, a second one to all of them. */
 #ifndef PLAIN_STEM_H
 #define PLAIN_STEM_H
 

@@ -1,4 +1,5 @@
-/* Threads that predict with one model: good images give the bits of one thread, and hostile ones an answer. */
+/* Threads that predict with one model: good images give the bits of one thread, and hostile ones an
+ * answer. */
 #include "soak.h"
 
 #include <dirent.h>

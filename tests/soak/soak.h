@@ -18,7 +18,8 @@ _Noreturn void soak_failed(const char *condition, const char *file, int line, co
 svit_context *soak_context(uint32_t threads);
 size_t soak_live_bytes(void);
 
-/* What the process has now: bytes that malloc has given out, bytes in memory, and open file descriptors. */
+/* What the process has now: bytes that malloc has given out, bytes in memory, and open file
+ * descriptors. */
 typedef struct soak_use {
     size_t given, resident, files;
 } soak_use;

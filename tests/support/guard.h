@@ -1,4 +1,5 @@
-/* Memory that ends, or begins, where a page begins that must not be touched: a read or a write beyond it is a signal. */
+/* Memory that ends, or begins, where a page begins that must not be touched: a read or a write
+ * beyond it is a signal. */
 #ifndef TEST_GUARD_H
 #define TEST_GUARD_H
 
@@ -8,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Returns a copy of data[bytes], whose first byte (`at_start`) or last byte is next to the page. It stays until the
- * process ends. `data` NULL: the bytes are 0xff, which as floats are NaN. */
+/* Returns a copy of data[bytes], whose first byte (`at_start`) or last byte is next to the page. It
+ * stays until the process ends. `data` NULL: the bytes are 0xff, which as floats are NaN. */
 static inline void *guard_copy(const void *data, size_t bytes, int at_start)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (bytes + page - 1) / page + 2;

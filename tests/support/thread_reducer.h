@@ -1,5 +1,5 @@
-/* A reducer between threads of one process, for tests: the plan of svit_reduction_plan, one addition after
- * another, with delays. */
+/* A reducer between threads of one process, for tests: the plan of svit_reduction_plan, one
+ * addition after another, with delays. */
 #ifndef TEST_THREAD_REDUCER_H
 #define TEST_THREAD_REDUCER_H
 

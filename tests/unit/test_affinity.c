@@ -351,7 +351,8 @@ START_TEST(test_a_context_that_may_not_pin_warns_and_works)
 }
 END_TEST
 
-/* A machine of more CPUs than the library knows, whose mask the system does not give, and one whose mask is empty. */
+/* A machine of more CPUs than the library knows, whose mask the system does not give, and one whose
+ * mask is empty. */
 START_TEST(test_a_mask_that_is_not_known_is_one_core)
 {
     uint32_t cpus[4];

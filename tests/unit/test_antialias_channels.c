@@ -1,5 +1,6 @@
-/* Checks that the antialiased resize treats each channel alike: an image of 3 or 4 channels has the bytes of its channels
- * alone, for all filters, orders and ratios, and nothing is read or written beyond the arrays. */
+/* Checks that the antialiased resize treats each channel alike: an image of 3 or 4 channels has the
+ * bytes of its channels alone, for all filters, orders and ratios, and nothing is read or written
+ * beyond the arrays. */
 #include "fit.h"
 #include "guard.h"
 

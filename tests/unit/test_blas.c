@@ -1,5 +1,5 @@
-/* Checks which GEMM backend a context gets, and what it says about the BLAS: on BLAS libraries that this test makes up,
- * of which some are missing or lack functions. */
+/* Checks which GEMM backend a context gets, and what it says about the BLAS: on BLAS libraries that
+ * this test makes up, of which some are missing or lack functions. */
 #include "fit.h"
 
 #include "base/files/dynamic_library.h"
@@ -82,8 +82,8 @@ bool __wrap_sv_dynamic_library_find(void *function, sv_dynamic_library *library,
 
 #define OPENBLAS "cblas_sgemm openblas_get_config openblas_get_corename openblas_set_num_threads"
 
-/* A library, and what a context with it says; `error`: what creating one says. The warning is there on a CPU above the
- * instruction set. */
+/* A library, and what a context with it says; `error`: what creating one says. The warning is there
+ * on a CPU above the instruction set. */
 static const struct {
     bool is_there;
     const char *functions, *core, *error, *description;

@@ -1,5 +1,5 @@
-/* Models without a classifier: their output is the features from which a model with one computes its logits. And the
- * models that take images of one size alone. */
+/* Models without a classifier: their output is the features from which a model with one computes
+ * its logits. And the models that take images of one size alone. */
 #include "calls.h"
 
 #include <shiftvit/shiftvit.h>
@@ -12,8 +12,8 @@ enum { N = 2, SIDE = 24, DIM = 20, CLASSES = 3, PIXELS = SIDE * SIDE * 3 };
 
 #define SIZE "\"input_height\":24,\"input_width\":24,\"patch_size\":6,\"dim\":20,"
 
-/* Each model has one linear layer behind its features, whose weight has this name. `refuses`: what it says about images
- * of another size; NULL: it takes them. */
+/* Each model has one linear layer behind its features, whose weight has this name. `refuses`: what
+ * it says about images of another size; NULL: it takes them. */
 static const struct {
     const char *json, *head, *refuses;
 } MODELS[] = {

@@ -1,5 +1,5 @@
-/* Every function that reads a struct of the caller's checks its size and its fields before it does anything
- * else, and names the struct. */
+/* Every function that reads a struct of the caller's checks its size and its fields before it does
+ * anything else, and names the struct. */
 #include "test_trainer_support.h"
 
 static svit_model *model;

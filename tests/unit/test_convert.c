@@ -1,5 +1,5 @@
-/* Checks the conversions of stored types: all 65536 values of the 16-bit ones there and back, rounding to the nearest, and
- * integers. */
+/* Checks the conversions of stored types: all 65536 values of the 16-bit ones there and back,
+ * rounding to the nearest, and integers. */
 #include "suite.h"
 
 #include "tensor/convert.h"
@@ -57,8 +57,8 @@ START_TEST(test_all_values_are_those_of_the_definition_and_go_back)
 }
 END_TEST
 
-/* Between two neighbours the middle goes to the even one, and what is beside it to the nearer one. Above the largest, what
- * rounds up is infinite. */
+/* Between two neighbours the middle goes to the even one, and what is beside it to the nearer one.
+ * Above the largest, what rounds up is infinite. */
 START_TEST(test_values_between_are_rounded_to_the_nearest)
 {
     for (unsigned value = 0; value < ALL; value++) {

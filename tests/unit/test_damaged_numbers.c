@@ -1,4 +1,5 @@
-/* Changes each number in the metadata of checkpoints and model files into what is none, or too large: it is named. */
+/* Changes each number in the metadata of checkpoints and model files into what is none, or too
+ * large: it is named. */
 #include "checkpoint_edit.h"
 
 static svit_context *context;

@@ -104,7 +104,8 @@ START_TEST(test_targets)
 }
 END_TEST
 
-/* Numbers as JSON writes them, or with zeros in front; a path without a folder is in the current one. */
+/* Numbers as JSON writes them, or with zeros in front; a path without a folder is in the current
+ * one. */
 START_TEST(test_numbers_of_targets)
 {
     static const struct {

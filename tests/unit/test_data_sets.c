@@ -359,8 +359,9 @@ START_TEST(test_procedural_stripes_are_horizontal_or_vertical)
 }
 END_TEST
 
-/* Of the first 200 images of each class: the mean over all of the value and of the squared difference between
- * neighbours along rows and along columns. Recorded; a libm may round a pixel otherwise. */
+/* Of the first 200 images of each class: the mean over all of the value and of the squared
+ * difference between neighbours along rows and along columns. Recorded; a libm may round a pixel
+ * otherwise. */
 static const double looks[10][3] = {
     {125.436, 931.086, 929.449},   {127.676, 920.331, 918.852},   {127.891, 973.003, 972.729},
     {129.913, 995.071, 991.307},   {129.857, 1102.850, 1104.120}, {130.522, 782.805, 2710.894},

@@ -7,8 +7,8 @@
 
 enum { MOST = 7 };
 
-/* a v = value v, the rows of `vectors` are orthonormal, the values descend, and the largest element of each vector is
- * positive. */
+/* a v = value v, the rows of `vectors` are orthonormal, the values descend, and the largest element
+ * of each vector is positive. */
 START_TEST(test_eigenvectors_are_those_of_the_matrix)
 {
     uint32_t random = 1;
@@ -42,7 +42,8 @@ START_TEST(test_eigenvectors_are_those_of_the_matrix)
 }
 END_TEST
 
-/* These have no real eigenvalues to find, or are not finite; Check ends the test if the search does not end. */
+/* These have no real eigenvalues to find, or are not finite; Check ends the test if the search does
+ * not end. */
 START_TEST(test_the_search_ends_for_any_matrix)
 {
     static const double matrices[][4] = {{0, 1, -1, 0},        {1, 2, -3, 1},

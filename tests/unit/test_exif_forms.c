@@ -1,5 +1,5 @@
-/* Checks where the orientation is found and where not, byte by byte: segments of a JPEG, types of values, directories, XMP
- * and raw profiles. */
+/* Checks where the orientation is found and where not, byte by byte: segments of a JPEG, types of
+ * values, directories, XMP and raw profiles. */
 #include "suite.h"
 
 #include "data/decoding/exif.h"

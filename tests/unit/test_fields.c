@@ -1,5 +1,5 @@
-/* Checks the tables of fields with a struct that has a field of each kind: what is accepted from JSON and from the caller,
- * the texts of ranges, what is written, and which field differs. */
+/* Checks the tables of fields with a struct that has a field of each kind: what is accepted from
+ * JSON and from the caller, the texts of ranges, what is written, and which field differs. */
 #include "fit.h"
 
 #include "config/fields.h"

@@ -1,4 +1,5 @@
-/* Checks the search for NaN and infinities: the first one is found wherever it is, and none beyond the end. */
+/* Checks the search for NaN and infinities: the first one is found wherever it is, and none beyond
+ * the end. */
 #include "suite.h"
 
 #include "base/numbers/finite.h"

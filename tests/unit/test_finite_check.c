@@ -1,5 +1,5 @@
-/* Sessions with check_finite: the message names the first tensor that is not finite, for every parameter of
- * every architecture, and the bits are those of sessions without. */
+/* Sessions with check_finite: the message names the first tensor that is not finite, for every
+ * parameter of every architecture, and the bits are those of sessions without. */
 #include "calls.h"
 #include "models/model.h"
 
@@ -88,7 +88,8 @@ static float *touch(fixture *f, const sv_parameter *parameter, float scale)
     return values;
 }
 
-/* A forward in both modes with a NaN in one element of one parameter, which the API lets nobody write. */
+/* A forward in both modes with a NaN in one element of one parameter, which the API lets nobody
+ * write. */
 static void forward_with_nan(fixture *f, const sv_parameter *parameter)
 {
     char wanted[160];

@@ -356,8 +356,8 @@ START_TEST(test_files_of_others_stay)
 }
 END_TEST
 
-/* A child by fork has closed the locks that were held then, whichever had ended before. The files of the locks have
- * content, so that they stay and a copy in the child would keep them locked. */
+/* A child by fork has closed the locks that were held then, whichever had ended before. The files
+ * of the locks have content, so that they stay and a copy in the child would keep them locked. */
 START_TEST(test_locks_end_in_any_order)
 {
     static const int ORDERS[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}};

@@ -1,5 +1,5 @@
-/* Checks the presets whose settings are those of another one with changes: the whole recipe of the SL-ViT paper's code,
- * the narrow recipe for CIFAR-10, and that for CIFAR-100. */
+/* Checks the presets whose settings are those of another one with changes: the whole recipe of the
+ * SL-ViT paper's code, the narrow recipe for CIFAR-10, and that for CIFAR-100. */
 #include "fit.h"
 
 static const char *const papers[] = {"slvit-paper-cifar10", "slvit-paper-cifar100",

@@ -1,5 +1,5 @@
-/* The range of the flat arrays that a session keeps gradients of: from the first to the last layer with a
- * trained parameter, less the layers in between that do not run. */
+/* The range of the flat arrays that a session keeps gradients of: from the first to the last layer
+ * with a trained parameter, less the layers in between that do not run. */
 #include "fit.h"
 #include "suite.h"
 

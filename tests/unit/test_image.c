@@ -171,7 +171,8 @@ static uint8_t *file_bytes(const char *path, size_t *bytes)
 }
 
 /* IEND and the checksum before it do not matter. */
-/* Each coefficient gets a scan for each of its lowest bits: `bits` scans for each of the 63 that are not the mean. */
+/* Each coefficient gets a scan for each of its lowest bits: `bits` scans for each of the 63 that
+ * are not the mean. */
 static jpeg_file jpeg_of_scans(int bits)
 {
     static jpeg_scan_info scans[1 + 63 * 14];

@@ -1,4 +1,5 @@
-/* Checks a context whose mutexes, condition variables or threads the system refuses: it says so and keeps no memory. */
+/* Checks a context whose mutexes, condition variables or threads the system refuses: it says so and
+ * keeps no memory. */
 #include "fit.h"
 #include "ledger.h"
 

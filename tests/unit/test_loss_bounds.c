@@ -1,5 +1,5 @@
-/* Checks that losses and metrics read and write within their arrays, which lie beside pages that must not be touched, and
- * that what they compute there is the same at both places. */
+/* Checks that losses and metrics read and write within their arrays, which lie beside pages that
+ * must not be touched, and that what they compute there is the same at both places. */
 #include "fit.h"
 #include "guard.h"
 

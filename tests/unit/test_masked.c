@@ -1,5 +1,5 @@
-/* Checks masked autoencoders: their masks, what they are trained for, that a run does not depend on threads and stops,
- * and how they become classifiers. */
+/* Checks masked autoencoders: their masks, what they are trained for, that a run does not depend on
+ * threads and stops, and how they become classifiers. */
 #include "test_trainer_support.h"
 
 #include <math.h>
@@ -77,7 +77,8 @@ START_TEST(test_masks_are_drawn_anew_for_each_image_of_each_forward)
         for (size_t i = 0; i < SAMPLES * PATCHES; i++)
             often[i % PATCHES] += visible[i];
     }
-    /* Of 1,820 masks two are equal in 400 comparisons 0.2 times, and a patch is visible 1,100 +- 29 times. */
+    /* Of 1,820 masks two are equal in 400 comparisons 0.2 times, and a patch is visible 1,100 +- 29
+     * times. */
     ck_assert_uint_le(equal, 1 + 3);
     for (size_t p = 0; p < PATCHES; p++)
         ck_assert_double_le(fabs((double)often[p] - ROUNDS * SAMPLES / 4.0), 5 * 29);
@@ -162,7 +163,8 @@ static plan masked_plan(uint32_t epochs)
     return p;
 }
 
-/* The mean squared error of the masked patches' normalised pixels, with what the visible ones add: their logits are 0. */
+/* The mean squared error of the masked patches' normalised pixels, with what the visible ones add:
+ * their logits are 0. */
 START_TEST(test_the_targets_are_normalised_pixels)
 {
     plan p = masked_plan(1);

@@ -1,4 +1,5 @@
-/* Checks what a run minimises: smoothed and weighted targets, next to the labels that they stand for. */
+/* Checks what a run minimises: smoothed and weighted targets, next to the labels that they stand
+ * for. */
 #include "fit.h"
 #include "guard.h"
 
@@ -11,8 +12,9 @@ enum { N = 3, CLASSES = 4, ELEMENTS = N * CLASSES };
 static const float LOGITS[ELEMENTS] = {1, 2, -1, 0.5f, 0, 0, 1, -2, 3, 1, 1, 2};
 static const int32_t LABELS[N] = {1, 3, 0};
 
-/* Targets of one class each have the loss of their labels, up to the divisor: that of weighted labels is the sum of the
- * weights, that of targets the number of samples. Nothing is written behind the targets. */
+/* Targets of one class each have the loss of their labels, up to the divisor: that of weighted
+ * labels is the sum of the weights, that of targets the number of samples. Nothing is written
+ * behind the targets. */
 START_TEST(test_targets_are_smoothed_and_weighted_as_labels)
 {
     static const struct {

@@ -313,8 +313,8 @@ static uint64_t run_model(const char *preset)
     return sum;
 }
 
-/* Iteration i: model i % MODEL_COUNT on instruction set i / MODEL_COUNT, to which SHIFTVIT_TEST_ISA limits
- * contexts. */
+/* Iteration i: model i % MODEL_COUNT on instruction set i / MODEL_COUNT, to which SHIFTVIT_TEST_ISA
+ * limits contexts. */
 START_TEST(test_models_in_int8_have_recorded_logits)
 {
     const sv_isa isa = (sv_isa)(_i / MODEL_COUNT);

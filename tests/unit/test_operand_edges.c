@@ -1,5 +1,5 @@
-/* Checks that no backend of ours reads beside A, B or C: each begins and ends at a page that must not be touched. A
- * CBLAS reads as it likes: BLIS does so behind its operands. */
+/* Checks that no backend of ours reads beside A, B or C: each begins and ends at a page that must
+ * not be touched. A CBLAS reads as it likes: BLIS does so behind its operands. */
 #include "backends.h"
 #include "guard.h"
 

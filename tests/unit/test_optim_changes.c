@@ -1,5 +1,5 @@
-/* What a program changes after an optimiser was created counts in its updates: each setting of svit_optimizer_set_f64,
- * for each kind of optimiser, and the weights. */
+/* What a program changes after an optimiser was created counts in its updates: each setting of
+ * svit_optimizer_set_f64, for each kind of optimiser, and the weights. */
 #include "fit.h"
 
 enum { CLASSES = 7, UPDATES = 3, KINDS = 4, RULES = 2, KEYS_MAX = 16 };
@@ -86,8 +86,8 @@ static size_t find_keys(char keys[KEYS_MAX][32])
     return count;
 }
 
-/* An optimiser of the kind and decay rule with keys[which] at `value`, and the others above 0. One group has a decay of
- * its own. */
+/* An optimiser of the kind and decay rule with keys[which] at `value`, and the others above 0. One
+ * group has a decay of its own. */
 static void describe(char out[1024], int kind, int rule, char keys[KEYS_MAX][32], size_t count,
                      size_t which, double value)
 {
@@ -122,7 +122,8 @@ START_TEST(test_each_setting_counts_from_the_change_on)
             update(&changed);
             update(&anew);
             const int is_moments = kind == SVIT_OPTIMIZER_ADAMW || kind == SVIT_OPTIMIZER_LION;
-            /* AdamW and Lion have no such momentum; the sizes of the gradients cancel in updates but those of SGD. */
+            /* AdamW and Lion have no such momentum; the sizes of the gradients cancel in updates
+             * but those of SGD. */
             const int must_differ = strcmp(keys[i], "momentum") == 0    ? !is_moments
                                     : strcmp(keys[i], "clip_norm") == 0 ? kind == SVIT_OPTIMIZER_SGD
                                                                         : 1;
@@ -138,7 +139,8 @@ START_TEST(test_each_setting_counts_from_the_change_on)
 }
 END_TEST
 
-/* Parameters that were given a decay of their own keep it; those that decay_exclude excludes have none. */
+/* Parameters that were given a decay of their own keep it; those that decay_exclude excludes have
+ * none. */
 START_TEST(test_a_decay_of_a_parameter_stays)
 {
     static const struct {

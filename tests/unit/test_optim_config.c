@@ -1,4 +1,5 @@
-/* Checks the groups and the points of an optimiser's configuration, and schedules that lack what they need. */
+/* Checks the groups and the points of an optimiser's configuration, and schedules that lack what
+ * they need. */
 #include "fit.h"
 
 static const struct {

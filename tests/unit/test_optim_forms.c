@@ -1,4 +1,5 @@
-/* Compares each form of SGD, with decay, and Muon's momentum with their formulas in double precision, step by step. */
+/* Compares each form of SGD, with decay, and Muon's momentum with their formulas in double
+ * precision, step by step. */
 #include "fit.h"
 
 #include "io/safetensors.h"
@@ -91,7 +92,8 @@ START_TEST(test_sgd_follows_its_formula)
 }
 END_TEST
 
-/* m = momentum m + (1 - momentum) g, as a checkpoint holds it. The update itself does not depend on its scale. */
+/* m = momentum m + (1 - momentum) g, as a checkpoint holds it. The update itself does not depend on
+ * its scale. */
 START_TEST(test_muon_keeps_the_mean_of_the_gradients)
 {
     enum { ELEMENTS = CLASSES * 16 };

@@ -1,5 +1,5 @@
-/* Checks that ranks which would spoil each other's sums, or wait for each other without end, all fail with one
- * message: they began with other models, or call other functions. */
+/* Checks that ranks which would spoil each other's sums, or wait for each other without end, all
+ * fail with one message: they began with other models, or call other functions. */
 #include "test_trainer_support.h"
 #include "thread_reducer.h"
 

@@ -1,5 +1,5 @@
-/* Checks that a rank whose step fails takes all with it before a weight or a checkpoint changes, and that gradients
- * which a reducer still adds are neither cleared nor freed. */
+/* Checks that a rank whose step fails takes all with it before a weight or a checkpoint changes,
+ * and that gradients which a reducer still adds are neither cleared nor freed. */
 #include "test_trainer_support.h"
 #include "thread_reducer.h"
 

@@ -176,7 +176,8 @@ static size_t mirrored(int line, int lines)
     return (size_t)(line < lines ? line : 2 * lines - 1 - line);
 }
 
-/* Transforms that move an image by whole pixels only mirror it at its edges, beyond which nothing is read. */
+/* Transforms that move an image by whole pixels only mirror it at its edges, beyond which nothing
+ * is read. */
 START_TEST(test_affine_moves_by_whole_pixels)
 {
     enum { HEIGHT = 3, WIDTH = 4, MOST = HEIGHT * WIDTH * 4 };

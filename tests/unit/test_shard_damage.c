@@ -282,7 +282,8 @@ START_TEST(test_an_index_beyond_its_shard_is_not_used)
 }
 END_TEST
 
-/* An index of numbers that says that there are no labels, or an image above the limit that would fit its shard. */
+/* An index of numbers that says that there are no labels, or an image above the limit that would
+ * fit its shard. */
 START_TEST(test_an_index_of_numbers_is_checked_too)
 {
     NEEDS(HAS_PNG, "PNG");

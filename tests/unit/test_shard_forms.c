@@ -1,4 +1,5 @@
-/* Checks the rare forms of shards: several headers that say one thing, sizes at the limits, names that grow, patterns. */
+/* Checks the rare forms of shards: several headers that say one thing, sizes at the limits, names
+ * that grow, patterns. */
 #include "test_shards_support.h"
 
 #include "data/decoding/image_file.h"
@@ -217,7 +218,8 @@ START_TEST(test_patterns_of_every_width)
 }
 END_TEST
 
-/* Regular files are of three kinds; one of kind NUL whose name ends with a slash is a folder. Pax headers are of two. */
+/* Regular files are of three kinds; one of kind NUL whose name ends with a slash is a folder. Pax
+ * headers are of two. */
 START_TEST(test_kinds_of_members)
 {
     NEEDS(HAS_PNG, "PNG");

@@ -1,5 +1,5 @@
-/* Checks where the parallel linear map packs A: once for several column partitions with few tokens, and nowhere else,
- * since its memory is for few tokens. */
+/* Checks where the parallel linear map packs A: once for several column partitions with few tokens,
+ * and nowhere else, since its memory is for few tokens. */
 #include "backends.h"
 #include "guard.h"
 

@@ -1,6 +1,6 @@
-/* Attention scores of any size: each row of weights is the softmax of the rounded products of scores and factor,
- * whose largest exponent is 0, so that it sums to 1, also where one rounding of such a product is larger than any
- * exponent. */
+/* Attention scores of any size: each row of weights is the softmax of the rounded products of
+ * scores and factor, whose largest exponent is 0, so that it sums to 1, also where one rounding of
+ * such a product is larger than any exponent. */
 #include "isa.h"
 #include "suite.h"
 
@@ -10,8 +10,8 @@
 
 enum { ROWS = 5, COLUMNS = 37, POWERS = 38, SIGNS = 2 };
 
-/* Scores of the size 10^power, of either sign, in which some are equal and the differences of others are a few
- * units in the last place. */
+/* Scores of the size 10^power, of either sign, in which some are equal and the differences of
+ * others are a few units in the last place. */
 static void fill(float *scores, float size)
 {
     for (size_t i = 0; i < ROWS * COLUMNS; i++) {
@@ -33,7 +33,8 @@ static void check_row(const float *p, const float *scores, float scale)
         sum += p[i];
     }
     ck_assert_double_le(fabs(sum - 1), 1e-5);
-    /* A difference of exponents has an error of the last place of each, which is that of the largest. */
+    /* A difference of exponents has an error of the last place of each, which is that of the
+     * largest. */
     const double error = 4 * fabs(largest) * FLT_EPSILON;
     for (size_t i = 0; i < COLUMNS; i++)
         total += exp2((double)factor * scores[i] - largest);

@@ -1,5 +1,5 @@
-/* Checks what a trainer, an evaluation and feature sets say about settings that do not fit each other: errors that name
- * both, and warnings in the log. */
+/* Checks what a trainer, an evaluation and feature sets say about settings that do not fit each
+ * other: errors that name both, and warnings in the log. */
 #include "test_trainer_support.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,6 @@
-/* Entries of a checkpoint that older libraries did not write, that belong to one kind of run alone, or whose
- * numbers no run can produce: each is refused by its name, or the run goes on to the same bits. */
+/* Entries of a checkpoint that older libraries did not write, that belong to one kind of run alone,
+ * or whose numbers no run can produce: each is refused by its name, or the run goes on to the same
+ * bits. */
 #include "test_trainer_support.h"
 
 #include "checkpoint_edit.h"
@@ -157,7 +158,8 @@ START_TEST(test_sums_of_no_samples)
 }
 END_TEST
 
-/* Without a learning rate the first epoch stays the best, so that patience ends the run behind the second. */
+/* Without a learning rate the first epoch stays the best, so that patience ends the run behind the
+ * second. */
 START_TEST(test_a_step_after_patience_is_refused)
 {
     plan p = entries_plan();

@@ -13,8 +13,8 @@ static svit_trainer *resume_run(svit_model *model, plan p, svit_dataset *with)
     return trainer;
 }
 
-/* Without a learning rate the first epoch stays the best. The new patience counts from the next end of an epoch on,
- * also where more epochs have passed since the best one. */
+/* Without a learning rate the first epoch stays the best. The new patience counts from the next end
+ * of an epoch on, also where more epochs have passed since the best one. */
 START_TEST(test_an_extension_may_have_another_patience)
 {
     enum { OLD = 4, ALL = 7 };
@@ -49,8 +49,9 @@ static const int32_t LONG[] = {SVIT_SCHEDULE_WARMUP_COSINE, SVIT_SCHEDULE_LINEAR
                                SVIT_SCHEDULE_ONE_CYCLE, SVIT_SCHEDULE_PIECEWISE};
 enum { LONG_COUNT = sizeof LONG / sizeof *LONG };
 
-/* A run whose length and warm-up were given keeps both, if it is extended without them; a run that is only resumed
- * needs the same settings. The extension is a run as any other, which is resumed and extended again. */
+/* A run whose length and warm-up were given keeps both, if it is extended without them; a run that
+ * is only resumed needs the same settings. The extension is a run as any other, which is resumed
+ * and extended again. */
 START_TEST(test_an_extension_keeps_a_length_that_was_given)
 {
     enum { OLD = 2, ALL = 4, TOTAL = 11, WARMUP = 3 };
@@ -310,8 +311,9 @@ static void run_mean(mean *m, svit_trainer *trainer, const svit_model *model, co
     } while (event.kind != SVIT_EVENT_FINISHED && --events != 0);
 }
 
-/* Runs that keep their length or get another one, of which the mean begins before or after the steps that are done;
- * a checkpoint by an older library, which does not count, where nothing is extended. */
+/* Runs that keep their length or get another one, of which the mean begins before or after the
+ * steps that are done; a checkpoint by an older library, which does not count, where nothing is
+ * extended. */
 static const struct {
     double start;
     uint64_t every;

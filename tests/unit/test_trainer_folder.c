@@ -389,9 +389,10 @@ static void check_best(svit_model *of, const plan *p, const svit_trainer *traine
                   loss, (int)row.best_epoch, row.val_loss);
 }
 
-/* A run is killed at any file and extended at a rate of 0, so that epochs that were done do not come again. The best
- * weights are those of the best epoch all the same, in the model and in the folder: directly after the resume's first
- * step, and at the end. With and without an average, and checkpoints after every step. */
+/* A run is killed at any file and extended at a rate of 0, so that epochs that were done do not
+ * come again. The best weights are those of the best epoch all the same, in the model and in the
+ * folder: directly after the resume's first step, and at the end. With and without an average, and
+ * checkpoints after every step. */
 START_TEST(test_a_killed_run_keeps_the_weights_of_its_best_epoch)
 {
     plan p = plan_make(6), later;

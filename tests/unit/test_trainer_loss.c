@@ -334,8 +334,8 @@ START_TEST(test_the_optimizer_may_change_between_steps)
 }
 END_TEST
 
-/* The rate that was set before a step is that of its event, and of the epoch's after its last step, whatever is set
- * before that. */
+/* The rate that was set before a step is that of its event, and of the epoch's after its last step,
+ * whatever is set before that. */
 START_TEST(test_an_event_has_the_rate_of_its_step)
 {
     const int32_t schedules[] = {SVIT_SCHEDULE_CONSTANT, SVIT_SCHEDULE_WARMUP_COSINE};

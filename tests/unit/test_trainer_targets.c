@@ -112,7 +112,8 @@ START_TEST(test_every_loss_with_every_kind_of_targets)
 }
 END_TEST
 
-/* The validation row of one epoch of `classes` classes, whose validation set says that it has `few` of them. */
+/* The validation row of one epoch of `classes` classes, whose validation set says that it has `few`
+ * of them. */
 static svit_trainer_event validate_few(int32_t loss, size_t classes, size_t few, uint32_t prefetch)
 {
     static int32_t all[SAMPLES], of_few[SAMPLES];

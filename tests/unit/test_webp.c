@@ -1,5 +1,5 @@
-/* Checks WebP files chunk by chunk: where a frame lies on its canvas, frames that do not fit, chunks that are cut, and
- * which of them hold the orientation. */
+/* Checks WebP files chunk by chunk: where a frame lies on its canvas, frames that do not fit,
+ * chunks that are cut, and which of them hold the orientation. */
 #include "test_data_support.h"
 
 #include <shiftvit/image.h>

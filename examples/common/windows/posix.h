@@ -1,5 +1,5 @@
-/* What the programs need of POSIX and Windows lacks. Included before every file of them. Names and arguments are UTF-8 by
- * the programs' manifest. */
+/* What the programs need of POSIX and Windows lacks. Included before every file of them. Names and
+ * arguments are UTF-8 by the programs' manifest. */
 #ifndef EXAMPLE_WINDOWS_POSIX_H
 #define EXAMPLE_WINDOWS_POSIX_H
 

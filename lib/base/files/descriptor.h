@@ -1,4 +1,5 @@
-/* What the adapters of POSIX share: descriptors, modes, and files of the system. Nothing else includes this. */
+/* What the adapters of POSIX share: descriptors, modes, and files of the system. Nothing else
+ * includes this. */
 #ifndef SV_DESCRIPTOR_H
 #define SV_DESCRIPTOR_H
 

@@ -1,4 +1,5 @@
-/* What open files, and reading, replacing and appending to whole files, have in common on all systems. */
+/* What open files, and reading, replacing and appending to whole files, have in common on all
+ * systems. */
 #include "base/files/file_system.h"
 
 #include <errno.h>

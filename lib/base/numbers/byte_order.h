@@ -1,6 +1,7 @@
-/* Numbers in files, which are little-endian on every machine. Single numbers are put together byte by byte. Arrays are
- * stored and loaded by sv_little_endian, which changes nothing on a little-endian machine, so that there an array in
- * memory is the array of the file, to be copied or mapped. */
+/* Numbers in files, which are little-endian on every machine. Single numbers are put together byte
+ * by byte. Arrays are stored and loaded by sv_little_endian, which changes nothing on a
+ * little-endian machine, so that there an array in memory is the array of the file, to be copied or
+ * mapped. */
 #ifndef SV_BYTE_ORDER_H
 #define SV_BYTE_ORDER_H
 

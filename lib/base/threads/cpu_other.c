@@ -46,7 +46,8 @@ sv_isa sv_cpu_isa(void)
 #elif defined(__aarch64__) && defined(_WIN32)
 sv_isa sv_cpu_isa(void)
 {
-    /* PF_ARM_V82_DP, PF_ARM_V82_I8MM and PF_ARM_V86_BF16 of <winnt.h>, whose older versions lack them. */
+    /* PF_ARM_V82_DP, PF_ARM_V82_I8MM and PF_ARM_V86_BF16 of <winnt.h>, whose older versions lack
+     * them. */
     enum { DOTPROD = 43, I8MM = 66, BF16 = 68 };
     return isa_of(IsProcessorFeaturePresent(DOTPROD), IsProcessorFeaturePresent(I8MM),
                   IsProcessorFeaturePresent(BF16));

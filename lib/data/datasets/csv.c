@@ -180,8 +180,8 @@ static svit_status take_field(reader *self, char **field, bool *more, size_t lin
     return SVIT_OK;
 }
 
-/* Reads the fields of one line, of which there are *count. There is room for them (count_most); that it suffices is checked all
- * the same, so that no write depends on that count. */
+/* Reads the fields of one line, of which there are *count. There is room for them (count_most);
+ * that it suffices is checked all the same, so that no write depends on that count. */
 /*@ requires \valid_read(csv) && reading(self) && (err == \null || \valid(err));
     requires \valid(csv->lines + (0 .. csv->line_capacity - 1));
     requires \valid(csv->fields + (0 .. csv->capacity - 1));

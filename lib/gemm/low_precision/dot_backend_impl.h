@@ -25,9 +25,9 @@ typedef struct dot_a_block {
     size_t i, rows, p, depth;
 } dot_a_block;
 
-/* Packed A: lane q of row i at lanes[i * row_stride + q * lane_stride]; for matrix products that is so
- * for even i and q, and the lanes (i, q), (i, q + 1), (i + 1, q), (i + 1, q + 1) lie together. The scale of row i in K
- * block t at scales[t * scale_stride + i]. */
+/* Packed A: lane q of row i at lanes[i * row_stride + q * lane_stride]; for matrix products that is
+ * so for even i and q, and the lanes (i, q), (i, q + 1), (i + 1, q), (i + 1, q + 1) lie together.
+ * The scale of row i in K block t at scales[t * scale_stride + i]. */
 typedef struct dot_packed_a {
     const float *lanes, *scales;
     size_t row_stride, lane_stride, scale_stride;

@@ -1,6 +1,6 @@
-/* Matrix products of 64-bit Arm (SMMLA, BFMMLA): one instruction multiplies two rows of A by two columns
- * of B, over 8 steps of k in int8 or 4 in bfloat16, into 2 x 2 sums. A vector of sums holds them row
- * by row until the last step; then they are put into rows of a microtile. */
+/* Matrix products of 64-bit Arm (SMMLA, BFMMLA): one instruction multiplies two rows of A by two
+ * columns of B, over 8 steps of k in int8 or 4 in bfloat16, into 2 x 2 sums. A vector of sums holds
+ * them row by row until the last step; then they are put into rows of a microtile. */
 #ifndef SV_TILE_MATRIX_IMPL_H
 #define SV_TILE_MATRIX_IMPL_H
 

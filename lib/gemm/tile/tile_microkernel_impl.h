@@ -256,8 +256,8 @@ SV_INLINE void store_vector(real *c, const real *before, const real *residual, v
     v_store_lanes(c, value, some);
 }
 
-/* c[rows, width] = before[rows, width] + sum[rows, vectors] + residual, from registers. Without masks of
- * lanes `width` is that of all vectors. */
+/* c[rows, width] = before[rows, width] + sum[rows, vectors] + residual, from registers. Without
+ * masks of lanes `width` is that of all vectors. */
 SV_INLINE void store_registers(real *c, size_t ldc, vsums sum[MAX_MR][MAX_VECTORS],
                                const tile_operands *operands, const tile_form form, size_t width,
                                const real *before, size_t before_stride, const real *residual)

@@ -139,7 +139,8 @@ static void values_backward_task(void *argument, size_t head, uint32_t worker)
 }
 
 /* Of z[h] = sum over t of p[h, t] x[t] and of the softmax, for one image:
- *   dp[h, t] = dz[h] . x[t];  ds = softmax'(dp);  dx[t] = sum over h of p[h, t] dz[h] + ds[h, t] u[h] */
+ *   dp[h, t] = dz[h] . x[t];  ds = softmax'(dp)
+ *   dx[t] = sum over h of p[h, t] dz[h] + ds[h, t] u[h] */
 static void pool_backward_task(void *argument, size_t image, uint32_t worker)
 {
     const pool_call *call = argument;

@@ -1,6 +1,6 @@
-/* Matmuls of small matrices in float32, whatever the session computes in. B is packed a few columns at a
- * time. The backend does not depend on the CPU, and neither do the bits of the weights that are derived
- * in this way. */
+/* Matmuls of small matrices in float32, whatever the session computes in. B is packed a few columns
+ * at a time. The backend does not depend on the CPU, and neither do the bits of the weights that
+ * are derived in this way. */
 #include "layers/linear/small_matmul.h"
 
 /* Columns of b that are packed at once, so that the scratch stays small. */

@@ -1,5 +1,5 @@
-/* What the operations of the target `calls` share: a few handles of each kind, buffers, and choices from
- * the input. An operation makes one call of the library, with whatever handles there are. */
+/* What the operations of the target `calls` share: a few handles of each kind, buffers, and choices
+ * from the input. An operation makes one call of the library, with whatever handles there are. */
 #ifndef FUZZ_CALLS_H
 #define FUZZ_CALLS_H
 

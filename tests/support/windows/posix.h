@@ -1,5 +1,5 @@
-/* What the tests need of POSIX and Windows lacks. Included before every file of them. A call that Windows has no like of
- * fails: tests/cross/windows.txt lists the tests that need one. */
+/* What the tests need of POSIX and Windows lacks. Included before every file of them. A call that
+ * Windows has no like of fails: tests/cross/windows.txt lists the tests that need one. */
 #ifndef TEST_WINDOWS_POSIX_H
 #define TEST_WINDOWS_POSIX_H
 
@@ -125,7 +125,8 @@ static inline char *strsep(char **text, const char *separators)
 
 #define lstat stat
 
-/* That of mingw-w64 rounds the product. The x87 rounds the sum to 64 bits first, which is seldom another float. */
+/* That of mingw-w64 rounds the product. The x87 rounds the sum to 64 bits first, which is seldom
+ * another float. */
 static inline float test_fmaf(float a, float b, float c)
 {
     return (float)((long double)a * b + c);

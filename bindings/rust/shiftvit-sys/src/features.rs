@@ -112,9 +112,10 @@ extern "C" {
     pub fn svit_features_config_init(config: *mut svit_features_config, size: usize) -> svit_status;
 
     /// Computes the features of all images of `dataset` in its order, with its labels and class names; a
-    /// dataset of targets gives the label -1. A sample is an image, or a patch of one by `tokens`. Images go through the evaluation of `pipeline`; NULL: that
-    /// of the model. Besides the result, the memory is that of a session and a loader of one batch. The
-    /// features of an image do not depend on the number of threads.
+    /// dataset of targets gives the label -1. A sample is an image, or a patch of one by `tokens`.
+    /// Images go through the evaluation of `pipeline`; NULL: that of the model. Besides the result, the
+    /// memory is that of a session and a loader of one batch. The features of an image do not depend on
+    /// the number of threads.
     ///
     /// SVIT_E_STATE: the model has no pipeline. SVIT_E_ARGUMENT: there is no such layer or no class
     /// token, the dataset is empty, or the channels of model, pipeline and dataset differ.
@@ -160,7 +161,8 @@ extern "C" {
     /// Writes the set as a safetensors file with the tensors `features` \[count, channels\] (F32) and
     /// `labels` \[count\] (I32) and the metadata "format" ("shiftvit-features"), "format_version" ("1"),
     /// "class_count", "classes" (a JSON array of names, if there are any), "layer", "model", and for
-    /// samples that are patches "tokens" and "grid" (as "14x14"). An existing file is replaced atomically, as svit_file_replace. SVIT_E_IO names the path.
+    /// samples that are patches "tokens" and "grid" (as "14x14"). An existing file is replaced
+    /// atomically, as svit_file_replace. SVIT_E_IO names the path.
     pub fn svit_features_save(
         features: *const svit_features,
         path: *const c_char,
@@ -299,8 +301,8 @@ extern "C" {
     /// Trains the classifier of `model`, its hidden layers included, on `features` by the cross-entropy
     /// with its labels, from the weights that it has; svit_model_replace_head gives it new ones. Frozen
     /// parameters stay as they are, and so do all below the classifier. The class names of the set, if
-    /// it has any, become those of the model, and SVIT_OUTPUT_SOFTMAX its output. The same bits result with any number of threads. `config`
-    /// may be NULL for the defaults.
+    /// it has any, become those of the model, and SVIT_OUTPUT_SOFTMAX its output. The same bits result
+    /// with any number of threads. `config` may be NULL for the defaults.
     ///
     /// SVIT_E_STATE: the model has no classifier. SVIT_E_ARGUMENT: the model has another number of
     /// classes than the set, the set is of another layer than "features" or has other channels, a sample
@@ -352,9 +354,10 @@ extern "C" {
     /// `config` may be NULL for the defaults. The result does not depend on the number of threads.
     ///
     /// The model needs to be alone, as in svit_model_add_classes: SVIT_E_STATE; also if it has no
-    /// classifier, or predicts numbers (SVIT_OUTPUT_LOGITS). SVIT_E_UNSUPPORTED: the classifier has hidden layers. SVIT_E_ARGUMENT: the channels
-    /// are not those of the classifier, the layer is another, the name exists, or the mean of the
-    /// features is 0. SVIT_E_NUMERIC: the row is not finite. A failed call leaves the model as it was.
+    /// classifier, or predicts numbers (SVIT_OUTPUT_LOGITS). SVIT_E_UNSUPPORTED: the classifier has
+    /// hidden layers. SVIT_E_ARGUMENT: the channels are not those of the classifier, the layer is
+    /// another, the name exists, or the mean of the features is 0. SVIT_E_NUMERIC: the row is not finite.
+    /// A failed call leaves the model as it was.
     pub fn svit_model_fit_class(
         model: *mut svit_model,
         name: *const c_char,

@@ -204,8 +204,8 @@ extern "C" {
     /// of the calling thread (rounding mode, denormals) is neither used nor changed (docs/numerics.md).
     ///
     /// SVIT_E_NUMERIC names the first input that is not finite, or the image and the class of the first
-    /// logit that is not, or with check_finite the first output of a layer. `logits` is then undefined, there are no saved activations, and the counter is
-    /// unchanged.
+    /// logit that is not, or with check_finite the first output of a layer. `logits` is then undefined,
+    /// there are no saved activations, and the counter is unchanged.
     pub fn svit_forward(
         session: *mut svit_session,
         nhwc: *const f32,
@@ -225,10 +225,10 @@ extern "C" {
 
     /// Computes the logits as svit_forward does in inference, whatever the mode is, and the attention
     /// weights of the last layer, attention\[n, heads, tokens, tokens\], after the softmax: the last axis
-    /// is the token that is attended to, and each row sums to 1; with SVIT_ATTENTION_DIFFERENTIAL they are
-    /// the difference of a head's two maps, whose rows sum to 1 - lambda and may have elements below 0.
-    /// `elements` is the exact size of `attention`. The saved activations are discarded. After SVIT_E_NUMERIC for a logit, both outputs
-    /// are undefined.
+    /// is the token that is attended to, and each row sums to 1; with SVIT_ATTENTION_DIFFERENTIAL they
+    /// are the difference of a head's two maps, whose rows sum to 1 - lambda and may have elements below
+    /// 0\. `elements` is the exact size of `attention`. The saved activations are discarded. After
+    /// SVIT_E_NUMERIC for a logit, both outputs are undefined.
     pub fn svit_forward_attention(
         session: *mut svit_session,
         nhwc: *const f32,

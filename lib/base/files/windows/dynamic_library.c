@@ -1,5 +1,6 @@
-/* Loads shared libraries (DLLs) at run time with LoadLibraryEx: from the program's folder, those that it adds and that of
- * the system, never from the current one, in which others may have put them. */
+/* Loads shared libraries (DLLs) at run time with LoadLibraryEx: from the program's folder, those
+ * that it adds and that of the system, never from the current one, in which others may have put
+ * them. */
 #include "base/files/dynamic_library.h"
 
 #include "base/files/windows/handle.h"

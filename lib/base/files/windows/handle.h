@@ -1,4 +1,5 @@
-/* What the adapters of Windows share: paths in UTF-16, handles, and errno values of the system's errors. */
+/* What the adapters of Windows share: paths in UTF-16, handles, and errno values of the system's
+ * errors. */
 #ifndef SV_HANDLE_H
 #define SV_HANDLE_H
 
