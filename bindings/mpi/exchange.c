@@ -49,7 +49,7 @@ static int swap(svit_mpi *self, uint32_t partner, const float *from, size_t send
     if (code == MPI_SUCCESS)
         code = MPI_Isend(from, (int)send, MPI_FLOAT, (int)partner, 0, self->communicator,
                          &requests[1]);
-    self->times.bytes += send * sizeof *from;
+    self->bytes += send * sizeof *from;
     return code == MPI_SUCCESS ? wait_all(2, requests) : code;
 }
 
@@ -132,7 +132,7 @@ static int spread_sums(svit_mpi *self, float *sum, size_t count)
         places[rank] = (int)svit_share_first(count, self->ranks, rank);
         counts[rank] = (int)svit_share_first(count, self->ranks, rank + 1) - places[rank];
     }
-    self->times.bytes += (uint64_t)counts[self->rank] * (self->ranks - 1) * sizeof *sum;
+    self->bytes += (uint64_t)counts[self->rank] * (self->ranks - 1) * sizeof *sum;
     const int code = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, sum, counts, places, MPI_FLOAT,
                                      self->communicator, &request);
     return code == MPI_SUCCESS ? wait_all(1, &request) : code;
@@ -149,7 +149,7 @@ static int sum_in_parts(svit_mpi *self, float *const *partials, float *sum, size
     const size_t first = svit_share_first(count, self->ranks, self->rank);
     const size_t part = svit_share_first(count, self->ranks, self->rank + 1) - first;
     pack(self, partials, offset, count);
-    self->times.bytes += set_counts(self, sent, sent_at, count, true) * sizeof *sum;
+    self->bytes += set_counts(self, sent, sent_at, count, true) * sizeof *sum;
     set_counts(self, received, received_at, count, false);
     int code = MPI_Ialltoallv(self->sent, sent, sent_at, MPI_FLOAT, self->received, received,
                               received_at, MPI_FLOAT, self->communicator, &request);

@@ -34,23 +34,6 @@ static svit_status check_initialised(svit_error *err)
     return SVIT_OK;
 }
 
-/* SVIT_E_ARGUMENT unless all ranks have the same number of leaves. */
-static svit_status check_leaves(svit_mpi *self, svit_error *err)
-{
-    uint32_t *all = calloc(self->ranks, sizeof *all);
-    if (!all)
-        return sv_mpi_fail(err, SVIT_E_MEMORY, "no memory for %u ranks", self->ranks);
-    svit_status status = sv_mpi_exchange_bytes(self, &self->leaves, all, sizeof *all, err);
-    for (uint32_t rank = 1; rank < self->ranks && status == SVIT_OK; rank++)
-        if (all[rank] != all[0])
-            status =
-                sv_mpi_fail(err, SVIT_E_ARGUMENT,
-                            "leaves is %u on rank 0 and %u on rank %u; all ranks need the same",
-                            all[0], all[rank], rank);
-    free(all);
-    return status;
-}
-
 /* Returns `mine`, or a failure if another process has one: it would leave the others waiting. */
 static svit_status agree(svit_mpi *self, svit_status mine, svit_error *err)
 {
@@ -70,6 +53,28 @@ static svit_status agree(svit_mpi *self, svit_status mine, svit_error *err)
         return SVIT_OK;
     return sv_mpi_fail(err, lowest.status, "rank %d of %u could not take its place: %s",
                        lowest.rank, self->ranks, svit_status_name(lowest.status));
+}
+
+/* SVIT_E_ARGUMENT unless all ranks have the same number of leaves. */
+static svit_status check_leaves(svit_mpi *self, svit_error *err)
+{
+    uint32_t *all = calloc(self->ranks, sizeof *all);
+    const svit_status has_room =
+        all ? SVIT_OK : sv_mpi_fail(err, SVIT_E_MEMORY, "no memory for %u ranks", self->ranks);
+    const svit_status all_have = agree(self, has_room, err);
+    if (all_have != SVIT_OK) {
+        free(all);
+        return all_have;
+    }
+    svit_status status = sv_mpi_exchange_bytes(self, &self->leaves, all, sizeof *all, err);
+    for (uint32_t rank = 1; rank < self->ranks && status == SVIT_OK; rank++)
+        if (all[rank] != all[0])
+            status =
+                sv_mpi_fail(err, SVIT_E_ARGUMENT,
+                            "leaves is %u on rank 0 and %u on rank %u; all ranks need the same",
+                            all[0], all[rank], rank);
+    free(all);
+    return status;
 }
 
 static svit_status take_place(svit_mpi *self, svit_error *err)
@@ -190,6 +195,9 @@ SVIT_API svit_status svit_mpi_get_times(const svit_mpi *mpi, svit_mpi_times *tim
     if (!mpi || !times)
         return sv_mpi_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed",
                            mpi ? "times" : "mpi");
-    *times = mpi->times;
+    svit_mpi *self = (svit_mpi *)mpi; /* its lock changes */
+    pthread_mutex_lock(&self->queue.lock);
+    *times = self->times;
+    pthread_mutex_unlock(&self->queue.lock);
     return SVIT_OK;
 }

@@ -53,7 +53,8 @@ struct svit_mpi {
     job_queue queue;
     svit_status status; /* of the thread, as `error`; the queue's lock guards both */
     svit_error error;
-    svit_mpi_times times;
+    uint64_t bytes;       /* that the thread has sent; of it alone */
+    svit_mpi_times times; /* the queue's lock guards them */
 };
 
 /* exchange.c */

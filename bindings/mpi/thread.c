@@ -30,6 +30,7 @@ static void work_off(svit_mpi *self)
         self->error = err;
     self->status = status;
     self->times.exchanging += end - begin;
+    self->times.bytes = self->bytes;
     self->queue.done++;
     pthread_cond_broadcast(&self->queue.changed);
 }
@@ -153,6 +154,8 @@ svit_status sv_mpi_gather(void *user, const void *mine, void *all, size_t bytes,
         return status;
     const double begin = sv_mpi_clock_seconds();
     status = sv_mpi_exchange_bytes(self, mine, all, bytes, err);
+    pthread_mutex_lock(&self->queue.lock);
     self->times.gathering += sv_mpi_clock_seconds() - begin;
+    pthread_mutex_unlock(&self->queue.lock);
     return status;
 }

@@ -165,6 +165,7 @@ SVIT_API svit_status svit_features_nearest(const svit_features *reference, const
  * which they are chosen; labels, names and texts come along. `count` is 1 to the number of samples.
  * The time is that of count times the samples of distances. The result does not depend on the number
  * of threads. The caller owns *out and frees it with svit_features_free. SVIT_E_ARGUMENT: `count`.
+ * SVIT_E_NUMERIC: a sample is too far from those chosen for the square in float32.
  *
  * With svit_features_nearest this finds anomalies without training, as PatchCore does (Roth et al.
  * 2022): the memory is a coreset of the patches of good images (SVIT_TOKENS_PATCHES_3X3), the
@@ -219,7 +220,7 @@ typedef struct svit_class_config {
     uint32_t reserved;    /* 0; another value is SVIT_E_VERSION */
     double weight_decay;  /* with old features, at least 0: the penalty is weight_decay |w|^2 / 2 on
                              features divided by their standard deviation */
-    double new_weight;    /* with old features, above 0: the weight of all new samples together in
+    double new_weight;    /* with old features, (0, 1e30]: the weight of all new samples together in
                              the loss, divided by that of an average old class. A larger one finds
                              more of the new class and takes more from the old ones */
     double recall;        /* without old features, (0, 1]: the fraction of the new samples whose new

@@ -87,7 +87,8 @@ SVIT_API svit_status svit_mean_squared_error(const float *predictions, const flo
                                              float *dpredictions, svit_error *err);
 
 /* Writes the softmax of each row of logits[n, classes] to probabilities[n, classes]. Both may be
- * the same array. */
+ * the same array. SVIT_E_NUMERIC names a row with a NaN, or whose largest logit is not finite; the
+ * outputs are then unchanged. */
 SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
                                   float *probabilities, svit_error *err);
 

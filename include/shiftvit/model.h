@@ -509,7 +509,8 @@ SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, siz
                                        svit_error *err);
 
 /* Sets the class names, in the order of the labels. The texts are copied and saved with the model.
- * `count` is the number of classes, or 0 to remove the names; SVIT_E_ARGUMENT otherwise. */
+ * `count` is the number of classes, or 0 to remove the names; SVIT_E_ARGUMENT otherwise, and for a
+ * name that is not UTF-8. */
 SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const *names,
                                             size_t count, svit_error *err);
 

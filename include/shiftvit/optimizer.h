@@ -119,7 +119,7 @@ typedef struct svit_optimizer_config {
                                    Lion: weight of m in the update */
     double beta2;               /* [0, 1): AdamW, and Muon's AdamW: decay rate of the second moment;
                                    Lion: decay rate of m */
-    double epsilon;             /* AdamW, and Muon's AdamW: above 0 */
+    double epsilon;             /* AdamW, and Muon's AdamW: above 0, a normal float32 */
     double weight_decay;        /* at least 0 */
     double momentum;            /* SGD and Muon, [0, 1) */
     double clip_norm;           /* at least 0: gradients are scaled by

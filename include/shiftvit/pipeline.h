@@ -97,12 +97,12 @@ typedef struct svit_augment_step {
     uint32_t size;      /* Cutout: pixels, 1..8192 */
     uint32_t off_epoch; /* Mixup, CutMix: from this epoch on, counted from 0, they do nothing; 0:
                            they always work */
-    uint32_t reserved;  /* 0 */
+    uint32_t reserved;  /* 0; another value is SVIT_E_VERSION */
     double probability; /* flip, erasing, Mixup, CutMix: [0, 1] */
     double scale[2];   /* erasing, resized crop: smallest and largest part of the area, in (0, 1] */
-    double ratio[2];   /* erasing: smallest and largest height / width, above 0; resized crop:
+    double ratio[2];   /* erasing: smallest and largest height / width, (0, 1e6]; resized crop:
                           width / height */
-    double brightness; /* jitter: at least 0: factors are in max(0, 1 - x)..1 + x */
+    double brightness; /* jitter, [0, 255]: factors are in max(0, 1 - x)..1 + x */
     double contrast;   /* jitter, likewise */
     double saturation; /* jitter, likewise */
     double alpha;      /* Mixup, CutMix: (0, 1000], the shape of the distribution of lambda */

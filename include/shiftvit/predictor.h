@@ -62,7 +62,8 @@ SVIT_API void svit_predictor_free(svit_predictor *predictor);
 SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor);
 
 /* Returns the name of class `label`, or NULL past the end or if the model has no names. The text is
- * borrowed until svit_predictor_free. */
+ * the model's: borrowed until its names are set again (svit_model_set_classes, svit_model_fit_head)
+ * or svit_predictor_free, whichever comes first. */
 SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, size_t label);
 
 /* Returns what the predictor makes of the logits, SVIT_OUTPUT_SOFTMAX, _SIGMOID or _LOGITS; 0 for
@@ -81,7 +82,7 @@ SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
  * of any one size, with the channels of the model's pipeline: the evaluation pipeline with its
  * source step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and
  * with SVIT_OUTPUT_LOGITS `probabilities` gets the logits. SVIT_E_NUMERIC names the first image,
- * from 0, and the class of a logit that is not finite. */
+ * from 0, and the class of a logit that is not finite; `probabilities` are then undefined. */
 SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *pixels, size_t n,
                                      size_t height, size_t width, float *probabilities,
                                      svit_error *err);

@@ -242,7 +242,8 @@ typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *
  * NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model
  * takes over the pipeline and the class names of the training set; a set of fewer classes, which
  * with other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has those that are first
- * in the model. With a folder, some samples of both datasets are read (svit_dataset_fingerprint),
+ * in the model. What groups of `optimizer` freeze stays frozen in the model; what the caller has
+ * frozen (svit_model_set_trainable) is not trained by any group. With a folder, some samples of both datasets are read (svit_dataset_fingerprint),
  * and the folder is created and locked last. The caller owns *out and frees it with
  * svit_trainer_free.
  *

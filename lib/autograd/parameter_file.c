@@ -144,6 +144,23 @@ static svit_status allocate_buffer(float **out, const sv_parameter_table *table,
     return SVIT_OK;
 }
 
+/* SVIT_E_NUMERIC for what readers refuse. */
+static svit_status check_finite(const sv_parameter_table *table, const sv_parameter_array *array,
+                                svit_error *err)
+{
+    const sv_parameter_table *own = array->table ? array->table : table;
+    for (size_t i = 0; i < array->span.parameters; i++) {
+        const sv_parameter *parameter = &own->list[array->span.first_parameter + i];
+        const real *values = values_of(array, parameter);
+        for (size_t k = 0; k < parameter->desc.elements; k++)
+            if (!isfinite(values[k]))
+                return sv_fail(err, SVIT_E_NUMERIC,
+                               "an element of '%s%s' is %g; files hold finite numbers",
+                               array->prefix, parameter->name, (double)values[k]);
+    }
+    return SVIT_OK;
+}
+
 /* Fails for an element whose magnitude is above the largest number of the type. */
 static svit_status check_limit(const sv_parameter_table *table, const sv_parameter_array *array,
                                sv_dtype dtype, float *buffer, svit_error *err)
@@ -171,6 +188,8 @@ static svit_status write_items(const sv_parameter_table *table, const sv_byte_ta
     SVIT_TRY(allocate_buffer(&buffer, table, err));
     svit_status status = SVIT_OK;
     const bool is_half = dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16;
+    for (size_t i = 0; status == SVIT_OK && i < count; i++)
+        status = check_finite(table, &arrays[i], err);
     for (size_t i = 0; is_half && status == SVIT_OK && i < count; i++)
         if (!arrays[i].table)
             status = check_limit(table, &arrays[i], dtype, buffer, err);

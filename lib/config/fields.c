@@ -66,18 +66,21 @@ size_t sv_field_bytes(const sv_field *field)
     }
 }
 
+/* Layers and optimisers compute in float32, so beside an open end come the numbers of that type.
+ * Below the normal ones they would be 0. */
+void sv_field_bounds(const sv_field *field, double *min, double *max)
+{
+    const double above = (double)nextafterf((float)field->min, FLT_MAX);
+    *min = !field->min_is_open ? field->min : field->min == 0 ? (double)FLT_MIN : above;
+    *max = field->max_is_open ? (double)nextafterf((float)field->max, -FLT_MAX) : field->max;
+}
+
 /* NaN is in no range. */
 static bool is_in_range(const sv_field *field, double value)
 {
-    bool above = field->min_is_open ? value > field->min : value >= field->min;
-    bool below = field->max_is_open ? value < field->max : value <= field->max;
-    return above && below;
-}
-
-void sv_field_bounds(const sv_field *field, double *min, double *max)
-{
-    *min = field->min_is_open ? nextafter(field->min, DBL_MAX) : field->min;
-    *max = field->max_is_open ? nextafter(field->max, -DBL_MAX) : field->max;
+    double min, max;
+    sv_field_bounds(field, &min, &max);
+    return value >= min && value <= max;
 }
 
 const char *sv_field_number_text(char text[SV_FIELD_NUMBER_TEXT], double value)

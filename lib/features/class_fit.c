@@ -15,7 +15,7 @@
 
 static const sv_field FIELDS[] = {
     {FIELD(weight_decay, REAL), .min = 0, .max = DBL_MAX},
-    {FIELD(new_weight, REAL), .min = 0, .max = DBL_MAX, .min_is_open = 1},
+    {FIELD(new_weight, REAL), .min = 0, .max = 1e30, .min_is_open = 1},
     {FIELD(recall, REAL), .min = 0, .max = 1, .min_is_open = 1},
 };
 static const svit_class_config DEFAULTS = {.weight_decay = 0.1, .new_weight = 2, .recall = 0.6};

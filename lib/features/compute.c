@@ -324,6 +324,10 @@ static svit_status compute(computation *self, svit_features **out, svit_dataset 
     SVIT_TRY(create_loader(self, dataset, err));
     SVIT_TRY(create_session(self, err));
     SVIT_TRY(find_layer(self, err));
+    if (self->out_channels > SV_FEATURES_CHANNELS)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "layer '%s' has %zu channels; features of at most %d are accepted",
+                       self->layer, self->out_channels, SV_FEATURES_CHANNELS);
     SVIT_TRY(allocate(self, dataset, err));
     if (!sv_size_multiply(&count, svit_dataset_count(dataset), sv_shape_tokens(self->grid)))
         return sv_fail(err, SVIT_E_MEMORY, "the patches of %zu images do not fit memory",

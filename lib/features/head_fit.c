@@ -43,6 +43,7 @@ typedef struct fit {
     float *class_weights;           /* [classes]; NULL: 1 for each */
     int32_t *labels;                /* of a batch */
     uint32_t *order;                /* [samples] */
+    char **names;                   /* those of the set for the model; NULL: the set has none */
 } fit;
 
 static svit_status check(const fit *self, svit_error *err)
@@ -129,6 +130,7 @@ static void release(fit *self)
     sv_release(allocator, self->dlogits, batch * classes * sizeof *self->dlogits);
     sv_release(allocator, self->logits, batch * classes * sizeof *self->logits);
     sv_release(allocator, self->rows, batch * self->features->channels * sizeof *self->rows);
+    sv_model_free_names(self->model, self->names);
     svit_optimizer_free(self->optimizer);
     svit_session_free(self->session);
 }
@@ -191,10 +193,13 @@ static svit_status run(fit *self, svit_error *err)
                                      "the set", err));
     SVIT_TRY(create_optimizer(self, err));
     SVIT_TRY(allocate(self, err));
-    SVIT_TRY(train(self, err));
     if (features->names)
-        SVIT_TRY(svit_model_set_classes(self->model, (const char *const *)features->names,
-                                        features->classes, err));
+        SVIT_TRY(sv_model_copy_names(&self->names, self->model,
+                                     (const char *const *)features->names, err));
+    SVIT_TRY(train(self, err));
+    if (self->names)
+        sv_model_take_names(self->model, self->names);
+    self->names = NULL;
     /* What a loss of another kind has left: logits of cross-entropy are no numbers of their own. */
     return svit_model_output(self->model) == SVIT_OUTPUT_SOFTMAX
                ? SVIT_OK

@@ -92,7 +92,7 @@ static size_t farthest(const selection *self)
 }
 
 /* Copies the samples one after the other as they are selected. */
-static void select_samples(selection *self, svit_features *out)
+static svit_status select_samples(selection *self, svit_features *out, svit_error *err)
 {
     const svit_features *from = self->from;
     const size_t c = from->channels;
@@ -100,11 +100,16 @@ static void select_samples(selection *self, svit_features *out)
         self->distances[i] = INFINITY;
     for (size_t done = 0; done < out->count; done++) {
         self->newest = farthest(self);
+        if (done > 0 && self->distances[self->newest] == INFINITY)
+            return sv_fail(err, SVIT_E_NUMERIC,
+                           "the distance of sample %zu to those before it is not finite",
+                           self->newest);
         memcpy(out->values + done * c, from->values + self->newest * c, c * sizeof *out->values);
         out->labels[done] = from->labels[self->newest];
         sv_pool_run(from->context->pool, approach, self, (from->count + ROW_BLOCK - 1) / ROW_BLOCK);
         self->distances[self->newest] = -1;
     }
+    return SVIT_OK;
 }
 
 static svit_status fill(svit_features *out, const svit_features *from, svit_error *err)
@@ -119,9 +124,9 @@ static svit_status fill(svit_features *out, const svit_features *from, svit_erro
     SVIT_TRY(sv_features_set_names(out, (const char *const *)from->names, err));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&self.distances, from->count,
                                sizeof *self.distances, "the distances of features", err));
-    select_samples(&self, out);
+    const svit_status status = select_samples(&self, out, err);
     sv_release(allocator, self.distances, from->count * sizeof *self.distances);
-    return SVIT_OK;
+    return status;
 }
 
 SVIT_API svit_status svit_features_coreset(svit_features **out, const svit_features *features,

@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
 svit_status sv_loss_check_sizes(size_t n, size_t classes, svit_error *err)
 {
@@ -116,6 +117,18 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
     return SVIT_OK;
 }
 
+/* Whether the softmax of a row is finite: no element is NaN, and the largest is finite. */
+static bool has_softmax(const float *row, size_t classes)
+{
+    float largest = -INFINITY;
+    for (size_t k = 0; k < classes; k++) {
+        if (isnan(row[k]))
+            return false;
+        largest = row[k] > largest ? row[k] : largest;
+    }
+    return isfinite(largest);
+}
+
 SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
                                   float *probabilities, svit_error *err)
 {
@@ -123,11 +136,12 @@ SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
     SV_REQUIRE(logits);
     SV_REQUIRE(probabilities);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    for (size_t i = 0; i < n; i++)
+        if (!has_softmax(logits + i * classes, classes))
+            return sv_fail(err, SVIT_E_NUMERIC, "row %zu has no finite softmax", i);
     for (size_t i = 0; i < n; i++) {
         double row_max, log_sum;
         sv_row_statistics(&row_max, &log_sum, logits + i * classes, classes);
-        if (!isfinite(row_max + log_sum))
-            return sv_fail(err, SVIT_E_NUMERIC, "row %zu has no finite softmax", i);
         for (size_t k = 0; k < classes; k++)
             probabilities[i * classes + k] =
                 (float)exp(logits[i * classes + k] - row_max - log_sum);

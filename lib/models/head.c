@@ -8,7 +8,7 @@
 void sv_model_become(svit_model *model, svit_model *with, bool classes)
 {
     sv_model_copy_parameters(with, model, classes);
-    sv_model_release_classes(model);
+    sv_model_take_names(model, NULL);
     sv_model_release_text_head(model);
     model->threshold = 0;
     model->output = SVIT_OUTPUT_AUTO;

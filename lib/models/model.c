@@ -4,6 +4,7 @@
 #include "base/numbers/finite.h"
 #include "base/size.h"
 #include "base/text/pattern.h"
+#include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
@@ -13,15 +14,20 @@
 
 #include <string.h>
 
-void sv_model_release_classes(svit_model *model)
+void sv_model_free_names(const svit_model *model, char **names)
 {
-    if (!model->classes)
+    if (!names)
         return;
     const sv_allocator *allocator = &model->context->allocator;
     for (size_t i = 0; i < model->config.num_classes; i++)
-        sv_release_text(allocator, model->classes[i]);
-    sv_release(allocator, model->classes, model->config.num_classes * sizeof *model->classes);
-    model->classes = NULL;
+        sv_release_text(allocator, names[i]);
+    sv_release(allocator, names, model->config.num_classes * sizeof *names);
+}
+
+void sv_model_take_names(svit_model *model, char **names)
+{
+    sv_model_free_names(model, model->classes);
+    model->classes = names;
 }
 
 /* In a child by fork the lock may be held by a thread that does not exist. */
@@ -37,7 +43,7 @@ static void free_lock(svit_model *model)
 static void destroy(svit_model *model)
 {
     svit_context *context = model->context;
-    sv_model_release_classes(model);
+    sv_model_take_names(model, NULL);
     sv_model_release_text_head(model);
     if (model->weights && !model->mapping.base)
         sv_release(&context->allocator, model->weights,
@@ -307,6 +313,8 @@ static svit_status copy_classes(char **copies, const sv_allocator *allocator,
     for (size_t i = 0; i < count; i++) {
         if (!names[i])
             return sv_fail(err, SVIT_E_ARGUMENT, "names[%zu] is NULL; a name is needed", i);
+        if (!sv_utf8_valid(names[i]))
+            return sv_fail(err, SVIT_E_ARGUMENT, "names[%zu] is not UTF-8", i);
         copies[i] = sv_copy_text(allocator, names[i]);
         if (!copies[i])
             return sv_fail_memory(err, strlen(names[i]) + 1, "a class name");
@@ -314,32 +322,38 @@ static svit_status copy_classes(char **copies, const sv_allocator *allocator,
     return SVIT_OK;
 }
 
+svit_status sv_model_copy_names(char ***out, const svit_model *model, const char *const *names,
+                                svit_error *err)
+{
+    const sv_allocator *allocator = &model->context->allocator;
+    const size_t count = model->config.num_classes;
+    char **copies;
+    SVIT_TRY(
+        sv_allocate_array(allocator, (void **)&copies, count, sizeof *copies, "class names", err));
+    const svit_status status = copy_classes(copies, allocator, names, count, err);
+    if (status == SVIT_OK)
+        *out = copies;
+    else
+        sv_model_free_names(model, copies);
+    return status;
+}
+
 SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const *names,
                                             size_t count, svit_error *err)
 {
     SV_REQUIRE(model);
     if (count == 0) {
-        sv_model_release_classes(model);
+        sv_model_take_names(model, NULL);
         return SVIT_OK;
     }
     SV_REQUIRE(names);
     if (count != model->config.num_classes)
         return sv_fail(err, SVIT_E_ARGUMENT, "count is %zu; the model has %u classes", count,
                        model->config.num_classes);
-    const sv_allocator *allocator = &model->context->allocator;
     char **copies;
-    SVIT_TRY(
-        sv_allocate_array(allocator, (void **)&copies, count, sizeof *copies, "class names", err));
-    svit_status status = copy_classes(copies, allocator, names, count, err);
-    if (status == SVIT_OK) {
-        sv_model_release_classes(model);
-        model->classes = copies;
-        return SVIT_OK;
-    }
-    for (size_t i = 0; i < count; i++)
-        sv_release_text(allocator, copies[i]);
-    sv_release(allocator, copies, count * sizeof *copies);
-    return status;
+    SVIT_TRY(sv_model_copy_names(&copies, model, names, err));
+    sv_model_take_names(model, copies);
+    return SVIT_OK;
 }
 
 SVIT_API const char *svit_model_class_name(const svit_model *model, size_t label)

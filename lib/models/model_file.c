@@ -449,6 +449,7 @@ SVIT_API svit_status svit_model_load(svit_model **out, svit_context *context, co
 SVIT_API svit_status svit_model_map(svit_model **out, svit_context *context, const char *path,
                                     svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);

@@ -6,6 +6,7 @@
 #include "autograd/parameter_file.h"
 #include "base/numbers/byte_order.h"
 #include "base/numbers/finite.h"
+#include "base/size.h"
 
 /* Whether `real` is little-endian float32 in memory, as in files. On a big-endian machine the weights
  * are converted into memory instead. */
@@ -115,7 +116,9 @@ static svit_status copy_parameters(const svit_model *model, svit_error *err)
 {
     const svit_context *context = model->context;
     copying job = {.model = model, .scratch_elements = largest_transposition(&model->parameters)};
-    size_t elements = job.scratch_elements * svit_context_threads(context);
+    size_t elements = 0;
+    if (!sv_size_multiply(&elements, job.scratch_elements, svit_context_threads(context)))
+        return sv_fail_memory(err, SIZE_MAX, "the transposition of weights");
     SVIT_TRY(sv_allocate_uncleared(&context->allocator, (void **)&job.scratch, elements,
                                    sizeof *job.scratch, "the transposition of weights", err));
     sv_pool_run(context->pool, copy_task, &job, model->parameters.count);

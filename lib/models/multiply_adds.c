@@ -1,4 +1,5 @@
 /* Counts the multiply-adds of a model over its layers. */
+#include "base/threads/fp_env.h"
 #include "models/config.h"
 #include "models/layer_list.h"
 
@@ -44,6 +45,7 @@ static svit_status count_model(const svit_model *model, uint64_t *forward, uint6
 SVIT_API svit_status svit_model_multiply_adds(const svit_model_config *config, uint64_t *forward,
                                               uint64_t *training, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(config);
     svit_model_config local;
     svit_context *context;

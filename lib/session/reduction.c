@@ -28,18 +28,9 @@ static bool is_local(uint32_t leaves, uint32_t ranks, uint32_t first, uint32_t e
     return rank_of(leaves, ranks, first) == rank_of(leaves, ranks, end - 1);
 }
 
-SVIT_API svit_status svit_reduction_plan(uint32_t leaves, uint32_t ranks, svit_reduction *plan,
-                                         size_t capacity, size_t *count, svit_error *err)
+/* Writes the first `capacity` additions to `plan` and returns how many there are. */
+static size_t list_additions(uint32_t leaves, uint32_t ranks, svit_reduction *plan, size_t capacity)
 {
-    SV_REQUIRE(count);
-    if (capacity > 0)
-        SV_REQUIRE(plan);
-    if (leaves < 1 || leaves > LEAVES_MAX)
-        return sv_fail(err, SVIT_E_ARGUMENT, "leaves is %u; 1 to %d are accepted", leaves,
-                       LEAVES_MAX);
-    if (ranks < 1 || ranks > leaves)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "ranks is %u; 1 to %u, the number of leaves, are accepted", ranks, leaves);
     size_t found = 0;
     for (uint32_t half = 1; half < leaves; half *= 2)
         for (uint32_t to = 0; to + half < leaves; to += 2 * half) {
@@ -53,9 +44,26 @@ SVIT_API svit_status svit_reduction_plan(uint32_t leaves, uint32_t ranks, svit_r
                                                .from_rank = rank_of(leaves, ranks, from)};
             found++;
         }
+    return found;
+}
+
+SVIT_API svit_status svit_reduction_plan(uint32_t leaves, uint32_t ranks, svit_reduction *plan,
+                                         size_t capacity, size_t *count, svit_error *err)
+{
+    SV_REQUIRE(count);
+    if (capacity > 0)
+        SV_REQUIRE(plan);
+    if (leaves < 1 || leaves > LEAVES_MAX)
+        return sv_fail(err, SVIT_E_ARGUMENT, "leaves is %u; 1 to %d are accepted", leaves,
+                       LEAVES_MAX);
+    if (ranks < 1 || ranks > leaves)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "ranks is %u; 1 to %u, the number of leaves, are accepted", ranks, leaves);
+    const size_t found = list_additions(leaves, ranks, NULL, 0);
     if (capacity > 0 && found > capacity)
         return sv_fail(err, SVIT_E_ARGUMENT, "capacity is %zu; there are %zu additions", capacity,
                        found);
+    list_additions(leaves, ranks, plan, capacity);
     *count = found;
     return SVIT_OK;
 }

@@ -141,6 +141,7 @@ SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
 SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *model,
                                                 const svit_session_config *config, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(bytes);
     SV_REQUIRE(model);
     svit_session *session;

@@ -256,9 +256,13 @@ SVIT_API svit_status svit_session_set_reducer(svit_session *session, const svit_
     SV_DEFAULT_FP_ENV;
     SV_REQUIRE(session);
     sv_leaves *leaves = NULL;
-    SVIT_TRY(svit_session_zero_gradients(session, err));
     if (reducer)
         SVIT_TRY(create_leaves(&leaves, session, reducer, err));
+    const svit_status status = svit_session_zero_gradients(session, err);
+    if (status != SVIT_OK) {
+        sv_leaves_free(session->context, leaves);
+        return status;
+    }
     sv_leaves_free(session->context, session->leaves);
     session->leaves = leaves;
     return SVIT_OK;

@@ -11,7 +11,7 @@
 static svit_status check_weight(const void *element, svit_error *err)
 {
     double weight = *(const double *)element;
-    if (weight > 0 && weight <= FLT_MAX)
+    if (weight >= (double)FLT_MIN && weight <= (double)FLT_MAX)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT, "it is %g; numbers above 0 are accepted", weight);
 }
@@ -111,8 +111,11 @@ static svit_status check(const void *checked, svit_error *err)
 
 const sv_config_type sv_trainer_config_type = {
     SV_CONFIG(svit_trainer_config, FIELDS, "the trainer configuration"),
+    .reserved = offsetof(svit_trainer_config, reserved),
     .min_size = offsetof(svit_trainer_config, loss), /* where the struct of library 0.1 ends */
-    .defaults = &DEFAULTS, .null_is_default = true, .check = check};
+    .defaults = &DEFAULTS,
+    .null_is_default = true,
+    .check = check};
 
 SV_CONFIG_FUNCTIONS(svit_trainer_config, sv_trainer_config_type)
 

@@ -308,7 +308,7 @@ START_TEST(test_colours_beyond_floats_are_refused)
     static const char *const texts[][2] = {
         {"{\"mean\":[0,0,6e61]}", "mean[2] 6e+61 and variance[2] 1"},
         {"{\"scale\":1e300}", "with scale 1e+300"},
-        {"{\"variance\":[1e-300,1,1]}", "variance[0] 1e-300"}};
+        {"{\"scale\":1e30,\"variance\":[1e-30,1,1]}", "variance[0] 1e-30"}};
     svit_pipeline_config config;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         FAILS(svit_pipeline_config_from_json(&config, sizeof config, texts[i][0], err),

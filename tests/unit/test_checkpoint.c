@@ -147,6 +147,10 @@ START_TEST(test_what_does_not_fit_is_refused_and_nothing_changes)
     FAILS(svit_checkpoint_restore(checkpoint, third.model, third.optimizer, NULL, err),
           SVIT_E_ARGUMENT, "ema");
     FAILS(svit_checkpoint_restore(NULL, third.model, NULL, NULL, err), SVIT_E_ARGUMENT, "NULL");
+    FAILS(svit_checkpoint_restore(checkpoint, third.model, saved.optimizer, NULL, err),
+          SVIT_E_ARGUMENT, "optimizer is of another model than the one given");
+    FAILS(svit_checkpoint_restore(checkpoint, third.model, NULL, saved.session, err),
+          SVIT_E_ARGUMENT, "session is of another model than the one given");
     svit_model_config config = fit_model_config(4);
     config.dropout = 0.3;
     svit_model *model = NULL, *fresh = fit_model(context, 4, 2);
@@ -264,6 +268,29 @@ START_TEST(test_weights_swapped_before_the_first_step_are_refused)
           "svit.optimizer.swapped");
     svit_checkpoint_free(checkpoint);
     run_close(&r);
+}
+END_TEST
+
+/* The optimiser has the weights while the model has their average. */
+START_TEST(test_a_swapped_optimiser_is_restored_with_its_model)
+{
+    svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_PLAIN);
+    run r = run_open(1, 5, &config), other = run_open(2, 5, &config);
+    svit_checkpoint *checkpoint = NULL;
+    run_steps(&r, 2);
+    WORKS(svit_optimizer_swap_ema(r.optimizer, err));
+    WORKS(svit_checkpoint_save(path, r.model, r.optimizer, r.session, NULL, NULL, 0, err));
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    FAILS(svit_checkpoint_restore(checkpoint, NULL, other.optimizer, NULL, err), SVIT_E_ARGUMENT,
+          "holds the average of its weights");
+    ck_assert_uint_eq(svit_optimizer_steps(other.optimizer), 0);
+    WORKS(svit_checkpoint_restore(checkpoint, other.model, other.optimizer, NULL, err));
+    WORKS(svit_optimizer_swap_ema(r.optimizer, err));
+    WORKS(svit_optimizer_swap_ema(other.optimizer, err));
+    ck_assert(fit_same(r.model, other.model));
+    svit_checkpoint_free(checkpoint);
+    run_close(&r);
+    run_close(&other);
 }
 END_TEST
 
@@ -421,6 +448,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_wrong_entries_are_refused_and_the_old_file_stays);
     tcase_add_test(c, test_a_state_that_cannot_be_is_named_and_nothing_changes);
     tcase_add_test(c, test_weights_swapped_before_the_first_step_are_refused);
+    tcase_add_test(c, test_a_swapped_optimiser_is_restored_with_its_model);
     tcase_add_test(c, test_numbers_of_the_state_are_read_by_name);
     tcase_add_loop_test(c, test_a_restored_run_freezes_what_was_frozen, 0, 6);
     tcase_add_loop_test(c, test_a_wrong_list_of_frozen_parameters_is_refused, 0,

@@ -155,16 +155,55 @@ START_TEST(test_reserved_is_zero)
     svit_class_config added;
     svit_model_config model;
     svit_optimizer_config optimizer;
+    svit_trainer_config trainer;
+    svit_pipeline_config pipeline;
     svit_class_config_init(&added, sizeof added);
     svit_model_config_init(&model, sizeof model);
     svit_optimizer_config_init(&optimizer, sizeof optimizer);
-    added.reserved = model.reserved = optimizer.reserved = 7;
+    svit_trainer_config_init(&trainer, sizeof trainer);
+    svit_pipeline_config_init(&pipeline, sizeof pipeline);
+    pipeline.augment_count = 1;
+    pipeline.augment[0].kind = SVIT_AUGMENT_TRIVIALAUGMENT;
+    pipeline.augment[0].reserved = 7;
+    added.reserved = model.reserved = optimizer.reserved = trainer.reserved = 7;
     FAILS(svit_class_config_to_json(&added, NULL, 0, NULL, err), SVIT_E_VERSION,
           "reserved of svit_class_config is 7");
     FAILS(svit_model_config_to_json(&model, NULL, 0, NULL, err), SVIT_E_VERSION,
           "reserved of svit_model_config is 7");
     FAILS(svit_optimizer_config_to_json(&optimizer, NULL, 0, NULL, err), SVIT_E_VERSION,
           "reserved of svit_optimizer_config is 7");
+    FAILS(svit_trainer_config_to_json(&trainer, NULL, 0, NULL, err), SVIT_E_VERSION,
+          "reserved of svit_trainer_config is 7");
+    FAILS(svit_pipeline_config_to_json(&pipeline, NULL, 0, NULL, err), SVIT_E_VERSION,
+          "reserved of svit_augment_step is 7");
+}
+END_TEST
+
+/* What is computed with is a float32, which would be at the open end itself. */
+START_TEST(test_open_ends_are_those_of_float32)
+{
+    static const struct {
+        const char *accepted, *refused;
+    } CASES[] = {{"{\"epsilon\": 1.2e-38}", "{\"epsilon\": 1.1e-38}"},
+                 {"{\"epsilon\": 1e-30}", "{\"epsilon\": 1e-50}"},
+                 {"{\"beta2\": 0.9999999}", "{\"beta2\": 0.99999999}"},
+                 {"{\"momentum\": 0.9999999}", "{\"momentum\": 0.999999999999}"}};
+    svit_optimizer_config optimizer;
+    svit_trainer_config trainer;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        WORKS(
+            svit_optimizer_config_from_json(&optimizer, sizeof optimizer, CASES[i].accepted, err));
+        FAILS(svit_optimizer_config_from_json(&optimizer, sizeof optimizer, CASES[i].refused, err),
+              SVIT_E_ARGUMENT, "it is in ");
+    }
+    WORKS(svit_trainer_config_from_json(&trainer, sizeof trainer,
+                                        "{\"label_smoothing\": 0.9999999}", err));
+    FAILS(svit_trainer_config_from_json(&trainer, sizeof trainer,
+                                        "{\"label_smoothing\": 0.99999999}", err),
+          SVIT_E_ARGUMENT, "label_smoothing is 0.99999999; it is in [0, 1)");
+    FAILS(svit_trainer_config_from_json(&trainer, sizeof trainer, "{\"class_weights\": [1e-50]}",
+                                        err),
+          SVIT_E_ARGUMENT, "1e-50");
 }
 END_TEST
 
@@ -177,6 +216,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_newer_struct_is_read_if_its_tail_is_zero, 0, JSON_COUNT);
     tcase_add_loop_test(c, test_a_wrong_call_names_the_argument, 0, JSON_COUNT);
     tcase_add_test(c, test_reserved_is_zero);
+    tcase_add_test(c, test_open_ends_are_those_of_float32);
     suite_add_tcase(all, c);
     return all;
 }

@@ -163,7 +163,10 @@ START_TEST(test_what_is_not_accepted_is_named)
     ck_assert_float_eq_tol(found[1], -1, 1e-6f);
     FAILS(svit_features_coreset(&out, set, 0, err), SVIT_E_ARGUMENT, "count is 0; it is 1..2");
     FAILS(svit_features_coreset(&out, set, 3, err), SVIT_E_ARGUMENT, "count is 3; it is 1..2");
-    OK(svit_features_coreset(&out, wide, 2, err));
+    FAILS(svit_features_coreset(&out, wide, 2, err), SVIT_E_NUMERIC,
+          "the distance of sample 1 to those before it is not finite");
+    ck_assert_ptr_null(out);
+    OK(svit_features_coreset(&out, wide, 1, err));
     svit_features_free(out);
     svit_features_free(wide);
     svit_features_free(set);

@@ -71,12 +71,48 @@ START_TEST(test_the_range_is_that_of_trained_layers)
 }
 END_TEST
 
+/* Gradients are dropped once a reducer is taken, and not by one that is refused. */
+START_TEST(test_a_reducer_that_is_refused_drops_nothing)
+{
+    static const float image[8 * 8 * 3] = {1, 0.5f, -1}, dlogits[5] = {1, -2, 3};
+    const svit_reducer refused = {.struct_size = sizeof refused, .leaves = 1, .ranks = 2};
+    svit_context *context = fit_context(1);
+    svit_model_config config;
+    svit_session_config training;
+    svit_model *model;
+    svit_session *session;
+    float logits[5];
+    WORKS(svit_model_config_from_json(&config, sizeof config, VIT, err));
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    WORKS(svit_session_config_init(&training, sizeof training));
+    training.mode = SVIT_MODE_TRAIN;
+    WORKS(svit_session_create(&session, model, &training, err));
+    WORKS(svit_forward(session, image, 1, logits, err));
+    WORKS(svit_backward(session, dlogits, 1, err));
+    const size_t elements = svit_model_parameter_elements(model);
+    float *before = calloc(2 * elements, sizeof *before), *after = before + elements;
+    ck_assert_ptr_nonnull(before);
+    fit_copy_gradients(model, session, before);
+    FAILS(svit_session_set_reducer(session, &refused, err), SVIT_E_ARGUMENT, "ranks is 2");
+    fit_copy_gradients(model, session, after);
+    ck_assert_mem_eq(before, after, elements * sizeof *after);
+    WORKS(svit_session_set_reducer(session, NULL, err));
+    fit_copy_gradients(model, session, after);
+    ck_assert_mem_ne(before, after, elements * sizeof *after);
+    free(before);
+    svit_session_free(session);
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("gradient_span");
     TCase *c = tcase_create("gradient_span");
     tcase_add_loop_test(c, test_the_range_is_that_of_trained_layers, 0,
                         sizeof CASES / sizeof *CASES);
+    tcase_add_test(c, test_a_reducer_that_is_refused_drops_nothing);
     suite_add_tcase(all, c);
     return all;
 }

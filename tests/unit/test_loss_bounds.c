@@ -206,6 +206,24 @@ START_TEST(test_sizes_of_0_are_named)
 }
 END_TEST
 
+/* Rows before the one that has no softmax keep their logits, also where both arrays are the same. */
+START_TEST(test_a_softmax_that_fails_changes_nothing)
+{
+    static const float BAD[] = {NAN, INFINITY, -INFINITY};
+    context = fit_context(1);
+    for (size_t i = 0; i < 3; i++) {
+        float rows[ELEMENTS], before[ELEMENTS];
+        memcpy(rows, LOGITS, sizeof rows);
+        for (size_t k = 0; k < CLASSES; k++)
+            rows[3 * CLASSES + k] = i < 2 && k > 0 ? 1 : BAD[i];
+        memcpy(before, rows, sizeof rows);
+        FAILS(svit_softmax(rows, N, CLASSES, rows, err), SVIT_E_NUMERIC, "row 3 has no");
+        ck_assert_mem_eq(rows, before, sizeof rows);
+    }
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("loss_bounds");
@@ -214,6 +232,7 @@ static Suite *suite(void)
                         sizeof CALLS / sizeof *CALLS);
     tcase_add_loop_test(c, test_sizes_of_0_are_named, 0, sizeof CALLS / sizeof *CALLS);
     tcase_add_test(c, test_outputs_may_be_left_out);
+    tcase_add_test(c, test_a_softmax_that_fails_changes_nothing);
     suite_add_tcase(all, c);
     return all;
 }

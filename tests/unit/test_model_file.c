@@ -3,6 +3,9 @@
 #include "test_parameters_support.h"
 
 #include "io/safetensors.h"
+#include "models/model.h"
+
+#include <math.h>
 
 static void check_same_config(const svit_model *model, const svit_model *back)
 {
@@ -42,6 +45,22 @@ START_TEST(test_a_saved_model_loads_with_all_that_it_had)
     WORKS(svit_model_get_pipeline(back, &pipeline_back, sizeof pipeline_back, err));
     ck_assert(fit_same_pipeline(&pipeline, &pipeline_back));
     check_same_config(model, back);
+    svit_model_free(model);
+    svit_model_free(back);
+}
+END_TEST
+
+/* Readers refuse what is not finite, so no file gets it, and an old one stays. */
+START_TEST(test_weights_that_are_not_finite_are_not_saved)
+{
+    svit_model *model = fit_model(context, 3, 9), *back = NULL;
+    WORKS(svit_model_save(model, path, err));
+    const float before = model->weights[0];
+    model->weights[0] = _i ? INFINITY : NAN;
+    FAILS(svit_model_save(model, path, err), SVIT_E_NUMERIC, "files hold finite numbers");
+    model->weights[0] = before;
+    WORKS(svit_model_load(&back, context, path, err));
+    ck_assert(fit_same(model, back));
     svit_model_free(model);
     svit_model_free(back);
 }
@@ -328,6 +347,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_a_saved_vit_loads, 0, VARIANTS);
     tcase_add_test(c, test_a_saved_model_loads_with_all_that_it_had);
+    tcase_add_loop_test(c, test_weights_that_are_not_finite_are_not_saved, 0, 2);
     tcase_add_loop_test(c, test_files_that_do_not_fit_are_refused_by_name, 0,
                         sizeof changes / sizeof *changes);
     tcase_add_test(c, test_a_file_without_configuration_loads_with_the_callers);

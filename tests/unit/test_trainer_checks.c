@@ -235,34 +235,6 @@ START_TEST(test_a_trainer_names_and_freezes)
 }
 END_TEST
 
-/* A trainer that is not made, since the folder holds a run, leaves frozen what was. */
-START_TEST(test_a_trainer_that_fails_freezes_nothing)
-{
-    plan p = plan_make(1);
-    svit_model *model = fit_model(context, CLASSES, 1);
-    const size_t count = svit_model_parameter_count(model);
-    svit_trainer *trainer = open_trainer(model, &p, NULL);
-    WORKS(svit_trainer_checkpoint(trainer, err));
-    svit_trainer_free(trainer);
-    for (size_t i = 0; i < count; i++)
-        WORKS(
-            svit_model_set_trainable(model, svit_model_parameter_name(model, i), i % 3 != 1, err));
-    p.optimizer.group_count = 1;
-    p.optimizer.groups[0] = (svit_parameter_group){
-        .pattern = "layers*", .lr_scale = 1, .weight_decay = -1, .rule = SVIT_RULE_AUTO};
-    FAILS(svit_trainer_create(&trainer, context, model, training, NULL, &p.trainer, &p.optimizer,
-                              &p.pipeline, err),
-          SVIT_E_STATE, "holds a run");
-    for (size_t i = 0; i < count; i++) {
-        int32_t trainable = -1;
-        const char *name = svit_model_parameter_name(model, i);
-        WORKS(svit_model_get_trainable(model, name, &trainable, err));
-        ck_assert_msg(trainable == (i % 3 != 1), "%s", name);
-    }
-    svit_model_free(model);
-}
-END_TEST
-
 /* NULL stands for the default pipeline, whose output has 32 x 32 pixels. */
 START_TEST(test_no_pipeline_is_the_default_one)
 {
@@ -453,7 +425,6 @@ static Suite *suite(void)
     tcase_add_test(c, test_top_1_and_top_5_are_those_of_the_logits);
     tcase_add_test(c, test_names_of_classes_agree);
     tcase_add_test(c, test_a_trainer_names_and_freezes);
-    tcase_add_test(c, test_a_trainer_that_fails_freezes_nothing);
     tcase_add_test(c, test_no_pipeline_is_the_default_one);
     tcase_add_test(c, test_feature_sets_of_few_things_are_joined);
     tcase_add_test(c, test_a_preset_is_written_into_structs_of_their_sizes);

@@ -95,6 +95,9 @@ static svit_status step_check(const void *element, svit_error *err)
     const svit_augment_step *step = element;
     if (step->kind < 0 || step->kind >= KIND_COUNT)
         return sv_fail(err, SVIT_E_ARGUMENT, "kind is %d; it is 0..%d", step->kind, KIND_COUNT - 1);
+    if (step->reserved != 0)
+        return sv_fail(err, SVIT_E_VERSION, "reserved of svit_augment_step is %u; it is 0",
+                       step->reserved);
     SVIT_TRY(sv_fields_check(&KINDS[step->kind].table, step, err));
     SVIT_TRY(check_range("scale", step->scale, err));
     return check_range("ratio", step->ratio, err);

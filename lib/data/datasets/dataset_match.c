@@ -1,5 +1,6 @@
 /* Views of datasets whose labels are those of another list of class names. */
 #include "base/text/unique.h"
+#include "base/text/utf8.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -172,6 +173,8 @@ SVIT_API svit_status svit_dataset_match_classes(svit_dataset **out, svit_dataset
         if (!names[k])
             return sv_fail(err, SVIT_E_ARGUMENT, "%s: names[%zu] is NULL; a text is needed",
                            __func__, k);
+        else if (!sv_utf8_valid(names[k]))
+            return sv_fail(err, SVIT_E_ARGUMENT, "%s: names[%zu] is not UTF-8", __func__, k);
     if (!parent->names)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: parent has no class names; a dataset with names is needed", __func__);

@@ -80,6 +80,8 @@ static svit_status split_names(char **names, const sv_allocator *allocator, char
     for (char *line; (line = next_line(&text)); found++) {
         if (found >= count)
             continue;
+        if (!sv_utf8_valid(line))
+            return sv_fail(err, SVIT_E_FORMAT, "'%s': class name %zu is not UTF-8", path, found);
         names[found] = sv_copy_text(allocator, line);
         if (!names[found])
             return sv_fail_memory(err, strlen(line) + 1, "a class name");

@@ -1,4 +1,5 @@
 /* Reads every sample of a dataset to find those that cannot be read. */
+#include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
@@ -72,8 +73,9 @@ SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_s
     SVIT_TRY(svit_context_check(dataset->context, err));
     const sv_allocator *allocator = &dataset->context->allocator;
     const size_t workers = sv_pool_threads(dataset->context->pool);
-    const size_t bytes = workers * sv_dataset_image_bytes(dataset);
-    size_t count = 0;
+    size_t count = 0, bytes;
+    if (!sv_size_multiply(&bytes, workers, sv_dataset_image_bytes(dataset)))
+        return sv_fail_memory(err, SIZE_MAX, "the images of a verification");
     verification *self = sv_allocate(allocator, sizeof *self);
     uint8_t *pixels = sv_allocate(allocator, bytes);
     svit_status status = SVIT_OK;

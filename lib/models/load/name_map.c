@@ -238,10 +238,10 @@ bool sv_name_match_shape(sv_tensor_desc *out, const sv_name_match *match)
         const sv_tensor_desc *next = &(entry ? entry : sv_name_match_at(match, 0))->desc;
         if (next->rank != out->rank || out->rank == 0 ||
             memcmp(next->shape + 1, out->shape + 1, (out->rank - 1) * sizeof *out->shape) != 0 ||
-            next->shape[0] > INT64_MAX - out->shape[0])
+            next->shape[0] > INT64_MAX - out->shape[0] ||
+            !sv_size_add(&out->elements, out->elements, next->elements))
             return false;
         out->shape[0] += next->shape[0];
-        out->elements += next->elements;
     }
     return true;
 }

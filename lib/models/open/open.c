@@ -227,7 +227,7 @@ static bool is_own(const sv_open *open)
 
 /* Opens a file of this library, which says what it is. */
 static svit_status open_own(svit_model **out, const sv_open *open, const svit_open_options *options,
-                            svit_error *err)
+                            svit_load_report *report, svit_error *err)
 {
     const char *given = options->name     ? "name"
                         : options->prefix ? "prefix"
@@ -238,7 +238,10 @@ static svit_status open_own(svit_model **out, const sv_open *open, const svit_op
                        "%s is a model file of this library, which says what it is; %s is accepted "
                        "for checkpoints of others",
                        open->weights, given);
-    return svit_model_load(out, open->context, open->weights, err);
+    SVIT_TRY(svit_model_load(out, open->context, open->weights, err));
+    if (report)
+        report->loaded = (uint32_t)(*out)->parameters.count;
+    return SVIT_OK;
 }
 
 static svit_status open_any(svit_model **out, sv_open *open, const svit_open_options *options,
@@ -251,7 +254,7 @@ static svit_status open_any(svit_model **out, sv_open *open, const svit_open_opt
                        "names of the library that made the adapter",
                        open->weights);
     if (is_own(open))
-        return open_own(out, open, options, err);
+        return open_own(out, open, options, report, err);
     const svit_status status = collect(open, options, err);
     report_facts(open, report);
     return status == SVIT_OK ? create(out, open, report, err) : status;
@@ -266,6 +269,7 @@ static svit_status name_path(svit_status status, const char *path, svit_error *e
 }
 
 static const sv_config_type OPTIONS_TYPE = {SV_CONFIG_STRUCT(svit_open_options),
+                                            .reserved = offsetof(svit_open_options, reserved),
                                             .null_is_default = true};
 
 SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, const char *path,

@@ -3,6 +3,7 @@
 
 #include "autograd/parameter_file.h"
 #include "base/size.h"
+#include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "models/model_file.h"
 
@@ -45,6 +46,8 @@ static svit_status fill_head(struct sv_text_head *head, const sv_allocator *allo
     for (size_t i = 0; i < head->classes; i++) {
         if (!names[i])
             return sv_fail(err, SVIT_E_ARGUMENT, "names[%zu] is NULL; a name is needed", i);
+        if (!sv_utf8_valid(names[i]))
+            return sv_fail(err, SVIT_E_ARGUMENT, "names[%zu] is not UTF-8", i);
         head->names[i] = sv_copy_text(allocator, names[i]);
         if (!head->names[i])
             return sv_fail_memory(err, strlen(names[i]) + 1, "a class name");

@@ -137,6 +137,24 @@ static svit_status check_session(const svit_checkpoint *checkpoint, const svit_s
     return check_model(checkpoint, sv_session_model(session), err);
 }
 
+/* What is restored is of one model. Where the model of the checkpoint holds its average
+ * (svit_optimizer_swap_ema), the optimiser has the weights, so neither is restored alone. */
+static svit_status check_together(const svit_checkpoint *checkpoint, const svit_model *model,
+                                  const svit_optimizer *optimizer, const svit_session *session,
+                                  svit_error *err)
+{
+    if (model && optimizer && optimizer->model != model)
+        return sv_fail(err, SVIT_E_ARGUMENT, "optimizer is of another model than the one given");
+    if (model && session && sv_session_model(session) != model)
+        return sv_fail(err, SVIT_E_ARGUMENT, "session is of another model than the one given");
+    if (optimizer && !model && checkpoint->state.swapped)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "model is NULL; the model of %s holds the average of its weights, and is "
+                       "restored with the optimiser, which has them",
+                       checkpoint->path);
+    return SVIT_OK;
+}
+
 /* Arrays that have been read from the file. They are copied to their targets only when all of them
  * have been read, so that a failure changes nothing. */
 typedef struct staging {
@@ -258,6 +276,7 @@ SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, 
         SVIT_TRY(check_optimizer(checkpoint, optimizer, err));
     if (session)
         SVIT_TRY(check_session(checkpoint, session, err));
+    SVIT_TRY(check_together(checkpoint, model, optimizer, session, err));
     const svit_model *of = model       ? model
                            : optimizer ? optimizer->model
                            : session   ? sv_session_model(session)

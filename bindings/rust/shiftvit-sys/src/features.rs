@@ -96,7 +96,7 @@ pub struct svit_class_config {
     /// with old features, at least 0: the penalty is weight_decay \|w\|^2 / 2 on
     /// features divided by their standard deviation
     pub weight_decay: f64,
-    /// with old features, above 0: the weight of all new samples together in
+    /// with old features, (0, 1e30\]: the weight of all new samples together in
     /// the loss, divided by that of an average old class. A larger one finds
     /// more of the new class and takes more from the old ones
     pub new_weight: f64,
@@ -263,6 +263,7 @@ extern "C" {
     /// which they are chosen; labels, names and texts come along. `count` is 1 to the number of samples.
     /// The time is that of count times the samples of distances. The result does not depend on the number
     /// of threads. The caller owns \*out and frees it with svit_features_free. SVIT_E_ARGUMENT: `count`.
+    /// SVIT_E_NUMERIC: a sample is too far from those chosen for the square in float32.
     ///
     /// With svit_features_nearest this finds anomalies without training, as PatchCore does (Roth et al.
     /// 2022): the memory is a coreset of the patches of good images (SVIT_TOKENS_PATCHES_3X3), the

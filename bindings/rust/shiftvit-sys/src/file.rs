@@ -25,9 +25,10 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Appends data\[bytes\] to the file `path`, or creates it, and flushes it to disk. A process that is
-    /// killed may leave a part of the data at the end. A call that fails, as on a full disk, brings the
-    /// file back to its size before. SVIT_E_IO names the path and the system's reason;
+    /// Appends data\[bytes\] to the file `path`, or creates it, and flushes its bytes to disk, not the
+    /// folder of a new file. A process that is killed may leave a part of the data at the end. A call
+    /// that fails, as on a full disk, brings the file back to its size before if the system allows it.
+    /// SVIT_E_IO names the path and the system's reason;
     /// a folder, FIFO, socket or device is refused, and so is a symbolic link that leads nowhere. Any
     /// thread may call it, one at a time for a path.
     pub fn svit_file_append(

@@ -136,7 +136,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Writes the softmax of each row of logits\[n, classes\] to probabilities\[n, classes\]. Both may be
-    /// the same array.
+    /// the same array. SVIT_E_NUMERIC names a row with a NaN, or whose largest logit is not finite; the
+    /// outputs are then unchanged.
     pub fn svit_softmax(
         logits: *const f32,
         n: usize,

@@ -259,7 +259,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Sets the class names, in the order of the labels. The texts are copied and saved with the model.
-    /// `count` is the number of classes, or 0 to remove the names; SVIT_E_ARGUMENT otherwise.
+    /// `count` is the number of classes, or 0 to remove the names; SVIT_E_ARGUMENT otherwise, and for a
+    /// name that is not UTF-8.
     pub fn svit_model_set_classes(
         model: *mut svit_model,
         names: *const *const c_char,

@@ -160,7 +160,7 @@ pub struct svit_optimizer_config {
     /// \[0, 1): AdamW, and Muon's AdamW: decay rate of the second moment;
     /// Lion: decay rate of m
     pub beta2: f64,
-    /// AdamW, and Muon's AdamW: above 0
+    /// AdamW, and Muon's AdamW: above 0, a normal float32
     pub epsilon: f64,
     /// at least 0
     pub weight_decay: f64,

@@ -137,16 +137,16 @@ pub struct svit_augment_step {
     /// Mixup, CutMix: from this epoch on, counted from 0, they do nothing; 0:
     /// they always work
     pub off_epoch: u32,
-    /// 0
+    /// 0; another value is SVIT_E_VERSION
     pub reserved: u32,
     /// flip, erasing, Mixup, CutMix: \[0, 1\]
     pub probability: f64,
     /// erasing, resized crop: smallest and largest part of the area, in (0, 1\]
     pub scale: [f64; 2],
-    /// erasing: smallest and largest height / width, above 0; resized crop:
+    /// erasing: smallest and largest height / width, (0, 1e6\]; resized crop:
     /// width / height
     pub ratio: [f64; 2],
-    /// jitter: at least 0: factors are in max(0, 1 - x)..1 + x
+    /// jitter, \[0, 255\]: factors are in max(0, 1 - x)..1 + x
     pub brightness: f64,
     /// jitter, likewise
     pub contrast: f64,

@@ -88,7 +88,8 @@ extern "C" {
     pub fn svit_predictor_classes(predictor: *const svit_predictor) -> usize;
 
     /// Returns the name of class `label`, or NULL past the end or if the model has no names. The text is
-    /// borrowed until svit_predictor_free.
+    /// the model's: borrowed until its names are set again (svit_model_set_classes, svit_model_fit_head)
+    /// or svit_predictor_free, whichever comes first.
     pub fn svit_predictor_class_name(
         predictor: *const svit_predictor,
         label: usize,
@@ -114,7 +115,7 @@ extern "C" {
     /// of any one size, with the channels of the model's pipeline: the evaluation pipeline with its
     /// source step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and
     /// with SVIT_OUTPUT_LOGITS `probabilities` gets the logits. SVIT_E_NUMERIC names the first image,
-    /// from 0, and the class of a logit that is not finite.
+    /// from 0, and the class of a logit that is not finite; `probabilities` are then undefined.
     pub fn svit_predict_u8(
         predictor: *mut svit_predictor,
         pixels: *const u8,

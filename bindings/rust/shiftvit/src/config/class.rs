@@ -11,7 +11,7 @@ config! {
         /// With old features, at least 0: the penalty is weight_decay \|w\|^2 / 2 on
         /// features divided by their standard deviation.
         weight_decay: f64;
-        /// With old features, above 0: the weight of all new samples together in
+        /// With old features, (0, 1e30\]: the weight of all new samples together in
         /// the loss, divided by that of an average old class. A larger one finds
         /// more of the new class and takes more from the old ones.
         new_weight: f64;

@@ -27,7 +27,7 @@ config! {
         /// \[0, 1): AdamW, and Muon's AdamW: decay rate of the second moment;
         /// Lion: decay rate of m.
         beta2: f64;
-        /// AdamW, and Muon's AdamW: above 0.
+        /// AdamW, and Muon's AdamW: above 0, a normal float32.
         epsilon: f64;
         /// At least 0.
         weight_decay: f64;
