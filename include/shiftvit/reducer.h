@@ -85,8 +85,8 @@ typedef struct svit_reduction {
 
 /* The first of the items that belong to part `part` of `parts`: floor(items * part / parts). The
  * images of a leaf in a batch of n are svit_share_first(n, leaves, leaf) up to that of leaf + 1,
- * and so are the leaves of a rank among `leaves`. `parts` is at most 2^32; 0 gives 0. Any number of threads may call
- * it. */
+ * and so are the leaves of a rank among `leaves`. `parts` is at most 2^32; 0 gives 0. Any number of
+ * threads may call it. */
 SVIT_API uint64_t svit_share_first(uint64_t items, uint64_t parts, uint64_t part);
 
 /* Writes the additions that are left to a reducer, in an order in which they can be done, to

@@ -241,11 +241,12 @@ typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
  * NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model
  * takes over the pipeline and the class names of the training set; a set of fewer classes, which
- * with other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has those that are first
- * in the model. What groups of `optimizer` freeze stays frozen in the model; what the caller has
- * frozen (svit_model_set_trainable) is not trained by any group. With a folder, some samples of both datasets are read (svit_dataset_fingerprint),
- * and the folder is created and locked last. The caller owns *out and frees it with
- * svit_trainer_free.
+ * with other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has those that are
+ * first in the model. If a group of `optimizer` has `trainable` 0, the groups decide in the model,
+ * too, and for good, what of the parameters that they match is frozen, as svit_model_set_trainable
+ * does one after the other: one with `trainable` 1 also trains what the caller has frozen. With a
+ * folder, some samples of both datasets are read (svit_dataset_fingerprint), and the folder is
+ * created and locked last. The caller owns *out and frees it with svit_trainer_free.
  *
  * SVIT_E_ARGUMENT names the field that is not accepted, or the size or class that model, pipeline
  * and datasets do not share (svit_dataset_match_classes and svit_model_replace_head bring classes

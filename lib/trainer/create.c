@@ -274,8 +274,8 @@ static svit_status set_class_names(const svit_trainer *trainer, const svit_datas
 }
 
 /* Freezes in the model what the groups of the optimiser freeze, so that the session computes no
- * gradients of it, and keeps in *before what was frozen. What the caller has frozen stays so, as in
- * svit_optimizer_create, which reports patterns that match nothing. */
+ * gradients of it, and keeps in *before what was frozen. Without such a group, what the caller has
+ * frozen stays as it is. Patterns that match nothing are reported by svit_optimizer_create. */
 static svit_status freeze_groups(svit_trainer *trainer, frozen_before *before, svit_error *err)
 {
     const svit_optimizer_config *config = &trainer->optimizer_config;
@@ -293,13 +293,6 @@ static svit_status freeze_groups(svit_trainer *trainer, frozen_before *before, s
     for (uint32_t g = 0; g < config->group_count; g++)
         svit_model_set_trainable(trainer->model, config->groups[g].pattern,
                                  config->groups[g].trainable, NULL);
-    bool changes = false;
-    for (size_t i = 0; i < table->count; i++) {
-        table->list[i].frozen |= before->flags[i];
-        changes |= table->list[i].frozen != before->flags[i];
-    }
-    if (!changes)
-        trainer->model->trainable_version = before->version;
     return SVIT_OK;
 }
 

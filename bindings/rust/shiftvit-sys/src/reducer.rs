@@ -118,8 +118,8 @@ pub type svit_gather_function = Option<
 extern "C" {
     /// The first of the items that belong to part `part` of `parts`: floor(items \* part / parts). The
     /// images of a leaf in a batch of n are svit_share_first(n, leaves, leaf) up to that of leaf + 1,
-    /// and so are the leaves of a rank among `leaves`. `parts` is at most 2^32; 0 gives 0. Any number of threads may call
-    /// it.
+    /// and so are the leaves of a rank among `leaves`. `parts` is at most 2^32; 0 gives 0. Any number of
+    /// threads may call it.
     pub fn svit_share_first(items: u64, parts: u64, part: u64) -> u64;
 
     /// Writes the additions that are left to a reducer, in an order in which they can be done, to
