@@ -67,12 +67,15 @@ size_t sv_field_bytes(const sv_field *field)
 }
 
 /* Layers and optimisers compute in float32, so beside an open end come the numbers of that type.
- * Below the normal ones they would be 0. */
+ * Below the normal ones they would be 0. Next to 0 nextafterf would underflow, which may trap. */
 void sv_field_bounds(const sv_field *field, double *min, double *max)
 {
-    const double above = (double)nextafterf((float)field->min, FLT_MAX);
-    *min = !field->min_is_open ? field->min : field->min == 0 ? (double)FLT_MIN : above;
-    *max = field->max_is_open ? (double)nextafterf((float)field->max, -FLT_MAX) : field->max;
+    *min = field->min;
+    *max = field->max;
+    if (field->min_is_open)
+        *min = field->min == 0 ? (double)FLT_MIN : (double)nextafterf((float)field->min, FLT_MAX);
+    if (field->max_is_open)
+        *max = (double)nextafterf((float)field->max, -FLT_MAX);
 }
 
 /* NaN is in no range. */
