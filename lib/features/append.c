@@ -1,5 +1,6 @@
 /* Appends one feature set to another. */
 #include "base/size.h"
+#include "base/text/names.h"
 #include "base/threads/fp_env.h"
 #include "features/features.h"
 
@@ -142,7 +143,8 @@ static svit_status match(joined *to, const svit_features *features, const svit_f
                        to->classes, SV_FEATURES_CLASSES);
     if (!features->names && !other->names)
         return SVIT_OK;
-    return sv_names_copy(&to->names, &features->context->allocator, to->texts, to->classes, err);
+    return sv_names_copy(&to->names, &features->context->allocator, to->texts, to->classes,
+                         "class_names", err);
 }
 
 static void copy(joined *to, const svit_features *features, const svit_features *other)

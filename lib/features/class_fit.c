@@ -1,5 +1,6 @@
 /* Adds one class to a classifier and leaves the others as they are. */
 #include "base/size.h"
+#include "base/text/names.h"
 #include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "config/config.h"
@@ -56,7 +57,8 @@ static svit_status copy_names(addition *self, const char *name, svit_error *err)
                                err));
     memcpy(list, self->model->classes, classes * sizeof *list);
     list[classes] = name;
-    svit_status status = sv_names_copy(&self->names, allocator, list, classes + 1, err);
+    svit_status status =
+        sv_names_copy(&self->names, allocator, list, classes + 1, "class_names", err);
     sv_release(allocator, list, (classes + 1) * sizeof *list);
     return status;
 }

@@ -3,57 +3,16 @@
 
 #include "base/numbers/finite.h"
 #include "base/size.h"
-#include "base/text/utf8.h"
+#include "base/text/names.h"
 #include "base/threads/fp_env.h"
 
 #include <string.h>
-
-void sv_names_free(const sv_allocator *allocator, char **names, size_t count)
-{
-    if (!names)
-        return;
-    for (size_t i = 0; i < count; i++)
-        sv_release_text(allocator, names[i]);
-    sv_release(allocator, names, count * sizeof *names);
-}
-
-static svit_status copy_name(char **out, const sv_allocator *allocator, const char *name,
-                             size_t index, svit_error *err)
-{
-    if (!name)
-        return sv_fail(err, SVIT_E_ARGUMENT, "class_names[%zu] is NULL; a name is needed", index);
-    if (!sv_utf8_valid(name))
-        return sv_fail(err, SVIT_E_ARGUMENT, "class_names[%zu] is '%.64s', which is not UTF-8",
-                       index, name);
-    *out = sv_copy_text(allocator, name);
-    return *out ? SVIT_OK : sv_fail_memory(err, strlen(name) + 1, "a class name");
-}
-
-svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char *const *names,
-                          size_t count, svit_error *err)
-{
-    char **copies = NULL;
-    if (!names || count == 0) {
-        *out = NULL;
-        return SVIT_OK;
-    }
-    SVIT_TRY(
-        sv_allocate_array(allocator, (void **)&copies, count, sizeof *copies, "class names", err));
-    svit_status status = SVIT_OK;
-    for (size_t i = 0; i < count && status == SVIT_OK; i++)
-        status = copy_name(&copies[i], allocator, names[i], i, err);
-    if (status == SVIT_OK)
-        *out = copies;
-    else
-        sv_names_free(allocator, copies, count);
-    return status;
-}
 
 svit_status sv_features_set_names(svit_features *features, const char *const *names,
                                   svit_error *err)
 {
     return sv_names_copy(&features->names, &features->context->allocator, names, features->classes,
-                         err);
+                         "class_names", err);
 }
 
 svit_status sv_features_set_text(svit_features *features, char **text, const char *value,

@@ -42,14 +42,6 @@ svit_status sv_features_set_text(svit_features *features, char **text, const cha
 /* Returns the index of the first label outside of -1..classes - 1; count if there is none. */
 size_t sv_features_bad_label(const int32_t *labels, size_t count, size_t classes);
 
-/* Copies names[count]; *out is NULL if `names` is NULL or empty. The caller frees *out with
- * sv_names_free. SVIT_E_ARGUMENT for a name that is NULL or not UTF-8. */
-svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char *const *names,
-                          size_t count, svit_error *err);
-
-/* Frees the names. NULL is allowed. */
-void sv_names_free(const sv_allocator *allocator, char **names, size_t count);
-
 enum { SV_MODEL_DESCRIPTION = 96 };
 
 /* Writes the description of a model, which svit_features_model returns. */

@@ -1,5 +1,6 @@
 /* Trains a model's classifier on a feature set, in a session that begins behind the features. */
 #include "base/size.h"
+#include "base/text/names.h"
 #include "base/threads/fp_env.h"
 #include "config/config.h"
 #include "data/loading/order.h"
@@ -130,7 +131,7 @@ static void release(fit *self)
     sv_release(allocator, self->dlogits, batch * classes * sizeof *self->dlogits);
     sv_release(allocator, self->logits, batch * classes * sizeof *self->logits);
     sv_release(allocator, self->rows, batch * self->features->channels * sizeof *self->rows);
-    sv_model_free_names(self->model, self->names);
+    sv_names_free(allocator, self->names, classes);
     svit_optimizer_free(self->optimizer);
     svit_session_free(self->session);
 }
@@ -193,9 +194,9 @@ static svit_status run(fit *self, svit_error *err)
                                      "the set", err));
     SVIT_TRY(create_optimizer(self, err));
     SVIT_TRY(allocate(self, err));
-    if (features->names)
-        SVIT_TRY(sv_model_copy_names(&self->names, self->model,
-                                     (const char *const *)features->names, err));
+    SVIT_TRY(sv_names_copy(&self->names, &self->model->context->allocator,
+                           (const char *const *)features->names, features->classes, "class_names",
+                           err));
     SVIT_TRY(train(self, err));
     if (self->names)
         sv_model_take_names(self->model, self->names);

@@ -3,8 +3,8 @@
 
 #include "base/numbers/finite.h"
 #include "base/size.h"
+#include "base/text/names.h"
 #include "base/text/pattern.h"
-#include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "models/architecture.h"
@@ -14,19 +14,9 @@
 
 #include <string.h>
 
-void sv_model_free_names(const svit_model *model, char **names)
-{
-    if (!names)
-        return;
-    const sv_allocator *allocator = &model->context->allocator;
-    for (size_t i = 0; i < model->config.num_classes; i++)
-        sv_release_text(allocator, names[i]);
-    sv_release(allocator, names, model->config.num_classes * sizeof *names);
-}
-
 void sv_model_take_names(svit_model *model, char **names)
 {
-    sv_model_free_names(model, model->classes);
+    sv_names_free(&model->context->allocator, model->classes, model->config.num_classes);
     model->classes = names;
 }
 
@@ -307,37 +297,6 @@ SVIT_API svit_status svit_model_get_trainable(const svit_model *model, const cha
     return SVIT_OK;
 }
 
-static svit_status copy_classes(char **copies, const sv_allocator *allocator,
-                                const char *const *names, size_t count, svit_error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!names[i])
-            return sv_fail(err, SVIT_E_ARGUMENT, "names[%zu] is NULL; a name is needed", i);
-        if (!sv_utf8_valid(names[i]))
-            return sv_fail(err, SVIT_E_ARGUMENT, "names[%zu] is not UTF-8", i);
-        copies[i] = sv_copy_text(allocator, names[i]);
-        if (!copies[i])
-            return sv_fail_memory(err, strlen(names[i]) + 1, "a class name");
-    }
-    return SVIT_OK;
-}
-
-svit_status sv_model_copy_names(char ***out, const svit_model *model, const char *const *names,
-                                svit_error *err)
-{
-    const sv_allocator *allocator = &model->context->allocator;
-    const size_t count = model->config.num_classes;
-    char **copies;
-    SVIT_TRY(
-        sv_allocate_array(allocator, (void **)&copies, count, sizeof *copies, "class names", err));
-    const svit_status status = copy_classes(copies, allocator, names, count, err);
-    if (status == SVIT_OK)
-        *out = copies;
-    else
-        sv_model_free_names(model, copies);
-    return status;
-}
-
 SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const *names,
                                             size_t count, svit_error *err)
 {
@@ -351,7 +310,7 @@ SVIT_API svit_status svit_model_set_classes(svit_model *model, const char *const
         return sv_fail(err, SVIT_E_ARGUMENT, "count is %zu; the model has %u classes", count,
                        model->config.num_classes);
     char **copies;
-    SVIT_TRY(sv_model_copy_names(&copies, model, names, err));
+    SVIT_TRY(sv_names_copy(&copies, &model->context->allocator, names, count, "names", err));
     sv_model_take_names(model, copies);
     return SVIT_OK;
 }

@@ -68,13 +68,7 @@ void sv_model_copy_parameters(svit_model *to, const svit_model *from, bool class
  * threshold and output are dropped. */
 void sv_model_become(svit_model *model, svit_model *with, bool classes);
 
-/* Copies names[classes of the model], of which each is UTF-8. The caller owns *out, and frees it with
- * sv_model_free_names or gives it to sv_model_take_names. */
-svit_status sv_model_copy_names(char ***out, const svit_model *model, const char *const *names,
-                                svit_error *err);
-void sv_model_free_names(const svit_model *model, char **names);
-
-/* Replaces the model's class names by those of sv_model_copy_names; NULL: it has none. */
+/* Replaces the model's class names by those of sv_names_copy; NULL: it has none. */
 void sv_model_take_names(svit_model *model, char **names);
 
 /* SVIT_E_STATE unless the caller alone uses the model; `change` tells in the message before what

@@ -171,7 +171,8 @@ START_TEST(test_wrong_calls_name_the_argument_and_change_nothing)
     FAILS(svit_model_set_classes(model, names, 5, err), SVIT_E_ARGUMENT, "names[2]");
     FAILS(svit_model_set_classes(model, names, 4, err), SVIT_E_ARGUMENT, "count is 4");
     names[2] = "Gr\xfcn";
-    FAILS(svit_model_set_classes(model, names, 5, err), SVIT_E_ARGUMENT, "names[2] is not UTF-8");
+    FAILS(svit_model_set_classes(model, names, 5, err), SVIT_E_ARGUMENT,
+          "names[2] is 'Gr\\xFCn', which is not UTF-8");
     svit_pipeline_config pipeline;
     FAILS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err), SVIT_E_STATE,
           "no pipeline");

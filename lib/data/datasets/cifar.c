@@ -1,6 +1,7 @@
 /* The CIFAR-10 and CIFAR-100 datasets. Their files, which are read whole, are records of one or two
  * label bytes and three colour planes. */
 #include "base/files/file.h"
+#include "base/text/names.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 #include "data/datasets/path.h"
@@ -83,7 +84,7 @@ static void cifar_free(svit_dataset *dataset)
     for (size_t i = 0; i < FILES; i++)
         if (self->files[i].data)
             sv_release(allocator, self->files[i].data, self->files[i].bytes + 1);
-    sv_class_names_free(allocator, self->names, dataset->classes);
+    sv_names_free(allocator, self->names, dataset->classes);
 }
 
 static const sv_dataset_ops CIFAR = {

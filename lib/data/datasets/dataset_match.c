@@ -1,6 +1,6 @@
 /* Views of datasets whose labels are those of another list of class names. */
+#include "base/text/names.h"
 #include "base/text/unique.h"
-#include "base/text/utf8.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -60,9 +60,7 @@ static void matched_free(svit_dataset *dataset)
 {
     matched *self = (matched *)dataset;
     const sv_allocator *allocator = &dataset->context->allocator;
-    for (size_t k = 0; self->names && k < dataset->classes; k++)
-        sv_release_text(allocator, self->names[k]);
-    sv_release(allocator, self->names, dataset->classes * sizeof *self->names);
+    sv_names_free(allocator, self->names, dataset->classes);
     sv_release(allocator, self->labels, self->label_count * sizeof *self->labels);
     svit_dataset_free(self->parent);
 }
@@ -74,23 +72,6 @@ static const sv_dataset_ops MATCHED = {.bytes = sizeof(matched),
                                        .path = matched_path,
                                        .shard_end = matched_shard_end,
                                        .free = matched_free};
-
-static svit_status copy_names(matched *self, const char *const *names, svit_error *err)
-{
-    const sv_allocator *allocator = &self->base.context->allocator;
-    const size_t count = self->base.classes;
-    void *memory = NULL;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof *self->names, "class names", err));
-    self->names = memory;
-    memset(self->names, 0, count * sizeof *self->names);
-    for (size_t k = 0; k < count; k++) {
-        self->names[k] = sv_copy_text(allocator, names[k]);
-        if (!self->names[k])
-            return sv_fail_memory(err, strlen(names[k]) + 1, "a class name");
-    }
-    self->base.names = (const char *const *)self->names;
-    return SVIT_OK;
-}
 
 static svit_status fail_unknown(const matched *self, size_t class, svit_error *err)
 {
@@ -153,7 +134,9 @@ static svit_status check_distinct(const svit_dataset *dataset, const char *what,
 
 static svit_status fill(matched *self, const char *const *names, svit_error *err)
 {
-    SVIT_TRY(copy_names(self, names, err));
+    SVIT_TRY(sv_names_copy(&self->names, &self->base.context->allocator, names, self->base.classes,
+                           "names", err));
+    self->base.names = (const char *const *)self->names;
     if (self->base.has_targets)
         return compare_names(self, err);
     SVIT_TRY(check_distinct(self->parent, "the dataset", err));
@@ -169,12 +152,6 @@ SVIT_API svit_status svit_dataset_match_classes(svit_dataset **out, svit_dataset
     SV_REQUIRE(parent);
     SV_REQUIRE(names);
     SVIT_TRY(sv_check_range(__func__, "count", count, 1, INT32_MAX, err));
-    for (size_t k = 0; k < count; k++)
-        if (!names[k])
-            return sv_fail(err, SVIT_E_ARGUMENT, "%s: names[%zu] is NULL; a text is needed",
-                           __func__, k);
-        else if (!sv_utf8_valid(names[k]))
-            return sv_fail(err, SVIT_E_ARGUMENT, "%s: names[%zu] is not UTF-8", __func__, k);
     if (!parent->names)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: parent has no class names; a dataset with names is needed", __func__);

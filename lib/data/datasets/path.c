@@ -2,6 +2,7 @@
 #include "data/datasets/path.h"
 
 #include "base/files/file.h"
+#include "base/text/names.h"
 #include "base/text/utf8.h"
 
 #include <stdio.h>
@@ -53,13 +54,6 @@ svit_status sv_name_check(const char *folder, const char *name, svit_error *err)
                    folder);
 }
 
-void sv_class_names_free(const sv_allocator *allocator, char **names, size_t count)
-{
-    for (size_t i = 0; names && i < count; i++)
-        sv_release_text(allocator, names[i]);
-    sv_release(allocator, names, count * sizeof *names);
-}
-
 /* Takes the next line that is not empty from the text, NUL-terminated. NULL at the end. */
 static char *next_line(char **text)
 {
@@ -109,7 +103,7 @@ svit_status sv_class_names_read(char ***out, const sv_allocator *allocator, cons
         status = split_names(names, allocator, text, path, count, err);
     sv_release(allocator, text, bytes + 1);
     if (status != SVIT_OK) {
-        sv_class_names_free(allocator, names, count);
+        sv_names_free(allocator, names, count);
         return status;
     }
     *out = names;

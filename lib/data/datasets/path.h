@@ -14,12 +14,9 @@ svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *
 svit_status sv_name_check(const char *folder, const char *name, svit_error *err);
 
 /* Reads the names of `count` classes, one on each line of the file `path`. If there is no such
- * file, *out is NULL. The caller frees *out with sv_class_names_free. SVIT_E_FORMAT if the file
+ * file, *out is NULL. The caller frees *out with sv_names_free. SVIT_E_FORMAT if the file
  * does not have `count` names. */
 svit_status sv_class_names_read(char ***out, const sv_allocator *allocator, const char *path,
                                 size_t count, svit_error *err);
-
-/* Frees the names. NULL is allowed. */
-void sv_class_names_free(const sv_allocator *allocator, char **names, size_t count);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "autograd/parameter_file.h"
 #include "base/size.h"
-#include "base/text/utf8.h"
+#include "base/text/names.h"
 #include "base/threads/fp_env.h"
 #include "models/model_file.h"
 
@@ -16,9 +16,7 @@ static void head_free(const sv_allocator *allocator, struct sv_text_head *head)
 {
     if (!head)
         return;
-    for (size_t i = 0; head->names && i < head->classes; i++)
-        sv_release_text(allocator, head->names[i]);
-    sv_release(allocator, head->names, head->classes * sizeof *head->names);
+    sv_names_free(allocator, head->names, head->classes);
     sv_release(allocator, head->weight, head->classes * head->channels * sizeof *head->weight);
     sv_parameter_table_free(&head->table);
     sv_release(allocator, head, sizeof *head);
@@ -41,18 +39,7 @@ static svit_status fill_head(struct sv_text_head *head, const sv_allocator *allo
         sv_parameter_add(&head->table, &index, SV_TEXT_HEAD_TENSOR, SV_ROLE_WEIGHT, shape, 2, err));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&head->weight, elements, sizeof *head->weight,
                                "the embeddings of texts", err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&head->names, head->classes, sizeof *head->names,
-                               "class names", err));
-    for (size_t i = 0; i < head->classes; i++) {
-        if (!names[i])
-            return sv_fail(err, SVIT_E_ARGUMENT, "names[%zu] is NULL; a name is needed", i);
-        if (!sv_utf8_valid(names[i]))
-            return sv_fail(err, SVIT_E_ARGUMENT, "names[%zu] is not UTF-8", i);
-        head->names[i] = sv_copy_text(allocator, names[i]);
-        if (!head->names[i])
-            return sv_fail_memory(err, strlen(names[i]) + 1, "a class name");
-    }
-    return SVIT_OK;
+    return sv_names_copy(&head->names, allocator, names, head->classes, "names", err);
 }
 
 /* Creates a head whose weights are 0. */

@@ -1,0 +1,19 @@
+/* Lists of class names that belong to a handle. */
+#ifndef SV_NAMES_H
+#define SV_NAMES_H
+
+#include "base/memory.h"
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* Copies names[count]; *out is NULL if `names` is NULL or empty. The caller frees *out with
+ * sv_names_free. SVIT_E_ARGUMENT for a name that is NULL or not UTF-8, with a message that names
+ * `argument` and its index. */
+svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char *const *names,
+                          size_t count, const char *argument, svit_error *err);
+
+/* Frees names[count]. NULL is allowed. */
+void sv_names_free(const sv_allocator *allocator, char **names, size_t count);
+
+#endif
