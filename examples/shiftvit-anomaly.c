@@ -36,7 +36,9 @@ enum {
 };
 
 static const struct option_line option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},
+    {"model", KEY_MODEL, "FILE", 0,
+     "A model file, a training run's folder, or a checkpoint of timm, OpenCLIP or transformers "
+     "(needed)"},
     {"fit", KEY_FIT, "FOLDER", 0, "Remember the patches of the images in this folder, all good"},
     {"out", KEY_OUT, "FILE.safetensors", 0, "With --fit: the memory to write (needed)"},
     {"layer", KEY_LAYER, "NAME", 0,

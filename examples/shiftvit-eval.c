@@ -45,7 +45,9 @@ enum { MATCH_NAME, MATCH_ORDER };
 static const char *const match_names[] = {"name", "order", NULL};
 
 static const struct option_line option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},
+    {"model", KEY_MODEL, "FILE", 0,
+     "A model file, a training run's folder, or a checkpoint of timm, OpenCLIP or transformers "
+     "(needed)"},
     {"split", KEY_SPLIT, "NAME", 0,
      "train, val or test (default); all: every image of a folder, list or shards without splits"},
     {"batch", KEY_BATCH, "N", 0, "Images in a forward pass (default 256)"},

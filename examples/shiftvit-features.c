@@ -40,7 +40,9 @@ enum {
 static const char *const pool_names[] = {"mean", "class", "patches", "patches-3x3", NULL};
 
 static const struct option_line option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},
+    {"model", KEY_MODEL, "FILE", 0,
+     "A model file, a training run's folder, or a checkpoint of timm, OpenCLIP or transformers "
+     "(needed)"},
     {"out", KEY_OUT, "FILE.safetensors", 0, "The file of features to write"},
     {"layer", KEY_LAYER, "NAME", 0,
      "The layer whose output is written (default: features, the input of the classifier)"},

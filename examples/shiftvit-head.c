@@ -66,7 +66,8 @@ static const struct option_line option_list[] = {
      "no "
      "model"},
     {NULL, 0, NULL, 0, "Files:"},
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder"},
+    {"model", KEY_MODEL, "FILE", 0,
+     "A model file, a training run's folder, or a checkpoint of timm, OpenCLIP or transformers"},
     {"out", KEY_OUT, "FILE", 0, "The model file to write; it may be that of --model"},
     {"images", KEY_IMAGES, "DIR", 0,
      "With --add-class: a folder of JPEG, PNG and WebP images of it"},

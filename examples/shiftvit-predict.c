@@ -41,7 +41,9 @@ enum {
 static const char *const output_names[] = {"auto", "softmax", "sigmoid", "logits", NULL};
 
 static const struct option_line option_list[] = {
-    {"model", KEY_MODEL, "FILE", 0, "The model's file, or a training run's folder (needed)"},
+    {"model", KEY_MODEL, "FILE", 0,
+     "A model file, a training run's folder, or a checkpoint of timm, OpenCLIP or transformers "
+     "(needed)"},
     {"top", KEY_TOP, "K", 0,
      "Print the K most probable classes (default 5); a model of numbers prints all of them"},
     {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine images with their classes"},

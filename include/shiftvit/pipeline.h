@@ -201,7 +201,8 @@ SVIT_API svit_status svit_pipeline_apply_evaluation(svit_context *context,
                                                     size_t width, float *out, svit_error *err);
 
 /* Does the same for float images[n, height, width, channels]. SVIT_E_ARGUMENT names the first image
- * with a value that is not finite. SVIT_E_UNSUPPORTED: the source step would be antialiased. */
+ * with a value that is not finite, or becomes so. SVIT_E_UNSUPPORTED: the source step would be
+ * antialiased. */
 SVIT_API svit_status svit_pipeline_apply_evaluation_f32(svit_context *context,
                                                         const svit_pipeline_config *config,
                                                         const float *images, size_t n,

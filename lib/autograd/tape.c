@@ -19,9 +19,7 @@ void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, vo
     tape->counter = run->pass.counter;
 }
 
-/* The lowest record that has to be replayed: where the input's gradient is not wanted, nothing
- * reads the dx of what lies below the lowest trained layer. */
-static size_t lowest_needed(const sv_tape *tape, const real *dinput)
+size_t sv_tape_lowest(const sv_tape *tape, const real *dinput)
 {
     size_t lowest = 0;
     while (!dinput && lowest < tape->count && !tape->records[lowest].layer->trained)
@@ -32,7 +30,7 @@ static size_t lowest_needed(const sv_tape *tape, const real *dinput)
 void sv_tape_backward(sv_tape *tape, const sv_run *run, real *buffers[2], size_t until,
                       real *dinput)
 {
-    const size_t lowest = lowest_needed(tape, dinput);
+    const size_t lowest = sv_tape_lowest(tape, dinput);
     while (tape->count > until) {
         const sv_record *record = &tape->records[--tape->count];
         if (tape->count < lowest)

@@ -27,6 +27,10 @@ void sv_tape_clear(sv_tape *tape);
 void sv_tape_forward(sv_tape *tape, const sv_layer *layer, const sv_run *run, void *saved, real *y,
                      const real *x);
 
+/* The lowest record that has to be replayed: where the input's gradient is not wanted, nothing
+ * reads the dx of what lies below the lowest trained layer. Below it buffers have no gradient. */
+size_t sv_tape_lowest(const sv_tape *tape, const real *dinput);
+
 /* Replays the records in reverse, down to the one with index `until`, beginning with the gradient
  * dy in buffers[0]. Each buffer has room for the output of any layer; they are swapped after each
  * layer, so that buffers[0] is always the current gradient. The first record computes its dx to

@@ -3,11 +3,13 @@
 
 #include "base/status.h"
 
+#include <assert.h>
 #include <string.h>
 
 svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_bytes,
                           svit_error *err)
 {
+    assert(arrays->count < sizeof arrays->list / sizeof *arrays->list);
     void **memory = &arrays->list[arrays->count].memory;
     SVIT_TRY(
         sv_allocate_array(arrays->allocator, memory, rows, row_bytes, "a batch or weights", err));

@@ -32,15 +32,15 @@ svit_status sv_check_channels(const char *where, size_t channels, svit_error *er
                    channels);
 }
 
-svit_status sv_check_finite(const char *where, const float *images, size_t n, size_t elements,
-                            svit_error *err)
+svit_status sv_check_values(const char *where, const float *images, size_t n, size_t elements,
+                            double limit, svit_error *err)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < elements; k++)
-            if (!isfinite(images[i * elements + k]))
+            if (!(fabs((double)images[i * elements + k]) <= limit))
                 return sv_fail(err, SVIT_E_ARGUMENT,
-                               "%s: image %zu has the value %g; all values must be finite", where,
-                               i, (double)images[i * elements + k]);
+                               "%s: image %zu has the value %g; -%.3g..%.3g is accepted", where, i,
+                               (double)images[i * elements + k], limit, limit);
     return SVIT_OK;
 }
 

@@ -24,9 +24,9 @@ svit_status sv_check_sides(const char *where, const char *prefix, size_t height,
 /* SVIT_E_ARGUMENT unless an image can have that many channels: 1, 3 or 4. */
 svit_status sv_check_channels(const char *where, size_t channels, svit_error *err);
 
-/* SVIT_E_ARGUMENT, naming the image, if a value of images[n, elements] is not finite. */
-svit_status sv_check_finite(const char *where, const float *images, size_t n, size_t elements,
-                            svit_error *err);
+/* SVIT_E_ARGUMENT, naming the image, if a value of images[n, elements] is not in -limit..limit. */
+svit_status sv_check_values(const char *where, const float *images, size_t n, size_t elements,
+                            double limit, svit_error *err);
 
 /* SVIT_E_ARGUMENT if `in` and `out` are the same array. */
 svit_status sv_check_distinct(const char *where, const void *in, const void *out, svit_error *err);

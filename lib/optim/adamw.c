@@ -1,6 +1,7 @@
 /* AdamW (Loshchilov, Hutter 2019). */
 #include "optim/adamw.h"
 
+#include <float.h>
 #include <tgmath.h>
 
 /* The largest power of two whose square is a finite real. */
@@ -17,8 +18,10 @@ sv_adamw_scalars sv_adamw_plan(const svit_optimizer_config *config, uint64_t ste
     double t = (double)step + 1;
     double c2 = sqrt(1 - pow(config->beta2, t));
     double correction = c2 / (1 - pow(config->beta1, t));
-    double epsilon =
-        config->epsilon_form == SVIT_EPSILON_TORCH ? c2 * config->epsilon : config->epsilon;
+    /* Not 0, as a subnormal number may count: an element without gradients would be 0 / 0. */
+    double epsilon = config->epsilon_form == SVIT_EPSILON_TORCH
+                         ? fmax(c2 * config->epsilon, FLT_MIN)
+                         : config->epsilon;
     return (sv_adamw_scalars){.rate1 = (real)(1 - config->beta1),
                               .rate2 = (real)(1 - config->beta2),
                               .step = (real)(rate * correction),

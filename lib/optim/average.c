@@ -16,9 +16,11 @@ uint64_t sv_optim_due_snapshots(const svit_optimizer_config *config, uint64_t do
 {
     if (config->ema != SVIT_EMA_SWA)
         return 0;
-    uint64_t start = (uint64_t)(config->swa_start * (double)config->total_steps);
-    uint64_t every = config->swa_every ? config->swa_every : 1;
-    return done > start ? (done - start) / every : 0;
+    const double start = config->swa_start * (double)config->total_steps;
+    const uint64_t every = config->swa_every ? config->swa_every : 1;
+    if (start >= (double)done)
+        return 0;
+    return (done - (uint64_t)start) / every;
 }
 
 uint64_t sv_optim_next_snapshots(const sv_optim *optim)

@@ -4,9 +4,11 @@
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "config/config.h"
+#include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/decoding/image_shape.h"
 #include "gemm/gemm.h"
+#include "losses/loss.h"
 #include "models/parts/text_head.h"
 #include "session/session.h"
 #include "session/views.h"
@@ -228,10 +230,7 @@ SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
                        "SVIT_OUTPUT_SOFTMAX does");
     const size_t classes = svit_predictor_classes(predictor);
     for (size_t i = 0; i < n; i++, probabilities += classes) {
-        size_t best = 0;
-        for (size_t k = 1; k < classes; k++)
-            if (probabilities[k] > probabilities[best])
-                best = k;
+        const size_t best = sv_largest_index(probabilities, classes);
         labels[i] = (double)probabilities[best] < predictor->threshold ? -1 : (int32_t)best;
     }
     return SVIT_OK;
@@ -281,8 +280,9 @@ static svit_status predict_batch(svit_predictor *predictor, const void *images, 
     return apply_output(predictor, probabilities, n, err);
 }
 
-static svit_status check_images(const char *where, const void *images, size_t n,
-                                const sv_image_shape *shape, svit_error *err)
+static svit_status check_images(const char *where, const svit_predictor *predictor,
+                                const void *images, size_t n, const sv_image_shape *shape,
+                                svit_error *err)
 {
     size_t factors[] = {n, shape->height, shape->width, sv_image_pixel_bytes(shape)}, bytes;
     if (n < 1 || shape->height < 1 || shape->width < 1 || !sv_size_product(&bytes, factors, 4))
@@ -292,7 +292,8 @@ static svit_status check_images(const char *where, const void *images, size_t n,
                        n, shape->height, shape->width);
     if (!shape->is_f32)
         return SVIT_OK;
-    return sv_check_finite(where, images, n, bytes / n / sizeof(float), err);
+    return sv_check_values(where, images, n, bytes / n / sizeof(float),
+                           sv_pipeline_limit(&predictor->pipeline), err);
 }
 
 /* Predicts n images, bytes or floats, batch by batch. */
@@ -300,7 +301,7 @@ static svit_status predict(const char *where, svit_predictor *predictor, const v
                            size_t n, const sv_image_shape *shape, float *probabilities,
                            svit_error *err)
 {
-    SVIT_TRY(check_images(where, images, n, shape, err));
+    SVIT_TRY(check_images(where, predictor, images, n, shape, err));
     for (size_t done = 0, batch; done < n; done += batch) {
         batch = n - done < predictor->max_batch ? n - done : predictor->max_batch;
         SVIT_TRY(predict_batch(predictor, (const char *)images + done * sv_image_bytes(shape), done,

@@ -68,7 +68,7 @@ SVIT_API svit_status svit_forward_features(svit_session *session, const float *n
                        "channels are needed",
                        elements, n, sv_shape_tokens(found->out), found->out.channels);
     sv_fp_env before = sv_fp_env_begin();
-    sv_finite_check_begin(session);
+    sv_finite_check_begin(session, false);
     sv_session_forward_features(session, nhwc, n, found->end, out);
     sv_fp_env_end(before);
     SVIT_TRY(sv_finite_check_end(session, err));

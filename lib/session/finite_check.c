@@ -64,8 +64,9 @@ static const sv_parameter *bad_parameter(const svit_session *session, const sv_l
     return NULL;
 }
 
-void sv_finite_check_begin(svit_session *session)
+void sv_finite_check_begin(svit_session *session, bool training)
 {
+    session->checks_training = training;
     session->not_finite = (svit_error){.struct_size = sizeof session->not_finite};
 }
 
@@ -107,7 +108,7 @@ svit_status sv_finite_check_end(const svit_session *session, svit_error *err)
 {
     if (session->not_finite.code == SVIT_OK)
         return SVIT_OK;
-    if (session->mode == SVIT_MODE_INFER)
+    if (!session->checks_training)
         return svit_error_set(err, SVIT_E_NUMERIC, session->not_finite.message);
     return sv_fail(err, SVIT_E_NUMERIC, "training forward %" PRIu64 ": %s", session->tape.counter,
                    session->not_finite.message);

@@ -5,8 +5,9 @@
 
 #include "session/session.h"
 
-/* Forgets what an earlier pass found. */
-void sv_finite_check_begin(svit_session *session);
+/* Forgets what an earlier pass found. `training`: the pass is the forward or the backward of a
+ * training step. */
+void sv_finite_check_begin(svit_session *session, bool training);
 
 /* After the forward of a layer: y[n, out], its output. If that is not finite because one of the
  * layer's parameters is not, the parameter is named. */

@@ -3,6 +3,9 @@
 #include "session/leaves.h"
 
 #include "base/size.h"
+#include "base/threads/pool.h"
+#include "base/threads/thread.h"
+#include "context/context.h"
 
 #include <string.h>
 
@@ -162,10 +165,11 @@ svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gr
     return status;
 }
 
-/* Waits for the reducer, which may still be at work on what was begun. */
-static void finish_begun(const sv_leaves *leaves)
+/* Waits for the reducer, which may still be at work on what was begun. A child by fork has none of
+ * the threads and connections that would end the work. */
+static void finish_begun(const svit_context *context, const sv_leaves *leaves)
 {
-    if (leaves->buckets > 0)
+    if (leaves->buckets > 0 && sv_pool_process(context->pool) == sv_process_id())
         leaves->reducer.finish(leaves->reducer.user, NULL);
 }
 
@@ -173,7 +177,7 @@ void sv_leaves_free(svit_context *context, sv_leaves *leaves)
 {
     if (!leaves)
         return;
-    finish_begun(leaves);
+    finish_begun(context, leaves);
     free_leaves(context, leaves, true);
 }
 
@@ -341,9 +345,9 @@ svit_status sv_leaves_finish(sv_leaves *leaves, svit_error *err)
     return SVIT_OK;
 }
 
-void sv_leaves_restart(sv_leaves *leaves)
+void sv_leaves_restart(svit_context *context, sv_leaves *leaves)
 {
-    finish_begun(leaves);
+    finish_begun(context, leaves);
     release_held(leaves, leaves->held_count);
     leaves->done = 0;
     leaves->buckets = 0;

@@ -58,6 +58,6 @@ svit_status sv_leaves_end(sv_leaves *leaves, svit_error *err);
 svit_status sv_leaves_finish(sv_leaves *leaves, svit_error *err);
 
 /* Begins again with the first leaf: after an update, or where gradients are dropped. */
-void sv_leaves_restart(sv_leaves *leaves);
+void sv_leaves_restart(svit_context *context, sv_leaves *leaves);
 
 #endif

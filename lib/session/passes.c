@@ -195,7 +195,8 @@ static void backward_layer(svit_session *session, const sv_run *run, real *buffe
     sv_run own = *run;
     if (session->leaves)
         own.gradients_first += sv_leaves_begin_layer(session->leaves, index, &own.gradients);
-    sv_finite_check_dy(session, layer, buffers[0], run->pass.n);
+    if (session->tape.count > sv_tape_lowest(&session->tape, dinput))
+        sv_finite_check_dy(session, layer, buffers[0], run->pass.n);
     sv_tape_backward(&session->tape, &own, buffers, session->tape.count - 1, dinput);
     sv_finite_check_gradients(session, layer, &own);
     if (session->leaves)

@@ -217,7 +217,7 @@ svit_status sv_session_finish_gradients(svit_session *session, svit_error *err)
 void sv_session_restart_gradients(svit_session *session)
 {
     if (session->leaves)
-        sv_leaves_restart(session->leaves);
+        sv_leaves_restart(session->context, session->leaves);
 }
 
 bool sv_session_gradients(const svit_session *session, sv_gradient_span *span)

@@ -50,6 +50,7 @@ struct svit_session {
     sv_segments segments;
     sv_tape tape;
     svit_error not_finite; /* with check_finite: what the last pass found first (finite_check.h) */
+    bool checks_training;  /* that pass was one of a training step */
     sv_leaves *leaves; /* adds the gradients of leaves; NULL: each backward adds to the gradients */
     sv_packed_weights *shared; /* the copy of a session that only infers; NULL if it trains */
 

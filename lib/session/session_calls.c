@@ -52,7 +52,7 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
     if (training)
         SVIT_TRY(sv_session_check_trainable(session, err));
     sv_fp_env before = sv_fp_env_begin();
-    sv_finite_check_begin(session);
+    sv_finite_check_begin(session, training);
     sv_session_forward(session, nhwc, n, logits);
     sv_fp_env_end(before);
     svit_status status = check_logits(session, logits, n, first, err);
@@ -98,7 +98,7 @@ SVIT_API svit_status svit_forward_attention(svit_session *session, const float *
         return sv_fail(err, SVIT_E_ARGUMENT, "elements is %zu; %zu x %zu x %zu x %zu are needed",
                        elements, n, heads, tokens, tokens);
     sv_fp_env before = sv_fp_env_begin();
-    sv_finite_check_begin(session);
+    sv_finite_check_begin(session, false);
     sv_session_forward_attention(session, nhwc, n, logits, attention);
     sv_fp_env_end(before);
     return check_logits(session, logits, n, 0, err);
@@ -129,7 +129,7 @@ static svit_status backward(svit_session *session, const float *dlogits, size_t 
 {
     sv_fp_env before = sv_fp_env_begin();
     svit_status status = SVIT_OK;
-    sv_finite_check_begin(session);
+    sv_finite_check_begin(session, true);
     if (n > 0)
         sv_session_backward(session, dlogits, n, dinput);
     else

@@ -38,6 +38,8 @@ static const rule_row *find(uint64_t images)
 /* Fills in what does not depend on the row: AdamW, a tenth of warm-up, then a cosine to 0. */
 static void fill_common(sv_training *out)
 {
+    /* Rates that fall to 0 do their work at the end, and few validation images say little. */
+    out->trainer.patience = 0;
     out->trainer.warmup_fraction = 0.1;
     out->optimizer.schedule = SVIT_SCHEDULE_WARMUP_COSINE;
     out->optimizer.lr_start = 1e-6;

@@ -46,6 +46,7 @@ static void start_clock(svit_trainer *trainer, double now)
 static svit_status run_step(svit_trainer *trainer, svit_error *err)
 {
     double begin = sv_clock_seconds();
+    trainer->activity = NULL;
     start_clock(trainer, begin);
     SVIT_TRY(sv_trainer_fit_session(trainer, err));
     uint64_t counter = svit_session_counter(trainer->session);
@@ -64,11 +65,19 @@ static svit_status run_step(svit_trainer *trainer, svit_error *err)
     trainer->timed_steps++;
     trainer->progress.train = sums;
     trainer->progress.position++;
-    double end = sv_clock_seconds();
-    trainer->training_seconds += end - begin;
-    const bool is_due = trainer->config.checkpoint_seconds > 0 &&
-                        end - trainer->last_checkpoint >= trainer->config.checkpoint_seconds;
-    return trainer->config.folder && is_due ? sv_trainer_save(trainer, err) : SVIT_OK;
+    trainer->training_seconds += sv_clock_seconds() - begin;
+    return SVIT_OK;
+}
+
+/* Writes a checkpoint of the steps so far if it is due. It comes before the next step, so that a
+ * failure is not that of a step which has happened. */
+static svit_status save_if_due(svit_trainer *trainer, svit_error *err)
+{
+    const svit_trainer_config *config = &trainer->config;
+    if (!config->folder || config->checkpoint_seconds <= 0 || trainer->timed_steps == 0 ||
+        sv_clock_seconds() - trainer->last_checkpoint < config->checkpoint_seconds)
+        return SVIT_OK;
+    return sv_trainer_save(trainer, err);
 }
 
 /* Whether an epoch is the best so far: at equal scores the lower loss wins, since the top-1 of a
@@ -111,6 +120,7 @@ static svit_status validate_weights(svit_trainer *trainer, sv_metrics *metrics, 
 static svit_status validate(svit_trainer *trainer, sv_metrics *metrics, svit_error *err)
 {
     double begin = sv_clock_seconds();
+    trainer->activity = "validation";
     int32_t average = trainer->optimizer_config.ema != SVIT_EMA_NONE;
     if (average)
         SVIT_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
@@ -211,7 +221,10 @@ static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, 
         event->kind = SVIT_EVENT_FINISHED;
         event->eta_seconds = 0;
         event->stopped_early = progress->epoch < trainer->config.epochs;
-    } else if (progress->position < trainer->steps) {
+        return SVIT_OK;
+    }
+    SVIT_TRY(save_if_due(trainer, err));
+    if (progress->position < trainer->steps) {
         SVIT_TRY(run_step(trainer, err));
         sv_trainer_describe(trainer, event, SVIT_EVENT_STEP);
     } else {
@@ -228,11 +241,11 @@ static svit_status fail_numeric(const svit_trainer *trainer, const svit_error *c
 {
     const sv_progress *progress = &trainer->progress;
     const uint64_t epoch = progress->epoch + 1, step = progress->position + 1;
-    if (progress->position == trainer->steps)
+    if (trainer->activity)
         return sv_fail(err, SVIT_E_NUMERIC,
-                       "epoch %" PRIu64 ", validation: %s; a lower learning_rate, or "
+                       "epoch %" PRIu64 ", %s: %s; a lower learning_rate, or "
                        "clip_norm 1, keeps weights small",
-                       epoch, cause->message);
+                       epoch, trainer->activity, cause->message);
     return sv_fail(err, SVIT_E_NUMERIC,
                    "epoch %" PRIu64 ", step %" PRIu64 " of %" PRIu64 ": %s; a lower "
                    "learning_rate, or clip_norm 1, keeps weights small",
@@ -264,8 +277,9 @@ SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event
     SV_REQUIRE(event);
     svit_trainer_event local = {.struct_size = sizeof local};
     svit_error cause = {.struct_size = sizeof cause};
-    SVIT_TRY(sv_config_check_size(size, sizeof local, "svit_trainer_event", err));
-    svit_status status = step(trainer, &local, &cause);
+    svit_status status = sv_config_check_size(size, sizeof local, "svit_trainer_event", &cause);
+    if (status == SVIT_OK)
+        status = step(trainer, &local, &cause);
     if (status != SVIT_OK) {
         status = sv_ranks_agree(&trainer->ranks, status, &cause);
         return svit_error_set(err, status, cause.message);

@@ -21,8 +21,9 @@ svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, 
     /* dlogits is the gradient of the mean over the part. */
     double own = sv_objective_divisor(objective, part);
     if (own != divisor) {
+        const float scale = (float)(own / divisor);
         for (size_t i = 0; i < part->n * trainer->classes; i++)
-            trainer->dlogits[i] *= (float)own / (float)divisor;
+            trainer->dlogits[i] *= scale;
         /* The metrics weigh the part by its images, and its loss by its divisor. */
         factor =
             own / (double)(int64_t)part->n * ((double)(int64_t)batch_images(trainer) / divisor);

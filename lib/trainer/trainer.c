@@ -8,10 +8,14 @@
  * step. */
 static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
 {
+    svit_error cause = {.struct_size = sizeof cause};
     trainer->stop_value = value;
     /* Rank 0 alone may have a folder. */
-    SVIT_TRY(trainer->config.folder ? svit_trainer_checkpoint(trainer, err)
-                                    : sv_ranks_agree(&trainer->ranks, SVIT_OK, err));
+    const svit_status status = trainer->config.folder
+                                   ? svit_trainer_checkpoint(trainer, &cause)
+                                   : sv_ranks_agree(&trainer->ranks, SVIT_OK, &cause);
+    if (status != SVIT_OK)
+        return svit_error_set(err, status, cause.message);
     if (trainer->progress.position == 0)
         return sv_fail(err, SVIT_E_STOPPED, "the callback returned %d at the end of epoch %llu",
                        value, (unsigned long long)trainer->progress.epoch);

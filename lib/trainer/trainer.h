@@ -96,6 +96,7 @@ struct svit_trainer {
                             written it */
     int32_t is_settled;  /* 1: all files of a run in the folder belong to this run */
     int32_t stop_value;  /* what the callback returned to stop svit_trainer_run */
+    const char *activity; /* for messages: what is done beside the steps, "validation" */
 
     /* Times in seconds and counts of the current epoch, in this process only. */
     double epoch_start, training_seconds, validation_seconds, last_checkpoint;

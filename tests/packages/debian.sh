@@ -26,7 +26,9 @@ ls -- *.deb
 lintian --fail-on error --tag-display-limit 0 -- *.changes
 
 if [ "${INSTALL-}" = yes ]; then
-    packages='libshiftvit1 libshiftvit-dev shiftvit-tools'
+    packages=$(for package in *.deb; do dpkg-deb -f "$package" Package; done)
+    # Names of packages, meant to be split.
+    # shellcheck disable=SC2086
     trap 'dpkg --purge $packages >/dev/null; rm -rf "$folder"' EXIT
     find . -name '*.deb' ! -name '*-dbgsym_*' -exec dpkg -i {} + >"$folder/log" 2>&1 || {
         cat "$folder/log"

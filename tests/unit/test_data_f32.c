@@ -224,9 +224,19 @@ START_TEST(test_wrong_arguments_of_float_images_are_named)
           SVIT_E_ARGUMENT, "svit_dataset_memory_f32: channels is 2");
     images[11] = INFINITY;
     FAILS(CREATE(images, labels, NULL), SVIT_E_ARGUMENT,
-          "image 1 has the value inf; all values must be finite");
+          "image 1 has the value inf; -3.4e+38..3.4e+38 is accepted");
     FAILS(svit_pipeline_apply_evaluation_f32(context, &pipeline, images, 3, 2, 2, out, err),
           SVIT_E_ARGUMENT, "svit_pipeline_apply_evaluation_f32: image 2 has the value inf");
+    /* A finite value that the pipeline would turn into infinity. */
+    pipeline.variance[0] = 1.0 / 16;
+    pipeline.scale = 1;
+    images[11] = 1.1e37f;
+    FAILS(svit_pipeline_apply_evaluation_f32(context, &pipeline, images, 3, 2, 2, out, err),
+          SVIT_E_ARGUMENT, "image 2 has the value 1.1e+37; -1.06e+37..1.06e+37 is accepted");
+    images[11] = -1.05e37f;
+    WORKS(svit_pipeline_apply_evaluation_f32(context, &pipeline, images, 3, 2, 2, out, err));
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++)
+        ck_assert(isfinite(out[i]));
     images[11] = 0;
     WORKS(CREATE(images, labels, NULL));
     FAILS(svit_dataset_sample(set, 0, &byte, &label, err), SVIT_E_UNSUPPORTED,

@@ -43,6 +43,7 @@ START_TEST(test_the_number_of_images_decides)
                                     sizeof config, NULL, 0, err));
     ck_assert_uint_eq(trainer.epochs, rows[i].epochs);
     ck_assert_uint_eq(trainer.batch, rows[i].batch);
+    ck_assert_uint_eq(trainer.patience, 0);
     ck_assert_int_eq(config.ema != SVIT_EMA_NONE, rows[i].has_average);
     ck_assert_int_eq(config.decay_exclude,
                      SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM | SVIT_EXCLUDE_POSITION);

@@ -40,7 +40,9 @@ static svit_status open_regular(int *descriptor, struct stat *state, const char 
 
 static int64_t modified_of(const struct stat *state)
 {
-    return (int64_t)state->st_mtim.tv_sec * 1000000000 + state->st_mtim.tv_nsec;
+    /* Modulo 2^64, since a file may be of any year. */
+    return (int64_t)((uint64_t)state->st_mtim.tv_sec * 1000000000 +
+                     (uint64_t)state->st_mtim.tv_nsec);
 }
 
 svit_status sv_file_system_open(sv_file *out, const char *path, svit_error *err)

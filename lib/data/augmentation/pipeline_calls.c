@@ -67,7 +67,8 @@ static svit_status apply(const char *where, svit_context *context,
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: n is %zu; 1 or more are accepted, as far as they fit memory", where, n);
     if (shape.is_f32)
-        SVIT_TRY(sv_check_finite(where, pixels, n, sv_image_bytes(&shape) / sizeof(float), err));
+        SVIT_TRY(sv_check_values(where, pixels, n, sv_image_bytes(&shape) / sizeof(float),
+                                 sv_pipeline_limit(&local), err));
     sv_pipeline *plan = NULL;
     SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &local, shape.height, shape.width,
                                 shape.is_f32, err));

@@ -99,6 +99,16 @@ static svit_status check_values(const svit_pipeline_config *config, svit_error *
     return SVIT_OK;
 }
 
+double sv_pipeline_limit(const svit_pipeline_config *config)
+{
+    /* Resampling may enlarge values a little, and check_values leaves half of the range to the
+     * mean. */
+    double limit = FLT_MAX / 8;
+    for (uint32_t c = 0; c < config->channels; c++)
+        limit = fmin(limit, FLT_MAX / 8 * sqrt(config->variance[c]) / config->scale);
+    return limit;
+}
+
 static svit_status check(const void *checked, svit_error *err)
 {
     const svit_pipeline_config *config = checked;

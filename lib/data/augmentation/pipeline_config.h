@@ -8,4 +8,7 @@
 
 extern const sv_config_type sv_pipeline_config_type;
 
+/* The largest magnitude of a float image's values that evaluation keeps finite. */
+double sv_pipeline_limit(const svit_pipeline_config *config);
+
 #endif

@@ -4,6 +4,7 @@
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -188,7 +189,7 @@ SVIT_API svit_status svit_dataset_memory_f32(svit_dataset **out, svit_context *c
         SVIT_TRY(check_labels(__func__, labels, count, classes, err));
     else
         SVIT_TRY(check_targets(__func__, targets, count, classes, err));
-    SVIT_TRY(sv_check_finite(__func__, images, count, height * width * channels, err));
+    SVIT_TRY(sv_check_values(__func__, images, count, height * width * channels, FLT_MAX, err));
     return arrays_create(out, context, images, labels, targets, count, &shape, classes, err);
 }
 

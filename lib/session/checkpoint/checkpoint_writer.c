@@ -1,5 +1,6 @@
 /* Writes checkpoints: weights, optimiser slots, their state, and the caller's metadata entries. */
 #include "autograd/parameter_file.h"
+#include "base/text/unique.h"
 #include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "models/model_file.h"
@@ -8,7 +9,6 @@
 
 #include <shiftvit/checkpoint.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 static svit_status check_entry(const char *key, const char *value, size_t i, svit_error *err)
@@ -27,35 +27,15 @@ static svit_status check_entry(const char *key, const char *value, size_t i, svi
     return SVIT_OK;
 }
 
-/* Compares two pointers to keys, for qsort. */
-static int by_key(const void *a, const void *b)
-{
-    const char *const *x = *(const char *const *const *)a;
-    const char *const *y = *(const char *const *const *)b;
-    int order = strcmp(*x, *y);
-    return order ? order : (x > y) - (x < y);
-}
-
-/* Sorts pointers to the keys by text, then by index, so that equal keys are neighbours and the
- * error names the later one. */
 static svit_status check_unique(const sv_allocator *allocator, const char *const *keys,
                                 size_t count, svit_error *err)
 {
-    const char *const **order;
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&order, count, sizeof *order,
-                               "keys of a checkpoint", err));
-    for (size_t i = 0; i < count; i++)
-        order[i] = &keys[i];
-    if (count)
-        qsort(order, count, sizeof *order, by_key);
-    svit_status status = SVIT_OK;
-    for (size_t i = 1; i < count && status == SVIT_OK; i++)
-        if (strcmp(*order[i - 1], *order[i]) == 0)
-            status =
-                sv_fail(err, SVIT_E_ARGUMENT, "keys[%zu] is '%.64s' once more; keys are unique",
-                        (size_t)(order[i] - keys), *order[i]);
-    sv_release(allocator, order, count * sizeof *order);
-    return status;
+    size_t twice[2];
+    SVIT_TRY(sv_texts_find_twice(twice, keys, count, allocator, err));
+    if (twice[1] == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "keys[%zu] is '%.64s' once more; keys are unique",
+                   twice[1], keys[twice[1]]);
 }
 
 static svit_status check_entries(const sv_allocator *allocator, const char *const *keys,

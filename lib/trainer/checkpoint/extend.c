@@ -52,7 +52,7 @@ uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoi
     sv_trainer_read_entry(checkpoint, SV_TRAINER_SCHEDULE_KEY, &epochs, NULL);
     if (epochs == 0)
         sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL);
-    return sv_trainer_early_part(trainer, epochs);
+    return sv_trainer_early_part(trainer, epochs < UINT32_MAX ? epochs : UINT32_MAX);
 }
 
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)

@@ -9,7 +9,7 @@
 static int64_t nanoseconds_of(FILETIME time)
 {
     const uint64_t units = (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
-    return ((int64_t)units - 116444736000000000) * 100;
+    return (int64_t)((units - 116444736000000000) * 100);
 }
 
 static svit_status open_regular(HANDLE *handle, BY_HANDLE_FILE_INFORMATION *state, const char *path,
