@@ -87,7 +87,7 @@ static void row_gradient(float *dlogits, const float *row, int32_t label, size_t
     double row_max, log_sum;
     sv_row_statistics(&row_max, &log_sum, row, classes);
     for (size_t k = 0; k < classes; k++) {
-        double target = smoothing / (double)classes + ((int32_t)k == label ? 1 - smoothing : 0);
+        double target = smoothing / (double)classes + (k == (size_t)label ? 1 - smoothing : 0);
         dlogits[k] = (float)((exp(row[k] - row_max - log_sum) - target) / n);
     }
 }

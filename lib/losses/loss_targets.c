@@ -33,7 +33,7 @@ static double target_of(const row_targets *targets, size_t k)
     if (targets->values)
         return targets->values[k];
     double own = targets->weights ? targets->weights[k] : 1, s = targets->smoothing;
-    return own * (s / (double)targets->classes + ((int32_t)k == targets->label ? 1 - s : 0));
+    return own * (s / (double)targets->classes + (k == (size_t)targets->label ? 1 - s : 0));
 }
 
 static double target_sum(const row_targets *targets)

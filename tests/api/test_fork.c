@@ -13,7 +13,7 @@ enum { COUNT = 12, SIDE = 8, CLASSES = 4, BATCH = 4, PIXELS = SIDE * SIDE * 3 };
 typedef struct scene {
     svit_context *context;
     svit_model *model, *changing;
-    svit_session *session, *inferring, *sharing;
+    svit_session *session, *inferring, *sharing, *reducing;
     svit_optimizer *optimizer;
     svit_dataset *dataset;
     svit_loader *loader;
@@ -47,6 +47,44 @@ static void make_inferring(scene *s)
     WORKS(svit_session_create(&s->inferring, model, NULL, err));
     WORKS(svit_session_create(&s->sharing, model, NULL, err));
     s->changing = model;
+}
+
+static svit_status begin_sums(void *user, const svit_bucket *bucket, svit_error *error)
+{
+    (void)user, (void)bucket, (void)error;
+    return SVIT_OK;
+}
+
+/* What a reducer waits for, other ranks, answers its own process alone. */
+static svit_status finish_sums(void *user, svit_error *error)
+{
+    (void)error;
+    if (getpid() != *(const pid_t *)user)
+        _exit(97);
+    return SVIT_OK;
+}
+
+/* A session whose gradients are on their way to another rank. */
+static void make_reducing(scene *s)
+{
+    static pid_t process;
+    svit_session_config config;
+    process = getpid();
+    const svit_reducer reducer = {.struct_size = sizeof reducer,
+                                  .leaves = 2,
+                                  .ranks = 2,
+                                  .user = &process,
+                                  .begin = begin_sums,
+                                  .finish = finish_sums};
+    const float zeros[BATCH * CLASSES] = {0};
+    float out[BATCH * CLASSES];
+    WORKS(svit_session_config_init(&config, sizeof config));
+    config.max_batch = BATCH;
+    config.mode = SVIT_MODE_TRAIN;
+    WORKS(svit_session_create(&s->reducing, s->model, &config, err));
+    WORKS(svit_session_set_reducer(s->reducing, &reducer, err));
+    WORKS(svit_forward(s->reducing, images, BATCH, out, err));
+    WORKS(svit_backward(s->reducing, zeros, BATCH, err));
 }
 
 static void make_pipeline(scene *s)
@@ -92,6 +130,7 @@ static scene scene_make(void)
     make_trainer(&s);
     WORKS(svit_predictor_create_from_model(&s.predictor, s.model, NULL, err));
     WORKS(svit_forward(s.session, images, BATCH, logits, err));
+    make_reducing(&s);
     return s;
 }
 
@@ -107,6 +146,7 @@ static void scene_free(scene *s)
     svit_session_free(s->session);
     svit_session_free(s->inferring);
     svit_session_free(s->sharing);
+    svit_session_free(s->reducing);
     svit_model_free(s->changing);
     svit_model_free(s->model);
 }

@@ -2,6 +2,7 @@
  * parameter of every architecture, and the bits are those of sessions without. */
 #include "calls.h"
 #include "models/model.h"
+#include "session/session.h"
 
 #include <shiftvit/shiftvit.h>
 
@@ -255,6 +256,60 @@ START_TEST(test_a_trainer_names_the_step)
 }
 END_TEST
 
+/* Where only the last parameter is trained, the layers below have no gradients that could be
+ * looked at: what the buffers hold there is left from before. */
+START_TEST(test_layers_without_gradients_are_not_looked_at)
+{
+    fixture f;
+    float logits[N * CLASSES];
+    svit_session *session = NULL;
+    svit_session_config plan;
+    open_fixture(&f, MODELS[_i / MEMORY_MODES]);
+    const sv_parameter *last = &f.model->parameters.list[f.model->parameters.count - 1];
+    OK(svit_model_set_trainable(f.model, "*", 0, &err));
+    OK(svit_model_set_trainable(f.model, last->name, 1, &err));
+    OK(svit_session_config_init(&plan, sizeof plan));
+    plan.max_batch = N;
+    plan.mode = SVIT_MODE_TRAIN;
+    plan.memory = _i % MEMORY_MODES;
+    plan.check_finite = plan.input_gradient = 1;
+    OK(svit_session_create(&session, f.model, &plan, &err));
+    OK(svit_forward(session, f.images, N, logits, &err));
+    for (int k = 0; k < 2; k++)
+        session->buffers[k][0] = NAN;
+    OK(svit_backward(session, f.dlogits, N, &err));
+    svit_session_free(session);
+    close_fixture(&f);
+}
+END_TEST
+
+/* The output of a layer is asked of a session that trains: no training forward is named. */
+START_TEST(test_features_name_no_training_forward)
+{
+    fixture f;
+    svit_session *session = NULL;
+    svit_session_config plan;
+    float features[N * 24];
+    open_fixture(&f, MODELS[0]);
+    const sv_parameter *parameter = sv_parameter_find(&f.model->parameters, OVERFLOWS[0].parameter);
+    float *values = touch(&f, parameter, 1);
+    for (size_t i = 0; i < parameter->desc.elements; i++)
+        values[i] = i % 2 ? 3e38f : -3e38f;
+    OK(svit_model_set_parameter(f.model, parameter->name, values, parameter->desc.elements, &err));
+    OK(svit_session_config_init(&plan, sizeof plan));
+    plan.max_batch = N;
+    plan.mode = SVIT_MODE_TRAIN;
+    plan.check_finite = plan.features = 1;
+    OK(svit_session_create(&session, f.model, &plan, &err));
+    FAILS(SVIT_E_NUMERIC, "the output of layer ",
+          svit_forward_features(session, f.images, N, "features", features, N * 24, &err));
+    ck_assert_msg(strncmp(err.message, "the output of layer ", 20) == 0, "%s", err.message);
+    svit_session_free(session);
+    free(values);
+    close_fixture(&f);
+}
+END_TEST
+
 static Suite *finite_check_suite(void)
 {
     Suite *suite = suite_create("finite_check");
@@ -264,6 +319,9 @@ static Suite *finite_check_suite(void)
     tcase_add_loop_test(tcase, test_the_gradient_that_overflows_is_named, 0, MODEL_COUNT);
     tcase_add_loop_test(tcase, test_the_bits_are_those_without, 0, MODEL_COUNT * MEMORY_MODES);
     tcase_add_test(tcase, test_a_trainer_names_the_step);
+    tcase_add_loop_test(tcase, test_layers_without_gradients_are_not_looked_at, 0,
+                        MODEL_COUNT * MEMORY_MODES);
+    tcase_add_test(tcase, test_features_name_no_training_forward);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -140,12 +140,66 @@ START_TEST(test_muon_keeps_the_mean_of_the_gradients)
 }
 END_TEST
 
+/* The smallest epsilon, which the first bias correction makes a subnormal number: elements without
+ * gradients stay. */
+START_TEST(test_the_smallest_epsilon_divides)
+{
+    svit_optimizer_config config;
+    svit_optimizer *optimizer = NULL;
+    size_t elements;
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.epsilon_form = _i ? SVIT_EPSILON_TORCH : SVIT_EPSILON_KERAS;
+    config.epsilon = 1.2e-38;
+    config.weight_decay = 0;
+    WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+    float *before = fit_weights(model, &elements);
+    WORKS(svit_session_zero_gradients(session, err));
+    WORKS(svit_step(optimizer, session, err));
+    float *after = fit_weights(model, &elements);
+    ck_assert_mem_eq(before, after, elements * sizeof *after);
+    free(before);
+    free(after);
+    svit_optimizer_free(optimizer);
+}
+END_TEST
+
+/* Averages that begin at the end of the longest schedule: until then they are the weights. */
+START_TEST(test_an_average_at_the_end_of_the_longest_schedule)
+{
+    static const uint64_t TOTALS[] = {1000, UINT64_MAX - 1024, UINT64_MAX};
+    svit_optimizer_config config;
+    svit_optimizer *optimizer = NULL;
+    size_t elements;
+    float gradient[CLASSES];
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.ema = SVIT_EMA_SWA;
+    config.swa_start = 1;
+    config.total_steps = TOTALS[_i];
+    WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+    for (size_t s = 0; s < STEPS; s++) {
+        for (size_t i = 0; i < CLASSES; i++)
+            gradient[i] = (float)(s + i) - 2;
+        WORKS(svit_session_set_gradient(session, NAME, gradient, CLASSES, err));
+        WORKS(svit_step(optimizer, session, err));
+    }
+    float *weights = fit_weights(model, &elements);
+    WORKS(svit_optimizer_swap_ema(optimizer, err));
+    float *average = fit_weights(model, &elements);
+    ck_assert_mem_eq(weights, average, elements * sizeof *average);
+    free(weights);
+    free(average);
+    svit_optimizer_free(optimizer);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("optim_forms");
     TCase *c = tcase_create("optim_forms");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_sgd_follows_its_formula, 0, sizeof FORMS / sizeof *FORMS);
+    tcase_add_loop_test(c, test_the_smallest_epsilon_divides, 0, 2);
+    tcase_add_loop_test(c, test_an_average_at_the_end_of_the_longest_schedule, 0, 3);
     tcase_add_test(c, test_muon_keeps_the_mean_of_the_gradients);
     suite_add_tcase(all, c);
     return all;
