@@ -27,6 +27,32 @@ bool sv_size_add(size_t *out, size_t a, size_t b);
     assigns *out; */
 bool sv_size_product(size_t *out, const size_t *factors, size_t count);
 
+/* a * b and a + b; SIZE_MAX, which no memory has, if that is larger. */
+/*@ assigns \nothing; */
+static inline size_t sv_size_times(size_t a, size_t b)
+{
+    return b != 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
+}
+
+/*@ assigns \nothing; */
+static inline size_t sv_size_plus(size_t a, size_t b)
+{
+    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+
+/* The same of numbers of operations; UINT64_MAX if there are more. */
+/*@ assigns \nothing; */
+static inline uint64_t sv_count_times(uint64_t a, uint64_t b)
+{
+    return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+/*@ assigns \nothing; */
+static inline uint64_t sv_count_plus(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /*@ assigns \nothing;
     ensures \result == (a < b ? a : b); */
 static inline size_t sv_size_min(size_t a, size_t b)

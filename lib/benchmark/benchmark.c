@@ -88,7 +88,8 @@ static operands take_operands(sv_arena *arena, const benchmark *self)
         of.scratch = matmul->heads ? sv_arena_take(arena, SV_GEMM_SCRATCH, 1, 1) : NULL;
         return of;
     }
-    size_t packed = self->gemm->packed_b_bytes(self->context->kernels, matmul->k, matmul->n);
+    size_t packed =
+        sv_gemm_packed_b_bytes(self->gemm, self->context->kernels, matmul->k, matmul->n);
     of.packed_b = sv_arena_take(arena, packed, 1, 1);
     return of;
 }

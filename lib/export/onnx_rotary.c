@@ -55,7 +55,8 @@ sv_onnx_rotary sv_onnx_rotary_fixed(sv_onnx_graph *graph, const svit_model_confi
     const grid of = grid_of(config);
     const sv_rotary_options options = sv_vit_rotary(config, of.rows, of.columns);
     const sv_allocator *allocator = &graph->model->context->allocator;
-    const size_t d = config->head_dim, elements = of.tokens * d, places = of.rows + of.columns;
+    const size_t d = config->head_dim, elements = sv_size_times(of.tokens, d),
+                 places = of.rows + of.columns;
     const int64_t shape[2] = {(int64_t)of.tokens, (int64_t)d};
     sv_onnx_rotary rotary = {0};
     real *phases = NULL;

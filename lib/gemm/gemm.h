@@ -89,6 +89,17 @@ static inline size_t sv_gemm_split_columns(const sv_gemm_b *b)
 /* packed_b_bytes of a backend that reads B in place: 0. */
 size_t sv_gemm_b_in_place_bytes(const sv_kernels *kernels, size_t k, size_t n);
 
+/* packed_b_bytes of a backend; SIZE_MAX if that might not fit a size. Panels are padded to 64 rows
+ * and columns at most, and a packed element has up to 8 bytes. */
+static inline size_t sv_gemm_packed_b_bytes(const sv_gemm *gemm, const sv_kernels *kernels,
+                                            size_t k, size_t n)
+{
+    const size_t padded = sv_size_times(sv_size_plus(k, 64), sv_size_plus(n, 64));
+    if (gemm->packed_b_bytes == sv_gemm_b_in_place_bytes)
+        return 0;
+    return sv_size_times(padded, 8) == SIZE_MAX ? SIZE_MAX : gemm->packed_b_bytes(kernels, k, n);
+}
+
 /* pack_b of a backend that reads B in place: does nothing. */
 void sv_gemm_b_in_place_pack(const sv_kernels *kernels, const sv_gemm_b *b);
 

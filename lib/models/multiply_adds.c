@@ -1,4 +1,5 @@
 /* Counts the multiply-adds of a model over its layers. */
+#include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "models/config.h"
 #include "models/layer_list.h"
@@ -20,7 +21,8 @@ static uint64_t count_layer(const sv_layer *layer, const sv_parameter_table *tab
             weights += parameter->desc.elements;
         *normalized = *normalized || parameter->role == SV_ROLE_NORM_WEIGHT;
     }
-    return weights * sv_layer_rows(layer) + layer->activation_multiply_adds;
+    return sv_count_plus(sv_count_times(weights, sv_layer_rows(layer)),
+                         layer->activation_multiply_adds);
 }
 
 /* The backward has two matmuls for each of the forward. The first layer, whose input is the image,
@@ -35,8 +37,8 @@ static svit_status count_model(const svit_model *model, uint64_t *forward, uint6
     for (size_t i = 0; i < list.training_count; i++) {
         bool normalized;
         const uint64_t count = count_layer(list.layers[i], &model->parameters, &normalized);
-        *forward += count;
-        *training += (i > 0 || normalized ? 3 : 2) * count;
+        *forward = sv_count_plus(*forward, count);
+        *training = sv_count_plus(*training, sv_count_times(count, i > 0 || normalized ? 3 : 2));
     }
     sv_layer_list_free(model->context, &list);
     return SVIT_OK;

@@ -1,8 +1,12 @@
 /* Creates sessions, plans and allocates all their memory, and frees them. */
+#include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "gemm/small_m.h"
+#include "layers/linear/linear.h"
 #include "session/packed_weights.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, bool small_m)
@@ -51,6 +55,50 @@ static svit_status allocate_memory(svit_session *session, svit_error *err)
 }
 
 /* Creates the layers for the session's input size. */
+/* The caller's arrays of a batch are counted in sizes, too. */
+static svit_status check_images(const svit_session *session, svit_error *err)
+{
+    const sv_shape shapes[] = {session->image, session->input};
+    for (size_t i = 0; i < 2; i++) {
+        const size_t factors[] = {session->config.max_batch, shapes[i].height, shapes[i].width,
+                                  shapes[i].channels, sizeof(real)};
+        size_t bytes;
+        if (!sv_size_product(&bytes, factors, 5))
+            return sv_fail(
+                err, SVIT_E_MEMORY, "%u images of %zu x %zu x %zu numbers do not fit memory",
+                session->config.max_batch, shapes[i].height, shapes[i].width, shapes[i].channels);
+    }
+    return SVIT_OK;
+}
+
+/* The most rows or columns of a matmul with weights. */
+static uint64_t largest_side(const svit_session *session)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < session->layers.count; i++) {
+        const sv_layer *layer = session->layers.layers[i];
+        uint64_t side = sv_count_times(session->config.max_batch, sv_layer_rows(layer));
+        most = side > most ? side : most;
+        for (size_t k = 0; k < SV_LAYER_LINEARS && layer->linears[k]; k++) {
+            side = sv_size_max(layer->linears[k]->in, layer->linears[k]->out);
+            most = side > most ? side : most;
+        }
+    }
+    return most;
+}
+
+/* A BLAS counts rows and columns in int. */
+static svit_status check_blas(const svit_session *session, svit_error *err)
+{
+    const uint64_t side = largest_side(session);
+    if (session->gemm != &sv_gemm_cblas || side <= INT_MAX)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_UNSUPPORTED,
+                   "a matmul has %" PRIu64 " rows or columns; the backend 'cblas' has up to %d, "
+                   "and 'tile' any number",
+                   side, INT_MAX);
+}
+
 static svit_status create_layers(svit_session *session, svit_error *err)
 {
     const svit_model_config *config = &session->model->config;
@@ -66,7 +114,8 @@ static svit_status create_layers(svit_session *session, svit_error *err)
     SVIT_TRY(sv_session_begin_at_input_layer(session, err));
     sv_shape out = session->layers.layers[session->layers.training_count - 1]->out;
     session->classes = sv_shape_elements(out);
-    return SVIT_OK;
+    SVIT_TRY(check_images(session, err));
+    return check_blas(session, err);
 }
 
 /* Weights are packed once for all sessions of a model, and results are the same in all of them, so

@@ -32,10 +32,11 @@ static svit_status evaluate_images(svit_context *context, const sv_pipeline *pla
                                    float *out, svit_error *err)
 {
     size_t workers = sv_pool_threads(context->pool);
-    size_t scratch_size = sv_pipeline_scratch(plan);
+    const size_t scratch_size = sv_pipeline_scratch(plan);
     void *scratch = NULL;
     SVIT_TRY(sv_allocate_uncleared(&context->allocator, &scratch, workers,
-                                   scratch_size * sizeof(float), "a pipeline's scratch", err));
+                                   sv_size_times(scratch_size, sizeof(float)),
+                                   "a pipeline's scratch", err));
     evaluation job = {
         .plan = plan,
         .pixels = pixels,

@@ -53,9 +53,8 @@ static svit_status verify(verification *self, svit_bad_sample_callback bad, void
 {
     const svit_dataset *dataset = self->dataset;
     const size_t round = dataset->caller_thread_only ? 1 : ROUND;
-    for (; self->first < dataset->count; self->first += round) {
-        size_t left = dataset->count - self->first;
-        size_t count = left < round ? left : round;
+    for (size_t count; self->first < dataset->count; self->first += count) {
+        count = sv_size_min(dataset->count - self->first, round);
         if (dataset->caller_thread_only)
             verify_task(self, 0, 0);
         else

@@ -83,8 +83,9 @@ static void thread_body(void *argument)
 /* Bytes of the label or the targets of one sample. */
 static size_t target_bytes(const sv_batcher *batcher)
 {
-    return sv_batcher_has_targets(batcher) ? sv_batcher_classes(batcher) * sizeof(float)
-                                           : sizeof(int32_t);
+    return sv_batcher_has_targets(batcher)
+               ? sv_size_times(sv_batcher_classes(batcher), sizeof(float))
+               : sizeof(int32_t);
 }
 
 static svit_status slots_create(sv_prefetch *prefetch, svit_error *err)
@@ -131,7 +132,7 @@ svit_status sv_prefetch_create(sv_prefetch **out, const sv_allocator *allocator,
         .allocator = allocator,
         .batcher = batcher,
         .elements = elements,
-        .target_bytes = batch * target_bytes(batcher),
+        .target_bytes = sv_size_times(batch, target_bytes(batcher)),
         .count = slots,
         .paused = true,
     };

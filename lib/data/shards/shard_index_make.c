@@ -64,7 +64,8 @@ svit_status sv_shard_add_name(sv_shard_index *index, const sv_allocator *allocat
                               const char *name, size_t bytes, svit_error *err)
 {
     if (bytes > index->name_capacity - index->name_bytes) {
-        const size_t capacity = 2 * index->name_capacity + sv_size_max(bytes, 1024);
+        const size_t capacity =
+            sv_size_plus(sv_size_times(2, index->name_capacity), sv_size_max(bytes, 1024));
         char *grown = sv_allocate(allocator, capacity);
         if (!grown)
             return sv_fail_memory(err, capacity, "the names of classes");

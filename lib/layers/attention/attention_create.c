@@ -150,7 +150,8 @@ void sv_attention_init(attention_block *block, const sv_layer_source *source,
     const uint64_t tokens = sv_shape_tokens(options->shape);
     block->base.ops = &ATTENTION_OPS;
     block->base.in = block->base.out = options->shape;
-    block->base.activation_multiply_adds = 2 * tokens * tokens * options->heads * options->head_dim;
+    block->base.activation_multiply_adds = sv_count_times(
+        sv_count_times(2 * tokens, tokens), (uint64_t)options->heads * options->head_dim);
     block->base.heads = block->heads = options->heads;
     block->head_dim = options->head_dim;
     block->per_head = options->per_head;

@@ -19,8 +19,8 @@
  * 2 c c and 2 c T. */
 bool sv_attention_is_folded(const attention_block *block)
 {
-    size_t c = block->base.in.channels, d = block->head_dim,
-           tokens = sv_shape_tokens(block->base.in);
+    const uint64_t c = block->base.in.channels, d = block->head_dim,
+                   tokens = sv_shape_tokens(block->base.in);
     return !block->identity && !sv_layer_scale_exists(&block->scale) &&
            c * (c + tokens) < d * (2 * c + tokens);
 }

@@ -20,6 +20,7 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
 {
     attention_saved saved = {0};
     size_t tokens = sv_shape_tokens(block->base.in), blocks = sv_block_count(tokens, MASK_BITS);
+    const size_t maps = sv_size_times(n, block->maps);
     saved.mean = sv_arena_reals(arena, n, tokens);
     saved.rstd = sv_arena_reals(arena, n, tokens);
     if (!block->folded)
@@ -28,10 +29,10 @@ attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block
         saved.output_mean = sv_arena_reals(arena, n * tokens, block->output_groups);
         saved.output_rstd = sv_arena_reals(arena, n * tokens, block->output_groups);
     }
-    saved.row_max = sv_arena_reals(arena, n * block->maps, tokens);
-    saved.inv_row_sum = sv_arena_reals(arena, n * block->maps, tokens);
+    saved.row_max = sv_arena_reals(arena, maps, tokens);
+    saved.inv_row_sum = sv_arena_reals(arena, maps, tokens);
     if (block->dropout_threshold)
-        saved.mask = sv_arena_take(arena, n * block->maps * blocks, tokens, sizeof(uint32_t));
+        saved.mask = sv_arena_take(arena, sv_size_times(maps, blocks), tokens, sizeof(uint32_t));
     if (block->drop_path > 0)
         saved.drop_path_scale = sv_arena_reals(arena, n, 1);
     return saved;

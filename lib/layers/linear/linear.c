@@ -96,8 +96,8 @@ void sv_pack_b(const sv_exec *exec, sv_gemm_b *packed, const real *b, size_t row
 size_t sv_packed_b_bytes(const sv_gemm *gemm, const sv_exec *exec, size_t k, size_t n)
 {
     sv_arena arena = {0};
-    sv_arena_take(&arena, gemm->packed_b_bytes(exec->context->kernels, k, n), 1, 1);
-    return arena.bytes;
+    sv_arena_take(&arena, sv_gemm_packed_b_bytes(gemm, exec->context->kernels, k, n), 1, 1);
+    return arena.overflow ? SIZE_MAX : arena.bytes;
 }
 
 size_t sv_packed_a_bytes(const sv_exec *exec, size_t tokens, size_t width)

@@ -2,6 +2,8 @@
  * forward and, in a session that trains, B of the backward. */
 #include "layers/linear/prepack.h"
 
+#include "base/size.h"
+
 static size_t packed_b_bytes(const sv_gemm_b *b, const sv_run *run)
 {
     return sv_packed_b_bytes(run->exec.gemm, &run->exec, b->k, b->n);
@@ -9,8 +11,8 @@ static size_t packed_b_bytes(const sv_gemm_b *b, const sv_run *run)
 
 static size_t linear_bytes(const sv_linear *linear, const sv_run *run)
 {
-    return packed_b_bytes(&linear->forward, run) +
-           (run->pass.training ? packed_b_bytes(&linear->backward, run) : 0);
+    return sv_size_plus(packed_b_bytes(&linear->forward, run),
+                        run->pass.training ? packed_b_bytes(&linear->backward, run) : 0);
 }
 
 static size_t derived_bytes(const sv_layer *layer)
@@ -18,7 +20,7 @@ static size_t derived_bytes(const sv_layer *layer)
     sv_arena arena = {0};
     if (layer->ops->derived_elements)
         sv_arena_reals(&arena, layer->ops->derived_elements(layer), 1);
-    return arena.bytes;
+    return arena.overflow ? SIZE_MAX : arena.bytes;
 }
 
 /* The weight of a linear map, from which its packed copies are made. */
@@ -55,7 +57,7 @@ size_t sv_prepack_bytes(const sv_layer *layer, const sv_run *run)
 {
     size_t bytes = derived_bytes(layer);
     for (size_t i = 0; i < SV_LAYER_LINEARS && layer->linears[i]; i++)
-        bytes += linear_bytes(layer->linears[i], run);
+        bytes = sv_size_plus(bytes, linear_bytes(layer->linears[i], run));
     return bytes;
 }
 

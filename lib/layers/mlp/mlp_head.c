@@ -126,7 +126,8 @@ static size_t derived_elements(const sv_layer *layer)
 {
     const mlp_head *head = (const mlp_head *)layer;
     const sv_linear *classifier = &head->classifier;
-    return classifier->out * (classifier->in + 1) + sv_mlp_correction_elements(&head->block);
+    return sv_size_plus(sv_size_times(classifier->out, classifier->in + 1),
+                        sv_mlp_correction_elements(&head->block));
 }
 
 static void place_derived(sv_layer *layer, const real *memory)

@@ -32,7 +32,8 @@ size_t sv_shiftvit_stage_channels(const svit_model_config *config, size_t stage)
 
 size_t sv_shiftvit_stage_hidden(const svit_model_config *config, size_t stage)
 {
-    return (size_t)(config->mlp_ratio * (double)sv_shiftvit_stage_channels(config, stage));
+    const double hidden = config->mlp_ratio * (double)sv_shiftvit_stage_channels(config, stage);
+    return hidden < (double)SIZE_MAX ? (size_t)hidden : SIZE_MAX;
 }
 
 size_t sv_shiftvit_stage_group(const svit_model_config *config, size_t stage)
