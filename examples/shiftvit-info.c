@@ -85,31 +85,12 @@ static json_t *parameters_array(const svit_model *model)
     return array;
 }
 
-static json_t *classes_array(const svit_model *model)
+/* Returns the names of classes, as a function of the library gives them. */
+static json_t *names_array(const char *(*name)(const svit_model *, size_t), const svit_model *model)
 {
     json_t *array = json_array();
-    for (size_t i = 0; svit_model_class_name(model, i); i++)
-        json_array_append_new(array, json_string(svit_model_class_name(model, i)));
-    return array;
-}
-
-/* Returns the classes that are texts (svit_model_set_text_head), which a predictor alone knows, or
- * null if the model has none. */
-static json_t *texts_array(svit_model *model)
-{
-    svit_predictor_config config;
-    svit_predictor *predictor = NULL;
-    json_t *array = json_null();
-    svit_predictor_config_init(&config, sizeof config);
-    config.max_batch = 1;
-    if (svit_predictor_create_from_model(&predictor, model, &config, NULL) != SVIT_OK)
-        return array;
-    if (classes_are_texts(predictor, model)) {
-        array = json_array();
-        for (size_t i = 0; i < svit_predictor_classes(predictor); i++)
-            json_array_append_new(array, json_string(svit_predictor_class_name(predictor, i)));
-    }
-    svit_predictor_free(predictor);
+    for (size_t i = 0; name(model, i); i++)
+        json_array_append_new(array, json_string(name(model, i)));
     return array;
 }
 
@@ -183,9 +164,12 @@ static svit_status model_object(json_t **out, struct program *program, const cha
                      (json_int_t)svit_model_parameter_elements(model), "multiply_adds",
                      (json_int_t)forward, "multiply_adds_training", (json_int_t)training, "tensors",
                      parameters_array(model), "output", output_name(model), "classes",
-                     classes_array(model), "text_classes", texts_array(model), "threshold",
-                     threshold > 0 ? json_real(threshold) : json_null(), "preprocessing",
-                     preprocessing_object(model), "memory", memory_object(model));
+                     names_array(svit_model_class_name, model), "text_classes",
+                     svit_model_text_class_name(model, 0)
+                         ? names_array(svit_model_text_class_name, model)
+                         : json_null(),
+                     "threshold", threshold > 0 ? json_real(threshold) : json_null(),
+                     "preprocessing", preprocessing_object(model), "memory", memory_object(model));
     free(text);
     return *out ? SVIT_OK
                 : program_fail(program, SVIT_E_MEMORY, "no memory to describe '%s'", path);

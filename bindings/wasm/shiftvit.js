@@ -250,6 +250,8 @@ export class Model {
 
   /* The classes of an image with their confidences, the surest first. */
   predict(image) {
+    if (this.#memory.exports.svit_model_text_class_name(this.#model, 0))
+      throw new TypeError('the classes of this model are texts; logits() gives the embeddings of images');
     const logits = this.logits([image]), confidences = this.#probabilities(logits, 1);
     return this.classes
       .map((name, label) => ({ label, name, confidence: confidences[label], logit: logits[label] }))

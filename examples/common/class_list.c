@@ -47,12 +47,6 @@ class_list classes_of_predictor(const svit_predictor *predictor)
     return (class_list){"the model", svit_predictor_classes(predictor), predictor_name, predictor};
 }
 
-/* Other predictors lend the model's own names, or have none like it. */
-int classes_are_texts(const svit_predictor *predictor, const svit_model *model)
-{
-    return svit_predictor_class_name(predictor, 0) != svit_model_class_name(model, 0);
-}
-
 static const char *name_of(const class_list *self, size_t label)
 {
     return self->name(self->handle, label);

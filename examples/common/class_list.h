@@ -19,9 +19,6 @@ class_list classes_of_model(const svit_model *model, size_t count);
 /* Those of a predictor: texts, if the model has such classes. */
 class_list classes_of_predictor(const svit_predictor *predictor);
 
-/* Returns 1 if the predictor of a model has classes that are texts, which it alone knows. */
-int classes_are_texts(const svit_predictor *predictor, const svit_model *model);
-
 /* The name of a class, or its number if its name is not known. */
 const char *class_list_label(char number[24], const class_list *self, size_t label);
 

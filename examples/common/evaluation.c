@@ -71,28 +71,19 @@ static svit_status read_targets(evaluation *self, struct program *program, const
     return SVIT_OK;
 }
 
-/* Creates a predictor of logits; of one image to look at its classes, whose session is small. */
-static svit_status open_predictor(svit_predictor **out, struct program *self, svit_model *model,
-                                  const evaluation_how *how, size_t batch)
+svit_status evaluation_texts(svit_predictor **out, struct program *self, svit_model *model,
+                             const evaluation_how *how)
 {
     svit_predictor_config config;
+    *out = NULL;
+    if (!svit_model_text_class_name(model, 0))
+        return SVIT_OK;
     TRY(svit_predictor_config_init(&config, sizeof config));
-    config.max_batch = (uint32_t)batch;
+    config.max_batch = (uint32_t)how->batch;
     config.compute = how->compute;
     config.tta = how->tta;
     config.output = SVIT_OUTPUT_LOGITS;
     return svit_predictor_create_from_model(out, model, &config, &self->err);
-}
-
-svit_status evaluation_texts(svit_predictor **out, struct program *self, svit_model *model,
-                             const evaluation_how *how)
-{
-    svit_predictor *one = NULL;
-    *out = NULL;
-    TRY(open_predictor(&one, self, model, how, 1));
-    const int has_texts = classes_are_texts(one, model);
-    svit_predictor_free(one);
-    return has_texts ? open_predictor(out, self, model, how, how->batch) : SVIT_OK;
 }
 
 /* Reads n samples of the data set to pixels[n, height, width, channels] and labels[n]. */

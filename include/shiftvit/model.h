@@ -446,8 +446,8 @@ SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_c
  * the configuration's input size: *forward of a forward pass, and *training of a forward and a
  * backward pass, which has the gradients of both operands of each product, but none of the image.
  * Either may be NULL. Norms, softmax and other element-wise work do not count, nor does
- * recomputation. Errors are those of svit_model_create for the configuration. Any thread may call
- * it. */
+ * recomputation. UINT64_MAX stands for more. Errors are those of svit_model_create for the
+ * configuration. Any thread may call it. */
 SVIT_API svit_status svit_model_multiply_adds(const svit_model_config *config, uint64_t *forward,
                                               uint64_t *training, svit_error *err);
 
@@ -541,6 +541,10 @@ SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *em
                                               const char *const *names, size_t classes,
                                               size_t channels, double logit_scale,
                                               double logit_bias, svit_error *err);
+
+/* Returns the name of a class that is an embedding of a text; NULL if there is none, beyond the last
+ * one, and for NULL. The name is borrowed until the texts change or the model is freed. */
+SVIT_API const char *svit_model_text_class_name(const svit_model *model, size_t label);
 
 /* Sets the probability below which svit_predictor_labels takes an image for none of the classes: 0
  * for never, at most 1. It is saved with the model (the metadata key "known_threshold"), and

@@ -100,6 +100,10 @@ class model : public handle<svit_model, svit_model_free>
         return detail::call(svit_model_set_text_head, get(), embeddings, names, classes, channels,
                             logit_scale, logit_bias);
     }
+    const char *text_class_name(std::size_t label) const noexcept
+    {
+        return svit_model_text_class_name(get(), label);
+    }
     result set_threshold(double threshold)
     {
         return detail::call(svit_model_set_threshold, get(), threshold);

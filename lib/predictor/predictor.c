@@ -206,10 +206,8 @@ SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, 
 {
     if (!predictor)
         return NULL;
-    const struct sv_text_head *head = predictor->model->text_head;
-    if (predictor->embeddings)
-        return label < head->classes ? head->names[label] : NULL;
-    return svit_model_class_name(predictor->model, label);
+    return (predictor->embeddings ? svit_model_text_class_name
+                                  : svit_model_class_name)(predictor->model, label);
 }
 
 SVIT_API int32_t svit_predictor_output(const svit_predictor *predictor)

@@ -49,9 +49,9 @@ START_TEST(test_no_handle_has_nothing_to_point_to)
         svit_features_class_name(NULL, 0),  svit_features_labels(NULL),
         svit_features_layer(NULL),          svit_features_model(NULL),
         svit_features_values(NULL),         svit_image_pixels(NULL),
-        svit_model_class_name(NULL, 0),     svit_model_parameter_name(NULL, 0),
-        svit_predictor_class_name(NULL, 0), svit_session_layer_name(NULL, 0),
-        svit_trainer_optimizer(NULL),
+        svit_model_class_name(NULL, 0),     svit_model_text_class_name(NULL, 0),
+        svit_model_parameter_name(NULL, 0), svit_predictor_class_name(NULL, 0),
+        svit_session_layer_name(NULL, 0),   svit_trainer_optimizer(NULL),
     };
     for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
         ck_assert_msg(!pointers[i], "pointer %zu is not NULL", i);

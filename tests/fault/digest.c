@@ -96,6 +96,8 @@ static uint64_t hash_model(uint64_t hash, const svit_model *model)
     }
     for (size_t i = 0; i < config.num_classes; i++)
         hash = hash_text(hash, svit_model_class_name(model, i));
+    for (size_t i = 0; svit_model_text_class_name(model, i); i++)
+        hash = hash_text(hash, svit_model_text_class_name(model, i));
     if (svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL) == SVIT_OK) {
         WORKS(svit_pipeline_config_to_json(&pipeline, json, sizeof json, NULL, err));
         hash = hash_text(hash, json);

@@ -83,7 +83,7 @@ check() {
         ;;
     *shiftvit-convert*--to\ onnx*) prints "^[0-9]+ parameters in [0-9]+ bytes: deit.onnx\$" ;;
     *shiftvit-convert*) prints '^[0-9]+ parameters in [0-9]+ bytes: [a-z_]+.safetensors$' ;;
-    *finetune_minimal*) lasts '^epoch 10: loss [0-9.]+$' ;;
+    *finetune_minimal*) lasts '^epoch 40: loss [0-9.]+$' ;;
     *own_loop*) lasts '^head: loss [0-9.]+ to [0-9.]+$' ;;
     *) fail "no check for: $1" ;;
     esac

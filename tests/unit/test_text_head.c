@@ -91,6 +91,9 @@ static void check_logits(svit_model *of)
     for (size_t k = 0; k < CLASSES; k++)
         ck_assert_str_eq(svit_predictor_class_name(predictor, k), NAMES[k]);
     ck_assert_ptr_null(svit_predictor_class_name(predictor, CLASSES));
+    for (size_t k = 0; k < CLASSES; k++)
+        ck_assert_str_eq(svit_model_text_class_name(of, k), NAMES[k]);
+    ck_assert_ptr_null(svit_model_text_class_name(of, CLASSES));
     svit_predictor_free(predictor);
 }
 
@@ -99,6 +102,7 @@ START_TEST(test_logits_are_scaled_cosine_similarities)
     check_logits(model);
     WORKS(svit_model_set_text_head(model, NULL, NULL, 0, 0, 0, 0, err));
     float now[COUNT * CHANNELS];
+    ck_assert_ptr_null(svit_model_text_class_name(model, 0));
     predict(now, model, SVIT_OUTPUT_LOGITS);
     ck_assert_mem_eq(now, embeddings, sizeof now);
 }

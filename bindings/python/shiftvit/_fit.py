@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import _arrays, _library, losses, metrics
 from ._handles import article
 from .config import fine_tuning_structs, plain_pipeline, training_fields, training_structs
-from .errors import ArgumentError
+from .errors import ArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
     from .data import Dataset
@@ -199,10 +199,17 @@ def logits_of(
     return logits
 
 
+def _refuse_texts(model: Model) -> None:
+    """The logits of a model whose classes are texts are embeddings, not those of the classes."""
+    if model.text_classes:
+        raise UnsupportedError("the model's classes are texts; shiftvit.Predictor(model) predicts them")
+
+
 def evaluate(
     model: Model, x: Any, y: Any, batch: int, pipeline: Mapping[str, Any] | None, compute: str, tta: str
 ) -> dict[str, float]:
     """:meth:`shiftvit.Model.evaluate`"""
+    _refuse_texts(model)
     data = dataset_of(model, x, y, "x", "evaluate()")
     labels = np.empty(len(data), dtype=np.int32)
     logits = logits_of(model, data, batch, pipeline, compute, tta, labels)
@@ -225,9 +232,11 @@ def predict(
 ) -> NDArray[np.float32]:
     """:meth:`shiftvit.Model.predict`"""
     _library.constant("SVIT_OUTPUT_", output, "output")
+    wanted = model.output if output == "auto" else output
+    if wanted != "logits":
+        _refuse_texts(model)
     data = dataset_of(model, x, None, "x")
     logits = logits_of(model, data, batch, pipeline, compute, tta, None)
-    wanted = model.output if output == "auto" else output
     if wanted == "logits":
         return logits
     return losses.sigmoid(logits) if wanted == "sigmoid" else losses.softmax(logits)

@@ -250,6 +250,7 @@ SIGNATURES: dict[str, str] = {
     "svit_model_set_text_head": "x Mppzzdde",
     "svit_model_set_threshold": "x Mde",
     "svit_model_set_trainable": "x Msie",
+    "svit_model_text_class_name": "s Mz",
     "svit_model_threshold": "d M",
     "svit_model_truncate": "x Mse",
     "svit_model_whiten": "x Mpze",

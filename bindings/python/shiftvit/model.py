@@ -169,6 +169,11 @@ class Model(_library.Handle):
         _library.call("svit_model_set_text_head", self, rows, texts, len(texts), width, scale, bias)
 
     @property
+    def text_classes(self) -> list[str] | None:
+        """Names of the classes that are embeddings of texts, or None. A :class:`shiftvit.Predictor` predicts them."""
+        return _library.strings("svit_model_text_class_name", self) or None
+
+    @property
     def pipeline(self) -> dict[str, Any] | None:
         """The pipeline that turns an image into the model's input, or None. It is saved with the model. Assigning
         takes the fields of ``svit_pipeline_config``; None removes it."""
@@ -466,7 +471,8 @@ class Model(_library.Handle):
         """Predicts for a Dataset or for images [n, height, width, channels] of uint8 or floats.
 
         Returns:
-            [n, num_classes], float32: probabilities, or logits, by ``output``; ``"auto"`` takes the model's.
+            [n, num_classes], float32: probabilities, or logits, by ``output``; ``"auto"`` takes the model's. Of a model
+            whose classes are texts the logits are embeddings, and nothing else is predicted here.
 
         A :class:`shiftvit.Predictor` is faster for one image after another, since it keeps its memory, and also takes
         image files.

@@ -411,7 +411,13 @@ class Predictors(FolderTest):
         unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (z, texts)]
         np.testing.assert_allclose(predictor.predict(images), 20 * unit[0] @ unit[1].T + 1, atol=1e-4)
         self.assertEqual(predictor.classes, ["a", "b", "c", "d"])
+        self.assertEqual(model.text_classes, predictor.classes)
+        for call in (lambda: model.predict(images), lambda: model.evaluate(images, np.zeros(5, np.int32))):
+            with self.assertRaisesRegex(shiftvit.UnsupportedError, "classes are texts; shiftvit.Predictor"):
+                call()
+        np.testing.assert_allclose(model.predict(images, output="logits"), z, atol=1e-4)
         model.set_text_head([], [])
+        self.assertIsNone(model.text_classes)
         self.assertEqual(shiftvit.Predictor(model).num_classes, 10)
 
     def test_labels_are_none_below_the_threshold(self):

@@ -94,6 +94,12 @@ static svit_status check_numbers(size_t classes, double scale, double bias, svit
     return SVIT_OK;
 }
 
+SVIT_API const char *svit_model_text_class_name(const svit_model *model, size_t label)
+{
+    const struct sv_text_head *head = model ? model->text_head : NULL;
+    return head && label < head->classes ? head->names[label] : NULL;
+}
+
 SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *embeddings,
                                               const char *const *names, size_t classes,
                                               size_t channels, double logit_scale,

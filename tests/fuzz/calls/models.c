@@ -177,6 +177,7 @@ static void set_text_head(void)
         TRY(svit_model_set_text_head(model, calls_numbers, names, calls_choose(5),
                                      calls_choose(4) ? config.num_classes : calls_choose(9),
                                      calls_choose(3), 0.5, ERR));
+    FUZZ_CHECK(!svit_model_text_class_name(model, 4));
 }
 
 static void set_output(void)

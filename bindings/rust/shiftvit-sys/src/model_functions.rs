@@ -165,8 +165,8 @@ extern "C" {
     /// the configuration's input size: \*forward of a forward pass, and \*training of a forward and a
     /// backward pass, which has the gradients of both operands of each product, but none of the image.
     /// Either may be NULL. Norms, softmax and other element-wise work do not count, nor does
-    /// recomputation. Errors are those of svit_model_create for the configuration. Any thread may call
-    /// it.
+    /// recomputation. UINT64_MAX stands for more. Errors are those of svit_model_create for the
+    /// configuration. Any thread may call it.
     pub fn svit_model_multiply_adds(
         config: *const svit_model_config,
         forward: *mut u64,
@@ -305,6 +305,10 @@ extern "C" {
         logit_bias: f64,
         err: *mut svit_error,
     ) -> svit_status;
+
+    /// Returns the name of a class that is an embedding of a text; NULL if there is none, beyond the last
+    /// one, and for NULL. The name is borrowed until the texts change or the model is freed.
+    pub fn svit_model_text_class_name(model: *const svit_model, label: usize) -> *const c_char;
 
     /// Sets the probability below which svit_predictor_labels takes an image for none of the classes: 0
     /// for never, at most 1. It is saved with the model (the metadata key "known_threshold"), and

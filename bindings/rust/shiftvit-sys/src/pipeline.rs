@@ -290,7 +290,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Does the same for float images\[n, height, width, channels\]. SVIT_E_ARGUMENT names the first image
-    /// with a value that is not finite. SVIT_E_UNSUPPORTED: the source step would be antialiased.
+    /// with a value that is not finite, or becomes so. SVIT_E_UNSUPPORTED: the source step would be
+    /// antialiased.
     pub fn svit_pipeline_apply_evaluation_f32(
         context: *mut svit_context,
         config: *const svit_pipeline_config,

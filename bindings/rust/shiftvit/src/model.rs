@@ -120,6 +120,12 @@ impl Model {
         unsafe { text::all(|label| sys::svit_model_class_name(self.raw(), label)) }
     }
 
+    /// The names of the classes that are embeddings of texts; empty if the model has none.
+    pub fn text_classes(&self) -> Vec<String> {
+        // SAFETY: the handle is alive, and these names change only by `&mut self`.
+        unsafe { text::all(|label| sys::svit_model_text_class_name(self.raw(), label)) }
+    }
+
     /// Sets the class names, as many as there are classes, or removes them if there are none.
     pub fn set_classes(&mut self, names: &[&str]) -> Result<()> {
         let texts = text::texts("a class name", names)?;

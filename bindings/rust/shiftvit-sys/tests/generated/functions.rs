@@ -122,6 +122,7 @@ pub fn addresses() -> Vec<*const ()> {
         svit_model_set_output as *const (),
         svit_model_output as *const (),
         svit_model_set_text_head as *const (),
+        svit_model_text_class_name as *const (),
         svit_model_set_threshold as *const (),
         svit_model_threshold as *const (),
         svit_model_set_pipeline as *const (),
