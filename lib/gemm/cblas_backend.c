@@ -2,6 +2,8 @@
 #include "gemm/blas.h"
 #include "gemm/gemm.h"
 
+#include <limits.h>
+
 /* BLAS refuses a leading dimension below the `length` of a row, even if the matrix has one row only
  * and does not use it. */
 static int leading_dimension(size_t stride, size_t length)
@@ -27,6 +29,7 @@ static void matmul(const sv_kernels *kernels, const sv_gemm_c *c, const sv_gemm_
 
 const sv_gemm sv_gemm_cblas = {
     .name = "cblas",
+    .side_max = INT_MAX,
     .packed_b_bytes = sv_gemm_b_in_place_bytes,
     .pack_b = sv_gemm_b_in_place_pack,
     .matmul = matmul,

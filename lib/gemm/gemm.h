@@ -36,6 +36,7 @@ typedef struct sv_gemm_c {
 
 typedef struct sv_gemm {
     const char *name;
+    size_t side_max; /* most rows and columns of a matrix; 0: any number */
 
     /* Bytes of packed B for a [k, n] matrix; 0 if the backend reads B in place. */
     size_t (*packed_b_bytes)(const sv_kernels *kernels, size_t k, size_t n);

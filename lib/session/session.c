@@ -6,7 +6,6 @@
 #include "session/packed_weights.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <string.h>
 
 const sv_gemm *sv_session_gemm(const svit_context *context, int32_t compute, bool small_m)
@@ -87,16 +86,16 @@ static uint64_t largest_side(const svit_session *session)
     return most;
 }
 
-/* A BLAS counts rows and columns in int. */
-static svit_status check_blas(const svit_session *session, svit_error *err)
+static svit_status check_sides(const svit_session *session, svit_error *err)
 {
+    const sv_gemm *gemm = session->gemm;
     const uint64_t side = largest_side(session);
-    if (session->gemm != &sv_gemm_cblas || side <= INT_MAX)
+    if (gemm->side_max == 0 || side <= gemm->side_max)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_UNSUPPORTED,
-                   "a matmul has %" PRIu64 " rows or columns; the backend 'cblas' has up to %d, "
-                   "and 'tile' any number",
-                   side, INT_MAX);
+                   "a matmul has %" PRIu64 " rows or columns; the backend '%s' has up to %zu, and "
+                   "'tile' any number",
+                   side, gemm->name, gemm->side_max);
 }
 
 static svit_status create_layers(svit_session *session, svit_error *err)
@@ -115,7 +114,7 @@ static svit_status create_layers(svit_session *session, svit_error *err)
     sv_shape out = session->layers.layers[session->layers.training_count - 1]->out;
     session->classes = sv_shape_elements(out);
     SVIT_TRY(check_images(session, err));
-    return check_blas(session, err);
+    return check_sides(session, err);
 }
 
 /* Weights are packed once for all sessions of a model, and results are the same in all of them, so

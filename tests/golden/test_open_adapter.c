@@ -393,6 +393,48 @@ START_TEST(test_the_model_of_an_adapter_is_asked_for)
 }
 END_TEST
 
+/* What the adapter does not have whole is in the model's own file, in its shape: each tensor but the
+ * classifier's is left out, and then halved. */
+START_TEST(test_a_damaged_model_is_refused_with_an_adapter)
+{
+    open_case all, *self = &all;
+    fit_folder folder;
+    own_tensor list[CASE_TENSORS], rest[CASE_TENSORS];
+    begin(self, &folder);
+    write_adapter(self, &folder, "", NULL);
+    const size_t count = own_golden(list, self, "");
+    size_t refused = 0;
+    for (size_t k = 0; k < 2 * count; k++) {
+        svit_model *model = NULL;
+        const size_t at = k / 2;
+        memcpy(rest, list, sizeof list);
+        if (k % 2 == 0) {
+            memmove(&rest[at], &rest[at + 1], (count - at - 1) * sizeof *rest);
+        } else {
+            int64_t shape[SV_MAX_RANK];
+            memcpy(shape, list[at].desc.shape, sizeof shape);
+            const size_t last = list[at].desc.rank - 1;
+            shape[last] = (shape[last] + 1) / 2;
+            rest[at] = own(list[at].name, list[at].desc.rank, shape, list[at].from);
+        }
+        if (rest[at].desc.elements == list[at].desc.elements && k % 2 == 1)
+            continue;
+        own_write(self, rest, count - (k % 2 == 0));
+        const svit_status status = open_adapter(self, &folder, &model);
+        if (strstr(list[at].name, "classifier")) {
+            ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+        } else {
+            ck_assert_msg(status != SVIT_OK, "%s is damaged", list[at].name);
+            refused++;
+        }
+        svit_model_free(model);
+    }
+    ck_assert_uint_gt(refused, 60);
+    own_free(list, count);
+    end(self, &folder);
+}
+END_TEST
+
 static Suite *open_adapter_suite(void)
 {
     Suite *suite = suite_create("open_adapter");
@@ -402,6 +444,7 @@ static Suite *open_adapter_suite(void)
     tcase_add_test(tcase, test_members_are_refused_or_change_nothing);
     tcase_add_test(tcase, test_halves_of_other_shapes_are_refused);
     tcase_add_test(tcase, test_types_of_halves_are_checked);
+    tcase_add_test(tcase, test_a_damaged_model_is_refused_with_an_adapter);
     tcase_add_loop_test(tcase, test_adapters_of_few_tensors, 0, 6);
     tcase_add_test(tcase, test_adapters_of_own_files_are_refused);
     tcase_add_test(tcase, test_the_model_of_an_adapter_is_asked_for);

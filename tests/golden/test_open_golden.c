@@ -32,6 +32,11 @@ static const struct family {
      "{\"architectures\":[\"CLIPModel\"],\"model_type\":\"clip\",\"vision_config\":"
      "{\"num_attention_heads\":4,\"patch_size\":8}}",
      NULL},
+    {"pretrained_hf_clip", "config.json",
+     "{\"architectures\":[\"CLIPModel\"],\"model_type\":\"clip\",\"vision_config\":"
+     "{\"num_attention_heads\":2,\"patch_size\":8,\"hidden_act\":\"gelu\"},"
+     "\"vision_config_dict\":{\"num_attention_heads\":4,\"patch_size\":8}}",
+     NULL},
     {"pretrained_openclip", "open_clip_config.json",
      "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"image_size\":32,"
      "\"layers\":2,\"width\":40,\"head_width\":10,\"patch_size\":8}}}",
@@ -63,6 +68,10 @@ static const struct family {
     {"pretrained_timm_mean", "config.json",
      "{\"architecture\":\"vit_tiny_patch16_224\",\"global_pool\":\"avg\",\"model_args\":"
      "{\"num_heads\":2,\"img_size\":[36,48]}}",
+     "{\"activation\":\"gelu-tanh\"}"},
+    {"pretrained_timm_mean", "config.json",
+     "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":"
+     "{\"num_heads\":2,\"img_size\":[36,48],\"global_pool\":\"avg\"}}",
      "{\"activation\":\"gelu-tanh\"}"},
     {"pretrained_timm_swiglu", "config.json",
      "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":{\"num_heads\":3,\"img_size\":"

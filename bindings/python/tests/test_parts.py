@@ -413,7 +413,7 @@ class Predictors(FolderTest):
         self.assertEqual(predictor.classes, ["a", "b", "c", "d"])
         self.assertEqual(model.text_classes, predictor.classes)
         for call in (lambda: model.predict(images), lambda: model.evaluate(images, np.zeros(5, np.int32))):
-            with self.assertRaisesRegex(shiftvit.UnsupportedError, "classes are texts; shiftvit.Predictor"):
+            with self.assertRaisesRegex(errors.UnsupportedError, "classes are texts; shiftvit.Predictor"):
                 call()
         np.testing.assert_allclose(model.predict(images, output="logits"), z, atol=1e-4)
         model.set_text_head([], [])

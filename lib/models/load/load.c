@@ -31,6 +31,15 @@ static void mark_taken(const sv_load *load, const sv_parameter *parameter,
     }
 }
 
+/* Whether the second file has the parameter. */
+static bool is_replaced(const sv_load *load, const sv_parameter *parameter)
+{
+    const char *name = parameter->name;
+    const sv_replacing *by = &load->replacing;
+    sv_name_match match;
+    return by->file && sv_name_map_find(&match, by->map, by->file, &name);
+}
+
 /* Reads one parameter, or reports why it is not read. */
 static svit_status load_one(const sv_load *load, real *flat, const sv_parameter *parameter,
                             uint32_t flags, svit_load_report *report, svit_error *err)
@@ -38,6 +47,8 @@ static svit_status load_one(const sv_load *load, real *flat, const sv_parameter 
     const char *name = parameter->name;
     sv_name_match match;
     bool fits;
+    if (is_replaced(load, parameter))
+        flags |= SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_ALLOW_MISSING;
     if (!sv_name_map_find(&match, &load->map, load->file, &name)) {
         if (report)
             report->missing++;
@@ -114,13 +125,14 @@ static svit_status load_all(const sv_load *load, const svit_model *model, real *
 }
 
 svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safetensors *file,
-                              const char *path, const sv_name_map *map, uint32_t flags,
-                              svit_load_report *report, svit_error *err)
+                              const char *path, const sv_name_map *map, sv_replacing replacing,
+                              uint32_t flags, svit_load_report *report, svit_error *err)
 {
     sv_load load = {.allocator = &model->context->allocator,
                     .file = file,
                     .path = path,
                     .map = *map,
+                    .replacing = replacing,
                     .adapts_channels = flags & SV_LOAD_ADAPT_CHANNELS,
                     .grid = model->stored_grid};
     const size_t count = sv_safetensors_count(file);
@@ -141,7 +153,8 @@ static svit_status load_file(const svit_model *model, real *flat, const char *pa
     SVIT_TRY(sv_name_map_open(&rules, allocator, map, err));
     svit_status status = sv_safetensors_open(&file, allocator, path, err);
     if (status == SVIT_OK)
-        status = sv_load_open_file(model, flat, file, path, &rules, flags, report, err);
+        status = sv_load_open_file(model, flat, file, path, &rules, (sv_replacing){NULL, NULL},
+                                   flags, report, err);
     sv_safetensors_close(file);
     sv_name_map_free(allocator, &rules);
     return status;

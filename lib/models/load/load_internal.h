@@ -24,6 +24,13 @@ typedef struct sv_taken {
     size_t shared; /* elements of those that share it (SV_RULE_SHARE) */
 } sv_taken;
 
+/* A second file, whose tensors replace parameters: these may be absent from the first one, or have
+ * another shape there. */
+typedef struct sv_replacing {
+    const sv_safetensors *file; /* NULL: there is none */
+    const sv_name_map *map;
+} sv_replacing;
+
 /* One file that is read. */
 typedef struct sv_load {
     const sv_allocator *allocator;
@@ -31,6 +38,7 @@ typedef struct sv_load {
     const char *path;
     sv_name_map map;
     sv_stored_grid grid;
+    sv_replacing replacing;
     sv_taken *taken;      /* [tensors of the file] */
     bool adapts_channels; /* SV_LOAD_ADAPT_CHANNELS */
 } sv_load;
@@ -44,8 +52,8 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
 /* load.c: reads the parameters of `model` from an open file into `flat`, as svit_model_load_into
  * does. */
 svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safetensors *file,
-                              const char *path, const sv_name_map *map, uint32_t flags,
-                              svit_load_report *report, svit_error *err);
+                              const char *path, const sv_name_map *map, sv_replacing replacing,
+                              uint32_t flags, svit_load_report *report, svit_error *err);
 
 /* load_part.c: changes the shape of a whole tensor to that of the part that the match takes, which
  * may be all of it. Returns false if the tensor has no such part. */

@@ -199,6 +199,10 @@ svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
     if (type->inside && !(object = sv_json_get(root, type->inside)))
         return sv_fail(err, SVIT_E_FORMAT, "%s: config.json has no '%s'", open->weights,
                        type->inside);
+    /* CLIP's own configuration lets the older key, with the defaults of what it leaves out, win. */
+    const sv_json_value *older = sv_json_get(root, "vision_config_dict");
+    if (strcmp(type->name, "clip") == 0 && sv_json_is(older, SV_JSON_OBJECT))
+        object = older;
     SVIT_TRY(state_sizes(open, object, type, err));
     assume_grid(open, object);
     SVIT_TRY(state_computation(open, object, type, err));

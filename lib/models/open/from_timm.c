@@ -16,11 +16,11 @@ static svit_status state_pool(sv_open *open, const char *pool, const char *from,
     if (stated && stated->is_final)
         return SVIT_OK;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, pool) == 0)
+        if (pool && strcmp(known[i].name, pool) == 0)
             return sv_facts_state(&open->facts, "pool", known[i].pool, err, "%s", from);
     return sv_fail(err, SVIT_E_UNSUPPORTED,
                    "%s: %s is '%.40s'; 'token', 'avg' and 'map' are accepted", open->weights, from,
-                   pool);
+                   pool ? pool : "no text");
 }
 
 /* The size of the input: [channels, height, width]. */
@@ -72,6 +72,13 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
                            "read",
                            open->weights, member->key);
     }
+    const sv_json_value *pool = sv_json_get(arguments, "global_pool");
+    if (sv_json_is(sv_json_get(arguments, "dynamic_img_pad"), SV_JSON_TRUE))
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: config.json: model_args: dynamic_img_pad is true; false is accepted",
+                       open->weights);
+    if (pool && pool->kind != SV_JSON_NULL)
+        SVIT_TRY(state_pool(open, sv_json_text(pool), "config.json: model_args: global_pool", err));
     const sv_json_value *bare = sv_json_get(arguments, "no_embed_class");
     if (sv_json_is(bare, SV_JSON_TRUE) || sv_json_is(bare, SV_JSON_FALSE))
         sv_facts_assume(&open->facts, "position_tokens",

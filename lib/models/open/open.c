@@ -140,18 +140,12 @@ static void report_facts(const sv_open *open, svit_load_report *report)
     }
 }
 
-/* The name of class `label` among the files' names; NULL: there is none. */
+/* The name of class `label` in an object; NULL: there is none. */
 static const char *class_name(const sv_json_value *names, size_t label)
 {
     char key[24];
-    if (names->kind == SV_JSON_OBJECT) {
-        snprintf(key, sizeof key, "%zu", label);
-        return sv_json_text(sv_json_get(names, key));
-    }
-    const sv_json_value *value = names + 1;
-    for (size_t i = 0; i < label; i++)
-        value = value->after;
-    return sv_json_text(value);
+    snprintf(key, sizeof key, "%zu", label);
+    return sv_json_text(sv_json_get(names, key));
 }
 
 /* Sets the class names if the file names every class. transformers writes LABEL_0 and so on where
@@ -167,8 +161,9 @@ static svit_status set_classes(const sv_open *open, svit_model *model, svit_erro
     SVIT_TRY(sv_allocate_array(open->allocator, (void **)&list, count, sizeof *list,
                                "the class names", err));
     bool named = true;
-    for (size_t i = 0; i < count && named; i++) {
-        list[i] = class_name(names, i);
+    const sv_json_value *next = names + 1; /* of an array */
+    for (size_t i = 0; i < count && named; i++, next = next->after) {
+        list[i] = names->kind == SV_JSON_ARRAY ? sv_json_text(next) : class_name(names, i);
         named = list[i] && strncmp(list[i], "LABEL_", 6) != 0;
     }
     const svit_status status = named ? svit_model_set_classes(model, list, count, err) : SVIT_OK;
@@ -184,12 +179,6 @@ static svit_status set_output(const sv_open *open, svit_model *model, svit_error
     return svit_model_set_output(model, open->output, err);
 }
 
-/* What the adapter has whole may be absent from the model's own file, or have another shape there. */
-static uint32_t load_flags(const sv_open *open)
-{
-    return open->adapter.file ? SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_ALLOW_MISSING : 0;
-}
-
 /* Creates the model of the facts and reads its weights. */
 static svit_status create(svit_model **out, sv_open *open, svit_load_report *report,
                           svit_error *err)
@@ -203,7 +192,8 @@ static svit_status create(svit_model **out, sv_open *open, svit_load_report *rep
     svit_status status = sv_model_allocate_weights(model, err);
     if (status == SVIT_OK)
         status = sv_load_open_file(model, model->weights, open->file, open->weights, &open->map,
-                                   SV_LOAD_ADAPT_CHANNELS | load_flags(open), report, err);
+                                   (sv_replacing){open->adapter.file, &open->adapter.map},
+                                   SV_LOAD_ADAPT_CHANNELS, report, err);
     if (status == SVIT_OK && open->adapter.file)
         status = sv_adapter_apply(open, model, err);
     if (status == SVIT_OK && open->has_pipeline)

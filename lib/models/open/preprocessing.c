@@ -177,11 +177,15 @@ static bool describe_openclip(description *out, const sv_json_value *root,
                          .scale = 1.0 / 255,
                          .source_height = model->input_height,
                          .source_width = model->input_width,
-                         .bicubic = !interpolation || strcmp(interpolation, "bicubic") == 0,
+                         .bicubic = !interpolation || strcmp(interpolation, "bilinear") != 0,
                          .squash = mode && strcmp(mode, "squash") == 0,
                          .mean = sv_json_get(root, "mean"),
                          .deviation = sv_json_get(root, "std"),
                          .otherwise = &OPENAI};
+    /* "random" is bicubic where nothing is trained. */
+    if (interpolation && out->bicubic && strcmp(interpolation, "bicubic") != 0 &&
+        strcmp(interpolation, "random") != 0)
+        return false;
     return !mode || strcmp(mode, "shortest") == 0 || out->squash;
 }
 

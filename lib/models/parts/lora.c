@@ -84,7 +84,7 @@ static void add_product(real *w, const real *b, const real *a, size_t out, size_
             double sum = 0;
             for (size_t k = 0; k < rank; k++)
                 sum += (double)b[o * rank + k] * (double)a[k * in + i];
-            w[o * in + i] += (real)(scale * sum);
+            w[o * in + i] = (real)((double)w[o * in + i] + scale * sum);
         }
 }
 
