@@ -181,6 +181,39 @@ START_TEST(test_timm_and_openclip_have_their_defaults)
 }
 END_TEST
 
+/* OpenCLIP's words for the interpolation; "random" is of the training. A word that it does not know
+ * leaves the model without a pipeline. */
+START_TEST(test_words_of_openclip_for_the_interpolation)
+{
+    static const struct word {
+        const char *text;
+        int32_t filter; /* -1: no pipeline */
+    } words[] = {{"bicubic", SVIT_SOURCE_BICUBIC},
+                 {"random", SVIT_SOURCE_BICUBIC},
+                 {"bilinear", SVIT_SOURCE_SHORTER_SIDE},
+                 {"nearest", -1}};
+    char text[300];
+    svit_model *model = NULL;
+    svit_pipeline_config pipeline;
+    open_case all, *self = &all;
+    case_begin(self, "pretrained_openclip");
+    case_weights(self, "");
+    snprintf(
+        text, sizeof text,
+        "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"head_width\":10,"
+        "\"width\":40,\"image_size\":32}},\"preprocess_cfg\":{\"interpolation\":\"%s\"}}",
+        words[_i].text);
+    case_text(self, "open_clip_config.json", text);
+    WORKS(case_open(self, &model, NULL));
+    const svit_status status = svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL);
+    ck_assert_int_eq(status, words[_i].filter < 0 ? SVIT_E_STATE : SVIT_OK);
+    if (status == SVIT_OK)
+        ck_assert_int_eq(pipeline.source_filter, words[_i].filter);
+    svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
 /* Images of another number of channels have the mean of the numbers, as in timm. */
 START_TEST(test_channels_of_another_number_have_the_mean)
 {
@@ -305,6 +338,7 @@ static Suite *open_preprocessing_suite(void)
     tcase_add_test(tcase, test_what_files_say_counts);
     tcase_add_test(tcase, test_unknown_classes_have_no_defaults);
     tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
+    tcase_add_loop_test(tcase, test_words_of_openclip_for_the_interpolation, 0, 4);
     tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);
     tcase_add_test(tcase, test_the_input_is_what_the_preprocessor_leaves);
     tcase_add_test(tcase, test_own_files_take_no_options);
