@@ -1,39 +1,12 @@
 /* Appends one feature set to another. */
 #include "base/size.h"
 #include "base/text/names.h"
+#include "base/text/unique.h"
 #include "base/threads/fp_env.h"
 #include "features/features.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* A class name and its index, to be sorted. */
-typedef struct named {
-    const char *name;
-    size_t index;
-} named;
-
-static int by_name(const void *a, const void *b)
-{
-    const named *first = a, *second = b;
-    const int order = strcmp(first->name, second->name);
-    return order ? order : (first->index > second->index) - (first->index < second->index);
-}
-
-/* The position of the first of `sorted` whose name is not before `name`. */
-static size_t lower_bound(const named *sorted, size_t count, const char *name)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (strcmp(sorted[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 /* What the set becomes. All of it is allocated before the set changes. */
 typedef struct joined {
@@ -43,7 +16,6 @@ typedef struct joined {
     char **names;       /* [classes] copies; NULL: none */
     size_t *map;        /* [other->classes]: the class in the joined set */
     const char **texts; /* [features->classes + other->classes] borrowed names */
-    named *sorted;      /* [features->classes] */
 } joined;
 
 static svit_status check(const svit_features *features, const svit_features *other, svit_error *err)
@@ -87,17 +59,13 @@ static svit_status allocate(joined *to, const svit_features *features, const svi
                                "the labels of features", err));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&to->map, other->classes + 1, sizeof *to->map,
                                "classes", err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&to->texts,
-                               features->classes + other->classes + 1, sizeof *to->texts, "classes",
-                               err));
-    return sv_allocate_array(allocator, (void **)&to->sorted, features->classes + 1,
-                             sizeof *to->sorted, "classes", err);
+    return sv_allocate_array(allocator, (void **)&to->texts, features->classes + other->classes + 1,
+                             sizeof *to->texts, "classes", err);
 }
 
 static void release(joined *to, const svit_features *features, const svit_features *other)
 {
     const sv_allocator *allocator = &features->context->allocator;
-    sv_release(allocator, to->sorted, (features->classes + 1) * sizeof *to->sorted);
     sv_release(allocator, to->texts, (features->classes + other->classes + 1) * sizeof *to->texts);
     sv_release(allocator, to->map, (other->classes + 1) * sizeof *to->map);
     sv_names_free(allocator, to->names, to->classes);
@@ -106,33 +74,31 @@ static void release(joined *to, const svit_features *features, const svit_featur
 }
 
 /* Finds the classes of `other` by name among those of `features`; new ones follow. */
-static void match_names(joined *to, const svit_features *features, const svit_features *other)
+static svit_status match_names(joined *to, const svit_features *features,
+                               const svit_features *other, svit_error *err)
 {
     assert(features->names || features->classes == 0);
     assert(other->names || other->classes == 0);
+    SVIT_TRY(sv_texts_match(to->map, (const char *const *)other->names, other->classes,
+                            (const char *const *)features->names, features->classes,
+                            &features->context->allocator, err));
     to->classes = features->classes;
-    for (size_t k = 0; k < features->classes; k++) {
+    for (size_t k = 0; k < features->classes; k++)
         to->texts[k] = features->names[k];
-        to->sorted[k] = (named){features->names[k], k};
-    }
-    if (features->classes > 0)
-        qsort(to->sorted, features->classes, sizeof *to->sorted, by_name);
     for (size_t k = 0; k < other->classes; k++) {
-        const size_t at = lower_bound(to->sorted, features->classes, other->names[k]);
-        if (at < features->classes && strcmp(to->sorted[at].name, other->names[k]) == 0) {
-            to->map[k] = to->sorted[at].index;
+        if (to->map[k] < features->classes)
             continue;
-        }
         to->texts[to->classes] = other->names[k];
         to->map[k] = to->classes++;
     }
+    return SVIT_OK;
 }
 
 static svit_status match(joined *to, const svit_features *features, const svit_features *other,
                          svit_error *err)
 {
     if (features->names || other->names) {
-        match_names(to, features, other);
+        SVIT_TRY(match_names(to, features, other, err));
     } else {
         to->classes = sv_size_max(features->classes, other->classes);
         for (size_t k = 0; k < other->classes; k++)

@@ -42,6 +42,7 @@ typedef struct fit {
     svit_optimizer *optimizer;
     float *rows, *logits, *dlogits; /* of a batch: [batch, channels], then twice [batch, classes] */
     float *class_weights;           /* [classes]; NULL: 1 for each */
+    size_t *samples;                /* [classes] of each class; NULL without class_weights */
     int32_t *labels;                /* of a batch */
     uint32_t *order;                /* [samples] */
     char **names;                   /* those of the set for the model; NULL: the set has none */
@@ -114,9 +115,12 @@ static svit_status allocate(fit *self, svit_error *err)
                                classes * sizeof *self->dlogits, "gradients of logits", err));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&self->labels, batch, sizeof *self->labels,
                                "the labels of a batch", err));
-    if (self->config.balanced)
+    if (self->config.balanced) {
         SVIT_TRY(sv_allocate_array(allocator, (void **)&self->class_weights, classes,
                                    sizeof *self->class_weights, "weights of classes", err));
+        SVIT_TRY(sv_allocate_array(allocator, (void **)&self->samples, classes,
+                                   sizeof *self->samples, "the sizes of classes", err));
+    }
     return sv_allocate_array(allocator, (void **)&self->order, self->features->count,
                              sizeof *self->order, "the order of features", err);
 }
@@ -126,6 +130,7 @@ static void release(fit *self)
     const sv_allocator *allocator = &self->model->context->allocator;
     const size_t batch = self->config.batch, classes = self->features->classes;
     sv_release(allocator, self->order, self->features->count * sizeof *self->order);
+    sv_release(allocator, self->samples, classes * sizeof *self->samples);
     sv_release(allocator, self->class_weights, classes * sizeof *self->class_weights);
     sv_release(allocator, self->labels, batch * sizeof *self->labels);
     sv_release(allocator, self->dlogits, batch * classes * sizeof *self->dlogits);
@@ -143,11 +148,11 @@ static void balance(fit *self)
     if (!self->class_weights)
         return;
     for (size_t i = 0; i < features->count; i++)
-        self->class_weights[features->labels[i]] += 1;
+        self->samples[features->labels[i]]++;
     for (size_t k = 0; k < features->classes; k++)
-        if (self->class_weights[k] > 0)
+        if (self->samples[k] > 0)
             self->class_weights[k] =
-                (float)features->count / ((float)features->classes * self->class_weights[k]);
+                (float)features->count / ((float)features->classes * (float)self->samples[k]);
 }
 
 static void gather(fit *self, size_t first, size_t n)

@@ -233,6 +233,22 @@ START_TEST(test_wrong_arguments_of_float_images_are_named)
     images[11] = 1.1e37f;
     FAILS(svit_pipeline_apply_evaluation_f32(context, &pipeline, images, 3, 2, 2, out, err),
           SVIT_E_ARGUMENT, "image 2 has the value 1.1e+37; -1.06e+37..1.06e+37 is accepted");
+    svit_loader_config loading;
+    svit_loader *loader = NULL;
+    size_t n;
+    int32_t read[2];
+    float batch[2 * 2 * 3];
+    WORKS(CREATE(images, labels, NULL));
+    ck_assert_int_eq(svit_loader_config_init(&loading, sizeof loading), SVIT_OK);
+    loading.batch = 2;
+    svit_pipeline_config whole = pipeline;
+    whole.source_height = whole.resize_height = whole.output_height = 3;
+    whole.source_width = whole.resize_width = whole.output_width = 2;
+    WORKS(svit_loader_create(&loader, set, &whole, &loading, err));
+    FAILS(svit_loader_next(loader, batch, read, &n, err), SVIT_E_ARGUMENT,
+          "sample 1: image 0 has the value 1.1e+37; -1.06e+37..1.06e+37 is accepted");
+    svit_loader_free(loader);
+    svit_dataset_free(set);
     images[11] = -1.05e37f;
     WORKS(svit_pipeline_apply_evaluation_f32(context, &pipeline, images, 3, 2, 2, out, err));
     for (size_t i = 0; i < sizeof out / sizeof *out; i++)

@@ -255,7 +255,9 @@ static void write_json(const char *shard, uint8_t value, const char *const *labe
 START_TEST(test_names_become_classes_in_byte_order_of_all_shards)
 {
     NEEDS(HAS_PNG, "PNG");
-    static const char *const A[] = {"{\"label\":\"dog\"}", "{\"label\":\"cat\",\"cls\":9}",
+    static const char *const A[] = {"{\"label\":\"dog\"}",
+                                    "{\"label\":\"cat\",\"cls\":9,\"id\":18446744073709551616,"
+                                    "\"caption\":\"a\\u0000b\"}",
                                     "{\"cls\":\"dog\"}", NULL};
     static const char *const B[] = {"{\"class\":\"Zebra\"}", "{\"label\":\"b\xc3\xa4r\"}", NULL};
     static const sample_row rows[] = {{10, 3}, {11, 2}, {12, 3}, {20, 0}, {21, 1}};

@@ -20,6 +20,8 @@ Shape = tuple[Optional[int], ...]
 
 def array(value: Any, name: str) -> NDArray[Any]:
     """Any array or array-like as an ndarray."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask would be lost; an array is needed: use filled()")
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, Handle):

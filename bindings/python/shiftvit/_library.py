@@ -385,9 +385,8 @@ def view(handle: Handle, function: str, dtype: Any, shape: tuple[int, ...]) -> n
         memory = (ctypes.c_char * bytes_).from_address(address)
         handle._state.pin()
         weakref.finalize(memory, handle._state.unpin).atexit = False
-    buffer: Any = memory
-    array: np.ndarray[Any, Any] = np.frombuffer(buffer, dtype=dtype).reshape(shape)
-    array.flags.writeable = False
+    # Of a view that cannot be written: NumPy lets nobody make the array writeable.
+    array: np.ndarray[Any, Any] = np.frombuffer(memoryview(memory).toreadonly(), dtype=dtype).reshape(shape)
     return array
 
 

@@ -64,7 +64,7 @@ class Context(_library.Handle):
         return "<shiftvit.Context, closed>" if self.closed else f"<shiftvit.Context of {self.threads} threads>"
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a signal handler or a log function may need the context while it is made
 _default: tuple[int, Context] | None = None
 
 
@@ -86,7 +86,8 @@ def chosen_context(context: Context | None) -> Context:
 
 def _replace_lock() -> None:
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
-os.register_at_fork(after_in_child=_replace_lock)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_replace_lock)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
@@ -48,8 +49,9 @@ class Dataset(_library.Handle):
 
     def _derive(self, name: str, *arguments: Any) -> Dataset:
         dataset = Dataset.__new__(Dataset)
+        keep = self._state.keep  # before the call: another thread may close this dataset after it
         pointer = _library.create(name, self, *arguments)
-        dataset._adopt(pointer, self._state.keep, callbacks=self._callbacks)
+        dataset._adopt(pointer, keep, callbacks=self._callbacks)
         return dataset
 
     def __init__(self) -> None:
@@ -81,7 +83,7 @@ class Dataset(_library.Handle):
         else:
             # Labels that change later would be indices out of bounds.
             labels, targets = np.array(_arrays.labels(given, "y", n)), None
-            columns = num_classes or int(labels.max(initial=0)) + 1
+            columns = int(labels.max(initial=0)) + 1 if num_classes is None else num_classes
         sizes = (n, height, width, channels, columns)
         keep = (images, labels, targets)
         if images.dtype == np.float32:
@@ -111,20 +113,23 @@ class Dataset(_library.Handle):
 
         callback = _library.Callback(sample)
         sample_of = callback.weakly()
+        height, width, channels = (operator.index(side) for side in shape)
+        sizes = (height, width, channels)  # which stay, as the library's do
 
         def read(index: int, pixels: Any, label: Any, user: Any) -> int:
             image, value = sample_of(index)
             array = _arrays.array(image, f"image {index}")
-            _arrays.check_shape(array, f"image {index}", shape)
+            _arrays.check_shape(array, f"image {index}", sizes)
             if array.dtype != np.uint8:
                 raise TypeError(f"image {index} is an array of {array.dtype}; uint8 is needed")
-            np.ctypeslib.as_array(pixels, shape)[...] = array
+            np.ctypeslib.as_array(pixels, sizes)[...] = array
             label[0] = _library.whole("i", value)
             return 0
 
         function = _SampleFunction(_library.guard(read, 1))
-        sizes = (count, *shape, num_classes)
-        return cls._create("svit_dataset_callback", context, function, *sizes, None, keep=function, callbacks=callback)
+        return cls._create(
+            "svit_dataset_callback", context, function, count, *sizes, num_classes, None, keep=function, callbacks=callback
+        )
 
     @classmethod
     def folder(
@@ -157,7 +162,7 @@ class Dataset(_library.Handle):
         if height is None:
             raise TypeError("folder() needs height, or pipeline")
         source = _library.constant("SVIT_SOURCE_", filter, "filter")
-        return cls._create("svit_dataset_folder", context, path, height, width or height, channels, source)
+        return cls._create("svit_dataset_folder", context, path, height, height if width is None else width, channels, source)
 
     @classmethod
     def csv(cls, path: PathName, pipeline: Mapping[str, Any], *, context: Context | None = None) -> Dataset:
@@ -272,12 +277,18 @@ class Dataset(_library.Handle):
 
     def select(self, indices: Sequence[int] | NDArray[Any] | range) -> Dataset:
         """A view of the samples of these indices, in their order."""
-        listed = _arrays.array(indices, "indices")
-        given = _arrays.labels(listed if listed.size else listed.astype(np.int64), "indices")
+        given = _arrays.array(indices, "indices")
+        if given.size and given.dtype.kind not in "iu":
+            raise TypeError(f"indices is an array of {given.dtype}; integers are needed")
+        _arrays.check_shape(given, "indices", (None,))
         if given.size and given.min() < 0:
             raise ArgumentError(f"indices has {given.min()}; 0..{len(self) - 1} are accepted")
         array = np.ascontiguousarray(given, dtype=np.uintp)
         return self._derive("svit_dataset_select", array, array.size)
+
+    def path(self, index: int) -> str:
+        """The path of a sample's image, for messages and reports; ArgumentError where images are no files."""
+        return _library.long_text("svit_dataset_path", self, index)
 
     def match_classes(self, names: Sequence[str]) -> Dataset:
         """A view whose classes are ``names``: a label becomes that of the same name. So a test set that lacks some classes
@@ -342,8 +353,9 @@ class Loader(_library.Handle):
         config = _library.config("svit_loader_config", fields)
         batch = _library.fields_of("svit_loader_config", config)["batch"]
         images = _library.config("svit_pipeline_config", pipeline)
+        keep = dataset._state.keep
         pointer = _library.create("svit_loader_create", dataset, images, config)
-        self._adopt(pointer, dataset._state.keep, callbacks=dataset._callbacks)
+        self._adopt(pointer, keep, callbacks=dataset._callbacks)
         height, width = (_library.call(f"svit_loader_{side}", self) for side in ("height", "width"))
         self._shape = (batch, height, width, dataset.shape[2])
         self._classes = dataset.num_classes

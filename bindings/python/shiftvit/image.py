@@ -18,9 +18,9 @@ class _Image(_library.Handle):
 
 
 def read_image(
-    source: PathName | bytes, *, channels: int = 3, context: Context | None = None
+    source: PathName | bytes | bytearray | memoryview, *, channels: int = 3, context: Context | None = None
 ) -> NDArray[np.uint8]:
-    """Decodes a JPEG, PNG or WebP file, or its bytes, to an array [height, width, channels].
+    """Decodes a JPEG, PNG or WebP file, or its bytes, to an array [height, width, channels], which cannot be written.
 
     Args:
         source: The path, or the bytes of the file.
@@ -28,11 +28,12 @@ def read_image(
 
     Raises:
         FileError: the file cannot be read.
-        FormatError: it is damaged, or neither of the two formats.
+        FormatError: it is damaged, or none of the three formats.
     """
     context = chosen_context(context)
     image = _Image()
-    if isinstance(source, bytes):
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        source = bytes(source)
         pointer = _library.create("svit_image_decode", context, source, len(source), None, channels)
     else:
         pointer = _library.create("svit_image_read", context, source, channels)

@@ -78,9 +78,10 @@ class Model(_library.Handle):
         return model
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, context: Context | None = None) -> Model:
+    def from_bytes(cls, data: bytes | bytearray | memoryview, *, context: Context | None = None) -> Model:
         """Reads a model from the bytes of a model file."""
         context = chosen_context(context)
+        data = bytes(data)
         return cls._from_pointer(_library.create("svit_model_load_memory", context, data, len(data)), context)
 
     def to_bytes(self) -> bytes:
@@ -411,7 +412,8 @@ class Model(_library.Handle):
                 them: for a model with trained weights, whose head :meth:`replace_head` has made for the classes.
             **settings: Settings by the names that :func:`shiftvit.config_fields` lists, such as ``learning_rate=3e-4``,
                 ``optimizer="muon"``, ``schedule="warmup-cosine"``, ``augment=[{"name": "flip", "probability": 0.5}]``,
-                ``patience=5``, ``keep="best"``, ``seed=1``. By default: AdamW with a learning rate of 1e-3.
+                ``patience=5``, ``keep="best"``, ``seed=1``. By default: AdamW with a learning rate of 1e-3, and all
+                epochs (``patience=0``).
 
         Ctrl-C raises KeyboardInterrupt after the step that is running; with ``folder`` a checkpoint is written first,
         so ``resume=True`` continues with the same bits.

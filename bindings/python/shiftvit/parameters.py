@@ -27,7 +27,11 @@ class Parameters(MutableMapping[str, NDArray[np.float32]]):
 
         _library.expect(model, Model, "model")
         self._model = model
-        self._names = _library.strings("svit_model_parameter_name", model)
+
+    @property
+    def _names(self) -> list[str]:
+        # Read each time: adapters and other heads change them.
+        return _library.strings("svit_model_parameter_name", self._model)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a parameter, without copying it."""

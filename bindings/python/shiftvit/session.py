@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -102,7 +103,7 @@ class Session(_library.Handle):
         if not self._input_is_layer:
             return _arrays.floats(x, "x", (None, *self._input))
         given = _arrays.floats(x, "x")
-        if given.ndim < 2 or given[0].size != self._input[0]:
+        if given.ndim < 2 or math.prod(given.shape[1:]) != self._input[0]:
             raise ArgumentError(
                 f"x has the shape {list(given.shape)}; rows of {self._input[0]} elements, tokens * channels, are needed"
             )

@@ -179,12 +179,13 @@ class Trainer(_library.Handle):
         config.folder = _library.path_bytes(folder)
         config.description = _library.text_bytes(description)
         config.existing = _library.constant("SVIT_EXISTING_", existing, "existing")
+        sets = (training._state.keep, None if validation is None else validation._state.keep)
         pointer = _library.create(
             "svit_trainer_create", model.context, model, training, validation, config, optimizer, images
         )
         callback = None if loss_function is None else _library.Callback(loss_function)
         function = None if callback is None else _loss_callback(callback.weakly())
-        kept = (training._state.keep, None if validation is None else validation._state.keep, function)
+        kept = (*sets, function)
         callbacks = (training._callbacks, None if validation is None else validation._callbacks, callback)
         self._adopt(pointer, kept, (model,), callbacks)
         self._model = model

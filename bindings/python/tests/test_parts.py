@@ -30,6 +30,9 @@ class Models(FolderTest):
         self.assertTrue((model.parameters()["blocks.0.norm1.weight"] == 7).all())
         with self.assertRaisesRegex(ValueError, "blocks.0.norm1.weight has the shape"):
             parameters["blocks.0.norm1.weight"] = np.ones(3)
+        model.add_lora(2)
+        self.assertEqual(list(parameters), list(model.parameters()))
+        self.assertIn("blocks.0.attn.qkv.lora_a", parameters)
         with self.assertRaises(errors.NumericError):
             parameters["blocks.0.norm1.weight"] = np.full(8, np.inf)
         with self.assertRaises(TypeError):
@@ -233,6 +236,36 @@ class Data(FolderTest):
         self.assertEqual(data.labels.tolist(), [0, 1, 2, 0, 1, 2])
         np.testing.assert_array_equal(data.targets, np.eye(3, dtype=np.float32)[[0, 1, 2] * 2])
 
+    def test_a_shape_that_changes_afterwards_is_not_that_of_the_dataset(self):
+        shape = [4, 4, 3]
+        data = shiftvit.Dataset.from_function(lambda index: (np.full(tuple(shape), 7, np.uint8), 0), 3, shape, 1)
+        self.assertTrue((data[1][0] == 7).all())
+        shape[0], shape[1] = 65536, 64
+        with self.assertRaisesRegex(errors.ArgumentError, r"\[4, 4, 3\] is needed"):
+            data[1]
+
+    def test_indices_and_sizes_mean_what_they_say(self):
+        data = shiftvit.Dataset.from_function(lambda index: (np.zeros((1, 1, 3), np.uint8), index % 2), 2**33, (1, 1, 3), 2)
+        far = data.select([2**32 + 1, 2**31])
+        self.assertEqual([far[0][1], far[1][1]], [1, 0])
+        self.assertEqual(len(data[2**31 : 2**31 + 4 : 2]), 2)
+        for wrong, error in ((np.array([True]), TypeError), ([0.5], TypeError), ([-1], ValueError), ([[1]], ValueError)):
+            with self.assertRaises(error):
+                data.select(wrong)
+        with self.assertRaises(ValueError):
+            shiftvit.Dataset.from_arrays(np.zeros((2, 4, 4, 3), np.uint8), [0, 4], num_classes=0)
+        with self.assertRaises(ValueError):
+            shiftvit.Dataset.folder(self.folder, 4, 0)
+        with self.assertRaisesRegex(TypeError, "masked array"):
+            shiftvit.Dataset.from_arrays(np.ma.masked_array(np.zeros((2, 4, 4, 3), np.uint8)), [0, 1])
+
+    def test_views_cannot_be_made_writeable(self):
+        labels = shiftvit.FeatureSet(np.zeros((2, 3), np.float32), [0, 1]).labels
+        with self.assertRaises(ValueError):
+            labels.flags.writeable = True
+        with self.assertRaises(ValueError):
+            labels[0] = 1
+
     def test_classes_of_other_names(self):
         data = shiftvit.Dataset.synthetic(12)
         wanted = ["new", *data.classes[::-1]]
@@ -258,6 +291,9 @@ class Data(FolderTest):
         data = shiftvit.Dataset.folder(self.folder / "photos", 32)
         self.assertEqual((len(data), data.classes), (20, ["class0", "class1"]))
         np.testing.assert_array_equal(data[0][0], images[0])
+        self.assertTrue(data.path(0).endswith("00.png"))
+        with self.assertRaises(ValueError):
+            shiftvit.Dataset.synthetic(1).path(0)
         model = tiny(num_classes=2)
         model.fit(data, epochs=1)
         self.assertEqual(model.classes, ["class0", "class1"])

@@ -1,6 +1,7 @@
 /* Sorts texts and finds them by binary search. */
 #include "base/text/unique.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,5 +52,38 @@ svit_status sv_texts_find_twice(size_t twice[2], const char *const *texts, size_
             twice[1] = (size_t)(places[i] - texts);
         }
     sv_release(allocator, memory, count * sizeof texts);
+    return SVIT_OK;
+}
+
+/* The first of order[count], which is sorted, that is not before `text`. */
+static size_t lower_bound(const char *const *const *order, size_t count, const char *text)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (strcmp(*order[middle], text) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+svit_status sv_texts_match(size_t *places, const char *const *texts, size_t n,
+                           const char *const *among, size_t count, const sv_allocator *allocator,
+                           svit_error *err)
+{
+    void *memory = NULL;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof among, "the order of names", err));
+    const char *const **order = memory;
+    for (size_t i = 0; i < count; i++)
+        order[i] = among + i;
+    qsort(order, count, sizeof *order, compare_places);
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = lower_bound(order, count, texts[i]);
+        const bool found = at < count && strcmp(*order[at], texts[i]) == 0;
+        places[i] = found ? (size_t)(order[at] - among) : count;
+    }
+    sv_release(allocator, memory, count * sizeof among);
     return SVIT_OK;
 }

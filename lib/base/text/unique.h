@@ -18,4 +18,10 @@ size_t sv_texts_find(const char *const *texts, size_t count, const char *text);
 svit_status sv_texts_find_twice(size_t twice[2], const char *const *texts, size_t count,
                                 const sv_allocator *allocator, svit_error *err);
 
+/* Finds texts[n] among among[count]: places[i] is the place of texts[i], of equal ones the first,
+ * `count` if it is none of them. SVIT_E_MEMORY. */
+svit_status sv_texts_match(size_t *places, const char *const *texts, size_t n,
+                           const char *const *among, size_t count, const sv_allocator *allocator,
+                           svit_error *err);
+
 #endif

@@ -25,9 +25,11 @@ SV_OF_CHANNELS crop_of(const size_t bytes, uint8_t *out, const uint8_t *in, size
         ptrdiff_t row = padded_line(first_y + y, (ptrdiff_t)height, reflect);
         for (ptrdiff_t x = 0; x < (ptrdiff_t)width; x++, out += bytes) {
             ptrdiff_t column = padded_line(first_x + x, (ptrdiff_t)width, reflect);
-            const uint8_t *from = in + (row * (ptrdiff_t)width + column) * (ptrdiff_t)bytes;
+            const bool inside = row >= 0 && column >= 0;
+            const uint8_t *from =
+                inside ? in + (row * (ptrdiff_t)width + column) * (ptrdiff_t)bytes : in;
             for (size_t i = 0; i < bytes; i++)
-                out[i] = row < 0 || column < 0 ? 0 : from[i];
+                out[i] = inside ? from[i] : 0;
         }
     }
 }

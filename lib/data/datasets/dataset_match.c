@@ -80,29 +80,36 @@ static svit_status fail_unknown(const matched *self, size_t class, svit_error *e
                    self->parent->names[class], self->base.classes, self->names[0]);
 }
 
-/* Finds the label of each class of the parent. Both lists are usually in the same order, so the
- * search begins at the name that was found last. */
+static svit_status take_labels(matched *self, const size_t *places, svit_error *err)
+{
+    for (size_t class = 0; class < self->label_count; class ++) {
+        if (places[class] == self->base.classes)
+            return fail_unknown(self, class, err);
+        self->labels[class] = (int32_t)places[class];
+    }
+    return SVIT_OK;
+}
+
+/* Finds the label of each class of the parent. */
 static svit_status match_labels(matched *self, svit_error *err)
 {
     void *memory = NULL;
     const svit_dataset *parent = self->parent;
-    SVIT_TRY(sv_allocate_array(&parent->context->allocator, &memory, parent->classes,
-                               sizeof *self->labels, "the labels of a dataset", err));
+    const sv_allocator *allocator = &parent->context->allocator;
+    const size_t count = parent->classes;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof *self->labels,
+                               "the labels of a dataset", err));
     self->labels = memory;
-    self->label_count = parent->classes;
-    const size_t count = self->base.classes;
-    size_t at = 0;
-    for (size_t class = 0; class < parent->classes; class ++) {
-        size_t tried = 0;
-        while (tried < count && strcmp(self->names[at], parent->names[class]) != 0) {
-            at = (at + 1) % count;
-            tried++;
-        }
-        if (tried == count)
-            return fail_unknown(self, class, err);
-        self->labels[class] = (int32_t)at;
-    }
-    return SVIT_OK;
+    self->label_count = count;
+    SVIT_TRY(
+        sv_allocate_array(allocator, &memory, count, sizeof(size_t), "the places of names", err));
+    size_t *places = memory;
+    svit_status status = sv_texts_match(places, parent->names, count, self->base.names,
+                                        self->base.classes, allocator, err);
+    if (status == SVIT_OK)
+        status = take_labels(self, places, err);
+    sv_release(allocator, places, count * sizeof *places);
+    return status;
 }
 
 /* Fails unless the names are those of the parent in the same order: targets have no labels that

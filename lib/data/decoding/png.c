@@ -13,7 +13,8 @@
 
 enum {
     OPAQUE = 255,
-    MEMORY_LIMIT = 64 << 20 /* bytes that libpng may hold; rows and tables take less than 2 MiB */
+    MEMORY_LIMIT = 64 << 20, /* bytes that libpng may hold; rows and tables take less than 2 MiB */
+    MOST_TEXTS = 64
 };
 
 /* Chunks that libpng need not read, since no pixel depends on them. sv_exif_of_png reads eXIf. */
@@ -110,6 +111,8 @@ static void png_prepare(png_structp png, png_infop info, bool *alpha)
 {
     png_source *source = png_get_io_ptr(png);
     png_set_benign_errors(png, 1);
+    /* Each text may inflate to 8 MB, whatever becomes of it. */
+    png_set_chunk_cache_max(png, MOST_TEXTS);
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, UNREAD[0],
                                 sizeof UNREAD / sizeof *UNREAD);
     png_read_info(png, info);

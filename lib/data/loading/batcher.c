@@ -4,8 +4,10 @@
 #include "base/numbers/random.h"
 #include "base/size.h"
 #include "data/augmentation/mix.h"
+#include "data/augmentation/pipeline_config.h"
 #include "data/augmentation/step_fields.h"
 #include "data/augmentation/steps.h"
+#include "data/checks.h"
 #include "data/loading/balance.h"
 #include "data/loading/order.h"
 
@@ -214,6 +216,13 @@ static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
         char where[32];
         snprintf(where, sizeof where, "sample %u", (unsigned)sample);
         return sv_fail_in(err, status, where);
+    }
+    if (dataset->is_f32) {
+        char where[32];
+        snprintf(where, sizeof where, "sample %u", (unsigned)sample);
+        SVIT_TRY(sv_check_values(where, batcher->pixels, 1,
+                                 sv_dataset_image_bytes(dataset) / sizeof(float),
+                                 sv_pipeline_limit(&batcher->pipeline), err));
     }
     if (!batcher->config.augment) {
         sv_pipeline_evaluate(batcher->plan, image, batcher->pixels, batcher->scratch);

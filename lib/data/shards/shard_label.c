@@ -85,7 +85,7 @@ svit_status sv_shard_label_read(sv_shard_index *index, const sv_allocator *alloc
     if (!is_json)
         return read_number(index, label, text, bytes, where, err);
     sv_json *json = NULL;
-    SVIT_TRY(sv_json_parse_object(&json, allocator, text, bytes, where, err));
+    SVIT_TRY(sv_json_parse_tolerant(&json, allocator, text, bytes, where, err));
     svit_status status = read_object(index, allocator, label, sv_json_root(json), where, err);
     sv_json_free(json);
     return status;

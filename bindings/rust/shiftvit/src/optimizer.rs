@@ -58,13 +58,14 @@ impl Optimizer {
 
     /// The settings that may change between updates.
     pub fn settings(&mut self) -> OptimizerSettings<'_> {
-        OptimizerSettings { raw: self.raw(), _owner: PhantomData }
+        OptimizerSettings { raw: self.raw(), model: self.model.clone(), _owner: PhantomData }
     }
 }
 
 /// The settings of an optimiser, or of a trainer's optimiser, between two updates.
 pub struct OptimizerSettings<'a> {
     pub(crate) raw: *mut sys::svit_optimizer,
+    pub(crate) model: Arc<ModelInner>,
     pub(crate) _owner: PhantomData<&'a mut Optimizer>,
 }
 
@@ -101,6 +102,8 @@ impl OptimizerSettings<'_> {
     /// Sets "lr_scale", "weight_decay" or "trainable" of the parameters whose names match a pattern.
     pub fn set_parameters(&mut self, pattern: &str, key: &str, value: f64) -> Result<()> {
         let (pattern, key) = (text::text("pattern", pattern)?, text::text("key", key)?);
+        // Which parameters are frozen is the model's.
+        let _reader = self.model.lock.read()?;
         // SAFETY: as above.
         call(|err| unsafe {
             let (pattern, key) = (pattern.as_ptr(), key.as_ptr());

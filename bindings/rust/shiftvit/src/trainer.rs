@@ -237,7 +237,7 @@ impl Trainer {
     pub fn optimizer(&mut self) -> OptimizerSettings<'_> {
         // SAFETY: the handle is alive; the optimiser lives until a resume, which needs `self`.
         let raw = unsafe { sys::svit_trainer_optimizer(self.raw.get()) };
-        OptimizerSettings { raw, _owner: PhantomData }
+        OptimizerSettings { raw, model: self.model.clone(), _owner: PhantomData }
     }
 
     /// The completed epochs, those before a resume included.
