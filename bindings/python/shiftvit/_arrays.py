@@ -20,9 +20,9 @@ Shape = tuple[Optional[int], ...]
 
 def array(value: Any, name: str) -> NDArray[Any]:
     """Any array or array-like as an ndarray."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, whose mask would be lost; an array is needed: use filled()")
     if isinstance(value, np.ndarray):
+        if hasattr(value, "filled"):  # numpy.ma is not imported for this
+            raise TypeError(f"{name} is a masked array, whose mask would be lost; an array is needed: use filled()")
         return value
     if isinstance(value, Handle):
         raise TypeError(f"{name} is {article(value)}; an array is needed")

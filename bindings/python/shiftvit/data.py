@@ -287,7 +287,7 @@ class Dataset(_library.Handle):
         return self._derive("svit_dataset_select", array, array.size)
 
     def path(self, index: int) -> str:
-        """The path of a sample's image, for messages and reports; ArgumentError where images are no files."""
+        """The path of a sample's image, for messages and reports; empty where images are no files."""
         return _library.long_text("svit_dataset_path", self, index)
 
     def match_classes(self, names: Sequence[str]) -> Dataset:

@@ -81,7 +81,7 @@ class Model(_library.Handle):
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, context: Context | None = None) -> Model:
         """Reads a model from the bytes of a model file."""
         context = chosen_context(context)
-        data = bytes(data)
+        data = data if isinstance(data, bytes) else bytes(memoryview(data))
         return cls._from_pointer(_library.create("svit_model_load_memory", context, data, len(data)), context)
 
     def to_bytes(self) -> bytes:

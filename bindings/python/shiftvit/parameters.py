@@ -27,6 +27,7 @@ class Parameters(MutableMapping[str, NDArray[np.float32]]):
 
         _library.expect(model, Model, "model")
         self._model = model
+        len(self)  # a closed model is refused here
 
     @property
     def _names(self) -> list[str]:
