@@ -17,8 +17,8 @@ typedef struct svit_image svit_image;
  * 255 where the file has none. The pixels are those of Pillow, before a blend with black: colour
  * profiles and gamma are ignored, CMYK becomes RGB by Pillow's formula, and an animation gives its
  * first frame. The image is turned upright by the orientation in its EXIF data or XMP, as by
- * Pillow's ImageOps.exif_transpose. Malformed EXIF data is ignored. The caller owns *out and frees
- * it with svit_image_free.
+ * Pillow's ImageOps.exif_transpose; of a JPEG the first Exif segment counts. Malformed EXIF data is
+ * ignored. The caller owns *out and frees it with svit_image_free.
  *
  * SVIT_E_ARGUMENT: `channels` is another number. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT
  * names the file and the problem: it is damaged, of another format, wider or higher than 16384
