@@ -22,7 +22,7 @@ extern const sv_config_type sv_onnx_options_type;
 SV_ARCHITECTURES(SV_ONNX_DECLARE)
 
 /* Sets graph->height and graph->width to the evaluation size of the model's pipeline. Fails unless
- * the model accepts that size and the pipeline's channels. */
+ * the model accepts that size and the pipeline's channels, and its numbers are those of float32. */
 svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err);
 
 /* Adds the evaluation's steps after the source step, from bytes to images. */

@@ -5,7 +5,23 @@
 #include "export/onnx_ops.h"
 #include "models/layer_list.h"
 
+#include <float.h>
 #include <math.h>
+
+/* ONNX files have float32. */
+static svit_status check_numbers(const svit_pipeline_config *config, svit_error *err)
+{
+    for (size_t c = 0; c < config->channels; c++) {
+        const double largest =
+            fmax(fmax(config->scale, fabs(config->mean[c])), sqrt(config->variance[c]));
+        const double smallest = fmin(config->scale, sqrt(config->variance[c]));
+        if (largest > FLT_MAX || smallest < FLT_MIN)
+            return sv_fail(err, SVIT_E_UNSUPPORTED,
+                           "the pipeline's scale %g, mean %g or deviation %g is beyond float32",
+                           config->scale, config->mean[c], sqrt(config->variance[c]));
+    }
+    return SVIT_OK;
+}
 
 svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err)
 {
@@ -19,6 +35,7 @@ svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "channels of the pipeline is %u; in_channels of the model is %u",
                        model->pipeline.channels, model->config.in_channels);
+    SVIT_TRY(check_numbers(&model->pipeline, err));
     SVIT_TRY(svit_pipeline_evaluation_size(&model->pipeline, &graph->height, &graph->width, err));
     /* Fails if the model does not accept this size, because its layers cannot be created then. */
     SVIT_TRY(sv_model_layers(&layers, model, graph->height, graph->width, err));

@@ -293,6 +293,12 @@ START_TEST(test_options_that_are_not_accepted_are_named)
     check_refused(model, path, &bytes, SVIT_E_ARGUMENT, "channels of the pipeline is 1");
     ck_assert_int_eq(svit_model_set_pipeline(model, &larger, NULL), SVIT_OK);
     check_refused(model, path, &bytes, SVIT_E_ARGUMENT, "12 x 20");
+    svit_pipeline_config huge = pipeline_of(12, 16, 3);
+    huge.scale = 1e60;
+    for (int c = 0; c < 3; c++)
+        huge.variance[c] = 1e120;
+    ck_assert_int_eq(svit_model_set_pipeline(model, &huge, NULL), SVIT_OK);
+    check_refused(model, path, &bytes, SVIT_E_UNSUPPORTED, "scale 1e+60");
     ck_assert_int_ne(access(path, F_OK), 0);
     svit_model_free(model);
 }

@@ -78,6 +78,28 @@ static void damage_headers(bool seals, int *cases, int *opened)
     tar_free(&tar);
 }
 
+/* Old programs added the bytes of a header as signed numbers. */
+START_TEST(test_a_checksum_may_be_of_signed_bytes)
+{
+    NEEDS(HAS_PNG, "PNG");
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        tar_archive tar = {0};
+        const size_t at = tar_image(&tar, "\xc3\xa9.png", 1);
+        char *sum = (char *)tar.data + at + 148;
+        snprintf(sum, 8, "%06lo", strtoul(sum, NULL, 8) - 2 * 256 + wrong);
+        tar_text(&tar, "\xc3\xa9.cls", "0");
+        tar_end(&tar);
+        shard_write("signed.tar", &tar);
+        svit_dataset *dataset = NULL;
+        if (wrong)
+            FAILS(shards_open(&dataset, "signed.tar", err), SVIT_E_FORMAT, "a wrong checksum");
+        else
+            WORKS(shards_open(&dataset, "signed.tar", err));
+        svit_dataset_free(dataset);
+    }
+}
+END_TEST
+
 START_TEST(test_each_byte_of_a_header_counts)
 {
     NEEDS(HAS_PNG, "PNG");
@@ -379,6 +401,7 @@ static Suite *suite(void)
     Suite *all = suite_create("shard_damage");
     TCase *c = tcase_create("shard_damage");
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_a_checksum_may_be_of_signed_bytes);
     tcase_add_test(c, test_each_byte_of_a_header_counts);
     tcase_add_test(c, test_headers_with_right_checksums_may_say_anything);
     tcase_add_test(c, test_each_byte_of_what_is_parsed_may_be_anything);

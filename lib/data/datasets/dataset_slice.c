@@ -11,7 +11,8 @@ typedef struct view {
     svit_dataset *parent;
     size_t first;    /* slice: the index of its first sample in the parent */
     size_t *indices; /* selection: [base.count] indices in the parent; slice: NULL */
-    bool is_shard;   /* selection: the parent is one shard, so this is one too */
+    size_t *ends; /* selection: [base.count] the end of the shard of each sample; NULL: the parent
+                        is one shard, so this is one too */
 } view;
 
 /* The index of a sample in the parent. */
@@ -49,26 +50,31 @@ static svit_status view_path(const svit_dataset *dataset, size_t index, char **p
     return sv_dataset_path(self->parent, parent_index(self, index), path, err);
 }
 
-/* Samples of a selection are one shard as long as their indices in the parent ascend within one of
- * the parent's shards. */
 static size_t view_shard_end(const svit_dataset *dataset, size_t index)
 {
     const view *self = (const view *)dataset;
-    if (self->is_shard)
-        return dataset->count;
-    const size_t end = sv_dataset_shard_end(self->parent, parent_index(self, index));
-    if (!self->indices)
-        return sv_size_min(end - self->first, dataset->count);
-    size_t next = index + 1;
-    while (next < dataset->count && self->indices[next] > self->indices[next - 1] &&
-           self->indices[next] < end)
-        next++;
-    return next;
+    if (self->indices)
+        return self->ends ? self->ends[index] : dataset->count;
+    const size_t end = sv_dataset_shard_end(self->parent, self->first + index);
+    return sv_size_min(end - self->first, dataset->count);
+}
+
+/* Samples of a selection are one shard as long as their indices in the parent ascend within one of
+ * the parent's shards. */
+static void find_ends(view *self)
+{
+    const size_t *indices = self->indices;
+    for (size_t i = self->base.count, next = i; i-- > 0; next = i) {
+        const bool goes_on = next < self->base.count && indices[next] > indices[i] &&
+                             indices[next] < sv_dataset_shard_end(self->parent, indices[i]);
+        self->ends[i] = goes_on ? self->ends[next] : next;
+    }
 }
 
 static void view_free(svit_dataset *dataset)
 {
     view *self = (view *)dataset;
+    sv_release(&dataset->context->allocator, self->ends, dataset->count * sizeof *self->ends);
     sv_release(&dataset->context->allocator, self->indices, dataset->count * sizeof *self->indices);
     svit_dataset_free(self->parent);
 }
@@ -107,6 +113,22 @@ SVIT_API svit_status svit_dataset_slice(svit_dataset **out, svit_dataset *parent
     return SVIT_OK;
 }
 
+static svit_status take_indices(view *self, const size_t *indices, size_t bytes, svit_error *err)
+{
+    const sv_allocator *allocator = &self->base.context->allocator;
+    self->indices = sv_allocate(allocator, bytes);
+    if (!self->indices)
+        return sv_fail_memory(err, bytes, "the indices of a dataset");
+    memcpy(self->indices, indices, bytes);
+    if (sv_dataset_shard_end(self->parent, 0) == self->parent->count)
+        return SVIT_OK;
+    self->ends = sv_allocate(allocator, bytes);
+    if (!self->ends)
+        return sv_fail_memory(err, bytes, "the shards of a dataset");
+    find_ends(self);
+    return SVIT_OK;
+}
+
 SVIT_API svit_status svit_dataset_select(svit_dataset **out, svit_dataset *parent,
                                          const size_t *indices, size_t count, svit_error *err)
 {
@@ -124,13 +146,10 @@ SVIT_API svit_status svit_dataset_select(svit_dataset **out, svit_dataset *paren
                            __func__, i, indices[i], parent->count - 1);
     view *selection = NULL;
     SVIT_TRY(view_create(&selection, parent, count, err));
-    selection->indices = sv_allocate(&parent->context->allocator, bytes);
-    if (!selection->indices) {
+    const svit_status status = take_indices(selection, indices, bytes, err);
+    if (status == SVIT_OK)
+        *out = &selection->base;
+    else
         svit_dataset_free(&selection->base);
-        return sv_fail_memory(err, bytes, "the indices of a dataset");
-    }
-    memcpy(selection->indices, indices, bytes);
-    selection->is_shard = sv_dataset_shard_end(parent, 0) == parent->count;
-    *out = &selection->base;
-    return SVIT_OK;
+    return status;
 }

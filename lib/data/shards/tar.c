@@ -73,12 +73,16 @@ static bool read_number(uint64_t *out, const uint8_t *field, size_t width)
     assigns \nothing; */
 static bool checksum_is_right(const uint8_t *header)
 {
-    uint64_t wanted, sum = CHECKSUM_WIDTH * ' ';
+    uint64_t wanted, sum = CHECKSUM_WIDTH * ' ', as_signed = sum;
     /*@ loop invariant 0 <= i <= SV_TAR_BLOCK;
-        loop assigns i, sum; */
-    for (int i = 0; i < SV_TAR_BLOCK; i++)
-        sum += i < CHECKSUM || i >= CHECKSUM + CHECKSUM_WIDTH ? header[i] : 0u;
-    return read_number(&wanted, header + CHECKSUM, CHECKSUM_WIDTH) && wanted == sum;
+        loop assigns i, sum, as_signed; */
+    for (int i = 0; i < SV_TAR_BLOCK; i++) {
+        const uint64_t byte = i < CHECKSUM || i >= CHECKSUM + CHECKSUM_WIDTH ? header[i] : 0u;
+        sum += byte;
+        as_signed += byte < 128 ? byte : byte - 256; /* old programs: modulo 2^64 */
+    }
+    return read_number(&wanted, header + CHECKSUM, CHECKSUM_WIDTH) &&
+           (wanted == sum || wanted == as_signed);
 }
 
 /*@ predicate is_named(sv_tar_member *member) = member->name[SV_TAR_NAME] == 0; */
