@@ -290,7 +290,8 @@ class Handle:
     """An object of the C library.
 
     It ends when it is closed, when its ``with`` block ends, or when nothing refers to it. The library keeps what an
-    object was created from, so objects may be closed in any order. A closed object raises StateError.
+    object was created from, so objects may be closed in any order. A closed object raises StateError,
+    and so do calls that make new objects of a closed context.
     """
 
     #: The noun of the C type: ``"model"`` of ``svit_model``.
