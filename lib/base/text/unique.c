@@ -36,22 +36,31 @@ static int compare_places(const void *a, const void *b)
     return order ? order : (first > second) - (first < second);
 }
 
-svit_status sv_texts_find_twice(size_t twice[2], const char *const *texts, size_t count,
-                                const sv_allocator *allocator, svit_error *err)
+/* Creates the places of texts[count], in the order of the texts. The caller releases *out. */
+static svit_status sort_places(const char *const ***out, const char *const *texts, size_t count,
+                               const sv_allocator *allocator, svit_error *err)
 {
     void *memory = NULL;
     SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof texts, "the order of names", err));
-    const char *const **places = memory;
+    *out = memory;
     for (size_t i = 0; i < count; i++)
-        places[i] = texts + i;
-    qsort(places, count, sizeof *places, compare_places);
+        (*out)[i] = texts + i;
+    qsort(memory, count, sizeof texts, compare_places);
+    return SVIT_OK;
+}
+
+svit_status sv_texts_find_twice(size_t twice[2], const char *const *texts, size_t count,
+                                const sv_allocator *allocator, svit_error *err)
+{
+    const char *const **places;
+    SVIT_TRY(sort_places(&places, texts, count, allocator, err));
     twice[0] = twice[1] = 0;
     for (size_t i = 1; twice[1] == 0 && i < count; i++)
         if (strcmp(*places[i], *places[i - 1]) == 0) {
             twice[0] = (size_t)(places[i - 1] - texts);
             twice[1] = (size_t)(places[i] - texts);
         }
-    sv_release(allocator, memory, count * sizeof texts);
+    sv_release(allocator, places, count * sizeof *places);
     return SVIT_OK;
 }
 
@@ -73,17 +82,13 @@ svit_status sv_texts_match(size_t *places, const char *const *texts, size_t n,
                            const char *const *among, size_t count, const sv_allocator *allocator,
                            svit_error *err)
 {
-    void *memory = NULL;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof among, "the order of names", err));
-    const char *const **order = memory;
-    for (size_t i = 0; i < count; i++)
-        order[i] = among + i;
-    qsort(order, count, sizeof *order, compare_places);
+    const char *const **order;
+    SVIT_TRY(sort_places(&order, among, count, allocator, err));
     for (size_t i = 0; i < n; i++) {
         const size_t at = lower_bound(order, count, texts[i]);
         const bool found = at < count && strcmp(*order[at], texts[i]) == 0;
         places[i] = found ? (size_t)(order[at] - among) : count;
     }
-    sv_release(allocator, memory, count * sizeof among);
+    sv_release(allocator, order, count * sizeof *order);
     return SVIT_OK;
 }
