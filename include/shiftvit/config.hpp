@@ -54,6 +54,14 @@ inline svit_class_config class_config() noexcept
 {
     return detail::defaults(svit_class_config_init);
 }
+inline svit_onnx_options onnx_options() noexcept
+{
+    return detail::defaults(svit_onnx_options_init);
+}
+inline svit_matmul matmul() noexcept
+{
+    return detail::defaults(svit_matmul_init);
+}
 
 /* Fills a configuration from a named preset. */
 inline result preset(svit_model_config &config, const char *name)
@@ -140,6 +148,19 @@ inline result to_json(const svit_class_config &config, std::string &json)
 {
     return detail::read_text(
         json, [&](auto... rest) { return svit_class_config_to_json(&config, rest...); });
+}
+/* The three configurations of a training, as one object. */
+inline result from_json(svit_trainer_config &trainer, svit_optimizer_config &optimizer,
+                        svit_pipeline_config &pipeline, const char *json)
+{
+    return detail::call(svit_training_from_json, &trainer, &optimizer, &pipeline, json);
+}
+inline result to_json(const svit_trainer_config &trainer, const svit_optimizer_config &optimizer,
+                      const svit_pipeline_config &pipeline, std::string &json)
+{
+    return detail::read_text(json, [&](auto... rest) {
+        return svit_training_to_json(&trainer, &optimizer, &pipeline, rest...);
+    });
 }
 
 } // namespace SHIFTVIT_KIND

@@ -42,6 +42,41 @@ class context : public handle<svit_context, svit_context_free>
         return detail::read_text(
             json, [&](auto... rest) { return svit_context_describe(get(), rest...); });
     }
+    void log(std::int32_t level, const char *message) const noexcept
+    {
+        svit_context_log(get(), level, message);
+    }
+    void *allocate(std::size_t bytes) noexcept
+    {
+        return svit_context_allocate(get(), bytes);
+    }
+    void release_memory(void *memory, std::size_t bytes) noexcept
+    {
+        svit_context_release(get(), memory, bytes);
+    }
+    result benchmark(const svit_matmul &matmul, double seconds, double &gflops) const
+    {
+        return detail::call(svit_benchmark_matmul, get(), &matmul, seconds, &gflops);
+    }
+};
+
+/* A folder that only this process writes to: context.h. */
+class folder_lock : public handle<svit_folder_lock, svit_folder_lock_free>
+{
+  public:
+    using handle::handle;
+    result create(const context &c, const char *folder)
+    {
+        return take(svit_folder_lock_create, c.get(), folder);
+    }
+    bool has(const char *name) const noexcept
+    {
+        return svit_folder_lock_has(get(), name) != 0;
+    }
+    result remove(const char *name) const
+    {
+        return detail::call(svit_folder_lock_remove, get(), name);
+    }
 };
 
 /* Labelled images: dataset.h. What a dataset was created from in memory has to outlive it. */
@@ -60,6 +95,11 @@ class dataset : public handle<svit_dataset, svit_dataset_free>
     result folder(const context &c, const char *path, const svit_pipeline_config &pipeline)
     {
         return take(svit_dataset_folder_pipeline, c.get(), path, &pipeline);
+    }
+    result folder(const context &c, const char *path, std::size_t height, std::size_t width,
+                  std::size_t channels, std::int32_t filter)
+    {
+        return take(svit_dataset_folder, c.get(), path, height, width, channels, filter);
     }
     result list(const context &c, const char *file, const svit_pipeline_config &pipeline)
     {
@@ -157,6 +197,26 @@ class dataset : public handle<svit_dataset, svit_dataset_free>
     result sample_f32(std::size_t index, float *image, std::int32_t &label) const
     {
         return detail::call(svit_dataset_sample_f32, get(), index, image, &label);
+    }
+    result label(std::size_t index, std::int32_t &label) const
+    {
+        return detail::call(svit_dataset_label, get(), index, &label);
+    }
+    result targets(std::size_t index, float *targets) const
+    {
+        return detail::call(svit_dataset_targets, get(), index, targets);
+    }
+    result verify(svit_bad_sample_callback bad, void *user, std::size_t &bad_count) const
+    {
+        return detail::call(svit_dataset_verify, get(), bad, user, &bad_count);
+    }
+    result fingerprint(std::uint64_t &fingerprint) const
+    {
+        return detail::call(svit_dataset_fingerprint, get(), &fingerprint);
+    }
+    result statistics(double scale, double *mean, double *variance) const
+    {
+        return detail::call(svit_dataset_statistics, get(), scale, mean, variance);
     }
 };
 

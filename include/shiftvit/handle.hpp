@@ -11,6 +11,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #if !defined(SHIFTVIT_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
 #define SHIFTVIT_NO_EXCEPTIONS
@@ -115,21 +116,41 @@ result call(svit_status (*function)(Parameters...), Arguments &&...arguments)
     return finish(code, record);
 }
 
-/* Reads a text that the library writes into a buffer: its size first. `write` gets the buffer, its
- * capacity, the size and an error record. */
-template <class Write> result read_text(std::string &text, Write write)
+/* Reads what the library writes into a buffer: its size first. `write` gets the buffer, its capacity,
+ * the size and an error record. */
+template <class Bytes, class Write>
+svit_status read_buffer(Bytes &buffer, Write write, svit_error &record)
 {
-    svit_error record = {sizeof record, SVIT_OK, ""};
     std::size_t needed = 0;
     svit_status code = write(nullptr, std::size_t(0), &needed, &record);
     if (needed > 0) {
-        std::string buffer(needed, '\0');
-        code = write(&buffer[0], buffer.size(), &needed, &record);
-        if (code == SVIT_OK) {
-            buffer.resize(std::strlen(buffer.c_str()));
-            text = std::move(buffer);
-        }
+        buffer.resize(needed);
+        code = write(buffer.data(), buffer.size(), &needed, &record);
     }
+    return code;
+}
+
+/* Reads a text; if that fails, `text` is as before. */
+template <class Write> result read_text(std::string &text, Write write)
+{
+    svit_error record = {sizeof record, SVIT_OK, ""};
+    std::string buffer;
+    svit_status code = read_buffer(buffer, write, record);
+    if (code == SVIT_OK) {
+        buffer.resize(std::strlen(buffer.c_str()));
+        text = std::move(buffer);
+    }
+    return finish(code, record);
+}
+
+/* Reads bytes; if that fails, `bytes` are as before. */
+template <class Write> result read_bytes(std::vector<std::uint8_t> &bytes, Write write)
+{
+    svit_error record = {sizeof record, SVIT_OK, ""};
+    std::vector<std::uint8_t> buffer;
+    svit_status code = read_buffer(buffer, write, record);
+    if (code == SVIT_OK)
+        bytes = std::move(buffer);
     return finish(code, record);
 }
 

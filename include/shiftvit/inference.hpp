@@ -125,6 +125,14 @@ class features : public handle<svit_features, svit_features_free>
     {
         return svit_features_class_name(get(), label);
     }
+    const char *layer() const noexcept
+    {
+        return svit_features_layer(get());
+    }
+    const char *model_description() const noexcept
+    {
+        return svit_features_model(get());
+    }
     result append(const features &other)
     {
         return detail::call(svit_features_append, get(), other.get());
@@ -153,6 +161,12 @@ class features : public handle<svit_features, svit_features_free>
     result fit_head(model &m, const svit_head_config &config = head_config()) const
     {
         return detail::call(svit_model_fit_head, m.get(), get(), &config);
+    }
+    /* Adds a class, which this set has samples of; `old`, those of the other classes, may be false. */
+    result fit_class(model &m, const char *name, const features &old,
+                     const svit_class_config &config = class_config()) const
+    {
+        return detail::call(svit_model_fit_class, m.get(), name, get(), old.get(), &config);
     }
 };
 

@@ -1,4 +1,4 @@
-/* Models, sessions and optimisers for C++. */
+/* Models, sessions, optimisers and checkpoints for C++. */
 #ifndef SHIFTVIT_NETWORK_HPP
 #define SHIFTVIT_NETWORK_HPP
 
@@ -45,14 +45,36 @@ class model : public handle<svit_model, svit_model_free>
     {
         return take(svit_model_load_mapped, c.get(), &config, path, map);
     }
+    result load_with_config(const context &c, const svit_model_config &config, const char *path)
+    {
+        return take(svit_model_load_with_config, c.get(), &config, path);
+    }
     result open(const context &c, const char *path, const svit_open_options *options = nullptr,
                 svit_load_report *report = nullptr)
     {
         return take(svit_model_open, c.get(), path, options, report);
     }
+    result load_into(const char *path, const char *map, std::uint32_t flags,
+                     svit_load_report *report = nullptr)
+    {
+        return detail::call(svit_model_load_into, get(), path, map, flags, report);
+    }
     result save(const char *path) const
     {
         return detail::call(svit_model_save, get(), path);
+    }
+    result save_memory(std::vector<std::uint8_t> &file) const
+    {
+        return detail::read_bytes(
+            file, [&](auto... rest) { return svit_model_save_memory(get(), rest...); });
+    }
+    result save_mapped(const char *path, const char *map) const
+    {
+        return detail::call(svit_model_save_mapped, get(), path, map);
+    }
+    result export_onnx(const char *path, const svit_onnx_options &options = onnx_options()) const
+    {
+        return detail::call(svit_model_export_onnx, get(), path, &options);
     }
     result save_as(const char *path, std::int32_t dtype) const
     {
@@ -74,6 +96,10 @@ class model : public handle<svit_model, svit_model_free>
     {
         return svit_model_parameter_name(get(), index);
     }
+    result parameter_shape(const char *name, std::int64_t (&shape)[8], std::size_t &rank) const
+    {
+        return detail::call(svit_model_parameter_shape, get(), name, shape, &rank);
+    }
     result get_parameter(const char *name, float *out, std::size_t elements) const
     {
         return detail::call(svit_model_get_parameter, get(), name, out, elements);
@@ -85,6 +111,18 @@ class model : public handle<svit_model, svit_model_free>
     result set_trainable(const char *pattern, bool trainable)
     {
         return detail::call(svit_model_set_trainable, get(), pattern, trainable ? 1 : 0);
+    }
+    result get_trainable(const char *name, bool &trainable) const
+    {
+        std::int32_t is = trainable;
+        svit_error record = {sizeof record, SVIT_OK, ""};
+        svit_status code = svit_model_get_trainable(get(), name, &is, &record);
+        trainable = is != 0;
+        return detail::finish(code, record);
+    }
+    result whiten(const float *nhwc, std::size_t n)
+    {
+        return detail::call(svit_model_whiten, get(), nhwc, n);
     }
     result set_classes(const char *const *names, std::size_t count)
     {
@@ -132,6 +170,10 @@ class model : public handle<svit_model, svit_model_free>
     {
         return detail::call(svit_model_replace_head, get(), classes, seed);
     }
+    result add_classes(std::uint32_t count, std::uint64_t seed)
+    {
+        return detail::call(svit_model_add_classes, get(), count, seed);
+    }
     /* Settings for the fine-tuning of this model on so many images. */
     result fine_tuning_settings(std::uint64_t images, svit_trainer_config &trainer,
                                 svit_optimizer_config &optimizer,
@@ -169,6 +211,12 @@ class session : public handle<svit_session, svit_session_free>
     {
         return take(svit_session_create, m.get(), &config);
     }
+    /* The memory that a session would have. */
+    static result memory_needed(const model &m, const svit_session_config &config,
+                                std::uint64_t &bytes)
+    {
+        return detail::call(svit_session_memory_needed, &bytes, m.get(), &config);
+    }
     std::uint64_t memory() const noexcept
     {
         return svit_session_memory(get());
@@ -184,6 +232,14 @@ class session : public handle<svit_session, svit_session_free>
     const char *layer_name(std::size_t index) const noexcept
     {
         return svit_session_layer_name(get(), index);
+    }
+    result layer_shape(const char *layer, std::size_t &tokens, std::size_t &channels) const
+    {
+        return detail::call(svit_session_layer_shape, get(), layer, &tokens, &channels);
+    }
+    result attention_size(std::size_t &heads, std::size_t &tokens) const
+    {
+        return detail::call(svit_session_attention_size, get(), &heads, &tokens);
     }
     result set_mode(std::int32_t mode)
     {
@@ -202,6 +258,11 @@ class session : public handle<svit_session, svit_session_free>
     {
         return detail::call(svit_forward_features, get(), nhwc, n, layer, out, elements);
     }
+    result forward_attention(const float *nhwc, std::size_t n, float *logits, float *attention,
+                             std::size_t elements)
+    {
+        return detail::call(svit_forward_attention, get(), nhwc, n, logits, attention, elements);
+    }
     result backward(const float *dlogits, std::size_t n)
     {
         return detail::call(svit_backward, get(), dlogits, n);
@@ -213,6 +274,10 @@ class session : public handle<svit_session, svit_session_free>
     result get_gradient(const char *name, float *out, std::size_t elements) const
     {
         return detail::call(svit_session_get_gradient, get(), name, out, elements);
+    }
+    result set_gradient(const char *name, const float *in, std::size_t elements)
+    {
+        return detail::call(svit_session_set_gradient, get(), name, in, elements);
     }
     result zero_gradients()
     {
@@ -256,9 +321,47 @@ class optimizer : public handle<svit_optimizer, svit_optimizer_free>
     {
         return detail::call(svit_optimizer_get_f64, get(), key, &value);
     }
+    result bounds(const char *key, double &min, double &max) const
+    {
+        return detail::call(svit_optimizer_bounds, get(), key, &min, &max);
+    }
+    result set_parameter(const char *pattern, const char *key, double value)
+    {
+        return detail::call(svit_optimizer_set_parameter_f64, get(), pattern, key, value);
+    }
     result swap_ema()
     {
         return detail::call(svit_optimizer_swap_ema, get());
+    }
+};
+
+/* The state of a training in a file: checkpoint.h. An optimizer or session may be false. */
+class checkpoint : public handle<svit_checkpoint, svit_checkpoint_free>
+{
+  public:
+    using handle::handle;
+    static result save(const char *path, const model &m, const optimizer &o, const session &s,
+                       const char *const *keys = nullptr, const char *const *values = nullptr,
+                       std::size_t count = 0)
+    {
+        return detail::call(svit_checkpoint_save, path, m.get(), o.get(), s.get(), keys, values,
+                            count);
+    }
+    result open(const context &c, const char *path)
+    {
+        return take(svit_checkpoint_open, c.get(), path);
+    }
+    const char *value(const char *key) const noexcept
+    {
+        return svit_checkpoint_value(get(), key);
+    }
+    result get_u64(const char *key, std::uint64_t &value) const
+    {
+        return detail::call(svit_checkpoint_get_u64, get(), key, &value);
+    }
+    result restore(model &m, optimizer &o, session &s) const
+    {
+        return detail::call(svit_checkpoint_restore, get(), m.get(), o.get(), s.get());
     }
 };
 

@@ -1,9 +1,9 @@
 /* The library for C++17: handles that free themselves, and failures as exceptions or as results.
  *
- * A class holds one handle of the C interface and has the functions of its header, whose comments
- * say what arguments mean; arrays and texts stay pointers. Objects can be moved and not copied. An
- * object without a handle is false; its functions get NULL, which the library refuses or answers
- * with 0. get() lends the handle to functions that have no member here.
+ * A class holds one handle of the C interface and has all functions that take it, whose comments
+ * in the C header say what arguments mean; arrays and texts stay pointers. Objects can be moved and
+ * not copied. An object without a handle is false; its functions get NULL, which the library
+ * refuses or answers with 0. Configurations have functions too; what takes neither stays C.
  *
  * A function that can fail returns `result`. That is void, and failures are thrown as
  * shiftvit::error. If exceptions are off, or SHIFTVIT_NO_EXCEPTIONS is defined before this header
@@ -15,10 +15,11 @@
 /* clang-format off */
 #include <shiftvit/handle.hpp>    /* status or error, and the owner of a handle */
 #include <shiftvit/config.hpp>    /* defaults, presets and JSON of configurations */
-#include <shiftvit/data.hpp>      /* context, dataset, loader */
-#include <shiftvit/network.hpp>   /* model, session, optimizer */
+#include <shiftvit/data.hpp>      /* context, folder_lock, dataset, loader */
+#include <shiftvit/image.hpp>     /* image, and what a pipeline makes of one */
+#include <shiftvit/network.hpp>   /* model, session, optimizer, checkpoint */
 #include <shiftvit/inference.hpp> /* predictor, features */
-#include <shiftvit/training.hpp>  /* trainer, evaluate, evaluate_logits */
+#include <shiftvit/training.hpp>  /* trainer, evaluate, evaluate_logits, metrics */
 /* clang-format on */
 
 #endif

@@ -96,13 +96,14 @@ class trainer : public handle<svit_trainer, svit_trainer_free>
     }
 };
 
-/* Evaluates a model in float32: the mean cross-entropy and the fractions of right answers. */
+/* Evaluates a model: the mean cross-entropy and the fractions of right answers. `compute` is the
+ * precision, SVIT_COMPUTE_*. */
 inline result evaluate(const context &c, model &m, const dataset &data,
                        const svit_pipeline_config &pipeline, std::size_t batch, double &loss,
-                       double &top1, double &top5)
+                       double &top1, double &top5, std::int32_t compute = SVIT_COMPUTE_F32)
 {
-    return detail::call(svit_evaluate, c.get(), m.get(), data.get(), &pipeline, batch, &loss, &top1,
-                        &top5);
+    return detail::call(svit_evaluate_with_compute, c.get(), m.get(), data.get(), &pipeline, batch,
+                        compute, &loss, &top1, &top5);
 }
 
 /* Computes the logits[count, classes] of all samples, in a precision SVIT_COMPUTE_* and averaged over
@@ -114,6 +115,19 @@ inline result evaluate_logits(const context &c, model &m, const dataset &data,
 {
     return detail::call(svit_evaluate_logits, c.get(), m.get(), data.get(), &pipeline, batch,
                         compute, tta, logits, labels);
+}
+
+/* Measures of several labels for an image: metrics.h. */
+inline result average_precision(const context &c, const float *logits, const float *targets,
+                                std::size_t n, std::size_t classes, double *average_precision)
+{
+    return detail::call(svit_average_precision, c.get(), logits, targets, n, classes,
+                        average_precision);
+}
+inline result choose_threshold(const context &c, const float *logits, std::size_t n,
+                               std::size_t classes, double accepted, double &threshold)
+{
+    return detail::call(svit_choose_threshold, c.get(), logits, n, classes, accepted, &threshold);
 }
 
 } // namespace SHIFTVIT_KIND

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The C++ headers compile alone without a warning, with and without exceptions; the programs of
-# docs/cpp.md run, and so does test_handles.cc, also with AddressSanitizer, which finds lost handles.
+# The C++ headers compile alone without a warning, with and without exceptions, and lack no function; the programs of
+# docs/cpp.md run, and so do the two tests, also with AddressSanitizer, which finds lost handles.
 # cpp.sh SOURCE_ROOT LIBRARY CXX
 set -eu
 root=$1 library=$2 cxx=$3
@@ -31,6 +31,16 @@ for header in "$root"/include/shiftvit/*.hpp; do
     done
 done
 
+# A function that the classes lack; C++ has the newer form of svit_evaluate.
+awk -f "$root/tests/cpp/wrapped.awk" "$root"/include/shiftvit/*.h >"$folder/wrapped"
+cat "$root"/include/shiftvit/*.hpp >"$folder/classes"
+while read -r function; do
+    [ "$function" = svit_evaluate ] || grep -qw "$function" "$folder/classes" || {
+        echo "the C++ headers lack $function"
+        exit 1
+    }
+done <"$folder/wrapped"
+
 # program NAME: of docs/cpp.md.
 program() {
     sed -n "/program: $1/,/program: end/p" "$root/docs/cpp.md" | sed '/^```/d; /^<!--/d' >"$folder/$1.cc"
@@ -60,9 +70,14 @@ sanitizer='-fsanitize=address,undefined -O0'
     echo 'skipped check: AddressSanitizer does not run here'
 }
 for mode in -fexceptions -fno-exceptions -DSHIFTVIT_NO_EXCEPTIONS; do
-    compile "$root/tests/cpp/test_handles.cc" "$folder/handles" $mode $sanitizer
-    "$folder/handles" "$folder" || {
-        echo "test_handles fails with $mode"
-        exit 1
-    }
+    for test in test_handles test_functions; do
+        # shellcheck disable=SC2086
+        compile "$root/tests/cpp/$test.cc" "$folder/$test" $mode $sanitizer
+        mkdir "$folder/files"
+        "$folder/$test" "$folder/files" || {
+            echo "$test fails with $mode"
+            exit 1
+        }
+        rm -r "$folder/files"
+    done
 done

@@ -1,52 +1,10 @@
 // The classes of shiftvit.hpp: ownership, failures, training and prediction. It is compiled with
 // and without exceptions.  test_handles FOLDER
-#include <shiftvit/shiftvit.hpp>
+#include "check.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
-#include <vector>
-
-static int failures;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                   \
-            failures++;                                                                            \
-        }                                                                                          \
-    } while (0)
-
-// WORKS(call) requires that a call succeeds; code_of(call) is its status, and its text in `said`.
-static std::string said;
-#ifdef SHIFTVIT_NO_EXCEPTIONS
-template <class Call> svit_status code_of(Call call)
-{
-    shiftvit::status status = call();
-    said = status.message();
-    CHECK(bool(status) == (status.code() == SVIT_OK));
-    return status.code();
-}
-static_assert(std::is_same_v<shiftvit::result, shiftvit::status>);
-#else
-template <class Call> svit_status code_of(Call call)
-{
-    said = "";
-    try {
-        call();
-    } catch (const shiftvit::error &failure) {
-        said = failure.what();
-        return failure.code();
-    }
-    return SVIT_OK;
-}
-static_assert(std::is_base_of_v<std::exception, shiftvit::error>);
-#endif
-#define WORKS(call) CHECK(code_of([&] { return call; }) == SVIT_OK)
-#define FAILS(call, code, part)                                                                    \
-    CHECK(code_of([&] { return call; }) == code && said.find(part) != std::string::npos)
 
 template <class Handle> void check_type()
 {
@@ -138,16 +96,6 @@ static void test_sizes(shiftvit::context &context)
     WORKS(features.create(context, values, labels, 2, 3, 4));
     CHECK(features.count() == 2 && features.channels() == 3 && features.classes() == 4 &&
           features.values()[5] == 6 && features.labels()[1] == 1);
-}
-
-static shiftvit::model small_model(shiftvit::context &context)
-{
-    auto config = shiftvit::model_config();
-    shiftvit::model model;
-    WORKS(shiftvit::from_json(config, R"({"dim": 48, "blocks": [1, 1]})"));
-    WORKS(model.create(context, config, 1));
-    WORKS(model.set_pipeline(shiftvit::pipeline_config()));
-    return model;
 }
 
 static void test_classes_by_name(shiftvit::context &context)
@@ -299,6 +247,9 @@ int main(int count, char **arguments)
     check_type<shiftvit::trainer>();
     check_type<shiftvit::predictor>();
     check_type<shiftvit::features>();
+    check_type<shiftvit::image>();
+    check_type<shiftvit::folder_lock>();
+    check_type<shiftvit::checkpoint>();
     auto config = shiftvit::context_config();
     config.threads = 2;
     shiftvit::context context;
