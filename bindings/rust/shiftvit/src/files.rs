@@ -1,4 +1,4 @@
-//! Model files: the library's own, those of other libraries, parts of them, and ONNX.
+//! Model files: the library's own, those of other libraries with a configuration, and ONNX.
 
 use crate::call::call;
 use crate::config::{ModelConfig, OnnxOptions};
@@ -12,33 +12,7 @@ use std::ffi::CString;
 use std::path::Path;
 use std::ptr;
 
-/// What [`Model::load_into`] passes over instead of failing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoadFlags {
-    /// A tensor of another shape: the parameter stays.
-    pub skip_shape_mismatch: bool,
-    /// A tensor that no parameter takes.
-    pub ignore_extra: bool,
-    /// A parameter without a tensor: it stays.
-    pub allow_missing: bool,
-}
-
-/// What was done with a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LoadReport {
-    /// Parameters that were read.
-    pub loaded: u32,
-    /// Parameters for which the file has no tensor.
-    pub missing: u32,
-    /// Parameters whose tensor has another shape.
-    pub mismatched: u32,
-    /// Tensors that no parameter takes.
-    pub extra: u32,
-    /// Of these, integers and F64: they are never an error.
-    pub buffers: u32,
-}
-
-fn map_text(map: Option<&str>) -> Result<Option<CString>> {
+pub(crate) fn map_text(map: Option<&str>) -> Result<Option<CString>> {
     map.map(|map| text::text("map", map)).transpose()
 }
 
@@ -102,46 +76,6 @@ impl Model {
             let (raw, config) = (context.raw(), &prepared.raw);
             // SAFETY: the context is alive, the struct is complete, and the texts end with a NUL.
             unsafe { sys::svit_model_load_mapped(out, raw, config, path.as_ptr(), map, err) }
-        })
-    }
-
-    /// Reads the parameters from a file, and passes over what the flags allow.
-    pub fn load_into(
-        &mut self,
-        path: impl AsRef<Path>,
-        map: Option<&str>,
-        flags: LoadFlags,
-    ) -> Result<LoadReport> {
-        let (path, map) = (text::path(path.as_ref())?, map_text(map)?);
-        let map = map.as_ref().map_or(ptr::null(), |map| map.as_ptr());
-        let bits = [
-            (flags.skip_shape_mismatch, sys::SVIT_LOAD_SKIP_SHAPE_MISMATCH),
-            (flags.ignore_extra, sys::SVIT_LOAD_IGNORE_EXTRA),
-            (flags.allow_missing, sys::SVIT_LOAD_ALLOW_MISSING),
-        ];
-        let sum = bits.iter().filter(|(set, _)| *set).map(|(_, bit)| *bit as u32).sum();
-        let mut report = sys::svit_load_report {
-            struct_size: std::mem::size_of::<sys::svit_load_report>() as u32,
-            loaded: 0,
-            missing: 0,
-            mismatched: 0,
-            extra: 0,
-            buffers: 0,
-            text: ptr::null_mut(),
-            capacity: 0,
-            needed: 0,
-        };
-        let _alone = self.0.lock.write()?;
-        // SAFETY: the handle is alive, the struct is complete, and the texts end with a NUL.
-        call(|err| unsafe {
-            sys::svit_model_load_into(self.raw(), path.as_ptr(), map, sum, &mut report, err)
-        })?;
-        Ok(LoadReport {
-            loaded: report.loaded,
-            missing: report.missing,
-            mismatched: report.mismatched,
-            extra: report.extra,
-            buffers: report.buffers,
         })
     }
 

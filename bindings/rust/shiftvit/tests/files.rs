@@ -59,6 +59,49 @@ fn parts_of_a_file_and_names_of_another_library() {
     let flags = LoadFlags { skip_shape_mismatch: true, ..LoadFlags::default() };
     let report = fewer.load_into(&path, Some("timm"), flags).unwrap();
     assert_eq!(report.mismatched, 2);
+    assert_eq!(report.lines.len(), 2);
+    assert!(report.lines.iter().all(|line| line.starts_with("mismatched head.")));
+}
+
+#[test]
+fn a_checkpoint_opens_without_a_configuration() {
+    let context = context();
+    let folder = Folder::new();
+    let config = ModelConfig { mlp_last_gelu: false, ..vit_config() };
+    let vit = Model::new(&context, &config, 1).unwrap();
+    let path = folder.path("model.safetensors");
+    vit.save_mapped(&path, "timm").unwrap();
+    // Nothing in the file tells the number of heads.
+    refused(Model::open(&context, &path, &OpenOptions::default()), Status::Argument, "heads");
+    let fields =
+        r#"{"heads": HEADS, "norm_eps": EPS, "activation": "gelu", "pool": "mean-patches"}"#
+            .replace("HEADS", &config.heads.to_string())
+            .replace("EPS", &config.norm_eps.to_string());
+    let options = OpenOptions { fields: Some(fields), ..OpenOptions::default() };
+    let (opened, report) = Model::open(&context, &path, &options).unwrap();
+    assert!(bits(&opened) == bits(&vit));
+    assert_eq!(report.loaded as usize, vit.parameter_names().len());
+    assert!(report.lines.iter().any(|line| line.starts_with("field heads ")));
+    let options = OpenOptions { prefix: Some("none.".to_string()), ..options };
+    refused(Model::open(&context, &path, &options), Status::Argument, "none.");
+    let options = OpenOptions { name: Some("a\0b".to_string()), ..options };
+    refused(Model::open(&context, &path, &options), Status::Argument, "NUL");
+}
+
+#[test]
+fn a_report_has_room_for_all_names() {
+    let context = context();
+    let folder = Folder::new();
+    let small = Model::new(&context, &vit_config(), 1).unwrap();
+    let path = folder.path("model.safetensors");
+    small.save(&path).unwrap();
+    let mut deep = Model::new(&context, &ModelConfig { depth: 300, ..vit_config() }, 1).unwrap();
+    let flags = LoadFlags { allow_missing: true, ..LoadFlags::default() };
+    let report = deep.load_into(&path, None, flags).unwrap();
+    assert!(report.lines.iter().map(|line| line.len() + 1).sum::<usize>() > 1 << 16);
+    assert_eq!(report.lines.len(), report.missing as usize);
+    let loaded = deep.parameter_names().len() - report.missing as usize;
+    assert_eq!((report.loaded as usize, loaded), (loaded, small.parameter_names().len()));
 }
 
 #[test]
