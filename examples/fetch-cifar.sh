@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-from=
+from= which= into=
 while [ $# -gt 0 ]; do
     case $1 in
     --from)
@@ -28,10 +28,24 @@ while [ $# -gt 0 ]; do
         usage
         exit 0
         ;;
-    *) break ;;
+    -* | '')
+        usage >&2
+        exit 2
+        ;;
+    *)
+        if [ -z "$which" ]; then
+            which=$1
+        elif [ -z "$into" ]; then
+            into=$1
+        else
+            usage >&2
+            exit 2
+        fi
+        shift
+        ;;
     esac
 done
-case ${1-} in
+case $which in
 10)
     url=https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz
     sum=c32a1d4ab5d03f1284b67883e8d87530
@@ -49,7 +63,7 @@ case ${1-} in
     exit 2
     ;;
 esac
-into=${2-data}
+into=${into:-data}
 target=$into/$name
 
 if [ -d "$target" ]; then

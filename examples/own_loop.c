@@ -7,6 +7,7 @@
 #include <shiftvit/shiftvit.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { BATCH = 32, MICRO = 16, PIXELS = 48 * 48 * 3, CLASSES = 10, IMAGES = 2000, DIM = 96 };
 static svit_error err = {.struct_size = sizeof err};
@@ -78,17 +79,22 @@ static void train(svit_session *session, svit_optimizer *optimizer, svit_model *
     }
 }
 
-/* Restores a checkpoint and returns its epoch; 0 if there is none. */
+/* Restores a checkpoint and returns its epoch; 0 if there is no file. One that is there and cannot be
+ * read ends the program: a new run would replace it. */
 static int resume(svit_context *context, const char *path, svit_model *model,
                   svit_optimizer *optimizer, svit_session *session)
 {
     svit_checkpoint *checkpoint;
-    svit_status status = svit_checkpoint_open(&checkpoint, context, path, &err);
-    if (status == SVIT_E_IO)
+    if (access(path, F_OK) != 0)
         return 0;
-    check(status);
+    check(svit_checkpoint_open(&checkpoint, context, path, &err));
     check(svit_checkpoint_restore(checkpoint, model, optimizer, session, &err));
-    int epoch = atoi(svit_checkpoint_value(checkpoint, "epoch"));
+    const char *stored = svit_checkpoint_value(checkpoint, "epoch");
+    if (!stored) {
+        fprintf(stderr, "%s: the checkpoint is of another program\n", path);
+        exit(1);
+    }
+    int epoch = atoi(stored);
     svit_checkpoint_free(checkpoint);
     return epoch;
 }

@@ -3,8 +3,13 @@
 # Ubuntu), builds, trains a small model on synthetic images, tests it, and draws its predictions.
 # sh examples/quickstart.sh [OUT]      OUT is the folder for the results, run/quickstart by default
 set -eu
+out=${1-}
+case $out in
+/* | '') ;;
+*) out=$PWD/$out ;;
+esac
 cd "$(dirname "$0")/.."
-out=${1-run/quickstart}
+out=${out:-run/quickstart}
 packages='gcc libc6-dev meson ninja-build pkg-config libopenblas-dev libjansson-dev
 libjpeg-dev libpng-dev libwebp-dev libcairo2-dev fonts-dejavu-core'
 

@@ -43,6 +43,20 @@ static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, NULL},
 };
 
+/* Fails for what the work does not use; otherwise the line that is printed would claim it. */
+static void check_work(const bench_options *self, const struct option_state *state)
+{
+    const char *work = works[self->work];
+    const int of_model = self->config.preset_given || self->config.file || self->config.set_count;
+    if (self->memory && self->work != WORK_TRAIN)
+        option_error(state, "--memory is of --work train; this is %s", work);
+    if (self->compute && (self->work == WORK_DATA || self->work == WORK_LIMITS))
+        option_error(state, "--compute has no effect with --work %s", work);
+    if (self->work == WORK_LIMITS && (of_model || self->batch))
+        option_error(state, "--work limits measures the machine: no model and no batch belong to "
+                            "it");
+}
+
 static int parse_option(int key, char *text, struct option_state *state)
 {
     bench_options *self = state->input;
@@ -68,6 +82,9 @@ static int parse_option(int key, char *text, struct option_state *state)
         return 0;
     case KEY_REPEAT:
         self->repeat = option_unsigned(state, "--repeat", text, 1, BENCH_REPEAT_MAX);
+        return 0;
+    case OPTION_END:
+        check_work(self, state);
         return 0;
     default:
         return OPTION_UNKNOWN;
@@ -157,6 +174,13 @@ static double operations(const bench_options *options, const svit_model_config *
     return options->work == WORK_TRAIN ? work_count_training(config) : work_count_forward(config);
 }
 
+/* The preset that the model is; NULL: it comes from --config. */
+static const char *named_preset(const bench_options *options)
+{
+    const config_option *config = &options->config;
+    return config->file && !config->preset_given ? NULL : config->preset;
+}
+
 /* Starts the output line. "gemm" is the GEMM backend of the precision in use. */
 static json_t *new_line(const bench_options *options)
 {
@@ -164,7 +188,7 @@ static json_t *new_line(const bench_options *options)
     svit_context *context = options->program.context;
     json_t *build = bench_build(context);
     json_t *line = bench_line_new(context, works[options->work], svit_context_threads(context));
-    json_t *facts = json_pack("{s:s, s:I, s:s, s:s, s:O*, s:s}", "preset", options->config.preset,
+    json_t *facts = json_pack("{s:s?, s:I, s:s, s:s, s:O*, s:s}", "preset", named_preset(options),
                               "batch", (json_int_t)options->batch, "compute",
                               compute_names[options->compute], "memory", memories[options->memory],
                               "gemm", json_object_get(build, gemms[options->compute]),
@@ -229,7 +253,7 @@ static svit_status bench_model(bench_options *options, const svit_model_config *
 
 static svit_status bench_matmuls(bench_options *options, const svit_model_config *config)
 {
-    bench_gemm_options gemm = {options->config.preset, options->batch, options->compute,
+    bench_gemm_options gemm = {named_preset(options), options->batch, options->compute,
                                options->seconds, options->repeat};
     if (options->compute == SVIT_COMPUTE_INT8)
         return program_fail(&options->program, SVIT_E_UNSUPPORTED,

@@ -202,7 +202,7 @@ static svit_status report(const convert_options *self, const svit_model *model)
                shown_text(shown, self->out));
         return SVIT_OK;
     }
-    json_t *object = json_pack("{s:s, s:s, s:I}", "out", shown_text(shown, self->out), "dtype",
+    json_t *object = json_pack("{s:o, s:s, s:I}", "out", results_text(self->out), "dtype",
                                dtype_names[self->dtype], "bytes", (json_int_t)bytes);
     results_json(object, RESULTS_DIGITS);
     return SVIT_OK;
@@ -223,6 +223,7 @@ static svit_status check_out(convert_options *self)
     TRY(output_check_model(program, "OUT", self->out, self->in));
     TRY(output_check(program, "OUT", self->out, "--map", self->from.map_path));
     TRY(output_check(program, "OUT", self->out, "--config", self->config.file));
+    TRY(output_check_place(program, "OUT", self->out));
     return output_check(program, "OUT", self->out, "--texts", self->texts.path);
 }
 

@@ -237,11 +237,16 @@ static svit_status report(eval_options *options, svit_model *model, svit_dataset
 }
 
 /* Calls the model's classes as those of the data are called. */
-static svit_status rename_classes(struct program *program, svit_model *model,
+static svit_status rename_classes(struct program *program, svit_model *model, size_t classes,
                                   const svit_dataset *data)
 {
     const class_list of = classes_of_dataset(data, "the data");
     const char **names;
+    if (of.count != classes)
+        return program_fail(program, SVIT_E_ARGUMENT,
+                            "--match order: the data has %zu classes and the model %zu; as many "
+                            "are needed",
+                            of.count, classes);
     TRY(class_list_names(program, &of, &names));
     svit_status status = svit_model_set_classes(model, names, of.count, &program->err);
     free(names);
@@ -261,7 +266,7 @@ static svit_status match_classes(eval_options *options, svit_model *model, svit_
         return SVIT_OK;
     if (options->match == MATCH_NAME)
         return class_list_match_dataset(program, &to, "the data", data);
-    return options->how.texts ? SVIT_OK : rename_classes(program, model, *data);
+    return options->how.texts ? SVIT_OK : rename_classes(program, model, to.count, *data);
 }
 
 /* A table or a picture replaces nothing that is read. --out may be the model's own file. */
@@ -271,11 +276,21 @@ static svit_status check_outputs(eval_options *options)
     const char *const tables[][2] = {{"--predictions", options->predictions},
                                      {"--confusion", options->confusion}};
     for (size_t i = 0; i < 2; i++) {
-        TRY(output_check(program, tables[i][0], tables[i][1], "--data",
-                         data_spec_path(options->data.spec)));
+        TRY(output_check_data(program, tables[i][0], tables[i][1], options->data.spec));
         TRY(output_check_model(program, tables[i][0], tables[i][1], options->model));
+        TRY(output_check_place(program, tables[i][0], tables[i][1]));
     }
+    TRY(output_check_data(program, "--out", options->out, options->data.spec));
+    TRY(output_check_place(program, "--out", options->out));
     return output_check(program, tables[0][0], tables[0][1], tables[1][0], tables[1][1]);
+}
+
+static svit_status check_images(eval_options *options, const svit_dataset *data)
+{
+    struct program *program = &options->program;
+    TRY(output_check_images(program, "--predictions", options->predictions, data));
+    TRY(output_check_images(program, "--confusion", options->confusion, data));
+    return output_check_images(program, "--out", options->out, data);
 }
 
 /* The tables by class need one label for each image. */
@@ -307,6 +322,7 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     if (!data->split[options->split])
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             options->data.spec, data_split_names[options->split]);
+    TRY(check_images(options, data->split[options->split]));
     TRY(bad_check(data, program, &options->data, options->on_bad));
     TRY(check_tables(options, data->split[options->split]));
     if (options->how.loss < 0)

@@ -94,6 +94,11 @@ static int parse_option(int key, char *text, struct option_state *state)
             option_error(state, "--shards does not take --data shards:, whose images it would make "
                                 "smaller; files, lists and folders are accepted");
         option_check_rules(state, rules);
+        if (self->size && data_has_own_size(&self->data))
+            option_error(state,
+                         "--size: '%s' has images of one size; folder:DIR, list:FILE.csv and "
+                         "shards:PATTERN have others",
+                         self->data.spec);
         return 0;
     default:
         return OPTION_UNKNOWN;
@@ -166,25 +171,26 @@ static svit_status check_classes(export_options *self, const svit_dataset *data)
     return status;
 }
 
-/* Whether the program writes files of this name: 00007.png, or not by class 00007-circle.png. */
-static int is_exported(const char *name, int by_class)
+/* Whether the program writes files of this name: 00007.png, where the class is in the folder or there
+ * is none, or 00007-circle.png. */
+static int is_exported(const char *name, int is_bare)
 {
     const size_t digits = strspn(name, "0123456789");
     const char *dot = strrchr(name, '.');
     if (digits < 5 || !dot || strcmp(dot, ".png") != 0)
         return 0;
-    return by_class ? name + digits == dot : name[digits] == '-';
+    return is_bare ? name + digits == dot : name[digits] == '-';
 }
 
 /* Fails if the folder has images of an earlier export. No folder is no failure. */
-static svit_status check_free(export_options *self, const char *path)
+static svit_status check_free(export_options *self, const char *path, int is_bare)
 {
     char found[256] = "";
     DIR *folder = opendir(path);
     if (!folder)
         return SVIT_OK;
     for (const struct dirent *entry; !found[0] && (entry = readdir(folder));)
-        if (is_exported(entry->d_name, self->by_class))
+        if (is_exported(entry->d_name, is_bare))
             text_cut(found, sizeof found, entry->d_name);
     closedir(folder);
     if (found[0])
@@ -197,19 +203,23 @@ static svit_status check_free(export_options *self, const char *path)
 
 static svit_status check_folders(export_options *self, const svit_dataset *data)
 {
+    const int has_targets = svit_dataset_has_targets(data);
+    if (self->by_class && has_targets)
+        return program_fail(&self->program, SVIT_E_ARGUMENT,
+                            "--by-class: the data has columns of numbers in place of classes");
     if (!self->by_class)
-        return check_free(self, self->out);
+        return check_free(self, self->out, has_targets);
     TRY(check_classes(self, data));
     for (size_t k = 0; k < svit_dataset_classes(data); k++) {
         char name[NAME_CAPACITY], folder[PATH_CAPACITY];
         class_file_name(name, data, k);
         TRY(path_join(&self->program, folder, self->out, name));
-        TRY(check_free(self, folder));
+        TRY(check_free(self, folder, 1));
     }
     return SVIT_OK;
 }
 
-/* Writes the path of an image: DIR/00007-circle.png, or with --by-class DIR/circle/00007.png, whose
+/* Writes the path of an image: DIR/00007-circle.png, without classes DIR/00007.png, or with --by-class DIR/circle/00007.png, whose
  * folder is created. */
 static svit_status image_path(export_options *self, char *path, const svit_dataset *data,
                               size_t index, int32_t label)
@@ -217,6 +227,10 @@ static svit_status image_path(export_options *self, char *path, const svit_datas
     char name[512];
     char folder[PATH_CAPACITY];
     char class_name[NAME_CAPACITY];
+    if (svit_dataset_has_targets(data)) {
+        snprintf(name, sizeof name, "%05zu.png", index);
+        return path_join(&self->program, path, self->out, name);
+    }
     class_file_name(class_name, data, (size_t)label);
     if (!self->by_class) {
         snprintf(name, sizeof name, "%05zu-%s.png", index, class_name);
@@ -286,7 +300,7 @@ static svit_status export_split(export_options *self, data_splits *parts)
     TRY(program_open(&self->program));
     svit_pipeline_config pipeline;
     TRY(svit_pipeline_config_init(&pipeline, sizeof pipeline));
-    pipeline.source_height = pipeline.source_width = (uint32_t)self->size;
+    pipeline.source_height = pipeline.source_width = self->size ? (uint32_t)self->size : 32;
     pipeline.source_filter = SVIT_SOURCE_SHORTER_SIDE;
     TRY(data_open(parts, &self->program, &self->data, &pipeline, 1u << self->split));
     const svit_dataset *data = parts->split[self->split];
@@ -308,8 +322,7 @@ int main(int argc, char **argv)
                               .data = DATA_OPTION_INIT,
                               .split = SVIT_SPLIT_TEST,
                               .count = SIZE_MAX,
-                              .per_shard = 10000,
-                              .size = 32};
+                              .per_shard = 10000};
     data_splits parts = {.drawn = NULL};
     program_parse(&parser, argc, argv, &options);
     svit_status status = export_split(&options, &parts);

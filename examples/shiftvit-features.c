@@ -246,6 +246,8 @@ static svit_status run(features_options *self, svit_model **model, data_splits *
     struct program *program = &self->program;
     svit_pipeline_config pipeline;
     TRY(output_check_model(program, "--out", self->out, self->model));
+    TRY(output_check_data(program, "--out", self->out, self->data.spec));
+    TRY(output_check_place(program, "--out", self->out));
     TRY(program_open(program));
     TRY(model_open(model, program, &self->config, self->model));
     if (self->list)

@@ -208,13 +208,21 @@ static void check_together(const head_options *self, struct option_state *state)
     option_check_rules(state, rules);
 }
 
+static const char *name_of(int key)
+{
+    const struct option_line *line = option_list;
+    while (line->key != key)
+        line++;
+    return line->name;
+}
+
 static int parse_option(int key, char *text, struct option_state *state)
 {
     head_options *self = state->input;
     const char **kept = text_of(self, key);
     if (kept) {
         if (text[0] == '\0')
-            option_error(state, "an option's text is empty");
+            option_error(state, "--%s: the text is empty", name_of(key));
         *kept = text;
         return 0;
     }
@@ -264,8 +272,7 @@ static svit_status open_model(head_options *self, svit_model **model)
 
 /* Prints what was written, as text or as JSON. `found` of `count` images of a new class are given
  * it. */
-static void report(const head_options *self, const svit_model *model, const char *verb,
-                   size_t found, size_t count)
+static void report(const head_options *self, const svit_model *model, size_t found, size_t count)
 {
     char shown[SHOWN_CAPACITY], name[SHOWN_CAPACITY];
     svit_model_config config;
@@ -282,8 +289,8 @@ static void report(const head_options *self, const svit_model *model, const char
         return;
     }
     if (self->add_class)
-        printf("class %s %s from %zu images, %zu of which are found\n",
-               shown_text(name, self->add_class), verb, count, found);
+        printf("class %s added from %zu images, %zu of which are found\n",
+               shown_text(name, self->add_class), count, found);
     printf("%u classes: %s\n", config.num_classes, shown_text(shown, self->out));
 }
 
@@ -303,7 +310,7 @@ static svit_status fit(head_options *self, svit_model *model)
     if (status == SVIT_OK)
         status = svit_model_save(model, self->out, &program->err);
     if (status == SVIT_OK)
-        report(self, model, "fitted", 0, 0);
+        report(self, model, 0, 0);
     svit_features_free(features);
     return status;
 }
@@ -329,6 +336,8 @@ static svit_status compute_new(head_options *self, svit_model *model, svit_featu
     TRY(svit_features_config_init(&config, sizeof config));
     config.batch = self->batch;
     svit_status status = image_folder_open(&images, program, self->images, &pipeline);
+    if (status == SVIT_OK)
+        status = output_check_images(program, "--out", self->out, images);
     if (status == SVIT_OK)
         status = bad_check_folder(&images, program, self->on_bad);
     if (status == SVIT_OK)
@@ -368,7 +377,7 @@ static svit_status add_fitted(head_options *self, svit_model *model, const svit_
     TRY(svit_model_fit_class(model, self->add_class, new, old, &self->class, &program->err));
     TRY(count_found(self, model, new, &found));
     TRY(svit_model_save(model, self->out, &program->err));
-    report(self, model, "added", found, svit_features_count(new));
+    report(self, model, found, svit_features_count(new));
     return SVIT_OK;
 }
 
@@ -409,6 +418,7 @@ static svit_status check_out(struct program *program, const head_options *self)
 {
     TRY(output_check(program, "--out", self->out, "--fit", self->fit));
     TRY(output_check(program, "--out", self->out, "--evaluate", self->evaluate));
+    TRY(output_check_place(program, "--out", self->out));
     return output_check(program, "--out", self->out, "--old-features", self->old_features);
 }
 

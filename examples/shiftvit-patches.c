@@ -4,6 +4,7 @@
 #include "common/output_check.h"
 #include "common/patch_grid.h"
 #include "common/results.h"
+#include "common/shown.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -124,11 +125,12 @@ static void report(const patches_options *self, const patch_set *set)
     size_t patches = set->side * set->side;
     size_t values = set->patch * set->patch * set->copies * 3;
     if (!self->program.json) {
-        printf("%zu patches of %zu values: %s\n", patches, values, self->out);
+        char shown[SHOWN_CAPACITY];
+        printf("%zu patches of %zu values: %s\n", patches, values, shown_text(shown, self->out));
         return;
     }
-    json_t *object = json_pack("{s:s, s:I, s:I}", "out", self->out, "patches", (json_int_t)patches,
-                               "values", (json_int_t)values);
+    json_t *object = json_pack("{s:o, s:I, s:I}", "out", results_text(self->out), "patches",
+                               (json_int_t)patches, "values", (json_int_t)values);
     results_json(object, RESULTS_DIGITS);
 }
 
@@ -160,12 +162,14 @@ static svit_status show_augmented(patches_options *self)
     TRY(augment_grid_draw(&self->program, self->images, self->count, self->size, self->augment,
                           self->out, sides));
     if (!self->program.json) {
-        printf("%zu images in %d versions each: %s\n", self->count, AUGMENT_VERSIONS, self->out);
+        char shown[SHOWN_CAPACITY];
+        printf("%zu images in %d versions each: %s\n", self->count, AUGMENT_VERSIONS,
+               shown_text(shown, self->out));
         return SVIT_OK;
     }
-    json_t *object =
-        json_pack("{s:s, s:I, s:I, s:I}", "out", self->out, "images", (json_int_t)self->count,
-                  "height", (json_int_t)sides[0], "width", (json_int_t)sides[1]);
+    json_t *object = json_pack("{s:o, s:I, s:I, s:I}", "out", results_text(self->out), "images",
+                               (json_int_t)self->count, "height", (json_int_t)sides[0], "width",
+                               (json_int_t)sides[1]);
     results_json(object, RESULTS_DIGITS);
     return SVIT_OK;
 }

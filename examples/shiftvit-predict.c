@@ -343,6 +343,18 @@ static svit_status draw_cells(predict_options *options, const grid_cell *cells, 
     return SVIT_OK;
 }
 
+/* Says why an image has no prediction; what is no fault of its file does not name it. */
+static void tell_failure(const predict_options *options, const char *path)
+{
+    char shown[SHOWN_CAPACITY];
+    const char *message = options->program.err.message;
+    shown_text(shown, path);
+    if (strstr(message, shown))
+        fprintf(stderr, "%s: %s\n", option_program_name, message);
+    else
+        fprintf(stderr, "%s: %s: %s\n", option_program_name, shown, message);
+}
+
 /* Predicts all images. An image that cannot be read is reported and skipped, and the call fails at
  * the end. */
 static svit_status predict_all(predict_options *options, svit_predictor *predictor,
@@ -357,7 +369,7 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
         svit_status status = svit_predict_file(predictor, list->paths[i], ranking->probabilities,
                                                &options->program.err);
         if (status != SVIT_OK) {
-            fprintf(stderr, "%s: %s\n", option_program_name, options->program.err.message);
+            tell_failure(options, list->paths[i]);
             result =
                 program_fail(&options->program, SVIT_E_FORMAT, "not every image could be read");
             continue;

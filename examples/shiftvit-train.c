@@ -1,6 +1,7 @@
 /* Trains a model on a data set, validates it after each epoch, tests it at the end and saves it. */
 #include "common/curves.h"
 #include "common/init_from.h"
+#include "common/interrupts.h"
 #include "common/mpi_place.h"
 #include "common/old_model.h"
 #include "common/out_folder.h"
@@ -15,7 +16,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,21 +39,25 @@ typedef struct train_run {
     old_model old; /* of the run that this one replaces or extends */
 } train_run;
 
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal_number)
+/* A run that is extended with a rate of its own goes on with that rate, unless a schedule is given. */
+static svit_status keep_rate(train_run *self)
 {
-    interrupted = signal_number;
-}
-
-/* Lets the first Ctrl-C or SIGTERM end the run after a step. A second one ends the process at
- * once. */
-static void watch_interrupts(void)
-{
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    const train_options *options = &self->options;
+    struct program *program = &self->options.program;
+    svit_trainer_config stored;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline;
+    int gives_rate;
+    TRY(svit_trainer_config_init(&stored, sizeof stored));
+    TRY(svit_optimizer_config_init(&optimizer, sizeof optimizer));
+    TRY(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+    TRY(svit_training_from_json(&stored, &optimizer, &pipeline, options->resumed_training,
+                                &program->err));
+    TRY(config_gives_setting(&gives_rate, program, &options->config, "learning_rate"));
+    if (self->trainer_config.epochs > stored.epochs && !self->trainer_config.schedule_anew &&
+        (gives_rate || options->lr >= 0))
+        self->optimizer_config.schedule = SVIT_SCHEDULE_CONSTANT;
+    return SVIT_OK;
 }
 
 /* Overrides the settings by the options that were given. */
@@ -62,11 +66,7 @@ static void apply_options(train_run *self)
     const train_options *options = &self->options;
     svit_trainer_config *trainer = &self->trainer_config;
     svit_optimizer_config *optimizer = &self->optimizer_config;
-    /* A run that is extended with a rate of its own goes on with that rate. */
     trainer->schedule_anew |= options->resume && options->schedule >= 0;
-    if (options->resume && options->epochs > (int64_t)trainer->epochs && options->lr >= 0 &&
-        !trainer->schedule_anew)
-        optimizer->schedule = SVIT_SCHEDULE_CONSTANT;
     trainer->epochs = options->epochs < 0 ? trainer->epochs : (uint32_t)options->epochs;
     trainer->batch = options->batch < 0 ? trainer->batch : (uint32_t)options->batch;
     trainer->patience = options->patience < 0 ? trainer->patience : (uint32_t)options->patience;
@@ -140,6 +140,8 @@ static svit_status resolve_settings(train_run *self, size_t images)
     TRY(config_resolve_training(trainer, &self->optimizer_config, &self->pipeline,
                                 &options->program, &options->config, options->resumed_training));
     apply_options(self);
+    if (options->resume)
+        TRY(keep_rate(self));
     TRY(apply_freeze(self));
     if (options->program.seed_given)
         trainer->seed = options->program.seed;
@@ -221,15 +223,27 @@ static svit_status whiten(train_run *self, const svit_model_config *config)
     return status;
 }
 
-static svit_status add_adapters(train_run *self)
+/* Adds the adapters of --lora, or of a stored configuration, of `rank` and `alpha`; rank 0: none. */
+static svit_status add_adapters(train_run *self, uint32_t rank, double alpha)
 {
     const train_options *options = &self->options;
     struct program *program = &self->options.program;
-    if (options->lora < 0)
-        return SVIT_OK;
-    const double alpha = options->lora_alpha < 0 ? (double)options->lora : options->lora_alpha;
-    return svit_model_add_lora(self->model, (uint32_t)options->lora, alpha, program->seed,
-                               &program->err);
+    if (options->lora >= 0) {
+        rank = (uint32_t)options->lora;
+        alpha = options->lora_alpha < 0 ? (double)rank : options->lora_alpha;
+    }
+    return rank == 0 ? SVIT_OK
+                     : svit_model_add_lora(self->model, rank, alpha, program->seed, &program->err);
+}
+
+/* Gives a new model the weights of --init-from, of a classifier only those for the data's classes. */
+static svit_status init_created(train_run *self, uint32_t rank, double alpha)
+{
+    struct program *program = &self->options.program;
+    const char *given = self->options.init_from;
+    TRY(init_from(program, self->model, given));
+    TRY(init_other_classes(program, self->model, given, self->data.split[SVIT_SPLIT_TRAIN]));
+    return add_adapters(self, rank, alpha);
 }
 
 /* Creates the model with the weights of --init-from, or with initial weights. */
@@ -239,11 +253,15 @@ static svit_status create_model(train_run *self)
     size_t classes = svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]);
     svit_model_config config;
     TRY(config_resolve(&config, program, &self->options.config, classes));
+    const uint32_t rank = config.lora_rank;
+    const double alpha = config.lora_alpha;
+    if (self->options.init_from) { /* the file has no adapters; they come on top of its weights */
+        config.lora_rank = 0;
+        config.lora_alpha = 0;
+    }
     TRY(svit_model_create(&self->model, program->context, &config, program->seed, &program->err));
     if (self->options.init_from)
-        TRY(init_from(program, self->model, self->options.init_from));
-    if (self->options.init_from)
-        return add_adapters(self);
+        return init_created(self, rank, alpha);
     return config.stem == SVIT_STEM_WHITENED ? whiten(self, &config) : SVIT_OK;
 }
 
@@ -255,7 +273,7 @@ static svit_status adapt_model(train_run *self)
     const svit_pipeline_config fitted = self->pipeline;
     const uint32_t leaves = self->trainer_config.leaves;
     TRY(init_head(&self->options.program, self->model, train));
-    TRY(add_adapters(self));
+    TRY(add_adapters(self, 0, 0));
     TRY(resolve_settings(self, svit_dataset_count(train)));
     self->pipeline = fitted;
     self->trainer_config.leaves = leaves;
@@ -377,39 +395,19 @@ static int32_t watch(const svit_trainer_event *event, void *user)
     if (event->kind == SVIT_EVENT_FINISHED && event->stopped_early && !program->quiet)
         fprintf(stderr, "stopped early: no better validation than that of epoch %" PRIu64 "\n",
                 event->best_epoch);
-    return interrupted;
+    return interrupts_seen();
 }
 
-/* Trains the model; rank 0 then writes and tests it. */
-static svit_status train(train_run *self)
+/* Tests the model. A masked autoencoder has no classes to test. */
+static svit_status test(train_run *self)
 {
     struct program *program = &self->options.program;
-    char path[PATH_CAPACITY];
-    TRY(mpi_agree(&self->place, program, prepare(self)));
-    TRY(create_trainer(self));
-    introduce(self);
-    watch_interrupts();
-    svit_status status = svit_trainer_run(self->trainer, watch, self, &program->err);
-    old_model_outdate(&self->old);
-    if (status != SVIT_OK && !program->quiet)
-        progress_clear();
-    if (!program->quiet)
-        mpi_report(&self->place);
-    if (!mpi_is_first(&self->place) && status != SVIT_E_STOPPED)
-        return status;
-    if (mpi_is_first(&self->place) && (status == SVIT_OK || status == SVIT_E_STOPPED))
-        TRY(curves_draw(program, self->trainer, self->curves));
-    if (status == SVIT_E_STOPPED)
-        return program_fail(program, status,
-                            "stopped, checkpoint written; go on with: shiftvit-train --resume %s",
-                            self->options.out);
-    TRY(status);
-    TRY(path_join(program, path, self->options.out, RUN_MODEL_FILE));
-    TRY(svit_model_save(self->model, path, &program->err));
     svit_model_config config;
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     if (!self->data.split[SVIT_SPLIT_TEST] || config.mask_ratio > 0) {
-        if (!program->json)
+        if (program->json)
+            results_json(json_pack("{s:s, s:i}", "split", "test", "images", 0), RESULTS_DIGITS);
+        else
             puts(config.mask_ratio > 0 ? "test: none" : "test: no images");
         return SVIT_OK;
     }
@@ -419,6 +417,52 @@ static svit_status train(train_run *self)
                                 .loss = self->trainer_config.loss};
     return results_evaluate(program, self->model, self->data.split[SVIT_SPLIT_TEST],
                             self->options.data.spec, "test", &how);
+}
+
+/* Writes and tests the model. A picture that cannot be drawn loses neither. */
+static svit_status finish(train_run *self)
+{
+    struct program *program = &self->options.program;
+    char path[PATH_CAPACITY];
+    TRY(path_join(program, path, self->options.out, RUN_MODEL_FILE));
+    TRY(svit_model_save(self->model, path, &program->err));
+    const svit_status drawn = curves_draw(program, self->trainer, self->curves);
+    const svit_error why = program->err;
+    TRY(test(self));
+    program->err = why;
+    return drawn;
+}
+
+/* Says how a run that a signal has stopped goes on. */
+static svit_status tell_stop(train_run *self)
+{
+    struct program *program = &self->options.program;
+    if (mpi_is_first(&self->place) &&
+        curves_draw(program, self->trainer, self->curves) != SVIT_OK && !program->quiet)
+        fprintf(stderr, "%s: warning: %s\n", option_program_name, program->err.message);
+    return program_fail(program, SVIT_E_STOPPED,
+                        "stopped, checkpoint written; go on with: shiftvit-train --resume %s",
+                        self->options.out);
+}
+
+/* Trains the model; rank 0 then writes and tests it. */
+static svit_status train(train_run *self)
+{
+    struct program *program = &self->options.program;
+    TRY(mpi_agree(&self->place, program, prepare(self)));
+    TRY(create_trainer(self));
+    introduce(self);
+    interrupts_watch();
+    svit_status status = svit_trainer_run(self->trainer, watch, self, &program->err);
+    interrupts_unwatch();
+    old_model_outdate(&self->old);
+    if (status != SVIT_OK && !program->quiet)
+        progress_clear();
+    if (!program->quiet)
+        mpi_report(&self->place);
+    if (status == SVIT_E_STOPPED)
+        return tell_stop(self);
+    return status == SVIT_OK && mpi_is_first(&self->place) ? finish(self) : status;
 }
 
 /* Opens what a failure on one process alone must not hold up the others for, and trains. */

@@ -86,7 +86,7 @@ static void print(const gemm_bench *self, const bench_backend *backend, const li
     const svit_matmul *matmul = &listed->matmul;
     double gflops = sorted_quantile(backend->gflops, options->repeat, 0.5);
     json_t *line = bench_line_new(backend->context, "gemm", svit_context_threads(backend->context));
-    json_t *facts = json_pack("{s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "preset",
+    json_t *facts = json_pack("{s:s?, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "preset",
                               options->preset, "batch", (json_int_t)options->batch, "compute",
                               options->compute == SVIT_COMPUTE_BF16 ? "bf16" : "f32", "matmul",
                               listed->name, "m", (json_int_t)matmul->m, "n", (json_int_t)matmul->n,

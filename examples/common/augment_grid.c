@@ -1,6 +1,7 @@
 /* Draws what steps of augmentation make of images. */
 #include "augment_grid.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,14 @@ static svit_status make_pipeline(svit_pipeline_config *out, struct program *prog
                                  const char *steps)
 {
     char *text = NULL;
+    json_t *list = json_loads(steps, JSON_REJECT_DUPLICATES, NULL);
+    const int is_list = json_is_array(list);
+    json_decref(list);
+    if (!is_list)
+        return program_fail(program, SVIT_E_ARGUMENT,
+                            "--augment: '%s' is no JSON list of steps, such as "
+                            "[{\"name\": \"crop\", \"padding\": 4}]",
+                            steps);
     if (asprintf(&text,
                  "{\"source_height\":%zu,\"source_width\":%zu,\"resize_height\":%zu,"
                  "\"resize_width\":%zu,\"output_height\":%zu,\"output_width\":%zu,"

@@ -89,7 +89,7 @@ static svit_status conclude(struct program *self, size_t bad, size_t all, int32_
         return program_fail(self, SVIT_E_FORMAT,
                             "%zu of %zu images cannot be read; --on-bad skip goes on without them",
                             bad, all);
-    if (bad > 0)
+    if (bad > 0 && !self->quiet)
         fprintf(stderr, "%s: %zu of %zu images cannot be read and are left out\n",
                 option_program_name, bad, all);
     return SVIT_OK;

@@ -42,11 +42,6 @@ static double ratio(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : NAN;
 }
 
-static json_t *real_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* Prints a fraction as per cent, or "-" for NaN: a class without images, or never predicted. */
 static const char *percent(char text[16], double fraction)
 {
@@ -66,7 +61,7 @@ static void print_class(const struct program *self, const char *name, class_coun
         json_t *object =
             json_pack("{s:s, s:I, s:I, s:o, s:o}", "class", name, "images",
                       (json_int_t)counts.images, "right", (json_int_t)counts.right, "accuracy",
-                      real_or_null(accuracy), "precision", real_or_null(precision));
+                      results_real(accuracy), "precision", results_real(precision));
         results_json(object, RESULTS_DIGITS);
         return;
     }
@@ -112,20 +107,25 @@ static svit_status table_open(table_file *self, struct program *program)
     return self->stream ? SVIT_OK : program_fail(program, SVIT_E_MEMORY, "no memory for a table");
 }
 
-/* Puts a field in quotes if it needs them (RFC 4180). */
-static void put_text(FILE *out, const char *text)
+/* Puts a field, `front` and `text`, in quotes if it needs them (RFC 4180). */
+static void put_field(FILE *out, const char *front, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
+        fprintf(out, "%s%s", front, text);
         return;
     }
-    putc('"', out);
+    fprintf(out, "\"%s", front);
     for (; *text; text++) {
         if (*text == '"')
             putc('"', out);
         putc(*text, out);
     }
     putc('"', out);
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    put_field(out, "", text);
 }
 
 /* Ends a table, and writes it to a file if `status`, that of its making, is SVIT_OK. */
@@ -181,14 +181,15 @@ svit_status class_report_confusion(struct program *self, const evaluation *of,
     return status;
 }
 
-/* The probability of a class: its softmax. */
-static double probability(const evaluation *of, size_t sample, size_t class)
+/* The logarithm of the sum of a row's exponentials, with which exp(logit - it) is the softmax. */
+static double log_sum(const evaluation *of, size_t sample)
 {
     const float *row = of->logits + sample * of->classes;
+    const double most = (double)row[evaluation_predicted(of, sample)];
     double sum = 0;
     for (size_t k = 0; k < of->classes; k++)
-        sum += exp((double)row[k] - (double)row[class]);
-    return 1 / sum;
+        sum += exp((double)row[k] - most);
+    return most + log(sum);
 }
 
 /* What names an image in a table: its path, or its number if the images are no files. */
@@ -237,7 +238,7 @@ static svit_status put_predicted(FILE *out, image_names *names, struct program *
         put_text(out, class_list_label(number, classes, (size_t)of->labels[i]));
         putc(',', out);
         put_text(out, class_list_label(number, classes, class));
-        fprintf(out, ",%.6g\n", probability(of, i, class));
+        fprintf(out, ",%.6g\n", exp((double)of->logits[i * of->classes + class] - log_sum(of, i)));
     }
     return SVIT_OK;
 }
@@ -249,19 +250,20 @@ static void put_output_names(FILE *out, const evaluation *of, const class_list *
         const char *name = class_list_label(number, classes, k);
         putc(',', out);
         put_text(out, name);
-        fputs(",output of ", out);
-        put_text(out, name);
+        putc(',', out);
+        put_field(out, "output of ", name);
     }
     putc('\n', out);
 }
 
-/* What the model makes of a logit: a probability, or with a loss of numbers the number. */
-static double output(const evaluation *of, size_t sample, size_t class)
+/* What the model makes of a logit: a probability, or with a loss of numbers the number. `sum` is the
+ * row's log_sum. */
+static double output(const evaluation *of, size_t sample, size_t class, double sum)
 {
     const double logit = (double)of->logits[sample * of->classes + class];
     switch (of->loss_kind) {
     case SVIT_LOSS_CROSS_ENTROPY:
-        return probability(of, sample, class);
+        return exp(logit - sum);
     case SVIT_LOSS_BINARY:
         return 1 / (1 + exp(-logit));
     default:
@@ -276,9 +278,11 @@ static svit_status put_outputs(FILE *out, image_names *names, struct program *pr
     fputs(names->are_paths ? "path" : "image", out);
     put_output_names(out, of, classes);
     for (size_t i = 0; i < of->n; i++) {
+        const double sum = log_sum(of, i);
         TRY(put_image(out, names, program, i));
         for (size_t k = 0; k < of->classes; k++)
-            fprintf(out, ",%.9g,%.9g", (double)of->targets[i * of->classes + k], output(of, i, k));
+            fprintf(out, ",%.9g,%.9g", (double)of->targets[i * of->classes + k],
+                    output(of, i, k, sum));
         putc('\n', out);
     }
     return SVIT_OK;

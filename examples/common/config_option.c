@@ -167,6 +167,20 @@ int config_is_given(const config_option *option)
            option->prefix || option->base || option->explain;
 }
 
+svit_status config_refuse_checkpoint(struct program *self, const config_option *option)
+{
+    const char *given = option->name      ? "--name"
+                        : option->prefix  ? "--prefix"
+                        : option->base    ? "--base"
+                        : option->explain ? "--explain"
+                                          : NULL;
+    return given ? program_fail(self, SVIT_E_ARGUMENT,
+                                "%s is for finding out what a checkpoint is, which %s says; one of "
+                                "the two is accepted",
+                                given, option->preset ? "--preset" : "--config")
+                 : SVIT_OK;
+}
+
 svit_status config_text(char **text, struct program *self, const svit_model_config *config)
 {
     size_t needed = 0;
@@ -319,6 +333,16 @@ svit_status config_names_model(int *named, struct program *self, const config_op
     return SVIT_OK;
 }
 
+svit_status config_gives_setting(int *gives, struct program *self, const config_option *option,
+                                 const char *setting)
+{
+    settings given;
+    TRY(settings_read(&given, self, option));
+    *gives = json_object_get(given.training, setting) != NULL;
+    settings_free(&given);
+    return SVIT_OK;
+}
+
 svit_status config_change(svit_model_config *config, struct program *self,
                           const config_option *option)
 {
@@ -338,21 +362,27 @@ svit_status config_change(svit_model_config *config, struct program *self,
     return status;
 }
 
+svit_status config_is_same(int *same, struct program *self, const svit_model_config *a,
+                           const svit_model_config *b)
+{
+    char *first = NULL, *second = NULL;
+    svit_status status = config_text(&first, self, a);
+    if (status == SVIT_OK)
+        status = config_text(&second, self, b);
+    *same = status == SVIT_OK && strcmp(first, second) == 0;
+    free(first);
+    free(second);
+    return status;
+}
+
 svit_status config_change_model(int *same, svit_model_config *changed, struct program *self,
                                 const svit_model *model, const config_option *config)
 {
     svit_model_config own;
-    char *before = NULL, *after = NULL;
     TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
     *changed = own;
     TRY(config_change(changed, self, config));
-    svit_status status = config_text(&before, self, &own);
-    if (status == SVIT_OK)
-        status = config_text(&after, self, changed);
-    *same = status == SVIT_OK && strcmp(before, after) == 0;
-    free(before);
-    free(after);
-    return status;
+    return config_is_same(same, self, &own, changed);
 }
 
 svit_status config_set_text(char **text, struct program *self, const config_option *option)

@@ -30,6 +30,10 @@ extern const struct option_table config_table;
 /* The same with the options of checkpoints. */
 extern const struct option_table checkpoint_table;
 
+/* Fails if options say how to find out what a checkpoint is, beside --preset or --config, which say
+ * what it is. */
+svit_status config_refuse_checkpoint(struct program *self, const config_option *option);
+
 /* Returns 1 if an option says something of the model. */
 int config_is_given(const config_option *option);
 
@@ -43,9 +47,17 @@ svit_status config_resolve(svit_model_config *out, struct program *self,
  * in the file. */
 svit_status config_names_model(int *named, struct program *self, const config_option *option);
 
+/* Writes to *gives whether --config or --set gives this setting of the training. */
+svit_status config_gives_setting(int *gives, struct program *self, const config_option *option,
+                                 const char *setting);
+
 /* Changes the fields of a model's configuration that --set gives. */
 svit_status config_change(svit_model_config *config, struct program *self,
                           const config_option *option);
+
+/* Writes to *same whether two configurations are equal in every field. */
+svit_status config_is_same(int *same, struct program *self, const svit_model_config *a,
+                           const svit_model_config *b);
 
 /* Writes to *same whether the fields that --set gives leave the model's configuration as it is, and
  * to *changed the configuration with them. */

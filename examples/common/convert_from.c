@@ -121,6 +121,7 @@ svit_status convert_from(svit_model **out, struct program *self, const config_op
 {
     svit_model_config own;
     char *rules = NULL;
+    TRY(config_refuse_checkpoint(self, config));
     TRY(config_resolve(&own, self, config, 0));
     adapt_to_huggingface(&own, config, from);
     if (from->map_path)

@@ -205,6 +205,12 @@ static svit_status apply_limits(data_splits *out, struct program *self, const da
     return SVIT_OK;
 }
 
+/* Whether an option says how the splits are made, or how much of one is read. */
+static int has_part(const data_option *option)
+{
+    return option->val_fraction >= 0 || option->limit[0] || option->limit[1] || option->limit[2];
+}
+
 svit_status data_open(data_splits *out, struct program *self, const data_option *option,
                       const svit_pipeline_config *pipeline, unsigned wanted)
 {
@@ -218,6 +224,10 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
                             "--split all is for folder:DIR, list:FILE.csv and shards:PATTERN; of "
                             "'%s' train, val or test is accepted",
                             option->spec);
+    if ((wanted & WANT_WHOLE) && has_part(option))
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--val-fraction and --limit-train, -val and -test are of splits; with "
+                            "--split all every image is read");
     double fraction = option->val_fraction < 0 ? FOLDER_FRACTION : option->val_fraction;
     if (cifar100 || spec_after(option->spec, "cifar10"))
         TRY(open_cifar(out, self, option, wanted));

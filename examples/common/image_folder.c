@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,20 +28,35 @@ static void put_line(FILE *list, const char *folder, const char *name)
     fputs("\",new\n", list);
 }
 
+/* The library reads the list, whose fields are UTF-8. */
+static svit_status check_name(struct program *self, const char *folder, const char *name)
+{
+    json_t *text = json_string(name);
+    json_decref(text);
+    return text ? SVIT_OK
+                : program_fail(self, SVIT_E_FORMAT,
+                               "'%s/%s': the name is no UTF-8; another name is needed", folder,
+                               name);
+}
+
 /* Writes the list of the images in `folder`, an absolute path, to an open file, which it closes. */
 static svit_status write_list(struct program *self, FILE *list, const char *folder)
 {
     struct dirent **entries = NULL;
     const int count = scandir(folder, &entries, is_image, alphasort);
     const int code = errno;
+    svit_status status = SVIT_OK;
     fputs("path,label\n", list);
     for (int i = 0; i < count; i++) {
+        if (status == SVIT_OK)
+            status = check_name(self, folder, entries[i]->d_name);
         put_line(list, folder, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
     int failed = ferror(list);
     failed |= fclose(list) != 0;
+    TRY(status);
     if (count < 0)
         return program_fail(self, SVIT_E_IO, "cannot list '%s': %s", folder, strerror(code));
     if (count == 0)

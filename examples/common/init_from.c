@@ -89,6 +89,27 @@ static int has_classes(const svit_model *model, const svit_model_config *config,
     return same;
 }
 
+svit_status init_other_classes(struct program *self, svit_model *model, const char *given,
+                               const svit_dataset *data)
+{
+    char path[PATH_CAPACITY];
+    svit_model *old = NULL;
+    svit_model_config own, config;
+    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
+    TRY(model_path_find(self, path, given));
+    if (!own.classifier || svit_model_load(&old, self->context, path, NULL) != SVIT_OK)
+        return SVIT_OK; /* no classes, or weights alone, whose classes have no names */
+    svit_status status = svit_model_get_config(old, &config, sizeof config, &self->err);
+    if (status == SVIT_OK && svit_model_class_name(old, 0) && !has_classes(old, &config, data)) {
+        if (!self->quiet && config.num_classes == own.num_classes)
+            fprintf(stderr, "--init-from: the classes are others: the classifier starts anew\n");
+        status = svit_model_replace_head(model, (uint32_t)svit_dataset_classes(data), self->seed,
+                                         &self->err);
+    }
+    svit_model_free(old);
+    return status;
+}
+
 svit_status init_head(struct program *self, svit_model *model, const svit_dataset *data)
 {
     svit_model_config config;

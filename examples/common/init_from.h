@@ -16,6 +16,10 @@ svit_status init_from(struct program *self, svit_model *model, const char *given
 svit_status init_model(svit_model **out, struct program *self, const config_option *config,
                        const char *given);
 
+/* Lets the classifier start anew if the file's classes have names and are not those of `data`. */
+svit_status init_other_classes(struct program *self, svit_model *model, const char *given,
+                               const svit_dataset *data);
+
 /* Gives the model a classifier for the classes of `data`, unless it has one of the same names. */
 svit_status init_head(struct program *self, svit_model *model, const svit_dataset *data);
 

@@ -74,16 +74,40 @@ static svit_status open_explained(svit_model **out, struct program *self,
     return status;
 }
 
+/* Opens weights whose configuration --preset or --config states. A file that has one of its own says
+ * what the model is. */
+static svit_status open_stated(svit_model **out, struct program *self, const config_option *config,
+                               const char *given)
+{
+    char path[PATH_CAPACITY];
+    svit_model_config stated, own;
+    int same = 1;
+    TRY(config_refuse_checkpoint(self, config));
+    TRY(model_path(self, path, given));
+    TRY(config_resolve(&stated, self, config, 0));
+    if (svit_model_load(out, self->context, path, NULL) != SVIT_OK)
+        return svit_model_load_with_config(out, self->context, &stated, path, &self->err);
+    svit_status status = svit_model_get_config(*out, &own, sizeof own, &self->err);
+    if (status == SVIT_OK)
+        status = config_is_same(&same, self, &stated, &own);
+    if (status == SVIT_OK && !same)
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "%s: '%s' says what its model is, which is another one; it opens "
+                              "without the option",
+                              config->preset ? "--preset" : "--config", path);
+    if (status != SVIT_OK) {
+        svit_model_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 svit_status model_open_to_change(svit_model **out, struct program *self,
                                  const config_option *config, const char *given)
 {
     char path[PATH_CAPACITY];
-    svit_model_config own;
-    if (config->preset || config->file) {
-        TRY(model_path(self, path, given));
-        TRY(config_resolve(&own, self, config, 0));
-        return svit_model_load_with_config(out, self->context, &own, path, &self->err);
-    }
+    if (config->preset || config->file)
+        return open_stated(out, self, config, given);
     /* This says which file of a folder is read. The library finds it again, and adapters and weights
      * under other names besides. */
     if (path_is_folder(given))

@@ -175,7 +175,7 @@ static void take_arguments(struct option_list *list, char **arguments, size_t co
                 is_last = is_taken = part->table->take(OPTION_ARGUMENTS, NULL, &part->state) == 0;
         }
         if (!is_taken)
-            option_error(NULL, "Too many arguments");
+            option_error(NULL, "'%s': too many arguments", arguments[i]);
         if (is_last)
             return;
     }

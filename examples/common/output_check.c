@@ -1,13 +1,16 @@
 /* Checks, before any work, that what a program writes replaces nothing that it reads. */
 #include "output_check.h"
 
+#include "data_option.h"
 #include "model_path.h"
 #include "path_text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Windows numbers no files in stat, so their whole paths are compared there. */
 static int is_same_existing(const char *a, const struct stat *first, const char *b,
@@ -64,6 +67,42 @@ svit_status output_check(struct program *self, const char *out_name, const char 
     return program_fail(self, SVIT_E_ARGUMENT,
                         "%s: '%s' is the file of %s, which would be lost; another name is needed",
                         out_name, out, other_name);
+}
+
+svit_status output_check_place(struct program *self, const char *out_name, const char *out)
+{
+    struct stat found;
+    char folder[PATH_CAPACITY];
+    if (!out)
+        return SVIT_OK;
+    const int is_there = stat(out, &found) == 0;
+    if (is_there && S_ISDIR(found.st_mode))
+        return program_fail(self, SVIT_E_IO, "%s: '%s' is a folder; a file is needed", out_name,
+                            out);
+    if (is_there && !S_ISREG(found.st_mode))
+        return SVIT_OK; /* a device or a pipe */
+    split_path(folder, out);
+    return access(folder, W_OK) == 0 ? SVIT_OK
+                                     : program_fail(self, SVIT_E_IO, "%s: cannot write to '%s': %s",
+                                                    out_name, folder, strerror(errno));
+}
+
+svit_status output_check_data(struct program *self, const char *out_name, const char *out,
+                              const char *spec)
+{
+    static const char *const BESIDE[] = {"val.csv", "test.csv"};
+    char folder[PATH_CAPACITY], path[PATH_CAPACITY];
+    const char *read = spec ? data_spec_path(spec) : NULL;
+    if (!out || !read)
+        return SVIT_OK;
+    TRY(output_check(self, out_name, out, "--data", read));
+    if (strcmp(split_path(folder, read), "train.csv") != 0)
+        return SVIT_OK;
+    for (size_t i = 0; i < sizeof BESIDE / sizeof *BESIDE; i++) {
+        TRY(path_join(self, path, folder, BESIDE[i]));
+        TRY(output_check(self, out_name, out, "a split of --data", path));
+    }
+    return SVIT_OK;
 }
 
 svit_status output_check_model(struct program *self, const char *out_name, const char *out,

@@ -16,6 +16,14 @@ int output_is_beside(const char *a, const char *b);
 svit_status output_check(struct program *self, const char *out_name, const char *out,
                          const char *other_name, const char *other);
 
+/* Checks that a file can be written there: its folder is there and may be written to, and the path is
+ * no folder. Work whose result cannot be kept is not begun. */
+svit_status output_check_place(struct program *self, const char *out_name, const char *out);
+
+/* Checks the file of --data, and of a list train.csv those beside it that are its other splits. */
+svit_status output_check_data(struct program *self, const char *out_name, const char *out,
+                              const char *spec);
+
 /* Checks the file of --model, which may be in the folder of a training run. */
 svit_status output_check_model(struct program *self, const char *out_name, const char *out,
                                const char *model);

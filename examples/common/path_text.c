@@ -69,6 +69,18 @@ int path_exists(const char *path)
     return stat(path, &about) == 0;
 }
 
+svit_status path_check_file(struct program *self, const char *option, const char *path)
+{
+    struct stat found;
+    if (stat(path, &found) != 0)
+        return program_fail(self, SVIT_E_IO, "cannot open '%s': %s", path, strerror(errno));
+    return S_ISREG(found.st_mode) ? SVIT_OK
+                                  : program_fail(self, SVIT_E_ARGUMENT,
+                                                 "%s: '%s' is no regular file; a pipe cannot be "
+                                                 "read again",
+                                                 option, path);
+}
+
 svit_status path_read_text(struct program *self, const char *path, char **text)
 {
     FILE *file = fopen(path, "rb");

@@ -42,6 +42,20 @@ static double line_value(const plot_line *line, size_t index)
     return line->values[index] * line->factor;
 }
 
+/* Whether a point can be drawn: no training has such numbers, but a file may. */
+static int is_drawn(const plot_line *line, size_t index)
+{
+    return isfinite(line_value(line, index)) && fabs(line_value(line, index)) < 1e30;
+}
+
+/* The range of an axis from `min` to `max`, large enough for steps that are different numbers. */
+static double axis_range(double min, double max)
+{
+    const double largest = fmax(fabs(min), fabs(max));
+    const double range = max - min;
+    return range > 1e-9 * largest && range > 1e-30 ? range : fmax(1, 1e-9 * largest);
+}
+
 static axes axes_for(const plot_panel *panel, double left)
 {
     double min = panel->min, max = panel->max;
@@ -51,13 +65,14 @@ static axes axes_for(const plot_panel *panel, double left)
         self.epochs = line->count > self.epochs ? line->count : self.epochs;
         /* fmin and fmax prefer a number to NaN. */
         for (size_t j = 0; j < line->count; j++)
-            if (isfinite(line->values[j])) {
+            if (is_drawn(line, j)) {
                 min = fmin(min, line_value(line, j));
                 max = fmax(max, line_value(line, j));
             }
     }
     min = isfinite(min) ? min : 0;
-    double range = max > min ? max - min : 1;
+    max = isfinite(max) ? max : min;
+    const double range = axis_range(min, max);
     self.step = round_step(range, 6);
     self.min = floor(min / self.step) * self.step;
     self.max = ceil((min + range) / self.step) * self.step;
@@ -119,12 +134,12 @@ static void draw_line(cairo_t *canvas, const axes *self, const plot_line *line)
     set_pen(canvas, line);
     cairo_new_path(canvas);
     for (size_t i = 0; i < line->count; i++)
-        if (isfinite(line->values[i]))
+        if (is_drawn(line, i))
             cairo_line_to(canvas, epoch_x(self, i), value_y(self, line_value(line, i)));
     cairo_stroke(canvas);
     cairo_set_dash(canvas, NULL, 0, 0);
     for (size_t i = 0; i < line->count && self->epochs <= MARKED; i++)
-        if (isfinite(line->values[i])) {
+        if (is_drawn(line, i)) {
             cairo_arc(canvas, epoch_x(self, i), value_y(self, line_value(line, i)), 2.6, 0, 6.2832);
             cairo_fill(canvas);
         }
@@ -134,7 +149,7 @@ static void draw_line(cairo_t *canvas, const axes *self, const plot_line *line)
 static int has_points(const plot_line *line)
 {
     for (size_t i = 0; i < line->count; i++)
-        if (isfinite(line->values[i]))
+        if (is_drawn(line, i))
             return 1;
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -73,9 +74,21 @@ static void close_stdout(void)
     _exit(STATUS_FAILED);
 }
 
+/* A standard stream that the parent has closed would be the next file that is opened, and messages
+ * would go into it. /dev/null takes its place; what is written to standard output still fails. */
+static void keep_streams(void)
+{
+#ifndef _WIN32
+    for (int file = 0; file <= 2; file++)
+        if (fcntl(file, F_GETFD) == -1 && errno == EBADF)
+            (void)open("/dev/null", file == 2 ? O_WRONLY : O_RDONLY);
+#endif
+}
+
 void program_parse(const struct option_table *table, int argc, char **argv, void *input)
 {
     static int watched;
+    keep_streams();
     if (!watched)
         watched = atexit(close_stdout) == 0;
     options_parse(table, argc, argv, input, svit_version_string(), STATUS_USAGE);

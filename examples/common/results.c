@@ -23,8 +23,7 @@ json_t *results_text(const char *text)
     return string ? string : json_string(shown_text(shown, text));
 }
 
-/* Returns null for NaN, which JSON does not have. */
-static json_t *real_or_null(double value)
+json_t *results_real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -117,9 +116,9 @@ svit_status results_print(struct program *self, const evaluation *of, const char
     if (self->json) {
         json_t *object =
             json_pack("{s:o, s:s, s:I, s:o}", "data", results_text(spec), "split", name, "images",
-                      (json_int_t)of->n, "loss", real_or_null((double)of->loss));
+                      (json_int_t)of->n, "loss", results_real((double)of->loss));
         for (size_t i = 0; i < count; i++)
-            json_object_set_new(object, measures[i].key, real_or_null(measures[i].value));
+            json_object_set_new(object, measures[i].key, results_real(measures[i].value));
         results_json(object, RESULTS_DIGITS);
         return SVIT_OK;
     }
@@ -148,10 +147,10 @@ void results_epoch(const svit_trainer_event *event)
 {
     json_t *object = json_pack(
         "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f}", "epoch",
-        (json_int_t)event->epoch, "train_loss", real_or_null(event->train_loss), "train_top1",
-        real_or_null(event->train_top1), "train_top5", real_or_null(event->train_top5), "val_loss",
-        real_or_null(event->val_loss), "val_top1", real_or_null(event->val_top1), "val_top5",
-        real_or_null(event->val_top5), "learning_rate", event->learning_rate, "images_per_second",
+        (json_int_t)event->epoch, "train_loss", results_real(event->train_loss), "train_top1",
+        results_real(event->train_top1), "train_top5", results_real(event->train_top5), "val_loss",
+        results_real(event->val_loss), "val_top1", results_real(event->val_top1), "val_top5",
+        results_real(event->val_top5), "learning_rate", event->learning_rate, "images_per_second",
         event->images_per_second, "seconds", event->seconds, "pflop", event->pflop);
     results_json(object, RESULTS_DIGITS);
 }

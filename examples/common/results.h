@@ -6,6 +6,9 @@
 
 #include <jansson.h>
 
+/* Returns a number, or null for NaN and infinities, which JSON does not have. */
+json_t *results_real(double value);
+
 /* Returns a text as a JSON string. In a text that is not UTF-8, such as a path, invalid bytes
  * become \xNN. */
 json_t *results_text(const char *text);

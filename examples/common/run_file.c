@@ -202,6 +202,7 @@ svit_status run_file_read_start(run_file *out, struct program *self, const char 
     char *text = NULL;
     svit_status status = SVIT_OK;
     *out = (run_file){0};
+    TRY(path_check_file(self, "--config", path));
     TRY(path_read_text(self, path, &text));
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     json_t *stored = json_object_get(object, "options"), *options = json_object();

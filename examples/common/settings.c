@@ -172,6 +172,7 @@ static svit_status read_file(settings *out, struct program *self, const config_o
 {
     char *text = NULL;
     json_t *object = NULL;
+    TRY(path_check_file(self, "--config", option->file));
     TRY(path_read_text(self, option->file, &text));
     svit_status status = parse_object(&object, self, text, option->file);
     if (status == SVIT_OK)

@@ -39,6 +39,18 @@ static svit_status fail_write(writer *self, const char *path)
     return program_fail(self->program, SVIT_E_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
+/* Removes what an export that was killed has left: an archive that never got its name. */
+static void remove_part(writer *self, const char *entry)
+{
+    char path[PATH_CAPACITY];
+    const size_t front = strlen(self->name);
+    const char *rest = entry + 1 + front;
+    if (entry[0] == '.' && strncmp(entry + 1, self->name, front) == 0 && rest[0] == '-' &&
+        strcmp(rest + 1 + strspn(rest + 1, "0123456789"), ".tar.part") == 0 &&
+        path_join(self->program, path, self->folder, entry) == SVIT_OK)
+        unlink(path);
+}
+
 /* Fails if the folder has an archive of this name: a pattern would take old and new ones together.
  */
 static svit_status check_free(writer *self)
@@ -51,6 +63,7 @@ static svit_status check_free(writer *self)
     const struct dirent *entry;
     char found[256] = "";
     while ((entry = readdir(folder))) {
+        remove_part(self, entry->d_name);
         const char *rest = entry->d_name + front;
         if (strncmp(entry->d_name, self->name, front) == 0 && rest[0] == '-' &&
             strspn(rest + 1, "0123456789") > 0 && strstr(rest, ".tar"))
@@ -137,17 +150,23 @@ static svit_status end_shard(writer *self)
 static svit_status put_member(writer *self, size_t index, const char *ending, const void *data,
                               size_t bytes)
 {
+    /* Eleven octal digits; no image that the library decodes is nearly as large. */
+    static const unsigned long long MOST = 077777777777;
     static const char zeros[BLOCK];
     char header[BLOCK] = {0}, path[PATH_CAPACITY];
     unsigned sum = 0;
+    if ((unsigned long long)bytes > MOST)
+        return program_fail(self->program, SVIT_E_UNSUPPORTED,
+                            "image %zu has %zu bytes; a member of an archive has at most %llu",
+                            index, bytes, MOST);
     snprintf(header, 100, "%09zu.%s", index, ending);
-    memcpy(header + 100, "0000644", 7);                                 /* mode */
-    memcpy(header + 108, "0000000", 7);                                 /* user */
-    memcpy(header + 116, "0000000", 7);                                 /* group */
-    snprintf(header + 124, 12, "%011o", (unsigned)bytes & 0777777777u); /* size */
-    memcpy(header + 136, "00000000000", 11);                            /* time */
-    memset(header + 148, ' ', 8);                                       /* checksum */
-    header[156] = '0';                                                  /* a file */
+    memcpy(header + 100, "0000644", 7);                               /* mode */
+    memcpy(header + 108, "0000000", 7);                               /* user */
+    memcpy(header + 116, "0000000", 7);                               /* group */
+    snprintf(header + 124, 12, "%011llo", (unsigned long long)bytes); /* size */
+    memcpy(header + 136, "00000000000", 11);                          /* time */
+    memset(header + 148, ' ', 8);                                     /* checksum */
+    header[156] = '0';                                                /* a file */
     memcpy(header + 257, "ustar\00000", 8);
     for (size_t i = 0; i < BLOCK; i++)
         sum += (unsigned char)header[i];

@@ -76,7 +76,7 @@ static const struct option_line option_list[] = {
      "transformers. Without --preset, the model and its preprocessing are those of FILE, it gets a "
      "classifier for the classes of the data, and the settings follow from the number of images; "
      "other options change them. With --preset or a model in --config, the weights alone are "
-     "taken; a classifier of another number of classes starts anew"},
+     "taken; a classifier of other classes starts anew"},
     {"freeze", KEY_FREEZE, "PATTERN", 0,
      "Keep the parameters whose names match PATTERN (* stands for any characters) as they are; may "
      "be repeated. The backward pass ends at the lowest layer that is trained"},

@@ -100,7 +100,7 @@ cut -d, -f1-3 wanted | cmp - order || fail "by order: $(cat order)"
 prints "^all: $result\$"
 rm -r renamed/z
 run 2 shiftvit-eval --model run/model.safetensors --split all --data folder:renamed --match order
-says 'count is 3; the model has 4 classes'
+says 'the data has 3 classes and the model 4'
 run 2 shiftvit-eval --model run/model.safetensors --data folder:renamed --match order --accept 1 --out none.safetensors
 says '--match order and --out exclude each other'
 run 2 shiftvit-eval --model run/model.safetensors --data folder:renamed --match size

@@ -11,7 +11,8 @@ from pathlib import Path
 
 root, programs = Path(sys.argv[1]), Path(sys.argv[2])
 folder = root / 'docs' / 'man'
-SECTIONS = ['NAME', 'SYNOPSIS', 'DESCRIPTION', 'OPTIONS', 'FILES', 'EXIT STATUS', 'EXAMPLES', 'SEE ALSO']
+SECTIONS = ['NAME', 'SYNOPSIS', 'DESCRIPTION', 'OPTIONS', 'ENVIRONMENT', 'FILES', 'EXIT STATUS', 'EXAMPLES', 'SEE ALSO']
+OPTIONAL = {'ENVIRONMENT'}
 wrong = []
 
 
@@ -31,8 +32,9 @@ def check_sections(path):
     """The sections of a program's page in their order, each with text."""
     parts = re.split(r'^\.Sh (.*)\n', path.read_text(encoding='utf-8'), flags=re.M)
     found = [name for name in parts[1::2] if name != 'SETTINGS']
-    if found != SECTIONS:
-        wrong.append(f'{path.name}: the sections are {found}, not {SECTIONS}')
+    wanted = [name for name in SECTIONS if name in found or name not in OPTIONAL]
+    if found != wanted:
+        wrong.append(f'{path.name}: the sections are {found}, not {wanted}')
     for name, text in zip(parts[1::2], parts[2::2]):
         if not text.strip():
             wrong.append(f'{path.name}: {name} is empty')

@@ -34,7 +34,7 @@ interrupted() {
         sleep 0.1
         tries=$((tries + 1))
     done
-    kill -INT "$trained"
+    kill "$trained"
     wait "$trained" && fail "$* was not interrupted"
     absent "$folder/model.safetensors"
     there "$folder/checkpoint.safetensors"

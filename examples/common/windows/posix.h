@@ -60,10 +60,18 @@ struct sigaction {
     int sa_flags, sa_mask;
 };
 #define sigemptyset(mask) (*(mask) = 0)
+/* A closed console and Ctrl-Break arrive as this. */
+#define SIGHUP SIGBREAK
 static inline int sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
-    (void)before;
-    return signal(number, action->sa_handler) == SIG_ERR ? -1 : 0;
+    void (*old)(int) = signal(number, action ? action->sa_handler : SIG_DFL);
+    if (old == SIG_ERR)
+        return -1;
+    if (!action)
+        signal(number, old);
+    if (before)
+        before->sa_handler = old;
+    return 0;
 }
 
 #endif
