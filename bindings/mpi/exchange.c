@@ -175,8 +175,17 @@ svit_status sv_mpi_check(svit_mpi *self, int code, svit_error *err)
     return sv_mpi_fail(err, SVIT_E_IO, "MPI: %.*s", length, text);
 }
 
+/* SVIT_E_IO once MPI has failed. */
+static svit_status check_usable(const svit_mpi *self, svit_error *err)
+{
+    return self->has_failed ? sv_mpi_fail(err, SVIT_E_IO, "MPI has failed before") : SVIT_OK;
+}
+
 svit_status sv_mpi_exchange(svit_mpi *self, const job *one, svit_error *err)
 {
+    const svit_status usable = check_usable(self, err);
+    if (usable != SVIT_OK)
+        return usable;
     for (size_t offset = 0; offset < one->elements; offset += ELEMENTS_MAX) {
         const size_t left = one->elements - offset;
         const size_t count = left < ELEMENTS_MAX ? left : ELEMENTS_MAX;
@@ -193,6 +202,9 @@ svit_status sv_mpi_exchange_bytes(svit_mpi *self, const void *mine, void *all, s
                                   svit_error *err)
 {
     MPI_Request request;
+    const svit_status usable = check_usable(self, err);
+    if (usable != SVIT_OK)
+        return usable;
     if (bytes > INT32_MAX / self->ranks)
         return sv_mpi_fail(err, SVIT_E_ARGUMENT, "bytes is %zu; at most %u are gathered", bytes,
                            INT32_MAX / self->ranks);
@@ -251,7 +263,8 @@ static bool allocate(svit_mpi *self)
     self->sent = self->in_halves ? NULL : malloc(self->sent_elements * sizeof *self->sent);
     self->counts = calloc(2 * (size_t)self->ranks, sizeof *self->counts);
     self->places = calloc(2 * (size_t)self->ranks, sizeof *self->places);
-    return self->received && (self->sent || self->in_halves) && self->counts && self->places;
+    return self->received && (self->sent || self->in_halves) && self->counts && self->places &&
+           sv_mpi_queue_allocate(self);
 }
 
 svit_status sv_mpi_plan_exchange(svit_mpi *self, svit_error *err)

@@ -85,7 +85,9 @@ static svit_status take_place(svit_mpi *self, svit_error *err)
     return status == SVIT_OK ? sv_mpi_thread_start(self, err) : status;
 }
 
-static svit_status open_place(svit_mpi *self, MPI_Comm communicator, svit_error *err)
+/* Joins the other processes in a copy of the communicator, which needs no memory of this library:
+ * who has none can tell the others. */
+static svit_status join(svit_mpi *self, MPI_Comm communicator, svit_error *err)
 {
     int rank = 0, ranks = 1;
     svit_status status = sv_mpi_check(self, MPI_Comm_dup(communicator, &self->communicator), err);
@@ -96,15 +98,20 @@ static svit_status open_place(svit_mpi *self, MPI_Comm communicator, svit_error 
     MPI_Comm_size(self->communicator, &ranks);
     self->rank = (uint32_t)rank;
     self->ranks = (uint32_t)ranks;
-    return agree(self, take_place(self, err), err);
+    return SVIT_OK;
 }
 
-/* Frees what the place has, and the copy of the communicator, for which all processes meet. */
+/* Frees the copy of the communicator, for which all processes meet. */
+static void leave(svit_mpi *self)
+{
+    if (self->communicator != MPI_COMM_NULL && !self->has_failed)
+        MPI_Comm_free(&self->communicator);
+}
+
 static void close_place(svit_mpi *self)
 {
     sv_mpi_thread_end(self);
-    if (self->communicator != MPI_COMM_NULL && !self->has_failed)
-        MPI_Comm_free(&self->communicator);
+    leave(self);
     for (size_t i = 0; i < self->queue.capacity; i++)
         free(self->queue.jobs[i].partials);
     free(self->queue.jobs);
@@ -117,18 +124,37 @@ static void close_place(svit_mpi *self)
     free(self);
 }
 
-static svit_status create(svit_mpi **out, MPI_Comm communicator, uint32_t leaves, svit_error *err)
+/* Moves the place of a process that has joined to memory of its own, and opens it. */
+static svit_status open_place(svit_mpi **out, svit_mpi *joined, svit_error *err)
 {
     svit_mpi *self = calloc(1, sizeof *self);
-    if (!self)
-        return sv_mpi_fail(err, SVIT_E_MEMORY, "no memory for a place in MPI");
-    self->communicator = MPI_COMM_NULL;
-    self->leaves = leaves;
-    const svit_status status = open_place(self, communicator, err);
+    const svit_status has_room =
+        self ? SVIT_OK : sv_mpi_fail(err, SVIT_E_MEMORY, "no memory for a place in MPI");
+    svit_status status = agree(joined, has_room, err);
+    if (status != SVIT_OK) {
+        free(self);
+        leave(joined);
+        return status;
+    }
+    *self = *joined;
+    status = agree(self, take_place(self, err), err);
+    joined->has_failed = self->has_failed;
     if (status == SVIT_OK)
         *out = self;
     else
         close_place(self);
+    return status;
+}
+
+/* Writes to *has_failed whether MPI has, as svit_mpi.has_failed says. */
+static svit_status create(svit_mpi **out, MPI_Comm communicator, uint32_t leaves, bool *has_failed,
+                          svit_error *err)
+{
+    svit_mpi local = {.communicator = MPI_COMM_NULL, .leaves = leaves};
+    svit_status status = join(&local, communicator, err);
+    if (status == SVIT_OK)
+        status = open_place(out, &local, err);
+    *has_failed = local.has_failed;
     return status;
 }
 
@@ -143,12 +169,14 @@ SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint
     if (communicator == MPI_COMM_NULL)
         return sv_mpi_fail(err, SVIT_E_ARGUMENT,
                            "communicator is MPI_COMM_NULL; one that has this process is needed");
-    return create(out, communicator, leaves, err);
+    bool has_failed;
+    return create(out, communicator, leaves, &has_failed, err);
 }
 
 SVIT_API svit_status svit_mpi_start(svit_mpi **out, uint32_t leaves, svit_error *err)
 {
     int is_initialised, level;
+    bool has_failed = false;
     if (!out)
         return sv_mpi_fail(err, SVIT_E_ARGUMENT, "out is NULL; a pointer is needed");
     MPI_Initialized(&is_initialised);
@@ -156,10 +184,10 @@ SVIT_API svit_status svit_mpi_start(svit_mpi **out, uint32_t leaves, svit_error 
         MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     svit_status status = check_initialised(err);
     if (status == SVIT_OK)
-        status = create(out, MPI_COMM_WORLD, leaves, err);
+        status = create(out, MPI_COMM_WORLD, leaves, &has_failed, err);
     if (status == SVIT_OK)
         (*out)->finalizes = !is_initialised;
-    else if (!is_initialised)
+    else if (!is_initialised && !has_failed)
         MPI_Finalize();
     return status;
 }

@@ -71,6 +71,10 @@ svit_status sv_mpi_exchange_bytes(svit_mpi *self, const void *mine, void *all, s
 
 /* thread.c */
 
+/* Allocates the first jobs with their arrays, so that svit_reducer.begin needs no memory. The rows
+ * are planned. False: there is none. */
+bool sv_mpi_queue_allocate(svit_mpi *self);
+
 svit_status sv_mpi_thread_start(svit_mpi *self, svit_error *err);
 void sv_mpi_thread_end(svit_mpi *self);
 

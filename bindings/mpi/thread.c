@@ -79,13 +79,35 @@ void sv_mpi_thread_end(svit_mpi *self)
     pthread_mutex_destroy(&self->queue.lock);
 }
 
+/* The partial sums of this rank in each bucket. */
+static size_t own_rows(const svit_mpi *self)
+{
+    return self->first_row[self->rank + 1] - self->first_row[self->rank];
+}
+
+bool sv_mpi_queue_allocate(svit_mpi *self)
+{
+    enum { JOBS = 16 };
+    job_queue *queue = &self->queue;
+    queue->jobs = calloc(JOBS, sizeof *queue->jobs);
+    if (!queue->jobs)
+        return false;
+    queue->capacity = JOBS;
+    bool has_memory = true;
+    for (size_t i = 0; i < JOBS && has_memory; i++) {
+        queue->jobs[i].partials = malloc(own_rows(self) * sizeof *queue->jobs[i].partials);
+        has_memory = queue->jobs[i].partials != NULL;
+    }
+    return has_memory;
+}
+
 /* Makes room for another bucket with `rows` partial sums. The thread may be exchanging a bucket
  * without the lock: a job moves, but its array of partial sums, which the thread's copy of the job
  * refers to, stays where it is. */
 static bool grow(job_queue *queue, size_t rows)
 {
     if (queue->begun == queue->capacity) {
-        const size_t capacity = 2 * queue->capacity + 16;
+        const size_t capacity = 2 * queue->capacity;
         job *jobs = realloc(queue->jobs, capacity * sizeof *jobs);
         if (!jobs)
             return false;
@@ -100,16 +122,26 @@ static bool grow(job_queue *queue, size_t rows)
     return one->partials != NULL;
 }
 
+/* Waits until all buckets that were begun are exchanged, and begins to count anew. */
+static void drain(job_queue *queue)
+{
+    while (queue->done < queue->begun)
+        pthread_cond_wait(&queue->changed, &queue->lock);
+    queue->begun = queue->done = 0;
+}
+
 static svit_status begin_locked(svit_mpi *self, const svit_bucket *bucket, svit_error *err)
 {
     job_queue *queue = &self->queue;
-    const size_t rows = self->first_row[self->rank + 1] - self->first_row[self->rank];
+    const size_t rows = own_rows(self);
     if (bucket->count != rows)
         return sv_mpi_fail(err, SVIT_E_ARGUMENT,
                            "the bucket has %llu partial sums; %zu are expected",
                            (unsigned long long)bucket->count, rows);
+    /* A failure would leave the other ranks waiting for this bucket, so without memory the next
+     * job takes the place of the first one. */
     if (!grow(queue, rows))
-        return sv_mpi_fail(err, SVIT_E_MEMORY, "no memory for another bucket of gradients");
+        drain(queue);
     job *one = &queue->jobs[queue->begun];
     one->elements = bucket->elements;
     one->sum = bucket->sum;
@@ -135,9 +167,7 @@ svit_status sv_mpi_finish_buckets(void *user, svit_error *err)
     job_queue *queue = &self->queue;
     const double begin = sv_mpi_clock_seconds();
     pthread_mutex_lock(&queue->lock);
-    while (queue->done < queue->begun)
-        pthread_cond_wait(&queue->changed, &queue->lock);
-    queue->begun = queue->done = 0;
+    drain(queue);
     const svit_status status = self->status;
     if (status != SVIT_OK)
         svit_error_set(err, status, self->error.message);

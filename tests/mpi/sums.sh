@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs the test program of one MPI with several numbers of processes, and checks that its library exports what
+# Runs the test programs of one MPI with several numbers of processes, and checks that its library exports what
 # mpi.h declares and nothing else.
-# sums.sh openmpi|mpich PROGRAM LIBRARY HEADER
+# sums.sh openmpi|mpich PROGRAM PROGRAM_OF_FAILURES LIBRARY HEADER
 set -u
-flavour=$1 program=$2 library=$3 header=$4
+flavour=$1 program=$2 failures=$3 library=$4 header=$5
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Containers often forbid what Open MPI reads the memory of other processes with.
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
@@ -17,6 +17,14 @@ failed=0
 for number in 1 2 3 4 8; do
     [ "$(timeout 100 "$mpirun" -n "$number" "$program")" = ok ] || {
         echo "$flavour: $number processes fail"
+        failed=1
+    }
+done
+for job in '1' '2' '3' '2 start'; do
+    # The word after the number, if there is one.
+    # shellcheck disable=SC2086
+    [ "$(timeout 60 "$mpirun" -n "${job% *}" "$failures" ${job#[0-9]})" = ok ] || {
+        echo "$flavour: failures, $job: fails"
         failed=1
     }
 done

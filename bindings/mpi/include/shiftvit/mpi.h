@@ -47,7 +47,8 @@ SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint
 #endif
 
 /* Initialises MPI unless the program has, and creates a place in a copy of MPI_COMM_WORLD as
- * svit_mpi_create does. svit_mpi_free then finalises what was initialised here. */
+ * svit_mpi_create does. svit_mpi_free then finalises what was initialised here, and so does a
+ * failure other than SVIT_E_IO, after which MPI is left alone. */
 SVIT_API svit_status svit_mpi_start(svit_mpi **out, uint32_t leaves, svit_error *err);
 
 /* Ends the thread and frees the place. All processes call it, except after a failure of MPI. NULL

@@ -86,7 +86,10 @@ pub struct svit_reduction {
 
 /// Begins to add a bucket, and returns; the arrays stay where they are until svit_reducer.finish
 /// returns. The reducer may change them. It is called while the backward of lower layers is still to
-/// come, so that the transfer overlaps with it. A failure is returned by svit_backward.
+/// come, so that the transfer overlaps with it. A failure is returned by svit_backward, and this
+/// rank begins none of the later buckets. A `begin` that fails on one rank alone leaves the others
+/// waiting for them in `finish`, unless the reducer tells them: what it needs, such as memory, it
+/// gets beforehand.
 pub type svit_begin_function = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
