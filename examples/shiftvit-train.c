@@ -307,7 +307,6 @@ static svit_status describe(train_run *self)
 static svit_status create_trainer(train_run *self)
 {
     struct program *program = &self->options.program;
-    TRY(describe(self));
     self->trainer_config.reducer = self->place.mpi ? &self->place.reducer : NULL;
     svit_folder_lock_free(self->lock);
     self->lock = NULL;
@@ -341,9 +340,9 @@ static svit_status prepare(train_run *self)
     if (self->wants_statistics)
         TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
                                     self->pipeline.mean, self->pipeline.variance, &program->err));
-    if (self->options.resume)
-        return SVIT_OK;
-    return self->by_rule ? adapt_model(self) : create_model(self);
+    if (!self->options.resume)
+        TRY(self->by_rule ? adapt_model(self) : create_model(self));
+    return describe(self);
 }
 
 /* Takes the place among the processes of --mpi, whose gradients are added in 16 leaves unless the

@@ -51,6 +51,21 @@ static svit_status find(const mpi_place *self, struct program *program, const ch
                    : program_fail(program, SVIT_E_VERSION, "--mpi: the library has no %s", name);
 }
 
+/* What a rank brings along. */
+typedef struct rank_report {
+    int32_t status;
+    char message[sizeof((svit_error *)NULL)->message];
+} rank_report;
+
+/* Allocates what mpi_agree needs, so that it cannot fail on one rank alone. There are at most as
+ * many ranks as leaves. */
+static svit_status allocate_reports(mpi_place *self, struct program *program, uint32_t leaves)
+{
+    self->reports = calloc(leaves, sizeof *self->reports);
+    return self->reports ? SVIT_OK
+                         : program_fail(program, SVIT_E_MEMORY, "no memory for the ranks");
+}
+
 static svit_status take_place(mpi_place *self, struct program *program, uint32_t leaves)
 {
     svit_status (*start)(svit_mpi **, uint32_t, svit_error *);
@@ -86,6 +101,7 @@ svit_status mpi_open(mpi_place *self, struct program *program, const char *name,
         if (strcmp(name, mpi_names[i]) == 0)
             wanted = i;
     TRY(load(self, program, wanted, &used));
+    TRY(allocate_reports(self, program, leaves));
     TRY(take_place(self, program, leaves));
     TRY(check_launcher(self, program, launcher, started, used));
     if (mpi_is_first(self))
@@ -95,26 +111,18 @@ svit_status mpi_open(mpi_place *self, struct program *program, const char *name,
     return SVIT_OK;
 }
 
-/* What a rank brings along. */
-typedef struct report {
-    int32_t status;
-    char message[sizeof((svit_error *)NULL)->message];
-} report;
-
 svit_status mpi_agree(const mpi_place *self, struct program *program, svit_status status)
 {
     const svit_reducer *reducer = &self->reducer;
     if (!self->mpi)
         return status;
-    report mine = {.status = status}, *all = calloc(reducer->ranks, sizeof *all);
+    rank_report mine = {.status = status}, *all = self->reports;
     memcpy(mine.message, program->err.message, sizeof mine.message);
-    svit_status found = all ? reducer->gather(reducer->user, &mine, all, sizeof mine, &program->err)
-                            : program_fail(program, SVIT_E_MEMORY, "no memory for the ranks");
+    svit_status found = reducer->gather(reducer->user, &mine, all, sizeof mine, &program->err);
     for (uint32_t rank = 0; rank < reducer->ranks && found == SVIT_OK && status == SVIT_OK; rank++)
         if (all[rank].status != SVIT_OK)
             found = program_fail(program, all[rank].status, "rank %" PRIu32 " of %" PRIu32 ": %s",
                                  rank, reducer->ranks, all[rank].message);
-    free(all);
     return status != SVIT_OK ? status : found;
 }
 
@@ -139,6 +147,7 @@ void mpi_close(mpi_place *self)
 {
     if (self->mpi)
         self->free_place(self->mpi);
+    free(self->reports);
     /* MPI libraries do not like to be unloaded. */
     *self = (mpi_place){0};
 }

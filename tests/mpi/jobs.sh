@@ -1,7 +1,7 @@
 #!/bin/sh
 # Trains over MPI and compares with one process alone: the same weights and history for any number of processes,
 # after a process was killed, and after a stop; and what one process finds wrong ends the job with one message.
-# jobs.sh openmpi|mpich TRAIN LIBRARY_FOLDER WORK_FOLDER
+# jobs.sh openmpi|mpich TRAIN LIBRARY_FOLDER WORK_FOLDER FAILING_SETTINGS
 set -u
 flavour=$1
 train=$2
@@ -112,6 +112,13 @@ timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
     -n 1 "$train" $options --mpi --data folder:/none --out "$work/other" >"$work/out" 2>"$work/err" &&
     complain 'no data: exit status 0'
 [ "$(grep -c "rank 1 of 2: .*'/none'" "$work/err")" = 1 ] || complain "no data: $(cat "$work/err")"
+# A process that cannot describe its run. It fails before it creates its trainer, in which the others would wait.
+# shellcheck disable=SC2086
+timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
+    -n 1 env LD_PRELOAD="$5" "$train" $options --mpi --out "$work/other" >"$work/out" 2>"$work/err" &&
+    complain 'no description: exit status 0'
+[ "$(grep -c "rank 1 of 2: no memory for the text of the settings" "$work/err")" = 1 ] ||
+    complain "no description: $(cat "$work/err")"
 other=$([ "$flavour" = mpich ] && echo openmpi || echo mpich)
 if [ -e "$3/libshiftvit-$other.so.1" ]; then
     # shellcheck disable=SC2086
