@@ -41,13 +41,13 @@ static svit_status import(const sv_config_type *type, void *local, const void *i
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "struct_size of %s is %u; fill it with its init function, %zu here", name,
                        (unsigned)size, type->size);
+    memcpy(local, in, size < local_size ? size : local_size);
+    memcpy(local, &local_size, sizeof local_size);
     for (size_t i = type->size; i < size; i++)
         if (bytes[i])
             return sv_fail(err, SVIT_E_VERSION,
                            "%s sets a field that version %s of the library does not know", name,
                            svit_version_string());
-    memcpy(local, in, size < local_size ? size : local_size);
-    memcpy(local, &local_size, sizeof local_size);
     return SVIT_OK;
 }
 

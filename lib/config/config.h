@@ -45,7 +45,8 @@ void sv_config_defaults(const sv_config_type *type, void *local);
 
 /* Copies a caller's struct over the defaults to *local and checks it. Fields that the caller's
  * version lacks keep their defaults. SVIT_E_ARGUMENT if struct_size is too small or a field is
- * refused. SVIT_E_VERSION if the caller sets a byte that this version does not know. */
+ * refused. SVIT_E_VERSION if the caller sets a byte that this version does not know. Unless
+ * `config` is NULL or its struct_size is refused, *local has the caller's fields even then. */
 svit_status sv_config_read(const sv_config_type *type, void *local, const void *config,
                            svit_error *err);
 

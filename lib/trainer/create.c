@@ -315,16 +315,13 @@ static svit_status set_output(const svit_trainer *trainer, svit_error *err)
     return svit_model_set_output(trainer->model, OUTPUTS[trainer->config.loss], err);
 }
 
-/* Takes over the reducer, whose number of leaves is that of the run. */
+/* Takes over the leaves of the reducer, which are those of the run. */
 static svit_status read_ranks(svit_trainer *trainer, const svit_reducer *reducer, svit_error *err)
 {
     svit_trainer_config *config = &trainer->config;
-    trainer->ranks = sv_ranks_alone();
-    trainer->ranks.reducer.leaves = config->leaves;
     config->reducer = NULL;
     if (!reducer)
         return SVIT_OK;
-    SVIT_TRY(sv_ranks_open(&trainer->ranks, trainer->context, reducer, err));
     if (config->leaves > 0 && config->leaves != reducer->leaves)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "leaves is %u and the reducer has %u; 0 or equally many are accepted",
@@ -370,6 +367,42 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
     return svit_model_set_pipeline(trainer->model, &trainer->pipeline, err);
 }
 
+static svit_status check_arguments(svit_trainer **out, const svit_context *context,
+                                   const svit_model *model, const svit_dataset *training,
+                                   svit_error *err)
+{
+    const char *missing = !out        ? "out"
+                          : !context  ? "context"
+                          : !model    ? "model"
+                          : !training ? "training"
+                                      : NULL;
+    if (!missing)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "svit_trainer_create: %s is NULL; a valid pointer is needed", missing);
+}
+
+/* Allocates a trainer that can tell the other ranks a failure. After a failure of its own,
+ * svit_trainer_free takes *out. */
+static svit_status open_trainer(svit_trainer **out, svit_context *context, svit_model *model,
+                                const svit_trainer_config *config, svit_error *err)
+{
+    svit_trainer *trainer;
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&trainer, 1, sizeof *trainer,
+                               "a trainer", err));
+    *out = trainer;
+    trainer->context = sv_context_retain(context);
+    trainer->arrays.allocator = &context->allocator;
+    trainer->model = model;
+    trainer->config = *config;
+    trainer->config.folder = trainer->config.description = NULL; /* until copy_texts copies them */
+    trainer->progress.best_top1 = -INFINITY;
+    trainer->ranks = sv_ranks_alone();
+    trainer->ranks.reducer.leaves = config->leaves;
+    return config->reducer ? sv_ranks_open(&trainer->ranks, context, config->reducer, err)
+                           : SVIT_OK;
+}
+
 SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *context,
                                          svit_model *model, svit_dataset *training,
                                          svit_dataset *validation,
@@ -378,28 +411,25 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
                                          const svit_pipeline_config *pipeline, svit_error *err)
 {
     SV_DEFAULT_FP_ENV;
-    SV_REQUIRE(out);
-    SV_REQUIRE(context);
-    SV_REQUIRE(model);
-    SV_REQUIRE(training);
     svit_trainer_config local;
-    const svit_status read = sv_config_read(&sv_trainer_config_type, &local, config, err);
-    /* With a reducer, others wait for this rank: read_ranks finds the failure again. */
-    if (read != SVIT_OK && !local.reducer)
-        return read;
-    svit_trainer *trainer;
-    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&trainer, 1, sizeof *trainer,
-                               "a trainer", err));
-    trainer->context = sv_context_retain(context);
-    trainer->arrays.allocator = &context->allocator;
-    trainer->model = model;
-    trainer->config = local;
-    trainer->config.folder = trainer->config.description = NULL; /* until copy_texts copies them */
-    trainer->progress.best_top1 = -INFINITY;
-    svit_error cause = {.struct_size = sizeof cause};
+    svit_trainer *trainer = NULL;
     frozen_before before = {0};
-    svit_status status =
-        create_steps(trainer, &before, &local, training, validation, optimizer, pipeline, &cause);
+    svit_error cause = {.struct_size = sizeof cause}, refused = {.struct_size = sizeof refused};
+    /* The other ranks wait for this one, so that what is wrong is kept until they can be told. */
+    const svit_status read = sv_config_read(&sv_trainer_config_type, &local, config, &refused);
+    svit_status status = check_arguments(out, context, model, training, &cause);
+    if (status == SVIT_OK)
+        status = open_trainer(&trainer, context, model, &local, &cause);
+    status = sv_ranks_begin(local.reducer, status, &cause);
+    if (status != SVIT_OK) {
+        svit_trainer_free(trainer);
+        return svit_error_set(err, status, cause.message);
+    }
+    if (read != SVIT_OK)
+        status = svit_error_set(&cause, read, refused.message);
+    else
+        status = create_steps(trainer, &before, &local, training, validation, optimizer, pipeline,
+                              &cause);
     if (status != SVIT_OK) {
         restore_frozen(trainer, &before);
         status = sv_ranks_agree(&trainer->ranks, status, &cause);

@@ -23,18 +23,58 @@ sv_ranks sv_ranks_alone(void)
     return (sv_ranks){.reducer = {.struct_size = sizeof(svit_reducer), .ranks = 1}};
 }
 
-svit_status sv_ranks_open(sv_ranks *ranks, svit_context *context, const svit_reducer *reducer,
-                          svit_error *err)
+/* SVIT_E_ARGUMENT unless a trainer can reach the other ranks by the reducer. */
+static svit_status check_reducer(const svit_reducer *reducer, svit_error *err)
 {
     SVIT_TRY(sv_reducer_check(reducer, err));
     if (reducer->ranks > 1 && !reducer->gather)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "gather of the reducer is NULL, which a trainer accepts with 1 rank alone");
+    return SVIT_OK;
+}
+
+svit_status sv_ranks_open(sv_ranks *ranks, svit_context *context, const svit_reducer *reducer,
+                          svit_error *err)
+{
+    SVIT_TRY(check_reducer(reducer, err));
     *ranks = (sv_ranks){.allocator = &context->allocator, .reducer = *reducer};
     if (reducer->ranks == 1)
         return SVIT_OK;
     return sv_allocate_array(ranks->allocator, (void **)&ranks->chunks, reducer->ranks,
                              sizeof *ranks->chunks, "what the ranks exchange", err);
+}
+
+/* Collects the statuses of all ranks in all[ranks], and returns the failure of the lowest rank that
+ * has one. */
+static svit_status collect_statuses(const svit_reducer *reducer, svit_status mine, int8_t *all,
+                                    svit_error *err)
+{
+    const int8_t own = (int8_t)mine;
+    SVIT_TRY(reducer->gather(reducer->user, &own, all, sizeof own, err));
+    for (uint32_t rank = 0; rank < reducer->ranks; rank++)
+        if (all[rank] != SVIT_OK)
+            return sv_fail(err, all[rank], "rank %u of %u could not begin: %s", rank,
+                           reducer->ranks, svit_status_name(all[rank]));
+    return SVIT_OK;
+}
+
+svit_status sv_ranks_begin(const svit_reducer *reducer, svit_status mine, svit_error *err)
+{
+    int8_t few[4096], *all = few;
+    const sv_allocator allocator = sv_allocator_default();
+    svit_error cause = {.struct_size = sizeof cause};
+    if (!reducer || check_reducer(reducer, NULL) != SVIT_OK || reducer->ranks == 1)
+        return mine;
+    const bool are_many = reducer->ranks > sizeof few;
+    if (are_many)
+        all = sv_allocate(&allocator, reducer->ranks);
+    const svit_status status = all ? collect_statuses(reducer, mine, all, &cause)
+                                   : sv_fail_memory(&cause, reducer->ranks, "the ranks' statuses");
+    if (are_many)
+        sv_release(&allocator, all, reducer->ranks);
+    if (mine != SVIT_OK || status == SVIT_OK)
+        return mine;
+    return svit_error_set(err, status, cause.message);
 }
 
 void sv_ranks_close(sv_ranks *ranks)

@@ -269,15 +269,22 @@ static svit_status step(svit_trainer *trainer, svit_trainer_event *event, svit_e
     return svit_error_set(err, status, cause.message);
 }
 
+static svit_status check_event(const svit_trainer_event *event, size_t size, svit_error *err)
+{
+    if (!event)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "svit_trainer_step: event is NULL; a valid pointer is needed");
+    return sv_config_check_size(size, sizeof *event, "svit_trainer_event", err);
+}
+
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err)
 {
     SV_DEFAULT_FP_ENV;
     SV_REQUIRE(trainer);
-    SV_REQUIRE(event);
     svit_trainer_event local = {.struct_size = sizeof local};
     svit_error cause = {.struct_size = sizeof cause};
-    svit_status status = sv_config_check_size(size, sizeof local, "svit_trainer_event", &cause);
+    svit_status status = check_event(event, size, &cause);
     if (status == SVIT_OK)
         status = step(trainer, &local, &cause);
     if (status != SVIT_OK) {

@@ -49,11 +49,13 @@ pub const SVIT_EVENT_FINISHED: i32 = 2;
 /// decodes and computes its share of each batch and of the validation set. Rank 0 alone locks and
 /// writes the folder; the others read it when they resume, so that all need to see it. A failure of
 /// one rank is returned on all, with "rank R of N: " before its message, and ends the run: later
-/// calls return it again. The callback of svit_trainer_run is called on all ranks, and a value of
-/// any of them stops all after the same event. Ranks compare what they begin with, and their weights
-/// at the end of each epoch; SVIT_E_ARGUMENT says what differs. SVIT_E_STATE: a rank has called
-/// another function than the others. The bits of the result do not depend on the ranks, and a run
-/// may be resumed with another number of them.
+/// calls return it again. What keeps a rank from beginning is told the others too, but for what
+/// hides them from it: a trainer's configuration that is NULL or whose struct_size is refused, a
+/// reducer that is not accepted, or one whose `gather` is NULL. The callback of svit_trainer_run is
+/// called on all ranks, and a value of any of them stops all after the same event. Ranks compare
+/// what they begin with, and their weights at the end of each epoch; SVIT_E_ARGUMENT says what
+/// differs. SVIT_E_STATE: a rank has called another function than the others. The bits of the result
+/// do not depend on the ranks, and a run may be resumed with another number of them.
 #[repr(C)]
 pub struct svit_trainer {
     _data: [u8; 0],
