@@ -359,7 +359,7 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
     SVIT_TRY(open_buffers(trainer, err));
     SVIT_TRY(read_fingerprints(trainer, training, validation, err));
     SVIT_TRY(sv_trainer_folder_open(trainer, err));
-    SVIT_TRY(sv_trainer_check_start(trainer, err));
+    SVIT_TRY(sv_trainer_check_start(trainer, training, validation, err));
     /* The model is changed last, so that a failure leaves it as it was. The pipeline is legal here.
      */
     SVIT_TRY(set_class_names(trainer, training, err));

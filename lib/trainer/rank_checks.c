@@ -1,5 +1,6 @@
 /* Checks that the ranks of a run begin and go on with the same settings, data and weights: a rank
  * that has others would spoil the sums without a word. */
+#include "data/datasets/dataset_ops.h"
 #include "trainer/trainer.h"
 
 #include <shiftvit/version.h>
@@ -85,26 +86,40 @@ static uint64_t hash_kernels(const svit_trainer *trainer)
     return hash_text(hash_text(1, sv_isa_name(context->kernels->isa)), context->gemm->name);
 }
 
-svit_status sv_trainer_check_start(svit_trainer *trainer, svit_error *err)
+/* Hashes all labels of a dataset, which may be NULL: its fingerprint has those of a few samples. */
+static svit_status hash_labels(const svit_dataset *dataset, uint64_t *hash, svit_error *err)
+{
+    *hash = 0;
+    return dataset ? sv_dataset_hash_labels(dataset, hash, err) : SVIT_OK;
+}
+
+svit_status sv_trainer_check_start(svit_trainer *trainer, const svit_dataset *training,
+                                   const svit_dataset *validation, svit_error *err)
 {
     static const char *const NAMES[] = {"versions of the library",
                                         "settings",
                                         "values in the model's configuration",
                                         "training data",
                                         "validation data",
+                                        "labels in the training data",
+                                        "labels in the validation data",
                                         "weights",
                                         "frozen parameters",
                                         "kernels (the CPU's instruction set or the GEMM backend)"};
     if (trainer->ranks.reducer.ranks == 1)
         return SVIT_OK;
-    uint64_t settings, model;
+    uint64_t settings, model, labels, validation_labels;
     SVIT_TRY(hash_json(trainer, write_settings, &settings, err));
     SVIT_TRY(hash_json(trainer, write_model, &model, err));
+    SVIT_TRY(hash_labels(training, &labels, err));
+    SVIT_TRY(hash_labels(validation, &validation_labels, err));
     const uint64_t values[] = {hash_text(1, svit_version_string()),
                                settings,
                                model,
                                trainer->training_fingerprint,
                                trainer->validation_fingerprint,
+                               labels,
+                               validation_labels,
                                hash_weights(trainer->model),
                                hash_frozen(trainer->model),
                                hash_kernels(trainer)};

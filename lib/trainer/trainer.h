@@ -150,7 +150,8 @@ svit_status sv_trainer_run_leaves(svit_trainer *trainer, sv_metrics *sums, svit_
 /* rank_checks.c */
 
 /* SVIT_E_ARGUMENT on all ranks unless all begin with the same library, settings, model and data. */
-svit_status sv_trainer_check_start(svit_trainer *trainer, svit_error *err);
+svit_status sv_trainer_check_start(svit_trainer *trainer, const svit_dataset *training,
+                                   const svit_dataset *validation, svit_error *err);
 
 /* Does the same after a resume for the place in the run and the weights. */
 svit_status sv_trainer_check_resumed(svit_trainer *trainer, svit_error *err);

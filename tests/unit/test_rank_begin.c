@@ -137,6 +137,16 @@ static const struct {
      .status = SVIT_E_ARGUMENT,
      .own = "rank 1 of 3: svit_trainer_step: event is NULL"},
     {.call = step_without_size, .status = SVIT_E_ARGUMENT, .own = "rank 1 of 3: size is 0"},
+    {.change_data = other_label,
+     .status = SVIT_E_ARGUMENT,
+     .own = "rank 1 of 3 has other labels in the training data than rank 0"},
+    {.change_data = other_validation_label,
+     .status = SVIT_E_ARGUMENT,
+     .own = "rank 1 of 3 has other labels in the validation data than rank 0"},
+    {.change_data = other_targets,
+     .has_targets = true,
+     .status = SVIT_E_ARGUMENT,
+     .own = "rank 1 of 3 has other labels in the training data than rank 0"},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 

@@ -73,6 +73,10 @@ svit_status sv_dataset_path(const svit_dataset *dataset, size_t index, char **pa
 /* Calls ops->shard_end; the number of samples if all are one shard. */
 size_t sv_dataset_shard_end(const svit_dataset *dataset, size_t index);
 
+/* Writes a hash of the labels or targets of all samples to *hash; 0 if these cannot be known
+ * without the images. */
+svit_status sv_dataset_hash_labels(const svit_dataset *dataset, uint64_t *hash, svit_error *err);
+
 /* The shape of an image. */
 sv_image_shape sv_dataset_shape(const svit_dataset *dataset);
 

@@ -9,6 +9,9 @@
 /* Samples that are hashed: enough to notice other images, and decoded in a fraction of a second. */
 enum { SAMPLES = 64 };
 
+/* What a hash begins with. */
+#define OFFSET_BASIS 0xCBF29CE484222325u
+
 static uint64_t mix_bytes(uint64_t hash, const void *data, size_t bytes)
 {
     const unsigned char *from = data;
@@ -90,13 +93,51 @@ static svit_status mix_samples(uint64_t *hash, const svit_dataset *dataset, void
     return SVIT_OK;
 }
 
+/* Mixes in the labels of all samples, whose images are not read. */
+static svit_status mix_labels(uint64_t *hash, const svit_dataset *dataset, svit_error *err)
+{
+    for (size_t i = 0; i < dataset->count; i++) {
+        int32_t label;
+        SVIT_TRY(dataset->ops->label(dataset, i, &label, err));
+        *hash = mix_u64(*hash, (uint64_t)label);
+    }
+    return SVIT_OK;
+}
+
+/* Mixes in the targets of all samples. */
+static svit_status mix_all_targets(uint64_t *hash, const svit_dataset *dataset, svit_error *err)
+{
+    const sv_allocator *allocator = &dataset->context->allocator;
+    float *targets;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&targets, dataset->classes, sizeof *targets,
+                               "targets", err));
+    svit_status status = SVIT_OK;
+    for (size_t i = 0; i < dataset->count && status == SVIT_OK; i++) {
+        status = svit_dataset_targets(dataset, i, targets, err);
+        if (status == SVIT_OK)
+            *hash = mix_floats(*hash, targets, dataset->classes);
+    }
+    sv_release(allocator, targets, dataset->classes * sizeof *targets);
+    return status;
+}
+
+svit_status sv_dataset_hash_labels(const svit_dataset *dataset, uint64_t *hash, svit_error *err)
+{
+    *hash = 0;
+    /* A callback gives images and labels at once, and a view of it has its flag. */
+    if (dataset->caller_thread_only || !dataset->ops->label)
+        return SVIT_OK;
+    *hash = OFFSET_BASIS;
+    return (dataset->has_targets ? mix_all_targets : mix_labels)(hash, dataset, err);
+}
+
 SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint64_t *fingerprint,
                                               svit_error *err)
 {
     SV_DEFAULT_FP_ENV;
     SV_REQUIRE(dataset);
     SV_REQUIRE(fingerprint);
-    uint64_t hash = mix_shape(0xCBF29CE484222325u, dataset);
+    uint64_t hash = mix_shape(OFFSET_BASIS, dataset);
     svit_status status = SVIT_OK;
     if (!dataset->caller_thread_only) {
         const sv_allocator *allocator = &dataset->context->allocator;
