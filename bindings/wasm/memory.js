@@ -122,6 +122,8 @@ export class Memory {
   call(name, ...values) {
     this.u32[this.error / 4] = this.sizes.error;
     const status = this.exports[name](...values, this.error);
+    if (this.exports.module_failed?.()) /* of the build with threads */
+      throw new ShiftvitError(`a thread has failed in ${name}, whose results are lost`, 'SVIT_E_STATE');
     if (status !== 0) throw new ShiftvitError(this.text(this.error + 8), this.text(this.exports.svit_status_name(status)));
   }
 

@@ -2,7 +2,7 @@
  * are in shiftvit.d.ts, the documentation in docs/browser.md. Models come from memory and go there;
  * there are no files. */
 import { importsOf, Memory } from './memory.js';
-import { isNode, nodeModule, sharedMemory, startWorkers, threadsFor } from './threads.js';
+import { endWorkers, isNode, nodeModule, sharedMemory, startWorkers, threadsFor } from './threads.js';
 import { checkSamples, checkValues, countSamples, shuffle, Training } from './training.js';
 
 export { ShiftvitError } from './memory.js';
@@ -67,7 +67,7 @@ export class Shiftvit {
     const memory = this.#memory;
     if (this.#workers.length)
       memory.borrow(memory.sizes.context, (config) => memory.exports.module_use_workers(config, 0));
-    for (const worker of this.#workers) worker.terminate();
+    endWorkers(this.#workers, memory.exports);
     this.#workers = [];
   }
 

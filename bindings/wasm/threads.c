@@ -17,6 +17,7 @@ static size_t count;
 static atomic_size_t next;
 static atomic_int active; /* workers that have not finished the round */
 static atomic_int round_number;
+static atomic_int failed; /* whether a task of a worker has trapped */
 static uint32_t workers;
 
 /* Waits until *value is not `old`, and returns it. */
@@ -38,20 +39,44 @@ static void claim_tasks(void)
         task(argument, i);
 }
 
-/* A worker of JavaScript calls this, and ends with it. */
-SVIT_API void module_work(void)
+static void finish_round(void)
 {
-    for (int seen = 0;;) {
+    if (atomic_fetch_sub_explicit(&active, 1, memory_order_acq_rel) == 1)
+        __builtin_wasm_memory_atomic_notify((int *)&active, 1);
+}
+
+/* A worker of JavaScript calls this with the last round that it has seen, 0 at first. Only a trap in
+ * a task ends the call. */
+SVIT_API void module_work(int seen)
+{
+    for (;;) {
         seen = wait_while(&round_number, seen);
         claim_tasks();
-        if (atomic_fetch_sub_explicit(&active, 1, memory_order_acq_rel) == 1)
-            __builtin_wasm_memory_atomic_notify((int *)&active, 1);
+        finish_round();
     }
+}
+
+/* A worker whose task has trapped calls this, so that the round ends without the rest of the task.
+ * Returns the number of the round, read while it lasts, for the next call of module_work. */
+SVIT_API int module_fail(void)
+{
+    int seen = atomic_load_explicit(&round_number, memory_order_relaxed);
+    atomic_store_explicit(&failed, 1, memory_order_relaxed);
+    finish_round();
+    return seen;
+}
+
+/* Returns whether a task of a worker has trapped since the last call. */
+SVIT_API int module_failed(void)
+{
+    return atomic_exchange_explicit(&failed, 0, memory_order_relaxed);
 }
 
 static void parallel_for(void *user, size_t tasks, svit_task_function run, void *run_argument)
 {
     (void)user;
+    if (workers == 0) /* Those that still end may begin no task. The library runs all of them. */
+        return;
     task = run;
     argument = run_argument;
     count = tasks;

@@ -36,9 +36,15 @@ function work(receive, send) {
       imports[from][name] = kind === 'memory' ? memory : () => { throw new Error(`${name} is not for threads`); };
     }
     const { exports } = new WebAssembly.Instance(module, imports);
-    exports.__stack_pointer.value = stack;
     send('ready');
-    exports.module_work();
+    for (let seen = 0;;) {
+      exports.__stack_pointer.value = stack;
+      try {
+        exports.module_work(seen);
+      } catch { /* a trap in a task, for which the first instance would wait for ever */
+        seen = exports.module_fail();
+      }
+    }
   });
 }
 
@@ -74,15 +80,23 @@ async function startWorker(message) {
   }
 }
 
-/* Starts `count` workers of the library's first instance, or none. */
+/* Ends workers that have no task, and frees their stacks. */
+export function endWorkers(workers, exports) {
+  for (const { worker, stack } of workers) {
+    worker.terminate();
+    exports.free(stack);
+  }
+}
+
+/* Starts `count` workers of the library's first instance, or none: [{ worker, stack }]. */
 export async function startWorkers(module, memory, exports, count) {
   const started = await Promise.allSettled(Array.from({ length: count }, async () => {
     const stack = exports.malloc(STACK_BYTES);
     if (stack === 0) throw new Error('the stack of a thread could not be allocated');
-    return startWorker({ module, memory, stack: stack + STACK_BYTES });
+    return { worker: await startWorker({ module, memory, stack: stack + STACK_BYTES }), stack };
   }));
   const failure = started.find(({ status }) => status === 'rejected');
   if (!failure) return started.map(({ value }) => value);
-  for (const { value } of started) value?.terminate();
+  endWorkers(started.filter(({ status }) => status === 'fulfilled').map(({ value }) => value), exports);
   throw failure.reason;
 }

@@ -40,6 +40,7 @@ failed=0
 node "$here/test_sizes.mjs" "$wasm" "$source/docs/browser.md" || failed=1
 node "$here/test_types.mjs" "$wasm/web" || failed=1
 node "$here/test_module.mjs" "$wasm/web" "$work/native.json" || failed=1
+node "$here/test_threads.mjs" "$wasm/web" "$work/native.json" || failed=1
 awk '/^```js/ { on = 1; next } /^```/ { on = 0 } on' "$source/docs/browser.md" > "$wasm/web/example.mjs"
 if (cd "$wasm/web" && node example.mjs > "$work/example.txt") && tail -1 "$work/example.txt" | grep -qx disc; then
     echo "ok    runs the program of docs/browser.md"

@@ -1,17 +1,11 @@
-/* Tests of shiftvit.js in Node: test_module.mjs WEB_FOLDER NATIVE.json. NATIVE.json has what the native
- * library says of the same images: run.sh writes it by native.py. Prints a line for each test; fails if
- * one fails. */
+/* Tests of shiftvit.js in Node: test_module.mjs WEB_FOLDER NATIVE.json. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire, syncBuiltinESMExports } from 'node:module';
-import { cpus } from 'node:os';
 import { pathToFileURL } from 'node:url';
-import { resolve } from 'node:path';
+import {
+  bytes, folder, headerOf, learnable, load, native, read, right, run, scripts, ShiftvitError, withMetadata,
+} from './support.mjs';
 
-const folder = resolve(process.argv[2]);
-const native = JSON.parse(readFileSync(process.argv[3], 'utf8'));
-const { load, ShiftvitError } = await import(pathToFileURL(`${folder}/shiftvit.js`));
-const bytes = readFileSync(`${folder}/cifar10.safetensors`);
 const shiftvit = await load();
 
 const tests = {
@@ -141,7 +135,7 @@ const tests = {
   },
 
   async 'is what bundlers for pages can take, and no page is taken for Node'() {
-    const text = ['memory', 'shiftvit', 'threads', 'training'].map((name) => readFileSync(`${folder}/${name}.js`, 'utf8')).join('');
+    const text = scripts();
     assert.doesNotMatch(text, /(import\(|from )\s*['"]node:/);
     for (const name of ['shiftvit', 'shiftvit-threads']) assert.ok(text.includes(`new URL('./${name}.wasm', import.meta.url)`));
     const { process } = globalThis, address = `${pathToFileURL(`${folder}/threads.js`)}`;
@@ -152,31 +146,6 @@ const tests = {
       globalThis.process = process;
     }
     assert.equal((await import(address)).isNode, true);
-  },
-
-  async 'ends the threads that have started where another does not'() {
-    const workers = createRequire(import.meta.url)('node:worker_threads'), { Worker } = workers;
-    let started = 0, ended = 0;
-    workers.Worker = class extends Worker {
-      constructor(...rest) {
-        started += 1;
-        if (started === 2) throw new Error('no more threads');
-        super(...rest);
-      }
-
-      terminate() {
-        ended += 1;
-        return super.terminate();
-      }
-    };
-    syncBuiltinESMExports();
-    try {
-      await assert.rejects(load(null, { threads: 4 }), /no more threads/);
-      assert.deepEqual([started, ended], [3, 2]);
-    } finally {
-      workers.Worker = Worker;
-      syncBuiltinESMExports();
-    }
   },
 
   'maps the evidence for a class, whose mean is the logit less the mean of all'() {
@@ -284,30 +253,6 @@ const tests = {
     model.free();
   },
 
-  async 'computes the same bits on any number of threads'() {
-    const images = native.images.map(read), results = [];
-    for (const [source, wanted] of [[null, 1], ['shiftvit-threads.wasm', 1], [null, 2], [null, 3], [null, 7]]) {
-      const library = await load(source, { threads: wanted }), model = library.model(bytes);
-      assert.equal(library.threads, wanted);
-      assert.equal(library.describe().threads, wanted);
-      const logits = model.logits(images);
-      model.replaceHead(['discs', 'stripes']);
-      const samples = { ...model.features(images, 'layers.1.blocks.5'), labels: native.images.map(({ label }) => label) };
-      const options = { layer: 'layers.1.blocks.5', trainable: ['layers.2.*', 'head*'], epochs: 2, batch: 7 };
-      const losses = [...model.train(samples, options)];
-      library.endThreads();
-      results.push([logits, losses, model.logits(images), model.save()]);
-      assert.deepEqual(results.at(-1), results[0], `${wanted} threads`);
-    }
-    await assert.rejects(load(null, { threads: -1 }), /threads is -1/);
-    const one = await load(readFileSync(`${folder}/shiftvit.wasm`), { threads: 4 });
-    assert.equal(one.threads, 1);
-    const many = await load(null, { threads: 0 });
-    assert.equal(many.threads, cpus().length);
-    many.endThreads();
-    return `${results.length} builds and numbers of threads`;
-  },
-
   'throws the messages of the library'() {
     const fails = (call, status, text) => assert.throws(call, (error) => {
       assert.ok(error instanceof ShiftvitError, `${error}`);
@@ -354,26 +299,4 @@ const tests = {
   },
 };
 
-function read({ file, width, height }) {
-  return { data: readFileSync(file), width, height };
-}
-
-function learnable(model) {
-  return { ...model.features(native.images.map(read)), labels: native.images.map(({ label }) => label) };
-}
-
-function right(model) {
-  return native.images.filter((image) => model.predict(read(image))[0].label === image.label).length;
-}
-
-let failed = 0;
-for (const [name, test] of Object.entries(tests)) {
-  try {
-    const note = await test();
-    console.log(`ok    ${name}${typeof note === 'string' ? `: ${note}` : ''}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAIL  ${name}: ${error.stack}`);
-  }
-}
-process.exitCode = failed ? 1 : 0;
+await run(tests);
