@@ -6,9 +6,11 @@ const STRUCTS = ['error', 'model', 'pipeline', 'session', 'optimizer', 'head', '
 
 /* A text as C reads it. */
 function encoded(text) {
-  if (typeof text !== 'string' || text.includes('\0'))
-    throw new TypeError(`a name is ${typeof text === 'string' ? 'a string with a NUL character' : `of the type ${typeof text}`}; ` +
-      'it is a string without NUL characters');
+  let wrong = null;
+  if (typeof text !== 'string') wrong = `of the type ${typeof text}`;
+  else if (text.includes('\0')) wrong = 'a string with a NUL character';
+  else if (/\p{Surrogate}/u.test(text)) wrong = 'a string with half of a surrogate pair';
+  if (wrong) throw new TypeError(`a name is ${wrong}; it is a string without NUL characters and lone surrogates`);
   return new TextEncoder().encode(`${text}\0`);
 }
 

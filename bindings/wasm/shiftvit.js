@@ -167,8 +167,16 @@ export class Model {
     });
   }
 
+  /* The preprocessing writes as many channels as it has, whatever the session's input has room for. */
+  #checkChannels() {
+    const { in_channels: read } = this.config, { channels } = this.preprocessing;
+    if (channels !== read)
+      throw new Error(`the preprocessing has ${channels} channels, and the model reads images of ${read}`);
+  }
+
   #session() {
     if (this.#encoder === 0) {
+      this.#checkChannels();
       const [input_height, input_width] = this.#inputSize();
       const fields = { max_batch: ENCODER_BATCH, features: true, input_height, input_width };
       this.#encoder = this.#memory.borrowConfig('session', fields,
@@ -408,6 +416,7 @@ export class Model {
     for (const name of Object.keys(others))
       throw new TypeError(`'${name}' is no option of train; these are: layer, epochs, batch, learningRate, weightDecay, seed, ` +
         'trainable, balanced, validation');
+    if (!Number.isInteger(epochs)) throw new RangeError(`epochs is ${epochs}; it is a whole number`);
     const count = countSamples(samples, 'samples');
     const memory = this.#memory, model = this.#model, { num_classes: classes } = this.config;
     const setTrainable = (pattern, on) =>
@@ -419,24 +428,24 @@ export class Model {
       setTrainable('*', 0);
       for (const pattern of trainable) setTrainable(pattern, 1);
       training.open(model, layer);
-      checkSamples(samples, training.channels, classes, 'samples');
-      if (validation) checkSamples(validation, training.channels, classes, 'samples of the validation');
-      if (balanced) training.balance(samples.labels);
+      const trained = checkSamples(samples, training.channels, classes, 'samples');
+      const held = validation && checkSamples(validation, training.channels, classes, 'samples of the validation');
+      if (balanced) training.balance(trained.labels);
       training.start(model, { learning_rate: learningRate, weight_decay: weightDecay ?? Math.min(10, 5000 / count), decay_exclude: ['bias'],
         schedule: 'warmup-cosine', total_steps: epochs * Math.ceil(count / training.batch) });
       const order = Array.from({ length: count }, (none, i) => i);
-      const checked = validation ? Array.from(validation.labels, (none, i) => i) : [];
+      const heldOrder = Array.from(held?.labels ?? [], (none, i) => i);
       for (let epoch = 1; epoch <= epochs; epoch++) {
         if (this.#handle !== model) throw new Error('the model has been freed');
         let correct = 0, loss = 0;
         shuffle(order, seed * 1000003 + epoch);
         for (let first = 0; first < count; first += training.batch) {
           const n = Math.min(training.batch, count - first);
-          correct += training.forward(samples, order, first, n);
+          correct += training.forward(trained, order, first, n);
           loss += training.update(n) * n;
         }
         yield { epoch, epochs, loss: loss / count, accuracy: correct / count,
-          validation: checked.length ? training.accuracy(validation, checked) : null };
+          validation: held ? training.accuracy(held, heldOrder) : null };
       }
     } finally {
       training.free();

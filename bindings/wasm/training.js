@@ -34,7 +34,8 @@ export function countSamples(samples, what) {
   return samples.labels.length;
 }
 
-/* Throws unless samples are of rows of `channels` values with labels below `classes`. */
+/* Throws unless samples are of rows of `channels` values with labels below `classes`. Returns them with a copy of the
+ * labels, which stays as it was checked. */
 export function checkSamples(samples, channels, classes, what) {
   countSamples(samples, what);
   const { values, labels } = samples;
@@ -44,6 +45,7 @@ export function checkSamples(samples, channels, classes, what) {
   for (const label of labels)
     if (!Number.isInteger(label) || label < 0 || label >= classes)
       throw new RangeError(`${what} have the label ${label}; the model has ${classes} classes`);
+  return { values, labels: Int32Array.from(labels) };
 }
 
 /* A session on the features of a layer, whose layers behind it learn. */

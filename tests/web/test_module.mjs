@@ -85,6 +85,20 @@ const tests = {
     model.free();
   },
 
+  'refuses preprocessing of other channels than the model reads'() {
+    for (const channels of [1, 4]) {
+      const model = shiftvit.model(withMetadata((metadata) => {
+        const numbers = { channels, mean: Array(channels).fill(0.5), variance: Array(channels).fill(1), augment: [] };
+        metadata.preprocessing = JSON.stringify({ ...JSON.parse(metadata.preprocessing), ...numbers });
+      }));
+      const image = { data: new Uint8Array(4 * 32 * 32), width: 32, height: 32 };
+      const message = `the preprocessing has ${channels} channels, and the model reads images of 3`;
+      const computations = [() => model.logits([image]), () => model.features([image]), () => model.map(image, 0)];
+      for (const use of [...computations, () => model.layers]) assert.throws(use, { message });
+      model.free();
+    }
+  },
+
   'refuses what is no name, no sample and no option'() {
     const model = shiftvit.model(bytes), samples = learnable(model), { values, labels } = samples;
     for (const wrong of [undefined, null, 3, {}]) {
@@ -104,6 +118,16 @@ const tests = {
     assert.throws(() => model.addClass('x', [...values]), /no Float32Array/);
     assert.throws(() => model.addClass('x', values, [...values]), /no Float32Array/);
     assert.throws(() => model.train(samples, { learning_rate: 1 }).next(), /'learning_rate' is no option .*learningRate/);
+    for (const epochs of [2.5, NaN, Infinity, '3', null]) {
+      const message = `epochs is ${epochs}; it is a whole number`;
+      assert.throws(() => model.train(samples, { epochs, batch: 10 }).next(), { name: 'RangeError', message });
+    }
+    for (const lone of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
+      assert.throws(() => model.replaceHead(['a', lone]), /half of a surrogate pair/);
+      assert.throws(() => model.addClass(lone, values), /half of a surrogate pair/);
+    }
+    model.replaceHead(['a', '\u{1f600}']);
+    assert.deepEqual(model.classes, ['a', '\u{1f600}']);
     model.free();
   },
 
@@ -194,6 +218,22 @@ const tests = {
     for (const { epoch } of model.train(samples)) if (epoch === 3) break;
     model.predict(read(native.images[0]));
     model.free();
+  },
+
+  'trains on the labels that it has checked'() {
+    const once = (change) => {
+      const model = shiftvit.model(bytes), samples = learnable(model), epochs = [];
+      model.replaceHead(['discs', 'stripes']);
+      for (const epoch of model.train(samples, { epochs: 3, validation: samples })) {
+        epochs.push(epoch);
+        change(samples);
+      }
+      model.free();
+      return epochs;
+    };
+    const epochs = once(() => {});
+    assert.deepEqual(once(({ labels }) => labels.fill('stripes')), epochs);
+    assert.deepEqual(once((samples) => { samples.labels = []; }), epochs);
   },
 
   'predicts within a loop what it has learnt so far'() {
