@@ -85,6 +85,9 @@ export class Model {
   readonly preprocessing: Record<string, unknown>;
   readonly classes: string[];
   readonly layers: string[];
+  readonly parameters: string[]; /* their names */
+  readonly output: 'softmax' | 'sigmoid' | 'logits'; /* what `predict` makes of logits; "logits": a model of numbers */
+  readonly threshold: number; /* the probability below which an image is of none of the classes; 0: there is none */
   predict(image: Pixels): Prediction[];
   logits(images: readonly Pixels[]): Float32Array;
   features(images: readonly Pixels[], layer?: string): Features;

@@ -7,7 +7,7 @@ import { checkSamples, checkValues, countSamples, shuffle, Training } from './tr
 
 export { ShiftvitError } from './memory.js';
 
-const OUTPUT_SIGMOID = 2, OUTPUT_LOGITS = 3;
+const OUTPUTS = [null, 'softmax', 'sigmoid', 'logits']; /* by SVIT_OUTPUT_*; no model has the first */
 const UNSUPPORTED = -8;
 const ENCODER_BATCH = 16; /* images in one forward pass */
 
@@ -185,15 +185,27 @@ export class Model {
     return this.#encoder;
   }
 
-  /* The names of the layers whose output `features` computes. */
-  get layers() {
-    const session = this.#session(), memory = this.#memory, names = [];
+  /* All that a function of the library names, by an index from 0 on. */
+  #names(called, handle) {
+    const memory = this.#memory, names = [];
     for (;;) {
-      const name = memory.text(memory.exports.svit_session_layer_name(session, names.length));
+      const name = memory.text(memory.exports[called](handle, names.length));
       if (name === null) return names;
       names.push(name);
     }
   }
+
+  /* The names of the layers whose output `features` computes. */
+  get layers() { return this.#names('svit_session_layer_name', this.#session()); }
+
+  /* The names of the parameters, in the order of the file. */
+  get parameters() { return this.#names('svit_model_parameter_name', this.#model); }
+
+  /* What `predict` makes of the logits: 'softmax', 'sigmoid' or, for a model of numbers, 'logits' as they are. */
+  get output() { return OUTPUTS[this.#memory.exports.svit_model_output(this.#model)]; }
+
+  /* The probability below which an image is of none of the classes; 0: there is none. */
+  get threshold() { return this.#memory.exports.svit_model_threshold(this.#model); }
 
   #layerShape(layer) {
     const session = this.#session(), { out } = this.#memory;
@@ -248,10 +260,10 @@ export class Model {
 
   /* What the model makes of logits: probabilities, or with a model of numbers the logits. */
   #probabilities(logits, n) {
-    const memory = this.#memory, output = memory.exports.svit_model_output(this.#model);
-    if (output === OUTPUT_LOGITS) return logits;
+    const memory = this.#memory, { output } = this;
+    if (output === 'logits') return logits;
     return memory.borrowFloats(logits, (at) => {
-      memory.call(output === OUTPUT_SIGMOID ? 'svit_sigmoid' : 'svit_softmax', at, n, logits.length / n, at);
+      memory.call(output === 'sigmoid' ? 'svit_sigmoid' : 'svit_softmax', at, n, logits.length / n, at);
       return memory.f32.slice(at / 4, at / 4 + logits.length);
     });
   }

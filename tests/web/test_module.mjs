@@ -99,6 +99,42 @@ const tests = {
     }
   },
 
+  'says what becomes of the logits, and from when on a class is known'() {
+    const image = read(native.images[0]);
+    const sum = (classes) => classes.reduce((all, { confidence }) => all + confidence, 0);
+    for (const output of ['softmax', 'sigmoid', 'logits']) {
+      const file = withMetadata((metadata) => Object.assign(metadata, { output, known_threshold: '0.25' }));
+      const model = shiftvit.model(file), classes = model.predict(image);
+      assert.deepEqual([model.output, model.threshold], [output, 0.25]);
+      assert.equal(classes.every(({ confidence, logit }) => confidence === logit), output === 'logits');
+      assert.equal(Math.abs(sum(classes) - 1) < 1e-6, output === 'softmax');
+      model.replaceHead(['a', 'b']);
+      assert.deepEqual([model.output, model.threshold], ['softmax', 0]);
+      model.free();
+    }
+    const model = shiftvit.model(bytes);
+    assert.deepEqual([model.output, model.threshold], ['softmax', 0]);
+    model.free();
+  },
+
+  'names its parameters'() {
+    const model = shiftvit.model(bytes), { parameters } = model, saved = headerOf(Buffer.from(model.save()));
+    assert.deepEqual(['__metadata__', ...parameters], Object.keys(saved));
+    assert.ok(parameters.every((name) => model.parameter(name).values.length > 0));
+    model.free();
+    assert.throws(() => model.parameters, /freed/);
+  },
+
+  'exports no function that nothing calls'() {
+    const text = scripts(), isNamedByParts = (name) => /_config_(to|from)_json$|^svit_model_get_config$/.test(name);
+    for (const file of ['shiftvit.wasm', 'shiftvit-threads.wasm']) {
+      const exported = WebAssembly.Module.exports(new WebAssembly.Module(readFileSync(`${folder}/${file}`)));
+      const ours = exported.map(({ name }) => name).filter((name) => /^(svit|module)_/.test(name));
+      assert.ok(ours.length > 40);
+      assert.deepEqual(ours.filter((name) => !isNamedByParts(name) && !new RegExp(`\\b${name}\\b`).test(text)), []);
+    }
+  },
+
   'refuses what is no name, no sample and no option'() {
     const model = shiftvit.model(bytes), samples = learnable(model), { values, labels } = samples;
     for (const wrong of [undefined, null, 3, {}]) {
