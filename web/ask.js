@@ -3,6 +3,7 @@
 
 const element = (id) => document.getElementById(id);
 const percent = (share) => `${(100 * share).toFixed(share > 0.9995 || share < 0.0005 ? 0 : 1)} %`;
+const plainNumber = (value) => value.toLocaleString('en', { maximumSignificantDigits: 5 });
 const images = (count) => `${count.toLocaleString('en')} ${count === 1 ? 'image' : 'images'}`;
 
 /* The worker: ask(type, request) returns its answer. */

@@ -17,14 +17,16 @@ function showModel({ name, classes, width, height }) {
     (classes.length > 20 ? ' and more.' : '.');
 }
 
-function showClasses(classes) {
+/* A model of numbers says no probabilities, so its classes have no bars and no per cent. */
+function showClasses({ classes, output }) {
+  const isNumbers = output === 'logits';
   const list = element('result');
   list.replaceChildren(...classes.slice(0, SHOWN_CLASSES).map(({ name, confidence }) => {
     const row = document.createElement('li');
     const label = document.createElement('span'), share = document.createElement('span');
-    row.style.setProperty('--share', confidence);
+    row.style.setProperty('--share', isNumbers ? 0 : confidence);
     label.textContent = name;
-    share.textContent = percent(confidence);
+    share.textContent = isNumbers ? plainNumber(confidence) : percent(confidence);
     share.className = 'share';
     row.append(label, share);
     return row;
@@ -56,8 +58,13 @@ function drawMap() {
 
 function showAnswer(answer) {
   shown = answer;
-  showClasses(answer.classes);
+  showClasses(answer);
   drawMap();
+}
+
+function answerText({ classes: [{ name, confidence }], output }) {
+  if (output === 'logits') return 'This model gives numbers, no confidences.';
+  return confidence < 0.5 ? `The model is not sure. Most likely: ${name}` : `This is most likely: ${name}`;
 }
 
 async function recognise(file) {
@@ -70,8 +77,7 @@ async function recognise(file) {
     const answer = await ask('predict', { image: file });
     view.hidden = image.hidden = false;
     showAnswer(answer);
-    const [{ name, confidence }] = answer.classes;
-    say(recognised, confidence < 0.5 ? `The model is not sure. Most likely: ${name}` : `This is most likely: ${name}`);
+    say(recognised, answerText(answer));
   } catch (error) {
     shown = null;
     view.hidden = true;

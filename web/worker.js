@@ -51,8 +51,7 @@ function setBase(bytes, name) {
   return describe(model, name);
 }
 
-/* The image as the model's own decoders would read it: upright, without colour management, and with
- * the colours of transparent pixels. */
+/* The image as the model's own decoders would read it: upright and without colour management. */
 async function decode(source) {
   const options = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
   try {
@@ -69,6 +68,9 @@ async function decode(source) {
   }
 }
 
+/* The pixels as RGBA. A canvas stores colours multiplied by alpha, so those of transparent pixels are rounded here, and
+ * 0 where alpha is. Over black, for models of 3 channels, they are what the decoders give; models of 1 or 4 channels
+ * get other values there. */
 function pixelsOf(bitmap) {
   const { width, height } = bitmap;
   canvas.width = width;
@@ -202,7 +204,7 @@ const requests = {
     const { width, height } = bitmap;
     bitmap.close();
     const classes = model.predict(pixels);
-    return { classes, width, height, map: model.map(pixels, classes[0].label) };
+    return { classes, output: model.output, width, height, map: model.map(pixels, classes[0].label) };
   },
 
   /* Adds some images to a class. Those that cannot be decoded are left out, and counted. */
@@ -264,6 +266,7 @@ const requests = {
 
   /* Adds a class to what is learnt, whose other classes stay as they are. */
   async extend({ number, name }, progress) {
+    if (!learnt) throw new Error('There is no model to add to'); /* another one was opened meanwhile */
     const { model, tuned, numbers: old } = learnt, numbers = [...old, number], sets = numbers.map(imagesOf);
     const report = reporter(progress, sets, tuned ? 2 : 1);
     for (const images of sets) await completeFeatures(images, report);

@@ -9,15 +9,16 @@ import zlib
 KINDS = ("discs", "stripes")
 
 
-def png(path, width, height, rgb):
-    """Writes rgb[height, width, 3] as a PNG file."""
-    rows = b"".join(b"\0" + rgb[3 * width * y:3 * width * (y + 1)] for y in range(height))
+def png(path, width, height, data, channels=3):
+    """Writes data[height, width, channels], RGB or RGBA, as a PNG file."""
+    row, colour = channels * width, {3: 2, 4: 6}[channels]
+    rows = b"".join(b"\0" + data[row * y:row * (y + 1)] for y in range(height))
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     pathlib.Path(path).write_bytes(
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)) +
         chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
 
 

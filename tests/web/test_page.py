@@ -17,6 +17,7 @@ import time
 import browser
 import images
 import native
+from model_files import READY, ModelFiles
 
 # Runs before the page: the longest wait between two frames, and the longest task of the page's thread.
 WATCH = """
@@ -29,13 +30,12 @@ requestAnimationFrame(function next(now) {
     requestAnimationFrame(next);
 });
 """
-READY = "document.documentElement?.dataset.ready === 'yes'"
 STALL = 100  # milliseconds
 POLICY = ("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; connect-src 'self'; "
           "style-src 'self'; img-src 'self' blob: data:")  # as docs/browser.md has it
 
 
-class Tests:
+class Tests(ModelFiles):
     """The tests, in their order. Each takes a fresh page."""
 
     def __init__(self, options):
@@ -343,18 +343,6 @@ class Tests:
         assert asked == 0, asked
         self.page.wait("adding === 0")
 
-    def test_models_without_preprocessing(self):
-        """A model that gives no sizes of images is refused, and the page goes on."""
-        self.page.wait(READY)
-        data = (pathlib.Path(__file__).parents[2] / "examples/models/cifar10.safetensors").read_bytes()
-        model = self.folder / "bare.safetensors"
-        model.write_bytes(data.replace(b'"preprocessing":', b'"xreprocessing":'))
-        self.page.choose_files("#model-file", [model])
-        said = self.page.wait("recognised.classList.contains('wrong') && recognised.textContent")
-        self.answer(self.native[0]["png"])
-        assert self.page.evaluate("shown.classes.length") == 10
-        return said
-
     def test_cancels(self):
         """Learning that is cancelled leaves the first model."""
         self.page.wait(READY)
@@ -464,7 +452,7 @@ def main():
     parser.add_argument("--only", nargs="*")
     options = parser.parse_args()
     build = pathlib.Path(options.build).resolve()
-    names = options.only or [name for name in vars(Tests) if name.startswith("test_")]
+    names = options.only or [name for name in (*vars(Tests), *vars(ModelFiles)) if name.startswith("test_")]
     url = browser.serve(build / "web")
     tests = Tests(options)
     first = build / "web" / "first.png"
