@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-from= which= into=
+from='' which='' into=''
 while [ $# -gt 0 ]; do
     case $1 in
     --from)
