@@ -18,9 +18,13 @@ crowded=$(find lib -name '*.[ch]' | sed 's#/[^/]*$##' | sort | uniq -c |
 }
 
 # What is tracked: no links, which would lead somewhere else in an archive, and no stray files beside the README.
-if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
-    stray=$(git ls-files -s | awk '$1 == 120000 { print "a link is tracked: " $4 }'
-        git ls-files | grep -v / | grep -vE '^(\..*|.*\.md|.*\.in|meson.*|pyproject\.toml|COPYING)$' || true)
+if [ -e .git ]; then
+    tracked=$(git -c safe.directory='*' ls-files -s) || {
+        echo 'skipped check: git does not read this folder'
+        exit 0
+    }
+    stray=$(echo "$tracked" | awk '$1 == 120000 { print "a link is tracked: " $4 }'
+        echo "$tracked" | cut -f 2 | grep -v / | grep -vE '^(\..*|.*\.md|.*\.in|meson.*|pyproject\.toml|COPYING)$' || true)
     [ -z "$stray" ] || {
         echo "these do not belong there: $stray"
         exit 1

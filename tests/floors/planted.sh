@@ -57,6 +57,9 @@ plant lib/layers/planted.c '#include <png.h>' 'lib/data/decoding/png.c'
 plant lib/layers/planted.c '#include <jpeglib.h>' 'lib/data/decoding/jpeg.c'
 plant lib/layers/planted.c '#include <webp/decode.h>' 'lib/data/decoding/webp.c'
 plant lib/base/planted.c '#include <jansson.h>' 'examples/'
+mkdir "$copy/lib/nowhere"
+plant lib/nowhere/planted.c 'int x;' 'is no floor'
+rmdir "$copy/lib/nowhere"
 for call in malloc calloc realloc free aligned_alloc posix_memalign strdup; do
     plant lib/layers/planted.c "void *p = $call(1);" "$call() belongs in lib/base/heap.c"
 done
@@ -90,4 +93,25 @@ case $said in
     failed=1
     ;;
 esac
+# What is tracked.
+rm "$copy"/lib/predictor/planted*
+if command -v git >/dev/null; then
+    git init -q "$copy"
+    ln -s lib "$copy/tests/link"
+    : >"$copy/stray"
+    for wrong in tests/link stray; do
+        git -C "$copy" add "$wrong"
+        said=$(sh "$copy/tests/floors/check.sh" "$copy" 2>&1) && said="nothing"
+        case $said in
+        *"do not belong there"*"$wrong"*) ;;
+        *)
+            echo "a file that does not belong to the tree is reported as: $said"
+            failed=1
+            ;;
+        esac
+        git -C "$copy" rm -q --cached "$wrong"
+    done
+else
+    echo 'skipped check: git is missing'
+fi
 exit $failed

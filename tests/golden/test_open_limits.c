@@ -55,7 +55,8 @@ START_TEST(test_paths_have_a_limit)
                               strstr(self->err.message, "is too long; it has at most 4095 bytes"),
                           "%zu: %d, %s", bytes, (int)status, self->err.message);
         else
-            ck_assert_msg(status == SVIT_OK || _i == 3, "%zu: %s", bytes, self->err.message);
+            ck_assert_msg(status == SVIT_OK || (_i == 3 && !strstr(self->err.message, "too long")),
+                          "%zu: %s", bytes, self->err.message);
         svit_model_free(model);
         free(folder);
         free(path);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fit.h"
+#include "worst.h"
 
 enum { STEPS = 5, PARAMETERS = 4 };
 
@@ -76,8 +77,9 @@ static double difference(const float *flat, const char *prefix, size_t step)
             continue;
         float *rows = golden_floats(file, name, NULL);
         sv_parameter_export(parameter, values, flat);
-        largest = fmax(largest, golden_difference(values, rows + step * parameter->desc.elements,
-                                                  parameter->desc.elements));
+        largest =
+            worst_of(largest, golden_difference(values, rows + step * parameter->desc.elements,
+                                                parameter->desc.elements));
         golden_free(rows);
         compared++;
     }

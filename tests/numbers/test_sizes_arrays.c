@@ -5,6 +5,7 @@
 #include "sizes.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 static uint8_t *draw_bytes(size_t count, uint32_t seed)
 {
@@ -158,11 +159,20 @@ static void check_probabilities(rows *r)
     WORKS(svit_softmax(r->logits, r->n, r->classes, r->probabilities, err));
     WORKS(svit_sigmoid(r->logits, r->n, r->classes, r->out, err));
     for (size_t i = 0; i < r->n; i++) {
-        long double sum = 0;
-        for (size_t k = 0; k < r->classes; k++)
+        const float *row = r->logits + i * r->classes;
+        long double sum = 0, wanted_sum = 0;
+        for (size_t k = 0; k < r->classes; k++) {
             sum += r->probabilities[i * r->classes + k];
+            wanted_sum += expl(row[k]);
+        }
         if (!(fabsl(sum - 1) <= 1e-7L * (1 + sqrtl(r->classes))))
             ck_abort_msg("row %zu of %zu classes sums to %Lg", i, r->classes, sum);
+        for (size_t k = 0; k < r->classes; k++) {
+            const long double wanted = expl(row[k]) / wanted_sum;
+            if (!(fabsl(r->probabilities[i * r->classes + k] - wanted) <= 2e-6L * wanted))
+                ck_abort_msg("softmax %zu of row %zu is %g, not %Lg", k, i,
+                             (double)r->probabilities[i * r->classes + k], wanted);
+        }
     }
     for (size_t i = 0; i < r->n * r->classes; i++)
         if (!(fabsl(r->out[i] - 1 / (1 + expl(-(long double)r->logits[i]))) <= 6e-8L))
@@ -173,22 +183,37 @@ static void check_multilabel(const rows *r)
 {
     double accuracy, exact, micro, macro;
     double *precision = malloc(r->classes * sizeof *precision);
+    double *wrong = calloc(r->classes, sizeof *wrong), *hit = calloc(r->classes, sizeof *hit);
     size_t right = 0, rows_right = 0;
     for (size_t i = 0; i < r->n; i++) {
         size_t same = 0;
-        for (size_t k = i * r->classes; k < (i + 1) * r->classes; k++)
-            same += (r->logits[k] > 0) == (r->targets[k] > 0.5f);
+        for (size_t k = 0; k < r->classes; k++) {
+            const bool predicted = r->logits[i * r->classes + k] > 0;
+            const bool present = r->targets[i * r->classes + k] > 0.5f;
+            same += predicted == present;
+            wrong[k] += predicted != present;
+            hit[k] += predicted && present;
+        }
         right += same;
         rows_right += same == r->classes;
+    }
+    double hits = 0, wrongs = 0, wanted_macro = 0;
+    for (size_t k = 0; k < r->classes; k++) {
+        hits += hit[k];
+        wrongs += wrong[k];
+        wanted_macro += hit[k] > 0 ? 2 * hit[k] / (2 * hit[k] + wrong[k]) : 0;
     }
     WORKS(svit_multilabel_metrics(r->logits, r->targets, r->n, r->classes, &accuracy, &exact,
                                   &micro, &macro, err));
     ck_assert_double_eq_tol(accuracy, (double)right / (double)(r->n * r->classes), 1e-12);
     ck_assert_double_eq_tol(exact, (double)rows_right / (double)r->n, 1e-12);
-    if (svit_average_precision(context, r->logits, r->targets, r->n, r->classes, precision, NULL) ==
-        SVIT_OK)
-        for (size_t k = 0; k < r->classes; k++)
-            ck_assert(isnan(precision[k]) || (precision[k] >= 0 && precision[k] <= 1 + 1e-12));
+    ck_assert_double_eq_tol(micro, hits > 0 ? 2 * hits / (2 * hits + wrongs) : 0, 1e-12);
+    ck_assert_double_eq_tol(macro, wanted_macro / (double)r->classes, 1e-12);
+    WORKS(svit_average_precision(context, r->logits, r->targets, r->n, r->classes, precision, err));
+    for (size_t k = 0; k < r->classes; k++)
+        ck_assert(isnan(precision[k]) || (precision[k] >= 0 && precision[k] <= 1 + 1e-12));
+    free(hit);
+    free(wrong);
     free(precision);
 }
 

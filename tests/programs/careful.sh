@@ -201,8 +201,10 @@ stopped() {
     status=0
     wait "$trained" || status=$?
 }
+# Under nohup the signal is ignored here, too, and a shell cannot change that.
+heeding='import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])'
 # shellcheck disable=SC2086
-"$programs/shiftvit-train" $long --out signalled 2>err &
+"$python" -c "$heeding" "$programs/shiftvit-train" $long --out signalled 2>err &
 trained=$!
 stopped HUP
 [ "$status" = 1 ] || fail "SIGHUP: $status"

@@ -38,7 +38,8 @@ for channels in 1 4; do
     run 0 shiftvit-train --resume folder$channels --epochs 3
     [ "$(wc -l <folder$channels/history.csv)" = 4 ] || fail "the history is $(cat folder$channels/history.csv)"
 done
-cmp -s folder1/history.csv folder4/history.csv && fail "1 and 4 channels trained alike"
+[ "$(cut -d , -f 1-8 folder1/history.csv)" != "$(cut -d , -f 1-8 folder4/history.csv)" ] ||
+    fail "1 and 4 channels trained alike"
 
 # A mean and a variance for each channel; the statistics of the training set where a preset wants them.
 # shellcheck disable=SC2086

@@ -76,6 +76,9 @@ grep -q '"compute": *"bf16"' "$work/lines" || fail 'the lines do not say bf16'
 "$programs/shiftvit-train" --data procedural:64 --limit-val 32 --limit-test 32 --set dim=24 \
     --set 'blocks=[1]' --epochs 1 --batch 32 --threads 1 --quiet --gemm tile --out "$work/run" >/dev/null
 grep -q '"gemm": *"tile"' "$work/run/run.json" || fail 'run.json does not say --gemm'
+"$programs/shiftvit-train" --resume "$work/run" --epochs 2 --quiet >/dev/null
+[ "$(wc -l <"$work/run/history.csv")" = 3 ] || fail 'the run was not resumed'
+grep -q '"gemm": *"tile"' "$work/run/run.json" || fail 'the resumed run has another backend'
 
 # If the library uses AMX, the peak of AMX is measured.
 "$programs/shiftvit-bench" --work limits --threads 1 >"$work/lines"

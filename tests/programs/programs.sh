@@ -248,6 +248,8 @@ prints '^ +0  \\x1B\[31mred$'
 prints '^ +1  two\\nlines$'
 prints '^ +9  \\xC2\\x9Bj$'
 run 0 shiftvit-predict --model loud.safetensors --top 10 --grid loud.png images
+! grep -q "$(printf '\033')" out || fail 'an escape reached the terminal'
+prints '\\x1B\[31mred'
 for name in '' y yy; do # long names are cut between characters, wherever the bytes fall
     name=$name$(printf '\342\202\254%.0s' $(seq 90))
     names=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '"%s%s", ' "$name" "$i"; done)
@@ -255,7 +257,6 @@ for name in '' y yy; do # long names are cut between characters, wherever the by
     run 0 shiftvit-predict --model long.safetensors --grid long.png images
     is_png long.png
 done
-! grep -q "$(printf '\033')" out || fail 'an escape reached the terminal'
 cp images/00000-*.png "$(printf 'images/\033[31m.png')"
 run 0 shiftvit-predict --model trained images
 ! grep -q "$(printf '\033')" out || fail 'an escape in the name of a file reached the terminal'

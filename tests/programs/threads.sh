@@ -25,7 +25,12 @@ cmp one/model.safetensors many/model.safetensors || fail 'a run resumed on 65 th
 run 0 shiftvit-info --build --json --threads 1024
 prints '"threads": *1024, *"pinned": *0[,}]'
 run 0 shiftvit-info --build --json --threads 5 --pin
-[ -s err ] || prints '"threads": *5, *"pinned": *4[,}]'
+if [ -s err ]; then
+    says '[0-9]+ of 4 workers could not be pinned to a CPU: '
+    echo "skipped check: $(cat err)"
+else
+    prints '"threads": *5, *"pinned": *4[,}]'
+fi
 run 2 shiftvit-info --build --threads 1025
 says "'1025' is no whole number from 0 to 1024"
 for program in "$programs"/shiftvit-*; do

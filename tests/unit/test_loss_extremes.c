@@ -84,7 +84,7 @@ static bool is_right(const outcome *got, const loss_case *of)
         untouched = untouched && got->gradient[i] == UNTOUCHED;
     }
     if (got->status == SVIT_OK)
-        return finite;
+        return finite && !untouched;
     return untouched && !is_tame(of) &&
            (got->status == SVIT_E_NUMERIC || got->status == SVIT_E_ARGUMENT);
 }

@@ -44,7 +44,8 @@ static void check_row(const float *p, const float *scores, float scale)
         if (below == 0)
             ck_assert_double_ge(p[i], 1 / (double)COLUMNS - 1e-6);
         else if (error < 1e-3)
-            ck_assert_double_le(fabs(p[i] - exp2(below) / total), 1e-2 * exp2(below) + 1e-30);
+            ck_assert_double_le(fabs(p[i] - exp2(below) / total),
+                                (2 * error + 1e-5) * exp2(below) / total + 1e-30);
     }
 }
 

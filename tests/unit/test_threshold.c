@@ -180,7 +180,7 @@ START_TEST(test_what_is_not_accepted_is_named)
     FAILS(svit_choose_threshold(context, logits, ROWS, CLASSES, 0, &threshold, err),
           SVIT_E_ARGUMENT, "accepted is 0");
     FAILS(svit_choose_threshold(context, logits, 0, CLASSES, 1, &threshold, err), SVIT_E_ARGUMENT,
-          "n");
+          "n is 0");
     logits[7] = INFINITY;
     FAILS(svit_choose_threshold(context, logits, ROWS, CLASSES, 1, &threshold, err), SVIT_E_NUMERIC,
           "logits[7]");

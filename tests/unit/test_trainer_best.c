@@ -83,6 +83,7 @@ START_TEST(test_the_best_weights_are_kept_and_written)
         WORKS(svit_evaluate_with_compute(context, model, validation, &p.pipeline, 4, i, &loss[i],
                                          NULL, NULL, err));
         ck_assert_double_eq_tol(loss[i], loss[0], 0.02);
+        ck_assert_msg(i == SVIT_COMPUTE_F32 || loss[i] != loss[0], "compute %d is float32", (int)i);
     }
     FAILS(svit_evaluate_with_compute(context, model, validation, &p.pipeline, 4, 3, NULL, &top1,
                                      NULL, err),

@@ -1,5 +1,6 @@
 /* Checks trainers of several ranks: the same bits for any number of them, with one place for files,
  * stops, failures and early ends; threads of this process are the ranks. */
+#include "build.h"
 #include "test_trainer_support.h"
 #include "thread_reducer.h"
 
@@ -390,10 +391,9 @@ enum { FAILURE_COUNT = sizeof FAILURES / sizeof *FAILURES };
 
 START_TEST(test_what_one_rank_finds_wrong_all_return)
 {
-    if (FAILURES[_i].change == other_kernels && !has_cblas())
-        return;
-    if (FAILURES[_i].change == vanishing_place && !removes_folders_in_use())
-        return;
+    NEEDS(FAILURES[_i].change != other_kernels || has_cblas(), "CBLAS");
+    NEEDS(FAILURES[_i].change != vanishing_place || removes_folders_in_use(),
+          "system that removes folders in use");
     member like = member_make(&VARIANTS[0]), members[3];
     no_folder = fit_folder_make();
     run_team(members, 3, 200, &like, FAILURES[_i].change);
@@ -413,8 +413,7 @@ END_TEST
 START_TEST(test_other_kernels_are_accepted_where_ranks_stay_alike)
 {
     member like = member_make(&VARIANTS[0]), members[3];
-    if (!has_cblas())
-        return;
+    NEEDS(has_cblas(), "CBLAS");
     run_team(members, 3, 200, &like, other_kernels_of_adamw);
     for (int rank = 0; rank < 3; rank++) {
         ck_assert_msg(members[rank].status == SVIT_OK, "%s", members[rank].error.message);
