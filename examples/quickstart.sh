@@ -19,7 +19,7 @@ missing() {
     done
     command -v cc >/dev/null 2>&1 || command -v gcc >/dev/null 2>&1 || echo gcc
     if command -v pkg-config >/dev/null 2>&1; then
-        for module in openblas jansson libjpeg libpng cairo; do
+        for module in jansson libjpeg libpng cairo; do
             pkg-config --exists "$module" || echo "$module"
         done
     fi

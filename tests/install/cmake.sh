@@ -57,4 +57,22 @@ done
     echo "accepts 0.$((minor - 1))"
     exit 1
 }
+
+# Headers outside of the prefix, as where a package has an output for development.
+meson setup "$folder/apart" "$root" --prefix="$folder/out" --libdir=lib --includedir="$folder/dev/include" -Dtests=false \
+    -Dexamples=false -Dblas=none -Djpeg=disabled -Dpng=disabled -Dwebp=disabled -Dopenmpi=disabled -Dmpich=disabled \
+    >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+mkdir -p "$folder/out/lib/cmake/shiftvit" "$folder/dev/include" "$folder/outputs"
+cp "$folder"/apart/lib/*.cmake "$folder/out/lib/cmake/shiftvit"
+: >"$folder/out/lib/libshiftvit.so"
+cat >"$folder/outputs/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.12)
+project(outputs NONE)
+find_package(shiftvit REQUIRED)
+get_target_property(folder shiftvit::shiftvit INTERFACE_INCLUDE_DIRECTORIES)
+message(STATUS "headers: ${folder}")
+END
+cmake -S "$folder/outputs" -B "$folder/outputs/build" -DCMAKE_PREFIX_PATH="$folder/out" >"$folder/log" 2>&1 ||
+    { cat "$folder/log"; exit 1; }
+grep -q "headers: $folder/dev/include\$" "$folder/log" || { cat "$folder/log"; exit 1; }
 echo "cmake found version $version"

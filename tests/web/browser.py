@@ -150,12 +150,12 @@ class Browser:
 
     def longest_task(self):
         """Ends that. Returns the milliseconds of CPU of the page's longest task."""
-        self.events = []
+        first = len(self.events)
         self.call("Tracing.end")
         end = time.monotonic() + 60
-        while not any(event.get("method") == "Tracing.tracingComplete" for event in self.events):
+        while not any(event.get("method") == "Tracing.tracingComplete" for event in self.events[first:]):
             self.events.append(self._receive(max(.1, end - time.monotonic())))
-        rows = [row for event in self.events if event.get("method") == "Tracing.dataCollected"
+        rows = [row for event in self.events[first:] if event.get("method") == "Tracing.dataCollected"
                 for row in event["params"]["value"]]
         threads = {(row["pid"], row["tid"]) for row in rows
                    if row.get("name") == "thread_name" and row["args"]["name"] == "CrRendererMain"}

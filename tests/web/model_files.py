@@ -21,6 +21,15 @@ def write(path, change):
     return path
 
 
+def tensors(path):
+    """The bytes of each tensor of a model file, by its name."""
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:end])
+    return {name: data[end + of["data_offsets"][0]:end + of["data_offsets"][1]]
+            for name, of in header.items() if name != "__metadata__"}
+
+
 class ModelFiles:
     """Tests for the class Tests, whose members they use."""
 

@@ -17,7 +17,7 @@ import time
 import browser
 import images
 import native
-from model_files import READY, ModelFiles
+from model_files import READY, ModelFiles, tensors
 
 # Runs before the page: the longest wait between two frames, and the longest task of the page's thread.
 WATCH = """
@@ -98,6 +98,7 @@ class Tests(ModelFiles):
         self.page.wait("typeof requests !== 'undefined'")
         self.page.evaluate("""(async () => { const bytes = await (await fetch('first.png')).blob();
             await recognise(new File([bytes], 'first.png')); window.first = performance.now(); })()""", 120)
+        assert self.page.evaluate("shown !== null"), self.page.evaluate("recognised.textContent")
         seconds = self.page.evaluate("window.first") / 1000
         assert seconds < self.options.seconds, f"{seconds:.2f} s"
         return f"{seconds:.2f} s"
@@ -150,17 +151,23 @@ class Tests(ModelFiles):
         for path in values:
             self.answer(path)
             values[path] = self.logits()
-        downloads = self.folder / "downloads"
-        self.page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
-        self.page.evaluate("document.getElementById('download').click()")
-        file = downloads / "model.safetensors"
-        end = time.monotonic() + 60
-        while not file.exists() and time.monotonic() < end:
-            time.sleep(.1)
+        file = self.download()
         for row, path in zip(native.logits(self.options.predict, str(file), list(values)), values):
             assert max(abs(a - b) for a, b in zip(row, values[path], strict=True)) < 1e-4
         assert right >= 14, f"{right} of 20 right"
         return f"{right} of 20 new images right; {said}"
+
+    def download(self):
+        """Saves what was learnt, and returns its path."""
+        downloads = self.folder / "downloads"
+        file = downloads / "model.safetensors"
+        file.unlink(missing_ok=True)
+        self.page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
+        self.page.evaluate("document.getElementById('download').click()")
+        end = time.monotonic() + 60
+        while not file.exists() and time.monotonic() < end:
+            time.sleep(.1)
+        return file
 
     def extend(self):
         """Adds a third class to the two that are learnt, whose logits keep their bits. Returns what the page says."""
@@ -204,9 +211,14 @@ class Tests(ModelFiles):
         """The last stage learns, too, and one more class comes on top of it."""
         self.page.wait(READY)
         self.collect(images.write(self.folder / "few", 10))
+        self.learn()
+        base = tensors(self.download())
         self.page.evaluate("document.getElementById('tune').click()")
         said = self.learn()
         assert said.startswith("Learnt from 16 images"), said
+        tuned = tensors(self.download())
+        changed = {name.split(".")[1] for name in tuned if name.startswith("layers.") and tuned[name] != base[name]}
+        assert changed == {"2"}, f"stages {changed} have changed"
         return f"{said} {self.extend()}"
 
     def test_many_images_do_not_stall(self):

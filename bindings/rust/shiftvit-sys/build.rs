@@ -8,11 +8,13 @@ use std::process::{self, Command};
 /// The oldest library that has all functions that are declared here.
 const OLDEST: &str = "0.2.0";
 
+/// What makes pkg-config find the libraries of another machine.
+const CROSS: [&str; 3] = ["PKG_CONFIG", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR"];
+
 fn main() {
-    for name in ["SHIFTVIT_LIB_DIR", "SHIFTVIT_STATIC", "PKG_CONFIG", "PKG_CONFIG_PATH"] {
+    for name in ["SHIFTVIT_LIB_DIR", "SHIFTVIT_STATIC", "PKG_CONFIG_PATH"].iter().chain(&CROSS) {
         println!("cargo:rerun-if-env-changed={}", name);
     }
-    println!("cargo:rerun-if-env-changed=PKG_CONFIG_LIBDIR");
     println!("cargo:rerun-if-changed=build.rs");
     if env::var_os("DOCS_RS").is_some() {
         return; // The documentation is built without the library.
@@ -40,12 +42,15 @@ fn link_folder(folder: &str, statically: bool) -> Result<(), String> {
     println!("cargo:rustc-link-search=native={}", folder);
     link_library(statically);
     if statically {
-        let words = if Path::new(folder).join("pkgconfig/shiftvit.pc").exists() {
+        let has_file = ["shiftvit.pc", "pkgconfig/shiftvit.pc"]
+            .iter()
+            .any(|name| Path::new(folder).join(name).exists());
+        let words = if has_file {
             pkg_config(&["--static", "--libs"], Some(folder))?
         } else {
             "-ljpeg -lpng -lwebp -lz -lm".to_string() // those of the default build
         };
-        link_words(&words, false);
+        link_words(&words);
     }
     Ok(())
 }
@@ -62,7 +67,7 @@ fn link_by_pkg_config(statically: bool) -> Result<(), String> {
     let words = if statically { &["--static", "--libs"][..] } else { &["--libs"][..] };
     let words = pkg_config(words, None)?;
     link_library(statically);
-    link_words(&words, true);
+    link_words(&words);
     Ok(())
 }
 
@@ -87,12 +92,10 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// Hands the words of pkg-config on to rustc. shiftvit itself has been named already.
-fn link_words(words: &str, with_folders: bool) {
+fn link_words(words: &str) {
     for word in split(words) {
         if let Some(folder) = word.strip_prefix("-L") {
-            if with_folders {
-                println!("cargo:rustc-link-search=native={}", folder);
-            }
+            println!("cargo:rustc-link-search=native={}", folder);
         } else if let Some(name) = word.strip_prefix("-l") {
             if name != "shiftvit" {
                 println!("cargo:rustc-link-lib={}", name);
@@ -105,13 +108,20 @@ fn link_words(words: &str, with_folders: bool) {
 
 /// Runs pkg-config for shiftvit and returns what it prints. The file may lie below the folder of a library.
 fn pkg_config(arguments: &[&str], folder: Option<&str>) -> Result<String, String> {
+    let is_cross = env::var_os("HOST") != env::var_os("TARGET");
+    if is_cross && CROSS.iter().all(|name| env::var_os(name).is_none()) {
+        return Err(format!(
+            "pkg-config finds libraries of this machine; for another one set {}",
+            CROSS.join(" or ")
+        ));
+    }
     let program = env::var("PKG_CONFIG").unwrap_or_else(|_| "pkg-config".to_string());
     let mut command = Command::new(&program);
     command.args(arguments).arg("shiftvit");
     if let Some(folder) = folder {
         let more = env::var_os("PKG_CONFIG_PATH").unwrap_or_default();
-        let folders =
-            [Path::new(folder).join("pkgconfig")].into_iter().chain(env::split_paths(&more));
+        let own = [Path::new(folder).join("pkgconfig"), Path::new(folder).to_path_buf()];
+        let folders = own.into_iter().chain(env::split_paths(&more));
         command
             .env("PKG_CONFIG_PATH", env::join_paths(folders).map_err(|error| error.to_string())?);
     }
