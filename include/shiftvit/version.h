@@ -11,7 +11,7 @@ extern "C" {
 /* The version of these headers, for the preprocessor. SVIT_VERSION_NUMBER is larger for a newer
  * release; minor and patch are 0..255. */
 #define SVIT_VERSION_MAJOR 0
-#define SVIT_VERSION_MINOR 2
+#define SVIT_VERSION_MINOR 3
 #define SVIT_VERSION_PATCH 0
 #define SVIT_VERSION_NUMBER                                                                        \
     (SVIT_VERSION_MAJOR << 16 | SVIT_VERSION_MINOR << 8 | SVIT_VERSION_PATCH)
@@ -26,7 +26,7 @@ extern "C" {
  * was compiled. Any thread may call it. */
 SVIT_API uint32_t svit_version_number(void);
 
-/* Returns the same version as text, for example "0.2.0". The text has static storage and is never
+/* Returns the same version as text, "major.minor.patch". The text has static storage and is never
  * NULL. Any thread may call it. */
 SVIT_API const char *svit_version_string(void);
 

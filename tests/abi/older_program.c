@@ -1,10 +1,10 @@
-/* A program that was compiled with older headers: with RECORDED the recorded ones, otherwise those
+/* A program that was compiled with older headers: with RELEASED those of a release, otherwise those
  * of this tree. It prints what the library computes, which has to be the same for both.
  *
  * Each configuration ends at the end of a page that the process may access, and the one behind it
  * must not be touched. So a library that takes a caller's struct for one of its own crashes. */
-#ifdef RECORDED
-#include "recorded.h"
+#ifdef RELEASED
+#include "shiftvit.h"
 #else
 #include <shiftvit/shiftvit.h>
 #endif

@@ -1,12 +1,14 @@
 #!/bin/sh
-# Writes all public headers as one, without comments, to be kept as the headers of a release with
-# which programs were compiled.  record.sh SOURCE_ROOT CC > recorded.h
+# Writes a public header without comments, and those of the library that shiftvit.h includes as one, to be kept as those
+# of a release with which programs were compiled.  record.sh HEADER CC > releases/VERSION/NAME
 set -eu
-root=$1 cc=$2
-headers=$(sed -n 's|^#include <\(shiftvit/[a-z]*\.h\)>.*|\1|p' "$root/include/shiftvit/shiftvit.h")
+headers=$1 cc=$2
+if [ "$(basename "$1")" = shiftvit.h ]; then
+    headers=$(sed -n "s|^#include <shiftvit/\([a-z]*\.h\)>.*|$(dirname "$1")/\1|p" "$1")
+fi
 test -n "$headers"
 cat <<END
-/* The public headers of an older library, which tests/abi/record.sh has written. */
+/* Public headers of a release, which tests/abi/record.sh has written. */
 /* clang-format off */
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +17,5 @@ END
 for header in $headers; do
     # The compiler removes comments and keeps all directives. It may be a command with arguments.
     # shellcheck disable=SC2086
-    $cc -std=c11 -fpreprocessed -dD -E -P "$root/include/$header" | grep -v '^ *# *include <shiftvit/'
+    $cc -std=c11 -fpreprocessed -dD -E -P "$header" | grep -v '^ *# *include <shiftvit/'
 done

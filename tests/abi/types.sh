@@ -1,48 +1,49 @@
 #!/bin/sh
-# A program that was compiled with the recorded interface runs with the library: no function is gone
-# or has other arguments, no field of a struct has moved, and structs have grown at their ends at
-# most. New functions are accepted.
-# types.sh LIBRARY TYPES_XML.  After a deliberate change: types.sh LIBRARY - > types.xml
-# LIBRARY has the functions of the headers and debug information; "none" says that the build has no such library.
+# A program that was compiled with the headers of a release runs with a library of these headers: no function is gone or
+# has other arguments, no field of a struct has moved, and structs have grown at their ends at most. New functions are
+# accepted.  types.sh SOURCE_ROOT CC [INCLUDE]
+#
+# Both are read from debug information, of libraries without contents that are compiled here from the headers.
 set -eu
 LC_ALL=C
 export LC_ALL
-here=$(dirname "$0")
-skip() {
-    echo "skipped: $1"
-    exit 77
-}
+root=$1 cc=$2 include=${3-$1/include}
+here=$root/tests/abi
 for tool in abidw abidiff; do
-    command -v "$tool" >/dev/null 2>&1 || skip "$tool is missing (Debian's package is abigail-tools)"
+    command -v "$tool" >/dev/null 2>&1 || {
+        echo "skipped: $tool is missing (Debian's package is abigail-tools)"
+        exit 77
+    }
 done
-[ "$1" != none ] || skip 'no library with debug information: the build has no abidw, a sanitizer, or not gcc'
-
-# No path of this machine is written: sources are named without their folders.
-written() {
-    abidw --suppressions "$here/public.abignore" --drop-private-types --no-corpus-path --no-comp-dir-path \
-        --no-show-locs --no-elf-needed --type-id-style hash "$1" | sed "s|path='[^']*/|path='|"
-}
-if [ "$2" = - ]; then
-    written "$1"
-    exit
-fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-written "$1" >"$folder/new.xml"
-grep -q '<function-decl' "$folder/new.xml" || {
-    echo "$1 has no debug information"
-    exit 1
+
+# types INCLUDE: the types of the public functions that the headers in INCLUDE/shiftvit declare. The compiler may be a
+# command with arguments.
+# shellcheck disable=SC2086
+types() {
+    awk -f "$here/empty_functions.awk" "$1"/shiftvit/*.h >"$folder/functions.c"
+    $cc -std=c11 -g -O0 -w -fPIC -shared -I"$1" "$folder/functions.c" -o "$folder/libshiftvit.so" \
+        -Wl,--version-script="$root/lib/libshiftvit.map"
+    abidw --suppressions "$here/public.abignore" --drop-private-types --no-show-locs --no-elf-needed \
+        --type-id-style hash "$folder/libshiftvit.so" >"$folder/types.xml"
+    grep -q "<function-decl name='svit_model_create'" "$folder/types.xml"
+    cat "$folder/types.xml"
 }
-architecture() {
-    sed -n "1s/.*architecture='\([^']*\)'.*/\1/p" "$1"
-}
-[ "$(architecture "$2")" = "$(architecture "$folder/new.xml")" ] ||
-    skip "the recorded interface is of $(architecture "$2")"
-awk -f "$here/older.awk" "$2" "$folder/new.xml" >"$folder/seen.xml"
-# "Harmless" is what may be so in C++ in general. Here it includes fields of the same type that have
-# changed places.
-if ! abidiff --harmless --no-added-syms "$2" "$folder/seen.xml"; then
-    echo "the library breaks programs that were compiled before: see docs/abi.md"
-    exit 1
-fi
-echo "compatible with $2"
+
+types "$include" >"$folder/new.xml"
+seen=0
+for header in "$here"/releases/*/shiftvit.h; do
+    rm -rf "$folder/include"
+    mkdir -p "$folder/include/shiftvit"
+    cp "$header" "$folder/include/shiftvit"
+    types "$folder/include" >"$folder/old.xml"
+    awk -f "$here/older.awk" "$folder/old.xml" "$folder/new.xml" >"$folder/seen.xml"
+    if ! abidiff --harmless --no-added-syms "$folder/old.xml" "$folder/seen.xml"; then
+        echo "the library breaks programs that were compiled with $header: see docs/abi.md"
+        exit 1
+    fi
+    seen=$((seen + 1))
+done
+echo "compatible with $seen releases"
+[ $seen -gt 0 ]

@@ -16,13 +16,13 @@ import typed
 
 
 def versions(root: pathlib.Path) -> list[str]:
-    """Says which crate has another version than the library."""
+    """Says where the crates state another version than the library's, of themselves or of each other."""
     wanted = re.search(r"version: '([\d.]+)'", (root / "meson.build").read_text()).group(1)
     wrong = []
-    for name in ("shiftvit-sys", "shiftvit"):
-        text = (root / "bindings/rust" / name / "Cargo.toml").read_text()
-        if f'\nversion = "{wanted}"\n' not in text:
-            wrong.append(f"bindings/rust/{name}/Cargo.toml: its version is not {wanted}")
+    for name in ("shiftvit-sys/Cargo.toml", "shiftvit/Cargo.toml", "Cargo.lock"):
+        stated = re.findall(r'(?<![\w-])version = "([^"]+)"', (root / "bindings/rust" / name).read_text())
+        if not stated or set(stated) != {wanted}:
+            wrong.append(f"bindings/rust/{name}: a version is not {wanted}")
     return wrong
 
 

@@ -41,6 +41,8 @@ class Generated(unittest.TestCase):
             ("include/shiftvit/loader.h", "before batch 0 of epoch 0", "before the first batch", "loader.rs"),
             ("tests/abi/test_layout.c", "LAYOUT(svit_loader_config, 48", "LAYOUT(svit_loader_config, 56", "layout.rs"),
             ("meson.build", "version: '0.", "version: '7.", "Cargo.toml"),
+            ("bindings/rust/shiftvit/Cargo.toml", 'shiftvit-sys", version = "0.', 'shiftvit-sys", version = "7.', "Cargo.toml"),
+            ("bindings/rust/Cargo.lock", 'name = "shiftvit"\nversion = "0.', 'name = "shiftvit"\nversion = "7.', "Cargo.lock"),
         ]
         for name, old, new, expected in changes:
             with self.subTest(change=new), tempfile.TemporaryDirectory() as folder:

@@ -5,8 +5,8 @@ use std::env;
 use std::path::Path;
 use std::process::{self, Command};
 
-/// The oldest library that has all functions that are declared here.
-const OLDEST: &str = "0.2.0";
+/// The oldest library that has all functions that are declared here is of the crate's version.
+const OLDEST: &str = env!("CARGO_PKG_VERSION");
 
 /// What makes pkg-config find the libraries of another machine.
 const CROSS: [&str; 3] = ["PKG_CONFIG", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR"];

@@ -6,7 +6,7 @@ use std::os::raw::c_char;
 
 pub const SVIT_VERSION_MAJOR: u32 = 0;
 
-pub const SVIT_VERSION_MINOR: u32 = 2;
+pub const SVIT_VERSION_MINOR: u32 = 3;
 
 pub const SVIT_VERSION_PATCH: u32 = 0;
 
@@ -16,7 +16,7 @@ extern "C" {
     /// was compiled. Any thread may call it.
     pub fn svit_version_number() -> u32;
 
-    /// Returns the same version as text, for example "0.2.0". The text has static storage and is never
+    /// Returns the same version as text, "major.minor.patch". The text has static storage and is never
     /// NULL. Any thread may call it.
     pub fn svit_version_string() -> *const c_char;
 }

@@ -1,4 +1,4 @@
-/* The public headers of an older library, which tests/abi/record.sh has written. */
+/* Public headers of a release, which tests/abi/record.sh has written. */
 /* clang-format off */
 #include <stddef.h>
 #include <stdint.h>
