@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     svit_mpi *mpi; /* a thread that exchanges gradients while others are computed */
     svit_reducer place;
     check(svit_mpi_create(&mpi, MPI_COMM_WORLD, LEAVES, &err));
-    check(svit_mpi_reducer(mpi, &place, &err));
+    check(svit_mpi_get_reducer(mpi, &place, sizeof place, &err));
     svit_context *context;
     check(svit_context_create(&context, NULL, &err));
     svit_dataset *data;

@@ -100,8 +100,8 @@ static size_t set_counts(const svit_mpi *self, int *counts, int *places, size_t 
     size_t at = 0;
     for (uint32_t rank = 0; rank < self->ranks; rank++) {
         const uint32_t of = sends ? rank : self->rank, rows_of = sends ? self->rank : rank;
-        const size_t part =
-            svit_share_first(count, self->ranks, of + 1) - svit_share_first(count, self->ranks, of);
+        const size_t part = svit_partition_begin(count, self->ranks, of + 1) -
+                            svit_partition_begin(count, self->ranks, of);
         const size_t rows = self->first_row[rows_of + 1] - self->first_row[rows_of];
         counts[rank] = (int)(rows * part);
         places[rank] = (int)at;
@@ -116,8 +116,8 @@ static void pack(svit_mpi *self, float *const *partials, size_t offset, size_t c
     const size_t rows = self->first_row[self->rank + 1] - self->first_row[self->rank];
     float *to = self->sent;
     for (uint32_t rank = 0; rank < self->ranks; rank++) {
-        const size_t first = svit_share_first(count, self->ranks, rank);
-        const size_t part = svit_share_first(count, self->ranks, rank + 1) - first;
+        const size_t first = svit_partition_begin(count, self->ranks, rank);
+        const size_t part = svit_partition_begin(count, self->ranks, rank + 1) - first;
         for (size_t row = 0; row < rows; row++, to += part)
             memcpy(to, partials[row] + offset + first, part * sizeof *to);
     }
@@ -129,8 +129,8 @@ static int spread_sums(svit_mpi *self, float *sum, size_t count)
     MPI_Request request;
     int *counts = self->counts, *places = self->places;
     for (uint32_t rank = 0; rank < self->ranks; rank++) {
-        places[rank] = (int)svit_share_first(count, self->ranks, rank);
-        counts[rank] = (int)svit_share_first(count, self->ranks, rank + 1) - places[rank];
+        places[rank] = (int)svit_partition_begin(count, self->ranks, rank);
+        counts[rank] = (int)svit_partition_begin(count, self->ranks, rank + 1) - places[rank];
     }
     self->bytes += (uint64_t)counts[self->rank] * (self->ranks - 1) * sizeof *sum;
     const int code = MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, sum, counts, places, MPI_FLOAT,
@@ -146,8 +146,8 @@ static int sum_in_parts(svit_mpi *self, float *const *partials, float *sum, size
     MPI_Request request;
     int *sent = self->counts, *received = sent + self->ranks;
     int *sent_at = self->places, *received_at = sent_at + self->ranks;
-    const size_t first = svit_share_first(count, self->ranks, self->rank);
-    const size_t part = svit_share_first(count, self->ranks, self->rank + 1) - first;
+    const size_t first = svit_partition_begin(count, self->ranks, self->rank);
+    const size_t part = svit_partition_begin(count, self->ranks, self->rank + 1) - first;
     pack(self, partials, offset, count);
     self->bytes += set_counts(self, sent, sent_at, count, true) * sizeof *sum;
     set_counts(self, received, received_at, count, false);
@@ -243,7 +243,7 @@ static void fill_rows(svit_mpi *self, const svit_reduction *plan, uint64_t *leaf
         self->additions[i] =
             (addition){row_of(leaf_of, rows, plan[i].to), row_of(leaf_of, rows, plan[i].from)};
     for (size_t row = 0, rank = 0; rank <= self->ranks; rank++) {
-        const uint64_t first = svit_share_first(self->leaves, self->ranks, rank);
+        const uint64_t first = svit_partition_begin(self->leaves, self->ranks, rank);
         while (row < rows && leaf_of[row] < first)
             row++;
         self->first_row[rank] = row;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 svit_status sv_mpi_fail(svit_error *err, svit_status status, const char *format, ...)
 {
@@ -202,30 +203,46 @@ SVIT_API void svit_mpi_free(svit_mpi *mpi)
         MPI_Finalize();
 }
 
-SVIT_API svit_status svit_mpi_reducer(svit_mpi *mpi, svit_reducer *reducer, svit_error *err)
+/* Copies local[local_size] to the caller's struct of `size` bytes, which may be of an older or a
+ * newer header. `name` is its type. */
+static svit_status give(void *out, size_t size, const void *local, size_t local_size,
+                        const char *name, svit_error *err)
+{
+    const uint32_t written = (uint32_t)size;
+    if (size < sizeof written || size > UINT16_MAX)
+        return sv_mpi_fail(err, SVIT_E_ARGUMENT, "size is %zu; give sizeof(%s), %zu here", size,
+                           name, local_size);
+    memset(out, 0, size);
+    memcpy(out, local, size < local_size ? size : local_size);
+    memcpy(out, &written, sizeof written);
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_mpi_get_reducer(svit_mpi *mpi, svit_reducer *reducer, size_t size,
+                                          svit_error *err)
 {
     if (!mpi || !reducer)
         return sv_mpi_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed",
                            mpi ? "reducer" : "mpi");
-    *reducer = (svit_reducer){.struct_size = sizeof *reducer,
-                              .leaves = mpi->leaves,
-                              .rank = mpi->rank,
-                              .ranks = mpi->ranks,
-                              .user = mpi,
-                              .begin = sv_mpi_begin_bucket,
-                              .finish = sv_mpi_finish_buckets,
-                              .gather = sv_mpi_gather};
-    return SVIT_OK;
+    const svit_reducer local = {.leaves = mpi->leaves,
+                                .rank = mpi->rank,
+                                .ranks = mpi->ranks,
+                                .user = mpi,
+                                .begin = sv_mpi_begin_bucket,
+                                .finish = sv_mpi_finish_buckets,
+                                .gather = sv_mpi_gather};
+    return give(reducer, size, &local, sizeof local, "svit_reducer", err);
 }
 
-SVIT_API svit_status svit_mpi_get_times(const svit_mpi *mpi, svit_mpi_times *times, svit_error *err)
+SVIT_API svit_status svit_mpi_get_times(const svit_mpi *mpi, svit_mpi_times *times, size_t size,
+                                        svit_error *err)
 {
     if (!mpi || !times)
         return sv_mpi_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer is needed",
                            mpi ? "times" : "mpi");
     svit_mpi *self = (svit_mpi *)mpi; /* its lock changes */
     pthread_mutex_lock(&self->queue.lock);
-    *times = self->times;
+    const svit_mpi_times local = self->times;
     pthread_mutex_unlock(&self->queue.lock);
-    return SVIT_OK;
+    return give(times, size, &local, sizeof local, "svit_mpi_times", err);
 }

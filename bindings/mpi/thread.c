@@ -29,8 +29,8 @@ static void work_off(svit_mpi *self)
     if (self->status == SVIT_OK && status != SVIT_OK)
         self->error = err;
     self->status = status;
-    self->times.exchanging += end - begin;
-    self->times.bytes = self->bytes;
+    self->times.exchange_seconds += end - begin;
+    self->times.sent_bytes = self->bytes;
     self->queue.done++;
     pthread_cond_broadcast(&self->queue.changed);
 }
@@ -171,7 +171,7 @@ svit_status sv_mpi_finish_buckets(void *user, svit_error *err)
     const svit_status status = self->status;
     if (status != SVIT_OK)
         svit_error_set(err, status, self->error.message);
-    self->times.waiting += sv_mpi_clock_seconds() - begin;
+    self->times.wait_seconds += sv_mpi_clock_seconds() - begin;
     pthread_mutex_unlock(&queue->lock);
     return status;
 }
@@ -185,7 +185,7 @@ svit_status sv_mpi_gather(void *user, const void *mine, void *all, size_t bytes,
     const double begin = sv_mpi_clock_seconds();
     status = sv_mpi_exchange_bytes(self, mine, all, bytes, err);
     pthread_mutex_lock(&self->queue.lock);
-    self->times.gathering += sv_mpi_clock_seconds() - begin;
+    self->times.gather_seconds += sv_mpi_clock_seconds() - begin;
     pthread_mutex_unlock(&self->queue.lock);
     return status;
 }

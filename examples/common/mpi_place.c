@@ -69,13 +69,13 @@ static svit_status allocate_reports(mpi_place *self, struct program *program, ui
 static svit_status take_place(mpi_place *self, struct program *program, uint32_t leaves)
 {
     svit_status (*start)(svit_mpi **, uint32_t, svit_error *);
-    svit_status (*get_reducer)(svit_mpi *, svit_reducer *, svit_error *);
+    svit_status (*get_reducer)(svit_mpi *, svit_reducer *, size_t, svit_error *);
     TRY(find(self, program, "svit_mpi_start", &start));
-    TRY(find(self, program, "svit_mpi_reducer", &get_reducer));
+    TRY(find(self, program, "svit_mpi_get_reducer", &get_reducer));
     TRY(find(self, program, "svit_mpi_get_times", &self->get_times));
     TRY(find(self, program, "svit_mpi_free", &self->free_place));
     TRY(start(&self->mpi, leaves, &program->err));
-    return get_reducer(self->mpi, &self->reducer, &program->err);
+    return get_reducer(self->mpi, &self->reducer, sizeof self->reducer, &program->err);
 }
 
 /* Fails if mpirun has started several processes and this MPI knows of one, because it is another. */
@@ -134,13 +134,13 @@ bool mpi_is_first(const mpi_place *self)
 void mpi_report(const mpi_place *self)
 {
     svit_mpi_times times;
-    if (!self->mpi || self->get_times(self->mpi, &times, NULL) != SVIT_OK)
+    if (!self->mpi || self->get_times(self->mpi, &times, sizeof times, NULL) != SVIT_OK)
         return;
     fprintf(stderr,
             "rank 0 of %" PRIu32 ": %.1f MB of gradients sent; %.2f s of exchange, %.2f s of it "
             "not hidden; %.2f s until all ranks had met\n",
-            self->reducer.ranks, 1e-6 * (double)times.bytes, times.exchanging, times.waiting,
-            times.gathering);
+            self->reducer.ranks, 1e-6 * (double)times.sent_bytes, times.exchange_seconds,
+            times.wait_seconds, times.gather_seconds);
 }
 
 void mpi_close(mpi_place *self)

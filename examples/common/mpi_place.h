@@ -16,7 +16,7 @@ typedef struct mpi_place {
     svit_mpi *mpi;
     svit_reducer reducer;
     struct rank_report *reports; /* [at least ranks], for mpi_agree */
-    svit_status (*get_times)(const svit_mpi *, svit_mpi_times *, svit_error *);
+    svit_status (*get_times)(const svit_mpi *, svit_mpi_times *, size_t, svit_error *);
     void (*free_place)(svit_mpi *);
 } mpi_place;
 

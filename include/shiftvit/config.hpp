@@ -58,6 +58,14 @@ inline svit_onnx_options onnx_options() noexcept
 {
     return detail::defaults(svit_onnx_options_init);
 }
+inline svit_open_options open_options() noexcept
+{
+    return detail::defaults(svit_open_options_init);
+}
+inline svit_reducer reducer() noexcept
+{
+    return detail::defaults(svit_reducer_init);
+}
 inline svit_matmul matmul() noexcept
 {
     return detail::defaults(svit_matmul_init);

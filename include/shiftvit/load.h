@@ -60,7 +60,7 @@ SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *cont
                                             const svit_model_config *config, const char *path,
                                             const char *map, svit_error *err);
 
-/* How svit_model_open finds out what a checkpoint is; all fields may be 0. */
+/* How svit_model_open finds out what a checkpoint is; all but the first field may be 0 or NULL. */
 typedef struct svit_open_options {
     uint32_t struct_size; /* sizeof(svit_open_options) */
     uint32_t reserved;    /* 0 */
@@ -74,6 +74,10 @@ typedef struct svit_open_options {
     const char *base;   /* the folder or file of the model that a PEFT adapter changes; NULL: what
                              adapter_config.json names */
 } svit_open_options;
+
+/* Fills `options` with the defaults: NULL in each field. `size` is sizeof(svit_open_options) as the
+ * caller was compiled. Any thread may call it. */
+SVIT_API svit_status svit_open_options_init(svit_open_options *options, size_t size);
 
 /* Creates a model of a checkpoint: a file of this library, or a ViT of timm, transformers or
  * OpenCLIP in safetensors. `path` is that file or the folder that holds it (best.safetensors,

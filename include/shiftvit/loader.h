@@ -36,7 +36,7 @@ typedef struct svit_loader_config {
     uint32_t leaves;      /* 0..65536: parts of a batch, of which a rank makes some (reducer.h); 0:
                              one */
     uint32_t rank;        /* 0..ranks - 1: which part of each batch the loader makes: the images of
-                             the leaves from svit_share_first(leaves, ranks, rank) on and before
+                             the leaves from svit_partition_begin(leaves, ranks, rank) on and before
                              that of rank + 1. They have the bits that they have in a whole batch,
                              also where Mixup and CutMix take partners from other ranks */
     uint32_t ranks;       /* 1..leaves: loaders that share the batches; 1: the loader makes whole
@@ -49,7 +49,7 @@ typedef struct svit_loader_config {
 
 /* With `shuffle_window` and L leaves the samples of the S full batches of an epoch are cut into L
  * contiguous parts of the order of the shards. Part l has S times as many samples as leaf l has in
- * a batch (svit_share_first), and leaf l of each batch takes the next of them. So a rank reads the
+ * a batch (svit_partition_begin), and leaf l of each batch takes the next of them. So a rank reads the
  * shards of its own parts alone, besides those of its partners of Mixup and CutMix. The samples
  * behind the L parts are the last batch, if it is not full. Which sample is where depends on the
  * bounds of the shards, the seed, the epoch, the batch, the leaves and the window, and not on the

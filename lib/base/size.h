@@ -79,7 +79,7 @@ static inline size_t sv_size_at_most(uint64_t value, size_t most)
  * least 1: items * part / parts, rounded down. */
 /*@ requires parts > 0;
     assigns \nothing; */
-static inline uint64_t sv_share_first(uint64_t items, uint64_t parts, uint64_t part)
+static inline uint64_t sv_partition_begin(uint64_t items, uint64_t parts, uint64_t part)
 {
     return items / parts * part + items % parts * part / parts;
 }
@@ -87,9 +87,9 @@ static inline uint64_t sv_share_first(uint64_t items, uint64_t parts, uint64_t p
 /* The same of sizes, for a part up to `parts`. */
 /*@ requires parts > 0;
     assigns \nothing; */
-static inline size_t sv_size_share(size_t items, uint64_t parts, uint64_t part)
+static inline size_t sv_size_partition(size_t items, uint64_t parts, uint64_t part)
 {
-    return (size_t)sv_share_first(items, parts, part);
+    return (size_t)sv_partition_begin(items, parts, part);
 }
 
 #endif

@@ -79,6 +79,16 @@ svit_status sv_fail_memory(svit_error *err, size_t bytes, const char *what)
     return sv_fail(err, SVIT_E_MEMORY, "%zu bytes for %s could not be allocated", bytes, what);
 }
 
+svit_status sv_fail_function(svit_error *err, svit_status status, const char *function,
+                             const char *message)
+{
+    const svit_status known = status > SVIT_OK ? SVIT_E_STOPPED : status;
+    if (message[0] != '\0')
+        return svit_error_set(err, known, message);
+    return sv_fail(err, known, "%s returned %d (%s)", function, (int)status,
+                   svit_status_name(status));
+}
+
 svit_status sv_fail_in(svit_error *err, svit_status status, const char *where)
 {
     enum { BESIDE = sizeof "\xe2\x80\xa6: ", LEAST = 40 };

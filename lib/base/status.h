@@ -17,6 +17,11 @@ svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...
 /* Fails with SVIT_E_MEMORY because `bytes` bytes for `what` could not be allocated. */
 svit_status sv_fail_memory(svit_error *err, size_t bytes, const char *what);
 
+/* Fails as a function of the caller has, with its message, or one that names the function if
+ * `message` is empty. A positive status becomes SVIT_E_STOPPED. */
+svit_status sv_fail_function(svit_error *err, svit_status status, const char *function,
+                             const char *message);
+
 /* Puts "where: " before the message of an error that a callee has filled. Returns `status`. */
 svit_status sv_fail_in(svit_error *err, svit_status status, const char *where);
 

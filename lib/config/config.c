@@ -28,11 +28,22 @@ svit_status sv_config_export(void *out, size_t size, const void *local, size_t l
     return SVIT_OK;
 }
 
+svit_status sv_config_check_end(const void *in, size_t size, size_t local_size, const char *type,
+                                svit_error *err)
+{
+    const unsigned char *bytes = in;
+    for (size_t i = local_size; i < size; i++)
+        if (bytes[i])
+            return sv_fail(err, SVIT_E_VERSION,
+                           "%s sets a field that version %s of the library does not know", type,
+                           svit_version_string());
+    return SVIT_OK;
+}
+
 /* Copies the caller's struct `in` over the defaults in *local. */
 static svit_status import(const sv_config_type *type, void *local, const void *in, svit_error *err)
 {
     const char *name = type->table.type;
-    const unsigned char *bytes = in;
     uint32_t size, local_size = (uint32_t)type->size;
     if (!in)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s is NULL; a pointer to one is needed", name);
@@ -43,12 +54,7 @@ static svit_status import(const sv_config_type *type, void *local, const void *i
                        (unsigned)size, type->size);
     memcpy(local, in, size < local_size ? size : local_size);
     memcpy(local, &local_size, sizeof local_size);
-    for (size_t i = type->size; i < size; i++)
-        if (bytes[i])
-            return sv_fail(err, SVIT_E_VERSION,
-                           "%s sets a field that version %s of the library does not know", name,
-                           svit_version_string());
-    return SVIT_OK;
+    return sv_config_check_end(in, size, type->size, name, err);
 }
 
 static svit_status check_reserved(const sv_config_type *type, const void *local, svit_error *err)

@@ -107,6 +107,11 @@ const char *sv_config_difference(const sv_config_type *type, const void *a, cons
  * message. */
 svit_status sv_config_check_size(size_t size, size_t local_size, const char *type, svit_error *err);
 
+/* SVIT_E_VERSION if the caller's struct of `size` bytes, of the type `type`, has another byte than 0
+ * behind the first local_size. */
+svit_status sv_config_check_end(const void *in, size_t size, size_t local_size, const char *type,
+                                svit_error *err);
+
 /* Copies *local, of local_size bytes, to the caller's struct of `size` bytes as sv_config_write
  * does, for structs without an sv_config_type, such as events. `type` names it in messages. */
 svit_status sv_config_export(void *out, size_t size, const void *local, size_t local_size,

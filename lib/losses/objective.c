@@ -47,12 +47,9 @@ static svit_status call_function(const sv_objective *objective, const sv_batch *
                            .dlogits = dlogits};
     for (size_t i = 0; i < batch->n * objective->classes; i++)
         dlogits[i] = NAN;
-    svit_status status = objective->function(&call, objective->user, &local);
-    if (status != SVIT_OK && local.message[0] == '\0')
-        return sv_fail(err, status, "the loss function returned %d (%s)", (int)status,
-                       svit_status_name(status));
+    const svit_status status = objective->function(&call, objective->user, &local);
     if (status != SVIT_OK)
-        return svit_error_set(err, status, local.message);
+        return sv_fail_function(err, status, "the loss function", local.message);
     if (!isfinite(call.loss))
         return sv_fail(err, SVIT_E_NUMERIC, "the loss function gave the loss %g; it must be finite",
                        (double)call.loss);

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/threads/pool.h"
 #include "base/threads/thread.h"
+#include "config/config.h"
 #include "context/context.h"
 
 #include <string.h>
@@ -82,13 +83,10 @@ static uint32_t most_held(uint32_t leaves, uint32_t first, uint32_t end)
     return most;
 }
 
-svit_status sv_reducer_check(const svit_reducer *reducer, svit_error *err)
+static svit_status check(const void *config, svit_error *err)
 {
-    size_t count = 0;
-    if (reducer->struct_size < sizeof *reducer)
-        return sv_fail(err, SVIT_E_ARGUMENT, "struct_size of svit_reducer is %u; it has %zu bytes",
-                       reducer->struct_size, sizeof *reducer);
-    SVIT_TRY(svit_reduction_plan(reducer->leaves, reducer->ranks, NULL, 0, &count, err));
+    const svit_reducer *reducer = config;
+    SVIT_TRY(svit_reduction_plan(reducer->leaves, reducer->ranks, NULL, 0, NULL, err));
     if (reducer->rank >= reducer->ranks)
         return sv_fail(err, SVIT_E_ARGUMENT, "rank is %u; 0 to ranks - 1 = %u are accepted",
                        reducer->rank, reducer->ranks - 1);
@@ -96,6 +94,17 @@ svit_status sv_reducer_check(const svit_reducer *reducer, svit_error *err)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s is NULL, which is accepted with 1 rank alone",
                        reducer->begin ? "finish" : "begin");
     return SVIT_OK;
+}
+
+static const svit_reducer DEFAULTS = {.leaves = 1, .ranks = 1};
+static const sv_config_type REDUCER_TYPE = {SV_CONFIG_STRUCT(svit_reducer), .defaults = &DEFAULTS,
+                                            .check = check};
+
+SV_CONFIG_INIT(svit_reducer, REDUCER_TYPE)
+
+svit_status sv_reducer_read(svit_reducer *local, const svit_reducer *reducer, svit_error *err)
+{
+    return sv_config_read(&REDUCER_TYPE, local, reducer, err);
 }
 
 static void free_leaves(svit_context *context, sv_leaves *leaves, bool owns_groups)
@@ -136,19 +145,18 @@ svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gr
                              const sv_gradient_groups *groups, const svit_reducer *reducer,
                              svit_error *err)
 {
-    SVIT_TRY(sv_reducer_check(reducer, err));
-    const uint32_t first =
-        (uint32_t)svit_share_first(reducer->leaves, reducer->ranks, reducer->rank);
-    const uint32_t end =
-        (uint32_t)svit_share_first(reducer->leaves, reducer->ranks, reducer->rank + 1);
-    const uint32_t arrays = most_held(reducer->leaves, first, end);
+    svit_reducer own;
+    SVIT_TRY(sv_reducer_read(&own, reducer, err));
+    const uint32_t first = (uint32_t)svit_partition_begin(own.leaves, own.ranks, own.rank);
+    const uint32_t end = (uint32_t)svit_partition_begin(own.leaves, own.ranks, own.rank + 1);
+    const uint32_t arrays = most_held(own.leaves, first, end);
     size_t bytes = 0;
     if (!sv_size_product(&bytes, (size_t[]){arrays + 1, span->elements, sizeof(real)}, 3))
         return sv_fail_memory(err, SIZE_MAX, "the gradients of leaves");
     sv_leaves *leaves;
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&leaves, 1, sizeof *leaves,
                                "the gradients of leaves", err));
-    *leaves = (sv_leaves){.reducer = *reducer,
+    *leaves = (sv_leaves){.reducer = own,
                           .first = first,
                           .end = end,
                           .elements = span->elements,
@@ -165,12 +173,21 @@ svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gr
     return status;
 }
 
+/* Keeps what a function of the reducer has returned. */
+static void keep_status(sv_leaves *leaves, const char *function, svit_status status)
+{
+    if (status != SVIT_OK)
+        leaves->status =
+            sv_fail_function(&leaves->failure, status, function, leaves->failure.message);
+}
+
 /* Waits for the reducer, which may still be at work on what was begun. A child by fork has none of
  * the threads and connections that would end the work. */
 static void finish_begun(const svit_context *context, const sv_leaves *leaves)
 {
+    svit_error ignored = {.struct_size = sizeof ignored};
     if (leaves->buckets > 0 && sv_pool_process(context->pool) == sv_process_id())
-        leaves->reducer.finish(leaves->reducer.user, NULL);
+        leaves->reducer.finish(leaves->reducer.user, &ignored);
 }
 
 void sv_leaves_free(svit_context *context, sv_leaves *leaves)
@@ -273,13 +290,15 @@ static void begin_bucket(sv_leaves *leaves, real *sum, const node *last, uint32_
                                          (float *)(void *)(leaves->held[i].values + begin)};
     partials[count] =
         (svit_partial_sum){(uint64_t)last->index << last->level, (float *)(void *)(sum + begin)};
-    const svit_bucket bucket = {.number = leaves->buckets++,
+    const svit_bucket bucket = {.struct_size = sizeof bucket,
+                                .number = leaves->buckets++,
                                 .elements = end - begin,
                                 .count = count + 1,
                                 .partials = partials,
                                 .sum = (float *)(void *)(sum + begin)};
     if (leaves->status == SVIT_OK)
-        leaves->status = leaves->reducer.begin(leaves->reducer.user, &bucket, &leaves->failure);
+        keep_status(leaves, "the reducer's begin",
+                    leaves->reducer.begin(leaves->reducer.user, &bucket, &leaves->failure));
 }
 
 void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
@@ -338,7 +357,8 @@ svit_status sv_leaves_finish(sv_leaves *leaves, svit_error *err)
         return svit_error_set(err, leaves->status, leaves->failure.message);
     if (leaves->reducer.ranks > 1 && leaves->buckets > 0) {
         leaves->buckets = 0;
-        leaves->status = leaves->reducer.finish(leaves->reducer.user, &leaves->failure);
+        keep_status(leaves, "the reducer's finish",
+                    leaves->reducer.finish(leaves->reducer.user, &leaves->failure));
         if (leaves->status != SVIT_OK)
             return svit_error_set(err, leaves->status, leaves->failure.message);
     }

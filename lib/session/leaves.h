@@ -13,8 +13,9 @@
 
 typedef struct sv_leaves sv_leaves;
 
-/* SVIT_E_ARGUMENT names the field of a caller's reducer that is not accepted. */
-svit_status sv_reducer_check(const svit_reducer *reducer, svit_error *err);
+/* Copies a caller's reducer, of this or another version, to *local. SVIT_E_ARGUMENT names the field
+ * that is not accepted, SVIT_E_VERSION says that it sets one of a later version. */
+svit_status sv_reducer_read(svit_reducer *local, const svit_reducer *reducer, svit_error *err);
 
 /* The gradients of a session's layers in the order of the backward: the groups of layers whose
  * gradients are final together, which is one layer unless the parameters of several mix. */

@@ -8,16 +8,16 @@
 
 enum { LEAVES_MAX = 65536 };
 
-SVIT_API uint64_t svit_share_first(uint64_t items, uint64_t parts, uint64_t part)
+SVIT_API uint64_t svit_partition_begin(uint64_t items, uint64_t parts, uint64_t part)
 {
-    return parts > 0 ? sv_share_first(items, parts, part) : 0;
+    return parts > 0 ? sv_partition_begin(items, parts, part) : 0;
 }
 
 /* The rank that has a leaf. */
 static uint32_t rank_of(uint32_t leaves, uint32_t ranks, uint32_t leaf)
 {
     uint32_t rank = (uint32_t)((uint64_t)leaf * ranks / leaves);
-    while (svit_share_first(leaves, ranks, rank + 1) <= leaf)
+    while (svit_partition_begin(leaves, ranks, rank + 1) <= leaf)
         rank++;
     return rank;
 }
@@ -48,9 +48,8 @@ static size_t list_additions(uint32_t leaves, uint32_t ranks, svit_reduction *pl
 }
 
 SVIT_API svit_status svit_reduction_plan(uint32_t leaves, uint32_t ranks, svit_reduction *plan,
-                                         size_t capacity, size_t *count, svit_error *err)
+                                         size_t capacity, size_t *needed, svit_error *err)
 {
-    SV_REQUIRE(count);
     if (capacity > 0)
         SV_REQUIRE(plan);
     if (leaves < 1 || leaves > LEAVES_MAX)
@@ -60,10 +59,11 @@ SVIT_API svit_status svit_reduction_plan(uint32_t leaves, uint32_t ranks, svit_r
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "ranks is %u; 1 to %u, the number of leaves, are accepted", ranks, leaves);
     const size_t found = list_additions(leaves, ranks, NULL, 0);
+    if (needed)
+        *needed = found;
     if (capacity > 0 && found > capacity)
         return sv_fail(err, SVIT_E_ARGUMENT, "capacity is %zu; there are %zu additions", capacity,
                        found);
     list_additions(leaves, ranks, plan, capacity);
-    *count = found;
     return SVIT_OK;
 }

@@ -209,8 +209,8 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
     sv_arrays *arrays = &trainer->arrays;
     const svit_reducer *place = &trainer->ranks.reducer;
     const size_t leaves = trainer->config.leaves, row = trainer->classes * sizeof(float);
-    const size_t own = sv_size_share(leaves, place->ranks, place->rank + 1) -
-                       sv_size_share(leaves, place->ranks, place->rank);
+    const size_t own = sv_size_partition(leaves, place->ranks, place->rank + 1) -
+                       sv_size_partition(leaves, place->ranks, place->rank);
     const size_t image = trainer->image_floats * sizeof(float);
     const size_t batch = place->ranks > 1 ? own * trainer->micro_batch : trainer->config.batch;
     SVIT_TRY(sv_arrays_add(arrays, &trainer->data.images, batch, image, err));
@@ -316,12 +316,13 @@ static svit_status set_output(const svit_trainer *trainer, svit_error *err)
 }
 
 /* Takes over the leaves of the reducer, which are those of the run. */
-static svit_status read_ranks(svit_trainer *trainer, const svit_reducer *reducer, svit_error *err)
+static svit_status read_ranks(svit_trainer *trainer, svit_error *err)
 {
     svit_trainer_config *config = &trainer->config;
-    config->reducer = NULL;
-    if (!reducer)
+    const svit_reducer *reducer = &trainer->ranks.reducer;
+    if (!config->reducer)
         return SVIT_OK;
+    config->reducer = NULL;
     if (config->leaves > 0 && config->leaves != reducer->leaves)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "leaves is %u and the reducer has %u; 0 or equally many are accepted",
@@ -336,7 +337,7 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
                                 svit_dataset *validation, const svit_optimizer_config *optimizer,
                                 const svit_pipeline_config *pipeline, svit_error *err)
 {
-    SVIT_TRY(read_ranks(trainer, config->reducer, err));
+    SVIT_TRY(read_ranks(trainer, err));
     if (config->keep == SVIT_KEEP_BEST && !validation)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "keep is SVIT_KEEP_BEST but validation is NULL; the best weights are chosen "

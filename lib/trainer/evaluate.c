@@ -112,8 +112,8 @@ svit_status sv_evaluator_run(sv_evaluator *evaluator, sv_metrics *metrics, svit_
 {
     const svit_reducer *place = &evaluator->ranks->reducer;
     const uint64_t batches = svit_loader_batches(evaluator->loader);
-    const uint64_t first = svit_share_first(batches, place->ranks, place->rank);
-    const uint64_t end = svit_share_first(batches, place->ranks, place->rank + 1);
+    const uint64_t first = svit_partition_begin(batches, place->ranks, place->rank);
+    const uint64_t end = svit_partition_begin(batches, place->ranks, place->rank + 1);
     SVIT_TRY(svit_loader_seek(evaluator->loader, 0, first, err));
     for (uint64_t batch = first; batch < end; batch++)
         SVIT_TRY(run_batch(evaluator, &evaluator->own[batch - first], err));
@@ -140,6 +140,8 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
                                 const sv_evaluation *how, bool reads_labels, svit_error *err)
 {
     svit_pipeline_config local;
+    if (!pipeline && model->has_pipeline)
+        pipeline = &model->pipeline;
     sv_config_defaults(&sv_pipeline_config_type, &local);
     if (pipeline)
         SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));

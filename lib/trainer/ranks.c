@@ -23,11 +23,11 @@ sv_ranks sv_ranks_alone(void)
     return (sv_ranks){.reducer = {.struct_size = sizeof(svit_reducer), .ranks = 1}};
 }
 
-/* SVIT_E_ARGUMENT unless a trainer can reach the other ranks by the reducer. */
-static svit_status check_reducer(const svit_reducer *reducer, svit_error *err)
+/* Reads a reducer, by which a trainer has to reach the other ranks. */
+static svit_status read_reducer(svit_reducer *local, const svit_reducer *reducer, svit_error *err)
 {
-    SVIT_TRY(sv_reducer_check(reducer, err));
-    if (reducer->ranks > 1 && !reducer->gather)
+    SVIT_TRY(sv_reducer_read(local, reducer, err));
+    if (local->ranks > 1 && !local->gather)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "gather of the reducer is NULL, which a trainer accepts with 1 rank alone");
     return SVIT_OK;
@@ -36,12 +36,24 @@ static svit_status check_reducer(const svit_reducer *reducer, svit_error *err)
 svit_status sv_ranks_open(sv_ranks *ranks, svit_context *context, const svit_reducer *reducer,
                           svit_error *err)
 {
-    SVIT_TRY(check_reducer(reducer, err));
-    *ranks = (sv_ranks){.allocator = &context->allocator, .reducer = *reducer};
-    if (reducer->ranks == 1)
+    svit_reducer own;
+    SVIT_TRY(read_reducer(&own, reducer, err));
+    *ranks = (sv_ranks){.allocator = &context->allocator, .reducer = own};
+    if (own.ranks == 1)
         return SVIT_OK;
-    return sv_allocate_array(ranks->allocator, (void **)&ranks->chunks, reducer->ranks,
+    return sv_allocate_array(ranks->allocator, (void **)&ranks->chunks, own.ranks,
                              sizeof *ranks->chunks, "what the ranks exchange", err);
+}
+
+/* Calls the reducer's `gather`. */
+static svit_status call_gather(const svit_reducer *reducer, const void *mine, void *all,
+                               size_t bytes, svit_error *err)
+{
+    svit_error said = {.struct_size = sizeof said};
+    const svit_status status = reducer->gather(reducer->user, mine, all, bytes, &said);
+    if (status == SVIT_OK)
+        return SVIT_OK;
+    return sv_fail_function(err, status, "the reducer's gather", said.message);
 }
 
 /* Collects the statuses of all ranks in all[ranks], and returns the failure of the lowest rank that
@@ -50,7 +62,7 @@ static svit_status collect_statuses(const svit_reducer *reducer, svit_status min
                                     svit_error *err)
 {
     const int8_t own = (int8_t)mine;
-    SVIT_TRY(reducer->gather(reducer->user, &own, all, sizeof own, err));
+    SVIT_TRY(call_gather(reducer, &own, all, sizeof own, err));
     for (uint32_t rank = 0; rank < reducer->ranks; rank++)
         if (all[rank] != SVIT_OK)
             return sv_fail(err, all[rank], "rank %u of %u could not begin: %s", rank,
@@ -60,18 +72,19 @@ static svit_status collect_statuses(const svit_reducer *reducer, svit_status min
 
 svit_status sv_ranks_begin(const svit_reducer *reducer, svit_status mine, svit_error *err)
 {
+    svit_reducer own;
     int8_t few[4096], *all = few;
     const sv_allocator allocator = sv_allocator_default();
     svit_error cause = {.struct_size = sizeof cause};
-    if (!reducer || check_reducer(reducer, NULL) != SVIT_OK || reducer->ranks == 1)
+    if (!reducer || read_reducer(&own, reducer, NULL) != SVIT_OK || own.ranks == 1)
         return mine;
-    const bool are_many = reducer->ranks > sizeof few;
+    const bool are_many = own.ranks > sizeof few;
     if (are_many)
-        all = sv_allocate(&allocator, reducer->ranks);
-    const svit_status status = all ? collect_statuses(reducer, mine, all, &cause)
-                                   : sv_fail_memory(&cause, reducer->ranks, "the ranks' statuses");
+        all = sv_allocate(&allocator, own.ranks);
+    const svit_status status = all ? collect_statuses(&own, mine, all, &cause)
+                                   : sv_fail_memory(&cause, own.ranks, "the ranks' statuses");
     if (are_many)
-        sv_release(&allocator, all, reducer->ranks);
+        sv_release(&allocator, all, own.ranks);
     if (mine != SVIT_OK || status == SVIT_OK)
         return mine;
     return svit_error_set(err, status, cause.message);
@@ -101,7 +114,7 @@ static svit_status gather(sv_ranks *ranks, const void *mine, void *all, size_t b
                           svit_error *err)
 {
     svit_error cause = {.struct_size = sizeof cause};
-    const svit_status status = ranks->reducer.gather(ranks->reducer.user, mine, all, bytes, &cause);
+    const svit_status status = call_gather(&ranks->reducer, mine, all, bytes, &cause);
     return status == SVIT_OK ? SVIT_OK : end(ranks, status, cause.message, err);
 }
 
@@ -187,11 +200,12 @@ svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_
     SVIT_TRY(sv_allocate_array(ranks->allocator, (void **)&shares, count + 1, share,
                                "what the ranks exchange", err));
     unsigned char *own = shares + count * share;
-    const size_t first = sv_size_share(items, count, ranks->reducer.rank);
-    memcpy(own, mine, (sv_size_share(items, count, ranks->reducer.rank + 1) - first) * bytes);
+    const size_t first = sv_size_partition(items, count, ranks->reducer.rank);
+    memcpy(own, mine, (sv_size_partition(items, count, ranks->reducer.rank + 1) - first) * bytes);
     svit_status status = collect_shares(ranks, own, shares, share, err);
     for (size_t rank = 0; rank < count && status == SVIT_OK; rank++) {
-        const size_t n = sv_size_share(items, count, rank + 1) - sv_size_share(items, count, rank);
+        const size_t n =
+            sv_size_partition(items, count, rank + 1) - sv_size_partition(items, count, rank);
         memcpy(to, shares + rank * share, n * bytes);
         to += n * bytes;
     }

@@ -42,10 +42,10 @@ typedef struct share {
 static share find_share(const svit_trainer *trainer)
 {
     const svit_reducer *place = &trainer->ranks.reducer;
-    share own = {.first = svit_share_first(place->leaves, place->ranks, place->rank),
-                 .end = svit_share_first(place->leaves, place->ranks, place->rank + 1),
+    share own = {.first = svit_partition_begin(place->leaves, place->ranks, place->rank),
+                 .end = svit_partition_begin(place->leaves, place->ranks, place->rank + 1),
                  .images = batch_images(trainer)};
-    own.begin = sv_size_share(own.images, place->leaves, own.first);
+    own.begin = sv_size_partition(own.images, place->leaves, own.first);
     return own;
 }
 
@@ -53,8 +53,8 @@ static share find_share(const svit_trainer *trainer)
 static sv_batch leaf_part(const svit_trainer *trainer, const share *own, uint64_t leaf)
 {
     const uint64_t leaves = trainer->config.leaves;
-    const size_t first = sv_size_share(own->images, leaves, leaf);
-    const size_t n = sv_size_share(own->images, leaves, leaf + 1) - first;
+    const size_t first = sv_size_partition(own->images, leaves, leaf);
+    const size_t n = sv_size_partition(own->images, leaves, leaf + 1) - first;
     return sv_batch_part(&trainer->data, &trainer->objective, sv_trainer_input_floats(trainer),
                          first - own->begin, n);
 }

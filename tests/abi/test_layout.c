@@ -335,12 +335,14 @@ LAYOUT(svit_loss_call, 56, SVIT_LOSS_CALL)
 LAYOUT(svit_partial_sum, 16, SVIT_PARTIAL_SUM)
 
 #define SVIT_BUCKET(F, T) \
-    F(T, number, 0, 8) \
-    F(T, elements, 8, 8) \
-    F(T, count, 16, 8) \
-    F(T, partials, 24, 8) \
-    F(T, sum, 32, 8)
-LAYOUT(svit_bucket, 40, SVIT_BUCKET)
+    F(T, struct_size, 0, 4) \
+    F(T, reserved, 4, 4) \
+    F(T, number, 8, 8) \
+    F(T, elements, 16, 8) \
+    F(T, count, 24, 8) \
+    F(T, partials, 32, 8) \
+    F(T, sum, 40, 8)
+LAYOUT(svit_bucket, 48, SVIT_BUCKET)
 
 #define SVIT_REDUCER(F, T) \
     F(T, struct_size, 0, 4) \

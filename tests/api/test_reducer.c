@@ -99,8 +99,8 @@ static svit_status run_leaf(svit_session *session, uint32_t leaves, uint32_t lea
                             uint64_t step, svit_error *error)
 {
     float logits[LARGEST * CLASSES];
-    const size_t first = svit_share_first(n, leaves, leaf);
-    const size_t count = svit_share_first(n, leaves, leaf + 1) - first;
+    const size_t first = svit_partition_begin(n, leaves, leaf);
+    const size_t count = svit_partition_begin(n, leaves, leaf + 1) - first;
     if (count > 0) {
         WORKS(svit_session_set_counter(session, step * leaves + leaf, err));
         WORKS(svit_forward(session, images + first * PIXELS, count, logits, err));
@@ -144,8 +144,8 @@ static void *run_rank(void *argument)
     rank own = rank_open(mine->of);
     const svit_reducer reducer = team_reducer(mine->all, mine->rank);
     const uint32_t leaves = reducer.leaves;
-    const uint64_t first = svit_share_first(leaves, reducer.ranks, reducer.rank);
-    const uint64_t end = svit_share_first(leaves, reducer.ranks, reducer.rank + 1);
+    const uint64_t first = svit_partition_begin(leaves, reducer.ranks, reducer.rank);
+    const uint64_t end = svit_partition_begin(leaves, reducer.ranks, reducer.rank + 1);
     WORKS(svit_session_set_reducer(own.session, &reducer, err));
     for (size_t step = 0; step < STEPS && mine->status == SVIT_OK; step++) {
         if (step == mine->failing_step) {
@@ -296,8 +296,8 @@ START_TEST(test_the_sum_is_the_binary_tree)
             elements *= (size_t)shape[k];
         for (uint32_t leaf = 0; leaf < leaves; leaf++) {
             each[leaf] = calloc(elements, sizeof **each);
-            if (svit_share_first(LARGEST, leaves, leaf) ==
-                svit_share_first(LARGEST, leaves, leaf + 1))
+            if (svit_partition_begin(LARGEST, leaves, leaf) ==
+                svit_partition_begin(LARGEST, leaves, leaf + 1))
                 continue;
             WORKS(svit_session_zero_gradients(own.session, err));
             WORKS(run_leaf(own.session, leaves, leaf, LARGEST, 0, err));
@@ -337,10 +337,11 @@ START_TEST(test_the_plan_leaves_one_sum)
                 ck_assert(plan[i].to < plan[i].from && plan[i].from < leaves);
                 ck_assert(!gone[plan[i].to] && !gone[plan[i].from]);
                 gone[plan[i].from] = 1;
-                ck_assert(svit_share_first(leaves, ranks, plan[i].to_rank) <= plan[i].to);
-                ck_assert(svit_share_first(leaves, ranks, plan[i].to_rank + 1) > plan[i].to);
-                ck_assert(svit_share_first(leaves, ranks, plan[i].from_rank) <= plan[i].from);
-                ck_assert(svit_share_first(leaves, ranks, plan[i].from_rank + 1) > plan[i].from);
+                ck_assert(svit_partition_begin(leaves, ranks, plan[i].to_rank) <= plan[i].to);
+                ck_assert(svit_partition_begin(leaves, ranks, plan[i].to_rank + 1) > plan[i].to);
+                ck_assert(svit_partition_begin(leaves, ranks, plan[i].from_rank) <= plan[i].from);
+                ck_assert(svit_partition_begin(leaves, ranks, plan[i].from_rank + 1) >
+                          plan[i].from);
             }
             ck_assert(!gone[0]);
         }
@@ -353,9 +354,12 @@ START_TEST(test_the_plan_leaves_one_sum)
     FAILS(svit_reduction_plan(4, 4, plan, 2, &count, err), SVIT_E_ARGUMENT,
           "capacity is 2; there are 3");
     FAILS(svit_reduction_plan(4, 4, NULL, 2, &count, err), SVIT_E_ARGUMENT, "plan");
-    FAILS(svit_reduction_plan(4, 4, plan, 2, NULL, err), SVIT_E_ARGUMENT, "count");
-    ck_assert_uint_eq(svit_share_first(5, 0, 1), 0);
-    ck_assert_uint_eq(svit_share_first(UINT64_MAX, 3, 3), UINT64_MAX);
+    ck_assert_uint_eq(count, 3);
+    FAILS(svit_reduction_plan(4, 4, plan, 2, NULL, err), SVIT_E_ARGUMENT, "capacity is 2");
+    WORKS(svit_reduction_plan(4, 2, plan, 2, NULL, err));
+    ck_assert_uint_eq(plan[0].from, 2);
+    ck_assert_uint_eq(svit_partition_begin(5, 0, 1), 0);
+    ck_assert_uint_eq(svit_partition_begin(UINT64_MAX, 3, 3), UINT64_MAX);
 }
 END_TEST
 
@@ -397,6 +401,17 @@ START_TEST(test_misuse_is_refused)
 
     reducer.struct_size--;
     FAILS(svit_session_set_reducer(own.session, &reducer, err), SVIT_E_ARGUMENT, "struct_size");
+    struct {
+        svit_reducer known;
+        uint64_t later;
+    } larger = {.later = 1};
+    ck_assert_int_eq(svit_reducer_init(&larger.known, sizeof larger.known), SVIT_OK);
+    ck_assert_uint_eq(larger.known.leaves, 1);
+    larger.known.struct_size = sizeof larger;
+    FAILS(svit_session_set_reducer(own.session, &larger.known, err), SVIT_E_VERSION,
+          "svit_reducer sets a field");
+    larger.later = 0;
+    WORKS(svit_session_set_reducer(own.session, &larger.known, err));
     reducer = (svit_reducer){.struct_size = sizeof reducer, .leaves = 0, .ranks = 1};
     FAILS(svit_session_set_reducer(own.session, &reducer, err), SVIT_E_ARGUMENT, "leaves is 0");
     reducer.leaves = 2;
@@ -414,39 +429,58 @@ START_TEST(test_misuse_is_refused)
 }
 END_TEST
 
+/* A reducer whose `begin` returns a status, with a message or without one, and which counts the calls
+ * of `finish`. */
+typedef struct failing {
+    svit_status status;
+    const char *message;
+    svit_status reported;
+    const char *text;
+    int finished;
+} failing;
+
 static svit_status failing_begin(void *user, const svit_bucket *bucket, svit_error *error)
 {
-    (void)user;
-    (void)bucket;
-    snprintf(error->message, sizeof error->message, "the cable is out");
-    return SVIT_E_IO;
+    const failing *self = user;
+    ck_assert_uint_eq(bucket->struct_size, sizeof *bucket);
+    ck_assert_uint_eq(bucket->reserved, 0);
+    snprintf(error->message, sizeof error->message, "%s", self->message);
+    return self->status;
 }
 
 static svit_status idle_finish(void *user, svit_error *error)
 {
-    (void)error;
-    ++*(int *)user;
+    failing *self = user;
+    ck_assert_ptr_nonnull(error);
+    ck_assert_uint_eq(error->struct_size, sizeof *error);
+    self->finished++;
     return SVIT_OK;
 }
+
+static const failing FAILING[] = {
+    {SVIT_E_IO, "the cable is out", SVIT_E_IO, "the cable is out", 0},
+    {SVIT_E_IO, "", SVIT_E_IO, "the reducer's begin returned -4 (SVIT_E_IO)", 0},
+    {7, "", SVIT_E_STOPPED, "the reducer's begin returned 7", 0},
+    {7, "enough", SVIT_E_STOPPED, "enough", 0}};
 
 /* What a reducer reports is returned, the weights stay, and the session can be used afterwards. */
 START_TEST(test_failures_of_a_reducer_are_returned)
 {
+    failing case_of = FAILING[_i];
     const setting of = {.json = SUBJECTS[0], .threads = 1};
-    int finished = 0;
     rank own = rank_open(&of);
     float *before = weights_of(own.model);
     const svit_reducer reducer = {.struct_size = sizeof reducer,
                                   .leaves = 2,
                                   .ranks = 2,
-                                  .user = &finished,
+                                  .user = &case_of,
                                   .begin = failing_begin,
                                   .finish = idle_finish};
     WORKS(svit_session_set_reducer(own.session, &reducer, err));
-    FAILS(run_leaf(own.session, 2, 0, 8, 0, err), SVIT_E_IO, "the cable is out");
-    FAILS(svit_step(own.optimizer, own.session, err), SVIT_E_IO, "the cable is out");
+    FAILS(run_leaf(own.session, 2, 0, 8, 0, err), case_of.reported, case_of.text);
+    FAILS(svit_step(own.optimizer, own.session, err), case_of.reported, case_of.text);
     WORKS(svit_session_zero_gradients(own.session, err));
-    ck_assert_int_eq(finished, 1);
+    ck_assert_int_eq(case_of.finished, 1);
     float *after = weights_of(own.model);
     ck_assert_mem_eq(before, after, svit_model_parameter_elements(own.model) * sizeof *after);
     free(before);
@@ -490,7 +524,8 @@ static Suite *suite(void)
     add_cases(c, test_the_sum_is_the_binary_tree, SUBJECT_COUNT);
     tcase_add_test(c, test_the_plan_leaves_one_sum);
     tcase_add_test(c, test_misuse_is_refused);
-    tcase_add_test(c, test_failures_of_a_reducer_are_returned);
+    tcase_add_loop_test(c, test_failures_of_a_reducer_are_returned, 0,
+                        sizeof FAILING / sizeof *FAILING);
     tcase_add_test(c, test_a_rank_that_leaves_ends_all);
     suite_add_tcase(all, c);
     return all;

@@ -166,6 +166,18 @@ SCENARIO(svit_matmul_init, NEEDS_NOTHING, PURE | NO_ERROR)
     return svit_matmul_init(OUT(svit_matmul, 1), sizeof(svit_matmul));
 }
 
+SCENARIO(svit_reducer_init, NEEDS_NOTHING, PURE | NO_ERROR)
+{
+    (void)err;
+    return svit_reducer_init(OUT(svit_reducer, 1), sizeof(svit_reducer));
+}
+
+SCENARIO(svit_open_options_init, NEEDS_NOTHING, PURE | NO_ERROR)
+{
+    (void)err;
+    return svit_open_options_init(OUT(svit_open_options, 1), sizeof(svit_open_options));
+}
+
 SCENARIO(svit_constant, NEEDS_NOTHING, PURE)
 {
     return svit_constant("SVIT_MODE_TRAIN", OUT(int64_t, 1), err);
@@ -189,4 +201,4 @@ GETTER(svit_constant_name, NEEDS_NOTHING, (3))
 GETTER(svit_status_name, NEEDS_NOTHING, (SVIT_E_IO))
 GETTER(svit_version_number, NEEDS_NOTHING, ())
 GETTER(svit_version_string, NEEDS_NOTHING, ())
-GETTER(svit_share_first, NEEDS_NOTHING, (10, 3, 1))
+GETTER(svit_partition_begin, NEEDS_NOTHING, (10, 3, 1))

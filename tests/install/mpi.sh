@@ -21,9 +21,9 @@ int main()
 {
     svit_mpi *mpi = nullptr;
     svit_reducer place{};
-    if (svit_mpi_start(&mpi, 8, nullptr) != SVIT_OK || svit_mpi_reducer(mpi, &place, nullptr) != SVIT_OK)
+    if (svit_mpi_start(&mpi, 8, nullptr) != SVIT_OK || svit_mpi_get_reducer(mpi, &place, sizeof place, nullptr) != SVIT_OK)
         return 1;
-    std::printf("%d leaves\n", (int)svit_share_first(place.leaves, place.ranks, place.rank + 1));
+    std::printf("%d leaves\n", (int)svit_partition_begin(place.leaves, place.ranks, place.rank + 1));
     svit_mpi_free(mpi);
 }
 end

@@ -27,7 +27,12 @@ static void exchange(const svit_reducer *reducer, float *values, size_t elements
     for (size_t at = 0, i = 0; at < elements; at += BUCKET, i++) {
         const size_t count = elements - at < BUCKET ? elements - at : BUCKET;
         const svit_partial_sum own = {reducer->rank, values + at};
-        const svit_bucket bucket = {i, count, 1, &own, values + at};
+        const svit_bucket bucket = {.struct_size = sizeof bucket,
+                                    .number = i,
+                                    .elements = count,
+                                    .count = 1,
+                                    .partials = &own,
+                                    .sum = values + at};
         if (reducer->begin(reducer->user, &bucket, NULL) != SVIT_OK)
             abort();
     }
@@ -56,7 +61,7 @@ int main(int argc, char **argv)
     svit_reducer reducer;
     if (rounds < 1 || rounds > ROUNDS_MAX ||
         svit_mpi_create(&place, MPI_COMM_WORLD, (uint32_t)ranks, NULL) != SVIT_OK ||
-        svit_mpi_reducer(place, &reducer, NULL) != SVIT_OK)
+        svit_mpi_get_reducer(place, &reducer, sizeof reducer, NULL) != SVIT_OK)
         MPI_Abort(MPI_COMM_WORLD, 1);
     float *values = calloc(elements, sizeof *values);
     for (int i = -1; i < rounds; i++) { /* the first round warms up */

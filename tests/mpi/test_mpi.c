@@ -89,8 +89,8 @@ static void check_sums(const svit_reducer *reducer, const size_t *sizes, size_t 
     svit_partial_sum partials[SUMS];
     size_t own = 0;
     for (size_t i = 0; i < sums; i++) {
-        if (first[i] < svit_share_first(leaves, reducer->ranks, reducer->rank) ||
-            first[i] >= svit_share_first(leaves, reducer->ranks, reducer->rank + 1))
+        if (first[i] < svit_partition_begin(leaves, reducer->ranks, reducer->rank) ||
+            first[i] >= svit_partition_begin(leaves, reducer->ranks, reducer->rank + 1))
             continue;
         memory[own] = malloc(total * sizeof(float));
         for (size_t e = 0; e < total; e++)
@@ -100,7 +100,12 @@ static void check_sums(const svit_reducer *reducer, const size_t *sizes, size_t 
     for (size_t i = 0, at = 0; i < count; at += sizes[i], i++) {
         for (size_t k = 0; k < own; k++)
             partials[k].values = memory[k] + at;
-        const svit_bucket bucket = {i, sizes[i], own, partials, partials[own - 1].values};
+        const svit_bucket bucket = {.struct_size = sizeof bucket,
+                                    .number = i,
+                                    .elements = sizes[i],
+                                    .count = own,
+                                    .partials = partials,
+                                    .sum = partials[own - 1].values};
         CHECK(reducer->begin(reducer->user, &bucket, &err) == SVIT_OK, "%s", err.message);
     }
     CHECK(reducer->finish(reducer->user, &err) == SVIT_OK, "%s", err.message);
@@ -129,13 +134,13 @@ static void check_gather(const svit_reducer *reducer, size_t bytes)
 
 static void check_times(svit_mpi *place, uint32_t ranks)
 {
-    svit_mpi_times times = {-1, -1, -1, 0};
+    svit_mpi_times times = {.exchange_seconds = -1, .wait_seconds = -1, .gather_seconds = -1};
     svit_error err = {.struct_size = sizeof err};
-    CHECK(svit_mpi_get_times(place, &times, &err) == SVIT_OK, "%s", err.message);
-    CHECK(times.exchanging >= 0 && times.waiting >= 0 && times.gathering > 0, "%g %g %g",
-          times.exchanging, times.waiting, times.gathering);
-    CHECK((times.bytes > 0) == (ranks > 1), "%llu", (unsigned long long)times.bytes);
-    CHECK(svit_mpi_get_times(place, NULL, &err) == SVIT_E_ARGUMENT, "times NULL");
+    CHECK(svit_mpi_get_times(place, &times, sizeof times, &err) == SVIT_OK, "%s", err.message);
+    CHECK(times.exchange_seconds >= 0 && times.wait_seconds >= 0 && times.gather_seconds > 0,
+          "%g %g %g", times.exchange_seconds, times.wait_seconds, times.gather_seconds);
+    CHECK((times.sent_bytes > 0) == (ranks > 1), "%llu", (unsigned long long)times.sent_bytes);
+    CHECK(svit_mpi_get_times(place, NULL, sizeof times, &err) == SVIT_E_ARGUMENT, "times NULL");
 }
 
 static void check_leaves(uint32_t leaves)
@@ -149,7 +154,8 @@ static void check_leaves(uint32_t leaves)
     svit_mpi *place = NULL;
     svit_reducer reducer;
     CHECK(svit_mpi_create(&place, MPI_COMM_WORLD, leaves, &err) == SVIT_OK, "%s", err.message);
-    CHECK(svit_mpi_reducer(place, &reducer, &err) == SVIT_OK, "%s", err.message);
+    CHECK(svit_mpi_get_reducer(place, &reducer, sizeof reducer, &err) == SVIT_OK, "%s",
+          err.message);
     for (int step = 0; step < 3 && reducer.ranks > 1; step++)
         check_sums(&reducer, sizes, sizeof sizes / sizeof *sizes);
     if (reducer.ranks > 1)

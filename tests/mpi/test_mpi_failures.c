@@ -113,7 +113,12 @@ static void begin_buckets(const svit_reducer *reducer, float *values, size_t fir
         for (size_t k = 0; k < count; k++)
             values[at + k] = (float)((reducer->rank + 1) * (i + 1));
         const svit_partial_sum own = {reducer->rank, values + at};
-        const svit_bucket bucket = {i, count, 1, &own, values + at};
+        const svit_bucket bucket = {.struct_size = sizeof bucket,
+                                    .number = i,
+                                    .elements = count,
+                                    .count = 1,
+                                    .partials = &own,
+                                    .sum = values + at};
         CHECK(reducer->begin(reducer->user, &bucket, &err) == SVIT_OK, "%s", err.message);
     }
 }
@@ -139,7 +144,8 @@ static void check_buckets(int rank, int ranks, size_t some)
     float *values = __real_calloc(FIRST + 7 * OTHERS, sizeof *values);
     CHECK(svit_mpi_create(&place, MPI_COMM_WORLD, (uint32_t)ranks, &err) == SVIT_OK, "%s",
           err.message);
-    CHECK(svit_mpi_reducer(place, &reducer, &err) == SVIT_OK, "%s", err.message);
+    CHECK(svit_mpi_get_reducer(place, &reducer, sizeof reducer, &err) == SVIT_OK, "%s",
+          err.message);
     left = some;
     is_scarce = rank == ranks - 1;
     for (int step = 0; step < 2; step++) {
@@ -162,7 +168,8 @@ static void check_after_failure(int ranks)
     unsigned char mine = 1, all[64];
     CHECK(svit_mpi_create(&place, MPI_COMM_WORLD, (uint32_t)ranks, &err) == SVIT_OK, "%s",
           err.message);
-    CHECK(svit_mpi_reducer(place, &reducer, &err) == SVIT_OK, "%s", err.message);
+    CHECK(svit_mpi_get_reducer(place, &reducer, sizeof reducer, &err) == SVIT_OK, "%s",
+          err.message);
     breaks = true;
     CHECK(reducer.gather(reducer.user, &mine, all, 1, &err) == SVIT_E_IO, "%s", err.message);
     breaks = false;

@@ -1,6 +1,6 @@
 # What run.sh proves: `wp FILE FUNCTIONS [PROPERTIES [HEADER]]`, `eva NAME FILE FUNCTIONS BOUND`.
 
-wp lib/base/size.c sv_size_multiply,sv_size_add,sv_size_product,sv_size_min,sv_size_max,sv_size_at_most,sv_share_first,sv_size_share
+wp lib/base/size.c sv_size_multiply,sv_size_add,sv_size_product,sv_size_min,sv_size_max,sv_size_at_most,sv_partition_begin,sv_size_partition
 wp lib/base/text/utf8.c sv_utf8_length,sv_utf8_valid
 wp lib/config/json_scan.c sv_json_scan_fail,sv_json_scan_space,sv_json_scan_skip,hexadecimal,read_unit,store_character,read_unicode,unescaped,read_escape,read_character,sv_json_scan_string,is_digit,skip_digits,number_end,read_integer,read_real,read_numeral,sv_json_scan_number,skip_word,sv_json_scan_word
 wp lib/config/decimal.c sv_decimal_read

@@ -107,6 +107,17 @@ START_TEST(test_configurations_of_models_are_checked)
     FAILS(svit_model_load_into(model, path, "timm", 0, &report, err), SVIT_E_VERSION,
           "struct_size of svit_load_report is 5");
     ck_assert_ptr_null(out);
+
+    /* Of a later version: its fields may be 0. */
+    struct {
+        svit_load_report known;
+        uint64_t later;
+    } larger = {.known.struct_size = sizeof larger, .later = 1};
+    FAILS(svit_model_load_into(model, path, "timm", 0, &larger.known, err), SVIT_E_VERSION,
+          "svit_load_report sets a field");
+    larger.later = 0;
+    WORKS(svit_model_load_into(model, path, NULL, 0, &larger.known, err));
+    ck_assert_uint_eq(larger.known.loaded, svit_model_parameter_count(model));
 }
 END_TEST
 

@@ -102,10 +102,10 @@ static void check_order(svit_context *own, const window_case *c, uint64_t epoch)
         const uint64_t number = at / c->batch, i = at % c->batch;
         const uint32_t sample = sample_at(&order, at);
         uint32_t leaf = 0;
-        while (svit_share_first(c->batch, c->leaves, leaf + 1) <= i)
+        while (svit_partition_begin(c->batch, c->leaves, leaf + 1) <= i)
             leaf++;
-        const uint64_t first = svit_share_first(c->batch, c->leaves, leaf);
-        const uint64_t end = svit_share_first(c->batch, c->leaves, leaf + 1);
+        const uint64_t first = svit_partition_begin(c->batch, c->leaves, leaf);
+        const uint64_t end = svit_partition_begin(c->batch, c->leaves, leaf + 1);
         uint64_t low = whole * first, high = whole * end;
         uint64_t wanted = low + number * (end - first) + i - first;
         if (number == whole) { /* the last batch */

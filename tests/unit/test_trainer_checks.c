@@ -235,7 +235,8 @@ START_TEST(test_a_trainer_names_and_freezes)
 }
 END_TEST
 
-/* NULL stands for the default pipeline, whose output has 32 x 32 pixels. */
+/* NULL stands for the default pipeline, whose output has 32 x 32 pixels; an evaluation takes the
+ * model's if it has one. */
 START_TEST(test_no_pipeline_is_the_default_one)
 {
     svit_pipeline_config pipeline;
@@ -252,6 +253,13 @@ START_TEST(test_no_pipeline_is_the_default_one)
     WORKS(svit_evaluate(context, model, training, NULL, 4, &loss[0], &top1, NULL, err));
     WORKS(svit_evaluate(context, model, training, &pipeline, 22, &loss[1], NULL, NULL, err));
     ck_assert_double_eq_tol(loss[0], loss[1], 1e-6);
+    pipeline.mean[0] = 100;
+    pipeline.variance[0] = 100;
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    WORKS(svit_evaluate(context, model, training, NULL, 4, &loss[1], NULL, NULL, err));
+    ck_assert_double_gt(fabs(loss[0] - loss[1]), 1e-3);
+    WORKS(svit_evaluate(context, model, training, &pipeline, 4, &loss[0], NULL, NULL, err));
+    ck_assert_double_eq(loss[0], loss[1]);
     FAILS(svit_trainer_create(&trainer, context, small, training, NULL, &p.trainer, &p.optimizer,
                               NULL, err),
           SVIT_E_ARGUMENT, "the model's input is 8 x 8");

@@ -174,6 +174,7 @@ static const struct {
 } FAULTS[] = {
     {SVIT_E_IO, MESSAGE, SVIT_E_IO, "the teacher is ill"},
     {SVIT_E_STOPPED, NO_MESSAGE, SVIT_E_STOPPED, "the loss function returned -7 (SVIT_E_STOPPED)"},
+    {3, NO_MESSAGE, SVIT_E_STOPPED, "the loss function returned 3"},
     {SVIT_OK, NO_LOSS, SVIT_E_NUMERIC, "the loss function gave the loss nan"},
     {SVIT_OK, NO_GRADIENT, SVIT_E_NUMERIC, "dlogits[0] is nan"},
     {SVIT_OK, NO_LAST_GRADIENT, SVIT_E_NUMERIC, "dlogits[8] is nan"},

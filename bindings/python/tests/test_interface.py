@@ -25,6 +25,7 @@ INITS = {
     "svit_predictor_config": "svit_predictor_config_init",
     "svit_features_config": "svit_features_config_init",
     "svit_onnx_options": "svit_onnx_options_init",
+    "svit_open_options": "svit_open_options_init",
 }
 
 

@@ -93,19 +93,20 @@ svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
         return sv_fail_memory(err, sizeof *batcher, "a loader");
     const bool mixes = config->augment && sv_mix_in(pipeline);
     const uint64_t leaves = config->leaves ? config->leaves : 1;
-    *batcher = (sv_batcher){.dataset = sv_dataset_retain(dataset),
-                            .config = *config,
-                            .pipeline = *pipeline,
-                            .rule = {.count = (uint32_t)dataset->count,
-                                     .window = config->shuffle ? config->shuffle_window : 0,
-                                     .leaves = (uint32_t)leaves,
-                                     .batch = config->batch,
-                                     .repeats = config->augment ? sv_augment_repeats(pipeline) : 1},
-                            .mixes = mixes,
-                            .has_targets = mixes || dataset->has_targets,
-                            .leaves = leaves,
-                            .first_leaf = sv_share_first(leaves, config->ranks, config->rank),
-                            .end_leaf = sv_share_first(leaves, config->ranks, config->rank + 1)};
+    *batcher =
+        (sv_batcher){.dataset = sv_dataset_retain(dataset),
+                     .config = *config,
+                     .pipeline = *pipeline,
+                     .rule = {.count = (uint32_t)dataset->count,
+                              .window = config->shuffle ? config->shuffle_window : 0,
+                              .leaves = (uint32_t)leaves,
+                              .batch = config->batch,
+                              .repeats = config->augment ? sv_augment_repeats(pipeline) : 1},
+                     .mixes = mixes,
+                     .has_targets = mixes || dataset->has_targets,
+                     .leaves = leaves,
+                     .first_leaf = sv_partition_begin(leaves, config->ranks, config->rank),
+                     .end_leaf = sv_partition_begin(leaves, config->ranks, config->rank + 1)};
     svit_status status = buffers_create(batcher, err);
     if (status != SVIT_OK) {
         sv_batcher_free(batcher);
@@ -172,8 +173,8 @@ typedef struct range {
 /* The samples that this rank makes of a batch of n samples. */
 static range own_samples(const sv_batcher *batcher, size_t n)
 {
-    return (range){sv_size_share(n, batcher->leaves, batcher->first_leaf),
-                   sv_size_share(n, batcher->leaves, batcher->end_leaf)};
+    return (range){sv_size_partition(n, batcher->leaves, batcher->first_leaf),
+                   sv_size_partition(n, batcher->leaves, batcher->end_leaf)};
 }
 
 size_t sv_batcher_samples(const sv_batcher *batcher, uint64_t batch)

@@ -82,7 +82,7 @@ static void fill_shards(const sv_order *order, uint32_t *out, sv_random *random)
 /* The first place of leaf `leaf`. The places of full batches are grouped by leaf. */
 static uint64_t part_first(const sv_order *order, uint64_t leaf)
 {
-    return order->count / order->batch * sv_share_first(order->batch, order->leaves, leaf);
+    return order->count / order->batch * sv_partition_begin(order->batch, order->leaves, leaf);
 }
 
 void sv_order_fill(const sv_order *order, uint32_t *out, uint64_t seed, uint64_t epoch)
@@ -114,7 +114,7 @@ uint64_t sv_order_place(const sv_order *order, uint64_t position)
         return position;
     /* The last leaf that begins at `at` or before. */
     const uint64_t leaf = ((at + 1) * order->leaves - 1) / batch;
-    const uint64_t first = sv_share_first(batch, order->leaves, leaf);
-    const uint64_t share = sv_share_first(batch, order->leaves, leaf + 1) - first;
+    const uint64_t first = sv_partition_begin(batch, order->leaves, leaf);
+    const uint64_t share = sv_partition_begin(batch, order->leaves, leaf + 1) - first;
     return part_first(order, leaf) + number * share + at - first;
 }

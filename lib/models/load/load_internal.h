@@ -3,6 +3,7 @@
 #define SV_LOAD_INTERNAL_H
 
 #include "autograd/parameter_file.h"
+#include "config/config.h"
 #include "models/load/name_map.h"
 #include "models/model.h"
 
@@ -62,8 +63,11 @@ bool sv_load_part_shape(sv_tensor_desc *desc, const sv_name_match *match);
 /* Moves the elements of that part to the begin of values[whole->elements]. */
 void sv_load_part(float *values, const sv_tensor_desc *whole, const sv_name_match *match);
 
+/* open_options.c */
+extern const sv_config_type sv_open_options_type;
+
 /* report.c: clears the counts of a report, which may be NULL, and its text. SVIT_E_VERSION: its
- * struct_size is not this library's. */
+ * struct_size is too small, or it sets a field of a later version. */
 svit_status sv_report_begin(svit_load_report *report, svit_error *err);
 
 /* Appends the line "word name" to the text of a report, which may be NULL, as far as it fits, and

@@ -1,5 +1,6 @@
 /* The report of a loaded file. */
 #include "base/text/message.h"
+#include "config/config.h"
 #include "models/load/load_internal.h"
 
 #include <string.h>
@@ -8,9 +9,11 @@ svit_status sv_report_begin(svit_load_report *report, svit_error *err)
 {
     if (!report)
         return SVIT_OK;
-    if (report->struct_size != sizeof *report)
-        return sv_fail(err, SVIT_E_VERSION, "struct_size of svit_load_report is %u; it is %zu",
+    if (report->struct_size < sizeof *report || report->struct_size > UINT16_MAX)
+        return sv_fail(err, SVIT_E_VERSION, "struct_size of svit_load_report is %u; it is %zu here",
                        report->struct_size, sizeof *report);
+    SVIT_TRY(
+        sv_config_check_end(report, report->struct_size, sizeof *report, "svit_load_report", err));
     report->loaded = report->missing = report->mismatched = report->extra = report->buffers = 0;
     report->needed = 1;
     if (report->text && report->capacity > 0)

@@ -258,10 +258,6 @@ static svit_status name_path(svit_status status, const char *path, svit_error *e
     return sv_fail_in(err, status, path);
 }
 
-static const sv_config_type OPTIONS_TYPE = {SV_CONFIG_STRUCT(svit_open_options),
-                                            .reserved = offsetof(svit_open_options, reserved),
-                                            .null_is_default = true};
-
 SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, const char *path,
                                      const svit_open_options *options, svit_load_report *report,
                                      svit_error *err)
@@ -272,7 +268,7 @@ SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, co
     SV_REQUIRE(path);
     svit_open_options local;
     sv_open *open;
-    SVIT_TRY(sv_config_read(&OPTIONS_TYPE, &local, options, err));
+    SVIT_TRY(sv_config_read(&sv_open_options_type, &local, options, err));
     SVIT_TRY(sv_report_begin(report, err));
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&open, 1, sizeof *open,
                                "a checkpoint that is opened", err));

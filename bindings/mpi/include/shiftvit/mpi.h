@@ -27,8 +27,8 @@ extern "C" {
 #endif
 
 /* A place among the processes of a communicator, with a thread of its own that exchanges gradients
- * while the program computes. That thread calls MPI from svit_begin_function of the reducer up to
- * the return of svit_finish_function, so that MPI needs MPI_THREAD_SERIALIZED, and the program
+ * while the program computes. That thread calls MPI from svit_reducer_begin_function of the reducer up to
+ * the return of svit_reducer_finish_function, so that MPI needs MPI_THREAD_SERIALIZED, and the program
  * calls no MPI function in between unless it has MPI_THREAD_MULTIPLE. One thread at a time may use
  * the handle. */
 typedef struct svit_mpi svit_mpi;
@@ -47,30 +47,34 @@ SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint
 #endif
 
 /* Initialises MPI unless the program has, and creates a place in a copy of MPI_COMM_WORLD as
- * svit_mpi_create does. svit_mpi_free then finalises what was initialised here, and so does a
- * failure other than SVIT_E_IO, after which MPI is left alone. */
+ * svit_mpi_create does. svit_mpi_free, on the same thread, then finalises what was initialised here,
+ * and so does a failure other than SVIT_E_IO, after which MPI is left alone. */
 SVIT_API svit_status svit_mpi_start(svit_mpi **out, uint32_t leaves, svit_error *err);
 
-/* Ends the thread and frees the place. All processes call it, except after a failure of MPI. NULL
- * is allowed. */
+/* Ends the thread and frees the place. All processes call it and wait there for each other, except
+ * after a failure of MPI, so that no garbage collector should call it. NULL is allowed. */
 SVIT_API void svit_mpi_free(svit_mpi *mpi);
 
 /* Fills *reducer for svit_trainer_config.reducer or svit_session_set_reducer. It is valid until
- * svit_mpi_free. */
-SVIT_API svit_status svit_mpi_reducer(svit_mpi *mpi, svit_reducer *reducer, svit_error *err);
+ * svit_mpi_free. `size` is sizeof(svit_reducer) as the caller was compiled. */
+SVIT_API svit_status svit_mpi_get_reducer(svit_mpi *mpi, svit_reducer *reducer, size_t size,
+                                          svit_error *err);
 
 /* What the ranks have spent on each other so far, in seconds of the calling process. */
 typedef struct svit_mpi_times {
-    double exchanging; /* of the thread, in MPI and in additions */
-    double
-        waiting; /* of the program in svit_finish_function: what was not hidden behind backward */
-    double
-        gathering; /* of the program in svit_gather_function: mostly waiting for the slowest rank */
-    uint64_t bytes; /* of gradients that this rank has sent */
+    uint32_t struct_size;    /* sizeof(svit_mpi_times) of the caller */
+    uint32_t reserved;       /* 0 */
+    double exchange_seconds; /* of the thread, in MPI and in additions */
+    double wait_seconds;     /* of the program in the reducer's finish: what was not hidden behind
+                                backward */
+    double gather_seconds;   /* of the program in the reducer's gather: mostly waiting for the
+                                slowest rank */
+    uint64_t sent_bytes;     /* of gradients, by this rank */
 } svit_mpi_times;
 
-/* Writes the times to *times. It may be called by the thread that uses the reducer, or after it. */
-SVIT_API svit_status svit_mpi_get_times(const svit_mpi *mpi, svit_mpi_times *times,
+/* Writes the times to *times. `size` is sizeof(svit_mpi_times) as the caller was compiled. It may
+ * be called by the thread that uses the reducer, or after it. */
+SVIT_API svit_status svit_mpi_get_times(const svit_mpi *mpi, svit_mpi_times *times, size_t size,
                                         svit_error *err);
 
 #ifdef __cplusplus

@@ -26,7 +26,7 @@ const _: () = assert!(size_of::<svit_class_config>() == 32, "svit_class_config h
 const _: () = assert!(size_of::<svit_error>() == 256, "svit_error has another size than in C");
 const _: () = assert!(size_of::<svit_loss_call>() == 56, "svit_loss_call has another size than in C");
 const _: () = assert!(size_of::<svit_partial_sum>() == 16, "svit_partial_sum has another size than in C");
-const _: () = assert!(size_of::<svit_bucket>() == 40, "svit_bucket has another size than in C");
+const _: () = assert!(size_of::<svit_bucket>() == 48, "svit_bucket has another size than in C");
 const _: () = assert!(size_of::<svit_reducer>() == 48, "svit_reducer has another size than in C");
 const _: () = assert!(size_of::<svit_reduction>() == 24, "svit_reduction has another size than in C");
 const _: () = assert!(size_of::<svit_trainer_config>() == 1176, "svit_trainer_config has another size than in C");

@@ -44,7 +44,7 @@ pub struct svit_load_report {
     pub needed: u64,
 }
 
-/// How svit_model_open finds out what a checkpoint is; all fields may be 0.
+/// How svit_model_open finds out what a checkpoint is; all but the first field may be 0 or NULL.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_open_options {
@@ -99,6 +99,10 @@ extern "C" {
         map: *const c_char,
         err: *mut svit_error,
     ) -> svit_status;
+
+    /// Fills `options` with the defaults: NULL in each field. `size` is sizeof(svit_open_options) as the
+    /// caller was compiled. Any thread may call it.
+    pub fn svit_open_options_init(options: *mut svit_open_options, size: usize) -> svit_status;
 
     /// Creates a model of a checkpoint: a file of this library, or a ViT of timm, transformers or
     /// OpenCLIP in safetensors. `path` is that file or the folder that holds it (best.safetensors,

@@ -41,8 +41,9 @@ pub struct svit_loss_call {
     pub dlogits: *mut f32,
 }
 
-/// Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails; the
-/// message comes from `err`, which the function fills by svit_error_set and is not NULL.
+/// Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails, of
+/// which a positive one becomes SVIT_E_STOPPED; the message comes from `err`, which the function
+/// fills by svit_error_set and is not NULL.
 pub type svit_loss_function = Option<
     unsafe extern "C" fn(
         call: *mut svit_loss_call,

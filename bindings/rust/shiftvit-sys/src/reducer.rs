@@ -9,7 +9,7 @@
 //! seed, and not on the ranks. \<shiftvit/mpi.h\> has a reducer over MPI; a program may bring its own.
 //!
 //! In a loop of the program's own, leaf l of a batch of N images (fewer at the end of an epoch) has
-//! k = svit_share_first(N, leaves, l + 1) - svit_share_first(N, leaves, l) of them, which may be 0;
+//! k = svit_partition_begin(N, leaves, l + 1) - svit_partition_begin(N, leaves, l) of them, which may be 0;
 //! max_batch of the session is at least that of the largest leaf. A loader of the rank returns the
 //! images of its leaves one behind the other. The gradient of a leaf's mean loss is multiplied by
 //! k / N. Before each forward svit_session_set_counter gets a number that step and leaf determine,
@@ -35,6 +35,10 @@ pub struct svit_partial_sum {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_bucket {
+    /// bytes that the library has filled
+    pub struct_size: u32,
+    /// 0
+    pub reserved: u32,
     /// 0, 1, ...: since the last optimiser step
     pub number: u64,
     /// at least 1
@@ -62,11 +66,11 @@ pub struct svit_reducer {
     /// passed to the functions
     pub user: *mut c_void,
     /// may be NULL with one rank
-    pub begin: svit_begin_function,
+    pub begin: svit_reducer_begin_function,
     /// may be NULL with one rank
-    pub finish: svit_finish_function,
+    pub finish: svit_reducer_finish_function,
     /// may be NULL with one rank, and without a trainer
-    pub gather: svit_gather_function,
+    pub gather: svit_reducer_gather_function,
 }
 
 /// One addition of the tree between sums that no single rank can add: the sum that begins with leaf
@@ -90,7 +94,7 @@ pub struct svit_reduction {
 /// rank begins none of the later buckets. A `begin` that fails on one rank alone leaves the others
 /// waiting for them in `finish`, unless the reducer tells them: what it needs, such as memory, it
 /// gets beforehand.
-pub type svit_begin_function = Option<
+pub type svit_reducer_begin_function = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
         bucket: *const svit_bucket,
@@ -102,13 +106,13 @@ pub type svit_begin_function = Option<
 /// is returned by svit_step, which then changes no weight. Where buckets were begun and no svit_step
 /// came, svit_session_zero_gradients, svit_session_set_reducer and svit_session_free call it before
 /// they touch the arrays, so `user` lives longer than the session.
-pub type svit_finish_function = Option<
+pub type svit_reducer_finish_function = Option<
     unsafe extern "C" fn(user: *mut c_void, err: *mut svit_error) -> svit_status,
 >;
 
 /// Collects `bytes` bytes of each rank: all\[ranks, bytes\], the same on all of them. A trainer calls
 /// it, on every rank and in the same order: for metrics, for failures and to end together.
-pub type svit_gather_function = Option<
+pub type svit_reducer_gather_function = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
         mine: *const c_void,
@@ -119,23 +123,28 @@ pub type svit_gather_function = Option<
 >;
 
 extern "C" {
+    /// Fills `reducer` with the defaults: one leaf, rank 0 of one rank, without functions. `size` is
+    /// sizeof(svit_reducer) as the caller was compiled. Any thread may call it.
+    pub fn svit_reducer_init(reducer: *mut svit_reducer, size: usize) -> svit_status;
+
     /// The first of the items that belong to part `part` of `parts`: floor(items \* part / parts). The
-    /// images of a leaf in a batch of n are svit_share_first(n, leaves, leaf) up to that of leaf + 1,
+    /// images of a leaf in a batch of n are svit_partition_begin(n, leaves, leaf) up to that of leaf + 1,
     /// and so are the leaves of a rank among `leaves`. `parts` is at most 2^32; 0 gives 0. Any number of
     /// threads may call it.
-    pub fn svit_share_first(items: u64, parts: u64, part: u64) -> u64;
+    pub fn svit_partition_begin(items: u64, parts: u64, part: u64) -> u64;
 
     /// Writes the additions that are left to a reducer, in an order in which they can be done, to
-    /// plan\[capacity\], and their number to \*count; that is at most leaves - 1. After them rank 0 has the
-    /// sum of all leaves at leaf 0. `plan` may be NULL if capacity is 0, to ask for the number.
-    /// SVIT_E_ARGUMENT: leaves or ranks are out of range, or there are more additions than `capacity`,
-    /// if that is not 0.
+    /// plan\[capacity\], and their number, at most leaves - 1, to \*needed unless that is NULL. After them
+    /// rank 0 has the sum of all leaves at leaf 0. A capacity of 0 asks for the number alone; `plan` may
+    /// then be NULL. SVIT_E_ARGUMENT: leaves or ranks are out of range, or there are more additions than
+    /// `capacity`, if that is not 0; \*needed is written in that case too. Any number of threads may call
+    /// it.
     pub fn svit_reduction_plan(
         leaves: u32,
         ranks: u32,
         plan: *mut svit_reduction,
         capacity: usize,
-        count: *mut usize,
+        needed: *mut usize,
         err: *mut svit_error,
     ) -> svit_status;
 }

@@ -127,14 +127,16 @@ extern "C" {
     ) -> svit_status;
 
     /// Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
-    /// NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults. The model
-    /// takes over the pipeline and the class names of the training set; a set of fewer classes, which
-    /// with other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has those that are
-    /// first in the model. If a group of `optimizer` has `trainable` 0, the groups decide in the model,
-    /// too, and for good, what of the parameters that they match is frozen, as svit_model_set_trainable
-    /// does one after the other: one with `trainable` 1 also trains what the caller has frozen. With a
-    /// folder, some samples of both datasets are read (svit_dataset_fingerprint), and the folder is
-    /// created and locked last. The caller owns \*out and frees it with svit_trainer_free.
+    /// NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults, whatever
+    /// pipeline the model has: svit_model_get_pipeline and svit_fine_tuning_settings give the model's.
+    /// The model takes over the pipeline and the class names of the training set; a set of fewer
+    /// classes, which with other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has
+    /// those that are first in the model. If a group of `optimizer` has `trainable` 0, the groups decide
+    /// in the model, too, and for good, what of the parameters that they match is frozen, as
+    /// svit_model_set_trainable does one after the other: one with `trainable` 1 also trains what the
+    /// caller has frozen. With a folder, some samples of both datasets are read
+    /// (svit_dataset_fingerprint), and the folder is created and locked last. The caller owns \*out and
+    /// frees it with svit_trainer_free.
     ///
     /// SVIT_E_ARGUMENT names the field that is not accepted, or the size or class that model, pipeline
     /// and datasets do not share (svit_dataset_match_classes and svit_model_replace_head bring classes
@@ -245,12 +247,13 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Evaluates a model in float32 on a dataset with the evaluation pipeline, `batch` samples in a
-    /// forward pass. Writes the mean cross-entropy to \*loss and fractions in 0..1 to \*top1 and \*top5;
-    /// each may be NULL. SVIT_E_ARGUMENT: the sizes or the classes of model, pipeline and dataset do not
-    /// match, or both have class names and these differ. If the dataset has targets, they are
-    /// probabilities: each at least 0, with the sum 1. Others, and a model with one output, are
-    /// SVIT_E_ARGUMENT; svit_evaluate_logits serves them.
+    /// Evaluates a model in float32 on a dataset with the evaluation steps of `pipeline`, `batch`
+    /// samples in a forward pass. A `pipeline` of NULL is that of the model, or the default if it has
+    /// none. Writes the mean cross-entropy to \*loss and fractions in 0..1 to \*top1 and \*top5; each may
+    /// be NULL. SVIT_E_ARGUMENT: the sizes or the classes of model, pipeline and dataset do not match,
+    /// or both have class names and these differ. If the dataset has targets, they are probabilities:
+    /// each at least 0, with the sum 1. Others, and a model with one output, are SVIT_E_ARGUMENT;
+    /// svit_evaluate_logits serves them.
     pub fn svit_evaluate(
         context: *mut svit_context,
         model: *mut svit_model,

@@ -297,11 +297,13 @@ pub fn check() {
         values: 8, 8;
     });
     layout!(svit_bucket, {
-        number: 0, 8;
-        elements: 8, 8;
-        count: 16, 8;
-        partials: 24, 8;
-        sum: 32, 8;
+        struct_size: 0, 4;
+        reserved: 4, 4;
+        number: 8, 8;
+        elements: 16, 8;
+        count: 24, 8;
+        partials: 32, 8;
+        sum: 40, 8;
     });
     layout!(svit_reducer, {
         struct_size: 0, 4;

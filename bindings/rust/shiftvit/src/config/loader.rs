@@ -26,7 +26,7 @@ config! {
         /// one.
         leaves: u32;
         /// 0\..ranks - 1: which part of each batch the loader makes: the images of
-        /// the leaves from svit_share_first(leaves, ranks, rank) on and before
+        /// the leaves from svit_partition_begin(leaves, ranks, rank) on and before
         /// that of rank + 1. They have the bits that they have in a whole batch,
         /// also where Mixup and CutMix take partners from other ranks.
         rank: u32;
