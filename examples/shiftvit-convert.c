@@ -9,6 +9,8 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 typedef struct convert_options {
@@ -164,6 +166,10 @@ static int parse_option(int key, char *text, struct option_state *state)
         if (!self->out)
             option_error(state, "IN and OUT are needed");
         check_together(self, state);
+        if (self->to != TO_ONNX && strlen(self->out) >= 5 &&
+            strcasecmp(self->out + strlen(self->out) - 5, ".onnx") == 0)
+            option_error(state, "'%s' has the ending of an ONNX file, which needs --to onnx",
+                         self->out);
         if (self->to == TO_ONNX && self->dtype != SVIT_DTYPE_F32)
             option_error(state, "--dtype %s: an ONNX file has f32", dtype_names[self->dtype]);
         if (self->to != TO_ONNX && self->onnx.preprocessing)

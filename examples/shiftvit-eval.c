@@ -149,7 +149,9 @@ static const struct option_table parser = {
     NULL,
     "Prints loss, top-1 and top-5 of a model on one split of a data set."
     "\vThe images go through the preprocessing that the model's file carries. Synthetic data "
-    "and random splits are those of the training only with the same --seed.",
+    "and random splits are those of the training only with the same --seed and --val-fraction; "
+    "others "
+    "have images that the model was trained on.",
     children,
     NULL};
 
@@ -157,10 +159,13 @@ static const struct option_table parser = {
 static void print_data(const eval_options *options, const data_splits *data)
 {
     char shown[SHOWN_CAPACITY];
-    if (!options->program.json)
-        printf("data: %s, %zu images%s%s\n", shown_text(shown, options->data.spec),
-               svit_dataset_count(data->split[options->split]), data->drawn ? ", " : "",
-               data->drawn ? data->drawn : "");
+    if (options->program.json)
+        return;
+    printf("data: %s, %zu images", shown_text(shown, options->data.spec),
+           svit_dataset_count(data->split[options->split]));
+    if (data->drawn)
+        printf(", %s of %zu; --split all takes all", data->drawn, data->drawn_of);
+    putchar('\n');
 }
 
 /* The loss that belongs to what the model's file says of its outputs. The probabilities of texts may

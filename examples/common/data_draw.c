@@ -154,8 +154,10 @@ static svit_status draw(data_splits *out, drawing *self, struct program *program
         if ((self->how->wanted & (1u << split)) && self->chosen_count[split] > 0)
             TRY(svit_dataset_select(&out->split[split], self->how->whole, self->chosen[split],
                                     self->chosen_count[split], &program->err));
-    if (self->parts > 0 && self->how->fraction > 0)
+    if (self->parts > 0 && self->how->fraction > 0) {
         out->drawn = self->by_class ? "drawn at random by class" : "drawn at random";
+        out->drawn_of = self->count;
+    }
     return SVIT_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     KEY_DATA = 'd',
@@ -84,8 +85,13 @@ static void check_spec(const struct option_state *state, const char *spec)
 {
     const char *count = spec_after(spec, "procedural");
     const char *folder = data_spec_path(spec);
+    struct stat found;
     if (count)
         option_unsigned(state, "--data procedural", count, 10, SYNTHETIC_MAX);
+    else if (!folder && strcmp(spec, "procedural") != 0 && stat(spec, &found) == 0)
+        option_error(state, "--data: '%s' is a path; %s%s is the data of such a %s", spec,
+                     S_ISDIR(found.st_mode) ? "folder:" : "list:", spec,
+                     S_ISDIR(found.st_mode) ? "folder" : "list");
     else if (!(folder && folder[0]) && strcmp(spec, "procedural") != 0)
         option_error(state,
                      "--data: '%s' is none of procedural[:COUNT], cifar10:DIR, cifar100:DIR, "

@@ -29,6 +29,7 @@ enum { DATA_SPLIT_ALL = 3, DATA_SPLITS };
 typedef struct data_splits {
     svit_dataset *split[DATA_SPLITS];
     const char *drawn; /* how a program calls the splits that chance has chosen, or NULL */
+    size_t drawn_of;   /* the images from which they were chosen */
 } data_splits;
 
 /* Bits of the argument `wanted`: the splits to open. */

@@ -173,6 +173,8 @@ template <class Raw, void (*Free)(Raw *)> class handle
     explicit handle(Raw *raw) noexcept : raw_(raw)
     {
     }
+    handle(const handle &) = delete;
+    handle &operator=(const handle &) = delete;
     /* Takes the handle of another object over, which is false then. */
     handle(handle &&other) noexcept : raw_(other.release())
     {

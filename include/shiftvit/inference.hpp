@@ -43,6 +43,10 @@ class predictor : public handle<svit_predictor, svit_predictor_free>
     {
         return svit_predictor_classes(get());
     }
+    std::size_t channels() const noexcept
+    {
+        return svit_predictor_channels(get());
+    }
     const char *class_name(std::size_t label) const noexcept
     {
         return svit_predictor_class_name(get(), label);

@@ -49,15 +49,15 @@ typedef struct svit_loader_config {
 
 /* With `shuffle_window` and L leaves the samples of the S full batches of an epoch are cut into L
  * contiguous parts of the order of the shards. Part l has S times as many samples as leaf l has in
- * a batch (svit_partition_begin), and leaf l of each batch takes the next of them. So a rank reads the
- * shards of its own parts alone, besides those of its partners of Mixup and CutMix. The samples
+ * a batch (svit_partition_begin), and leaf l of each batch takes the next of them. So a rank reads
+ * the shards of its own parts alone, besides those of its partners of Mixup and CutMix. The samples
  * behind the L parts are the last batch, if it is not full. Which sample is where depends on the
  * bounds of the shards, the seed, the epoch, the batch, the leaves and the window, and not on the
  * ranks. */
 
 /* Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2 batches
- * ahead, whole batches. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread
- * may call it. */
+ * ahead, SVIT_SAMPLING_SHUFFLE, whole batches, permutations of all samples. `size` is
+ * sizeof(svit_loader_config) as the caller was compiled. Any thread may call it. */
 SVIT_API svit_status svit_loader_config_init(svit_loader_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
@@ -97,11 +97,12 @@ SVIT_API size_t svit_loader_width(const svit_loader *loader);
 SVIT_API uint64_t svit_loader_batches(const svit_loader *loader);
 
 /* Copies the next batch into images[batch, height, width, channels] and labels[batch], and its
- * number of samples into *n. At the end of an epoch *n is 0, and the next call starts the following
- * epoch. With several ranks *n counts the rank's images, and is 0 also for a batch of which it has
- * none; svit_loader_batches tells where the epoch ends. If a call fails, because an image cannot be
- * read or a callback stops (SVIT_E_STOPPED), the loader stays at this batch and *n as it is; what
- * the arrays then hold is undefined. SVIT_E_STATE: there are no labels (svit_loader_has_targets). */
+ * number of samples into *n. At the end of an epoch *n is 0, and the next call starts the
+ * following epoch. With several ranks *n counts the rank's images, and is 0 also for a batch of
+ * which it has none; svit_loader_batches tells where the epoch ends. If a call fails, because an
+ * image cannot be read or a callback stops (SVIT_E_STOPPED), the loader stays at this batch and
+ * *n as it is; what the arrays then hold is undefined. SVIT_E_STATE: there are no labels
+ * (svit_loader_has_targets). */
 SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
                                       size_t *n, svit_error *err);
 

@@ -79,8 +79,8 @@ enum {
 
 /* The attention of a ViT. In differential attention (Ye et al. 2024) each half of the queries and
  * keys of a head gives a map of attention weights. The values are weighted by the first map minus
- * lambda, which is learnt, times the second one, and each head's output has a root-mean-square norm.
- * head_dim is even, rope is SVIT_ROPE_NONE, and qk_norm and attention_norm are 0. */
+ * lambda, which is learnt, times the second one, and each head's output has a root-mean-square
+ * norm. head_dim is even, rope is SVIT_ROPE_NONE, and qk_norm and attention_norm are 0. */
 enum {
     SVIT_ATTENTION_GLOBAL = 0, /* scores are divided by sqrt(head_dim) */
     SVIT_ATTENTION_LSA = 1,    /* locality self-attention (Lee, Lee, Song 2021): the temperature is
@@ -185,8 +185,8 @@ enum {
                            "mlp.fc1" has the rows of W1, then those of W2 */
 };
 
-/* The blocks of a ViT. A parallel block (Dehghani et al. 2023) has one norm, "norm1", one LayerScale,
- * "ls1.gamma", and one DropPath. */
+/* The blocks of a ViT. A parallel block (Dehghani et al. 2023) has one norm, "norm1", one
+ * LayerScale, "ls1.gamma", and one DropPath. */
 enum {
     SVIT_BLOCK_SEQUENTIAL = 0,    /* y = x + attention(norm1(x)), then y + mlp(norm2(y)) */
     SVIT_BLOCK_PARALLEL = 1,      /* x + attention(norm1(x)) + mlp(norm1(x)) */
@@ -527,30 +527,31 @@ SVIT_API svit_status svit_model_set_output(svit_model *model, int32_t output, sv
  * never SVIT_OUTPUT_AUTO. 0 for NULL. */
 SVIT_API int32_t svit_model_output(const svit_model *model);
 
-/* Gives a model whose logits are embeddings of images, such as the image tower of CLIP, classes that
- * are embeddings of texts: embeddings[classes, channels] with names[classes], where `channels` is
- * the model's num_classes. Predictors that are created afterwards have these classes, whose logits
- * are logit_scale * the cosine similarity + logit_bias. CLIP's scale is the exponential of its
- * parameter logit_scale, about 100, and its bias 0; SigLIP has a bias and SVIT_OUTPUT_SIGMOID.
- * Sessions, evaluation and training see the embeddings as before. All is copied, and saved with the
- * model, but not with checkpoints and ONNX files; another head removes it. `classes` 0 removes it.
- * SVIT_E_STATE: a session or predictor of the model exists. SVIT_E_ARGUMENT names what is not
- * accepted: a name that is NULL, an embedding whose length is 0 or not finite, a scale not above
- * 0. */
+/* Gives a model whose logits are embeddings of images, such as the image tower of CLIP, classes
+ * that are embeddings of texts: embeddings[classes, channels] with names[classes], where
+ * `channels` is the model's num_classes. Predictors that are created afterwards have these
+ * classes, whose logits are logit_scale * the cosine similarity + logit_bias. CLIP's scale is
+ * the exponential of its parameter logit_scale, about 100, and its bias 0; SigLIP has a bias and
+ * SVIT_OUTPUT_SIGMOID. Sessions, evaluation and training see the embeddings as before. All is
+ * copied, and saved with the model, but not with checkpoints and ONNX files; another head
+ * removes it. `classes` 0 removes it. SVIT_E_STATE: a session or predictor of the model exists.
+ * SVIT_E_ARGUMENT names what is not accepted: a name that is NULL, an embedding whose length is
+ * 0 or not finite, a scale not above 0. */
 SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *embeddings,
                                               const char *const *names, size_t classes,
                                               size_t channels, double logit_scale,
                                               double logit_bias, svit_error *err);
 
-/* Returns the name of a class that is an embedding of a text; NULL if there is none, beyond the last
- * one, and for NULL. The name is borrowed until the texts change or the model is freed. */
+/* Returns the name of a class that is an embedding of a text; NULL if there is none, beyond the
+ * last one, and for NULL. The name is borrowed until the texts change or the model is freed. */
 SVIT_API const char *svit_model_text_class_name(const svit_model *model, size_t label);
 
 /* Sets the probability below which svit_predictor_labels takes an image for none of the classes: 0
  * for never, at most 1. It is saved with the model (the metadata key "known_threshold"), and
  * predictors read it when they are created; what they predict stays the same. A head for other
- * classes removes it, and one that is trained further needs a new one. svit_choose_threshold finds
- * it. SVIT_E_ARGUMENT: it is none of these numbers. */
+ * classes or with more of them (svit_model_add_classes), and other texts (svit_model_set_text_head)
+ * remove it, and a head that is trained further needs a new one. svit_choose_threshold finds it.
+ * SVIT_E_ARGUMENT: it is none of these numbers. */
 SVIT_API svit_status svit_model_set_threshold(svit_model *model, double threshold, svit_error *err);
 
 /* Returns that threshold; 0 if there is none, and for NULL. */

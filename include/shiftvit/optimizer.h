@@ -253,8 +253,10 @@ SVIT_API svit_status svit_optimizer_set_parameter_f64(svit_optimizer *optimizer,
                                                       const char *pattern, const char *key,
                                                       double value, svit_error *err);
 
-/* Writes the value of a setting of svit_optimizer_set_f64 to *value. The key "gradient_norm" is
- * accepted too: the global norm of the gradients in the last update, before clipping. */
+/* Writes the value of a setting of svit_optimizer_set_f64 to *value. "learning_rate" is the setting
+ * from which a schedule starts: the rate of the next step is svit_learning_rate(&config,
+ * svit_optimizer_steps(optimizer)). The key "gradient_norm" is accepted too: the global norm of the
+ * gradients in the last update, before clipping. */
 SVIT_API svit_status svit_optimizer_get_f64(const svit_optimizer *optimizer, const char *key,
                                             double *value, svit_error *err);
 

@@ -89,8 +89,9 @@ typedef struct svit_session_config {
 } svit_session_config;
 
 /* Fills `config` with the defaults: max_batch 256, SVIT_MODE_INFER, SVIT_COMPUTE_F32, seed 0, the
- * model's input size, SVIT_MEMORY_STORE, the model's context. `size` is sizeof(svit_session_config)
- * as the caller was compiled. Any thread may call it. */
+ * model's input size, SVIT_MEMORY_STORE, the model's context, no gradient of the input, no look for
+ * what is not finite. `size` is sizeof(svit_session_config) as the caller was compiled. Any thread
+ * may call it. */
 SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
@@ -210,8 +211,8 @@ SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_err
  * those of its rank: a svit_backward for each, in ascending order, and then svit_step. The
  * gradients of a leaf are those of dlogits, which the caller divides by the size of the whole
  * batch. A leaf without images takes a svit_backward of n = 0 without a svit_forward before. The
- * reducer is copied; with one rank its functions may be NULL. The session holds at most
- * 2 log2(leaves) + 1 more arrays of gradients. Gradients that it has are dropped. Dropout is drawn by
+ * reducer is copied; with one rank its functions may be NULL. The session holds at most 2
+ * log2(leaves) + 1 more arrays of gradients. Gradients that it has are dropped. Dropout is drawn by
  * svit_session_set_counter, which a caller sets for each leaf to a number that does not depend on
  * the ranks. `reducer` NULL: each svit_backward adds to the gradients again. SVIT_E_STATE: the
  * session was created to infer. SVIT_E_ARGUMENT: a field of the reducer is out of its range. */

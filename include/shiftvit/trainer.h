@@ -124,9 +124,11 @@ typedef struct svit_trainer_config {
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,
  * SVIT_KEEP_LAST, seed 0, no label smoothing, a warm-up of 15 %, no folder, float32, 2 batches
- * ahead, SVIT_MEMORY_STORE, SVIT_EXISTING_REFUSE, SVIT_LOSS_CROSS_ENTROPY, SVIT_SAMPLING_SHUFFLE,
- * SVIT_TTA_NONE, no class weights. `size` is sizeof(svit_trainer_config) as the
- * caller was compiled. Any thread may call it. */
+ * ahead, SVIT_MEMORY_STORE, SVIT_EXISTING_REFUSE, SVIT_LOSS_CROSS_ENTROPY,
+ * SVIT_SAMPLING_SHUFFLE, SVIT_TTA_NONE, no class weights, no events for TensorBoard, no leaves
+ * and no reducer, epochs that are permutations of all samples, on images of the whole size,
+ * no look for what is not finite. `size` is sizeof(svit_trainer_config) as the caller was
+ * compiled. Any thread may call it. */
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
@@ -189,9 +191,9 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
 /* Fills three configurations with settings for the fine-tuning of `model` on `images` images: what
  * is trained (groups of the optimiser, layer_decay), learning rate, epochs, batch and the average
  * of the weights follow from their number by the table in docs/fine-tuning.md. The model has the
- * head for the classes of these images (svit_model_replace_head); with adapters (svit_model_add_lora)
- * these and the head are trained. The pipeline is the model's, or, if it has none, a resize to its
- * input and values in -1..1.
+ * head for the classes of these images (svit_model_replace_head); with adapters
+ * (svit_model_add_lora) these and the head are trained. The pipeline is the model's, or, if it has
+ * none, a resize to its input and values in -1..1.
  *
  * Each of the three may be NULL; each size is that of the struct as the caller was compiled.
  * SVIT_E_ARGUMENT: `images` is 0. The model is only read, so any number of threads may call it. */
@@ -280,7 +282,8 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer);
  * length the trainer computes (total_steps 0) keeps the length that it had, computed or given;
  * after its end it stays at its last value.
  *
- * SVIT_E_IO: there is no checkpoint. SVIT_E_ARGUMENT: it belongs to another model, to other data
+ * SVIT_E_IO: there is no checkpoint, or it cannot be read; in a folder without a run the trainer
+ * may begin one then. SVIT_E_ARGUMENT: it belongs to another model, to other data
  * (svit_dataset_fingerprint) or to another configuration; the message names the field.
  * SVIT_E_FORMAT names the damaged entry. SVIT_E_STATE: the run has begun, or `existing` is
  * SVIT_EXISTING_OVERWRITE. A checkpoint of library 0.1 has no fingerprints: it is accepted with a

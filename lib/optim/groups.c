@@ -84,8 +84,9 @@ static svit_status check_patterns(const sv_parameter_table *table,
             found = sv_pattern_matches(config->groups[g].pattern, table->list[i].name);
         if (!found)
             return sv_fail(err, SVIT_E_ARGUMENT,
-                           "groups[%u]: pattern '%.95s' matches no parameter of the model", g,
-                           config->groups[g].pattern);
+                           "groups[%u]: pattern '%.95s' matches no parameter of the model, such as "
+                           "'%.60s'",
+                           g, config->groups[g].pattern, table->list[0].name);
     }
     return SVIT_OK;
 }

@@ -202,6 +202,11 @@ SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor)
                                  : predictor->model->config.num_classes;
 }
 
+SVIT_API size_t svit_predictor_channels(const svit_predictor *predictor)
+{
+    return predictor ? predictor->pipeline.channels : 0;
+}
+
 SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, size_t label)
 {
     if (!predictor)
@@ -359,7 +364,8 @@ SVIT_API svit_status svit_predict_encoded(svit_predictor *predictor, const void 
                                           float *probabilities, svit_error *err)
 {
     SV_REQUIRE(predictor);
-    SV_REQUIRE(data);
+    if (bytes > 0)
+        SV_REQUIRE(data);
     SV_REQUIRE(probabilities);
     svit_image *image;
     SVIT_TRY(svit_image_decode(&image, predictor->context, data, bytes, "the encoded image",

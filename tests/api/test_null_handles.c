@@ -28,6 +28,7 @@ START_TEST(test_no_handle_has_no_numbers)
         svit_model_parameter_count(NULL),
         svit_model_parameter_elements(NULL),
         svit_optimizer_steps(NULL),
+        svit_predictor_channels(NULL),
         svit_predictor_classes(NULL),
         (uint64_t)svit_predictor_output(NULL),
         svit_session_counter(NULL),

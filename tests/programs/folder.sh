@@ -66,6 +66,10 @@ refuses 1 'both valid/ and validation/' $train --data "folder:$data" --epochs 1 
 rm -r "$data/valid"
 mv "$data/validation" "$data/val"
 
+# A path alone is met with the form that it needs.
+refuses 2 "folder:$data is the data of such a folder" $train --data "$data" --out "$work/none"
+refuses 2 "list:$work/said is the data of such a list" $train --data "$work/said" --out "$work/none"
+
 # Only train/: the other two parts are taken from it. A class called "train" is not a split.
 mv "$data/val" "$data/test" "$work"
 works $train --data "folder:$data" --epochs 1 --out "$work/run3"

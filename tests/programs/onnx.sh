@@ -21,4 +21,6 @@ run 2 shiftvit-convert --to onnx --dtype bf16 run bf16.onnx
 says 'an ONNX file has f32'
 run 2 shiftvit-convert --preprocessing run bytes.safetensors
 says 'belongs to --to onnx'
-absent bf16.onnx bytes.safetensors
+run 2 shiftvit-convert run weights.ONNX
+says 'needs --to onnx'
+absent bf16.onnx bytes.safetensors weights.ONNX

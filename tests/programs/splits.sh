@@ -192,7 +192,7 @@ done | sed 's/^0*\(.\)/\1/' | tr '\n' ' ' >order
 run 0 shiftvit-train $small --data folder:set --out run
 says '^[0-9]+ parameters, 7 classes; 62 images train, 9 validate, 9 test, drawn at random by class; at most'
 run 0 shiftvit-eval --model run --data folder:set
-prints '^data: folder:set, 9 images, drawn at random by class$'
+prints '^data: folder:set, 9 images, drawn at random by class of 80; --split all takes all$'
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data list:numbers.csv --set loss=mse --out numbers
 says '^[0-9]+ parameters, 1 classes; 16 images train, 2 validate, 2 test, drawn at random; at most'

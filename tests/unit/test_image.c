@@ -365,6 +365,7 @@ START_TEST(test_wrong_arguments_of_images_are_named)
     FAILS(svit_image_decode(NULL, context, rgb, 1, NULL, 3, err), SVIT_E_ARGUMENT, "out");
     FAILS(svit_image_decode(&image, NULL, rgb, 1, NULL, 3, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_image_decode(&image, context, NULL, 1, NULL, 3, err), SVIT_E_ARGUMENT, "data");
+    FAILS(svit_image_decode(&image, context, NULL, 0, NULL, 3, err), SVIT_E_FORMAT, "0 bytes");
     FAILS(svit_image_decode(&image, context, rgb, 0, NULL, 3, err), SVIT_E_FORMAT, "image");
     FAILS(svit_image_write_png(NULL, "a", rgb, 1, 1, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_image_write_png(context, NULL, rgb, 1, 1, err), SVIT_E_ARGUMENT, "path");

@@ -240,6 +240,7 @@ START_TEST(test_encoded_images_are_predicted_as_their_files)
     }
     FAILS(svit_predict_encoded(predictor, "GIF89a", 6, got, err), SVIT_E_FORMAT,
           "the encoded image");
+    FAILS(svit_predict_encoded(predictor, NULL, 0, got, err), SVIT_E_FORMAT, "0 bytes");
     FAILS(svit_predict_encoded(predictor, NULL, 6, got, err), SVIT_E_ARGUMENT, "data is NULL");
     FAILS(svit_predict_encoded(NULL, file, bytes, got, err), SVIT_E_ARGUMENT, "predictor is NULL");
     free(file);

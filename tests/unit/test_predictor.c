@@ -79,6 +79,7 @@ START_TEST(test_predictions_equal_pipeline_forward_and_softmax)
     for (size_t i = 0; i < COUNT * CLASSES; i++)
         ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
     ck_assert_uint_eq(svit_predictor_classes(predictor), CLASSES);
+    ck_assert_uint_eq(svit_predictor_channels(predictor), 3);
     ck_assert_str_eq(svit_predictor_class_name(predictor, 3), "d");
     ck_assert_ptr_null(svit_predictor_class_name(predictor, 4));
 

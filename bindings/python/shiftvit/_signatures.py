@@ -281,6 +281,7 @@ SIGNATURES: dict[str, str] = {
     "svit_predict_f32": "x Ppzzzpe",
     "svit_predict_file": "x Pnpe",
     "svit_predict_u8": "x Ppzzzpe",
+    "svit_predictor_channels": "z P",
     "svit_predictor_class_name": "s Pz",
     "svit_predictor_classes": "z P",
     "svit_predictor_config_init": "x pz",

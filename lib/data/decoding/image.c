@@ -55,11 +55,12 @@ SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, 
 {
     SV_REQUIRE(out);
     SV_REQUIRE(context);
-    SV_REQUIRE(data);
+    if (bytes > 0)
+        SV_REQUIRE(data);
     SVIT_TRY(sv_check_channels(__func__, channels, err));
     sv_pixels pixels;
-    SVIT_TRY(
-        sv_decode(&pixels, &context->allocator, data, bytes, name ? name : "image", channels, err));
+    SVIT_TRY(sv_decode(&pixels, &context->allocator, data ? data : "", bytes, name ? name : "image",
+                       channels, err));
     return image_create(out, context, &pixels, err);
 }
 

@@ -165,8 +165,8 @@ extern "C" {
     /// object `json`: a number or a name. Other members are passed over, as are files without a dot in
     /// their names or with one in front, and what is called __NAME__ at the top. Names become classes in
     /// byte order. For numbers classes.txt beside the first shard names the classes, one on each line;
-    /// lines are empty at the end alone. Without it classes have no names, and are as many as the largest
-    /// number and one.
+    /// lines are empty at the end alone. Without it classes have no names, and are as many as the
+    /// largest number and one.
     ///
     /// The headers of a shard are read once. Where each image is, and its label, are kept in the file
     /// `SHARD.index` beside the shard, if that can be written, with the size and time of the shard; an

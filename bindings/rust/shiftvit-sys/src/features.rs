@@ -201,8 +201,8 @@ extern "C" {
     /// models apart and stays the same if only the classifier changes.
     pub fn svit_features_model(features: *const svit_features) -> *const c_char;
 
-    /// Writes what the samples of a set are: SVIT_TOKENS_\* to \*tokens, and the grid of an image's patches
-    /// to \*height and \*width, 1 x 1 if a sample is an image. svit_features_save keeps them.
+    /// Writes what the samples of a set are: SVIT_TOKENS_\* to \*tokens, and the grid of an image's
+    /// patches to \*height and \*width, 1 x 1 if a sample is an image. svit_features_save keeps them.
     pub fn svit_features_grid(
         features: *const svit_features,
         tokens: *mut i32,
@@ -213,8 +213,8 @@ extern "C" {
 
     /// Appends the samples of `other` to those of `features`, which are two sets. Classes are matched by
     /// their names, and those that `features` does not have are added behind its own. If neither set has
-    /// names, labels stay as they are. SVIT_E_ARGUMENT: channels, layers or grids differ, or only one of the
-    /// two has names though both have classes. A failed call changes nothing. A difference of the
+    /// names, labels stay as they are. SVIT_E_ARGUMENT: channels, layers or grids differ, or only one of
+    /// the two has names though both have classes. A failed call changes nothing. A difference of the
     /// models is a warning in the context's log.
     pub fn svit_features_append(
         features: *mut svit_features,
@@ -261,9 +261,9 @@ extern "C" {
     /// k-centre problem): the first sample, then again and again the one whose Euclidean distance from
     /// the nearest of those chosen so far is largest, of equal ones the first. Their order is that in
     /// which they are chosen; labels, names and texts come along. `count` is 1 to the number of samples.
-    /// The time is that of count times the samples of distances. The result does not depend on the number
-    /// of threads. The caller owns \*out and frees it with svit_features_free. SVIT_E_ARGUMENT: `count`.
-    /// SVIT_E_NUMERIC: a sample is too far from those chosen for the square in float32.
+    /// The time is that of count times the samples of distances. The result does not depend on the
+    /// number of threads. The caller owns \*out and frees it with svit_features_free. SVIT_E_ARGUMENT:
+    /// `count`. SVIT_E_NUMERIC: a sample is too far from those chosen for the square in float32.
     ///
     /// With svit_features_nearest this finds anomalies without training, as PatchCore does (Roth et al.
     /// 2022): the memory is a coreset of the patches of good images (SVIT_TOKENS_PATCHES_3X3), the
@@ -357,8 +357,8 @@ extern "C" {
     /// The model needs to be alone, as in svit_model_add_classes: SVIT_E_STATE; also if it has no
     /// classifier, or predicts numbers (SVIT_OUTPUT_LOGITS). SVIT_E_UNSUPPORTED: the classifier has
     /// hidden layers. SVIT_E_ARGUMENT: the channels are not those of the classifier, the layer is
-    /// another, the name exists, or the mean of the features is 0. SVIT_E_NUMERIC: the row is not finite.
-    /// A failed call leaves the model as it was.
+    /// another, the name exists, or the mean of the features is 0. SVIT_E_NUMERIC: the row is not
+    /// finite. A failed call leaves the model as it was.
     pub fn svit_model_fit_class(
         model: *mut svit_model,
         name: *const c_char,

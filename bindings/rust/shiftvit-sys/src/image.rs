@@ -58,7 +58,8 @@ extern "C" {
 
     /// Returns the endings of the files' names of all formats that the library knows, in lower case,
     /// with a space between two: ".jpg .jpeg .jpe .jfif .png .webp". Datasets of folders take the files
-    /// that end so, in either case, for images. Only the first bytes of a file decide on its format.
+    /// that end so, in either case, for images. Only the first bytes of a file decide on its format. The
+    /// text has static storage. Any thread may call it.
     pub fn svit_image_endings() -> *const c_char;
 
     /// Frees an image. NULL is allowed.

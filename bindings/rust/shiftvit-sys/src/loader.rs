@@ -65,8 +65,8 @@ pub struct svit_loader_config {
 
 extern "C" {
     /// Fills `config` with the defaults: batch 256, seed 0, no shuffling, no augmentation, 2 batches
-    /// ahead, whole batches. `size` is sizeof(svit_loader_config) as the caller was compiled. Any thread
-    /// may call it.
+    /// ahead, SVIT_SAMPLING_SHUFFLE, whole batches, permutations of all samples. `size` is
+    /// sizeof(svit_loader_config) as the caller was compiled. Any thread may call it.
     pub fn svit_loader_config_init(config: *mut svit_loader_config, size: usize) -> svit_status;
 
     /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
@@ -119,11 +119,12 @@ extern "C" {
     pub fn svit_loader_batches(loader: *const svit_loader) -> u64;
 
     /// Copies the next batch into images\[batch, height, width, channels\] and labels\[batch\], and its
-    /// number of samples into \*n. At the end of an epoch \*n is 0, and the next call starts the following
-    /// epoch. With several ranks \*n counts the rank's images, and is 0 also for a batch of which it has
-    /// none; svit_loader_batches tells where the epoch ends. If a call fails, because an image cannot be
-    /// read or a callback stops (SVIT_E_STOPPED), the loader stays at this batch and \*n as it is; what
-    /// the arrays then hold is undefined. SVIT_E_STATE: there are no labels (svit_loader_has_targets).
+    /// number of samples into \*n. At the end of an epoch \*n is 0, and the next call starts the
+    /// following epoch. With several ranks \*n counts the rank's images, and is 0 also for a batch of
+    /// which it has none; svit_loader_batches tells where the epoch ends. If a call fails, because an
+    /// image cannot be read or a callback stops (SVIT_E_STOPPED), the loader stays at this batch and
+    /// \*n as it is; what the arrays then hold is undefined. SVIT_E_STATE: there are no labels
+    /// (svit_loader_has_targets).
     pub fn svit_loader_next(
         loader: *mut svit_loader,
         images: *mut f32,

@@ -79,8 +79,8 @@ pub const SVIT_TOKENIZER_CONV: i32 = 2;
 
 // The attention of a ViT. In differential attention (Ye et al. 2024) each half of the queries and
 // keys of a head gives a map of attention weights. The values are weighted by the first map minus
-// lambda, which is learnt, times the second one, and each head's output has a root-mean-square norm.
-// head_dim is even, rope is SVIT_ROPE_NONE, and qk_norm and attention_norm are 0.
+// lambda, which is learnt, times the second one, and each head's output has a root-mean-square
+// norm. head_dim is even, rope is SVIT_ROPE_NONE, and qk_norm and attention_norm are 0.
 
 /// scores are divided by sqrt(head_dim)
 pub const SVIT_ATTENTION_GLOBAL: i32 = 0;
@@ -209,8 +209,8 @@ pub const SVIT_MLP_PLAIN: i32 = 0;
 /// "mlp.fc1" has the rows of W1, then those of W2
 pub const SVIT_MLP_SWIGLU: i32 = 1;
 
-// The blocks of a ViT. A parallel block (Dehghani et al. 2023) has one norm, "norm1", one LayerScale,
-// "ls1.gamma", and one DropPath.
+// The blocks of a ViT. A parallel block (Dehghani et al. 2023) has one norm, "norm1", one
+// LayerScale, "ls1.gamma", and one DropPath.
 
 /// y = x + attention(norm1(x)), then y + mlp(norm2(y))
 pub const SVIT_BLOCK_SEQUENTIAL: i32 = 0;

@@ -285,16 +285,16 @@ extern "C" {
     /// never SVIT_OUTPUT_AUTO. 0 for NULL.
     pub fn svit_model_output(model: *const svit_model) -> i32;
 
-    /// Gives a model whose logits are embeddings of images, such as the image tower of CLIP, classes that
-    /// are embeddings of texts: embeddings\[classes, channels\] with names\[classes\], where `channels` is
-    /// the model's num_classes. Predictors that are created afterwards have these classes, whose logits
-    /// are logit_scale \* the cosine similarity + logit_bias. CLIP's scale is the exponential of its
-    /// parameter logit_scale, about 100, and its bias 0; SigLIP has a bias and SVIT_OUTPUT_SIGMOID.
-    /// Sessions, evaluation and training see the embeddings as before. All is copied, and saved with the
-    /// model, but not with checkpoints and ONNX files; another head removes it. `classes` 0 removes it.
-    /// SVIT_E_STATE: a session or predictor of the model exists. SVIT_E_ARGUMENT names what is not
-    /// accepted: a name that is NULL, an embedding whose length is 0 or not finite, a scale not above
-    /// 0\.
+    /// Gives a model whose logits are embeddings of images, such as the image tower of CLIP, classes
+    /// that are embeddings of texts: embeddings\[classes, channels\] with names\[classes\], where
+    /// `channels` is the model's num_classes. Predictors that are created afterwards have these
+    /// classes, whose logits are logit_scale \* the cosine similarity + logit_bias. CLIP's scale is
+    /// the exponential of its parameter logit_scale, about 100, and its bias 0; SigLIP has a bias and
+    /// SVIT_OUTPUT_SIGMOID. Sessions, evaluation and training see the embeddings as before. All is
+    /// copied, and saved with the model, but not with checkpoints and ONNX files; another head
+    /// removes it. `classes` 0 removes it. SVIT_E_STATE: a session or predictor of the model exists.
+    /// SVIT_E_ARGUMENT names what is not accepted: a name that is NULL, an embedding whose length is
+    /// 0 or not finite, a scale not above 0.
     pub fn svit_model_set_text_head(
         model: *mut svit_model,
         embeddings: *const f32,
@@ -306,15 +306,16 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Returns the name of a class that is an embedding of a text; NULL if there is none, beyond the last
-    /// one, and for NULL. The name is borrowed until the texts change or the model is freed.
+    /// Returns the name of a class that is an embedding of a text; NULL if there is none, beyond the
+    /// last one, and for NULL. The name is borrowed until the texts change or the model is freed.
     pub fn svit_model_text_class_name(model: *const svit_model, label: usize) -> *const c_char;
 
     /// Sets the probability below which svit_predictor_labels takes an image for none of the classes: 0
     /// for never, at most 1. It is saved with the model (the metadata key "known_threshold"), and
     /// predictors read it when they are created; what they predict stays the same. A head for other
-    /// classes removes it, and one that is trained further needs a new one. svit_choose_threshold finds
-    /// it. SVIT_E_ARGUMENT: it is none of these numbers.
+    /// classes or with more of them (svit_model_add_classes), and other texts (svit_model_set_text_head)
+    /// remove it, and a head that is trained further needs a new one. svit_choose_threshold finds it.
+    /// SVIT_E_ARGUMENT: it is none of these numbers.
     pub fn svit_model_set_threshold(
         model: *mut svit_model,
         threshold: f64,

@@ -356,8 +356,10 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Writes the value of a setting of svit_optimizer_set_f64 to \*value. The key "gradient_norm" is
-    /// accepted too: the global norm of the gradients in the last update, before clipping.
+    /// Writes the value of a setting of svit_optimizer_set_f64 to \*value. "learning_rate" is the setting
+    /// from which a schedule starts: the rate of the next step is svit_learning_rate(&config,
+    /// svit_optimizer_steps(optimizer)). The key "gradient_norm" is accepted too: the global norm of the
+    /// gradients in the last update, before clipping.
     pub fn svit_optimizer_get_f64(
         optimizer: *const svit_optimizer,
         key: *const c_char,

@@ -46,10 +46,11 @@ extern "C" {
     ) -> svit_status;
 
     /// Creates a predictor from a model file, which it maps into memory: svit_model_map says what must
-    /// not be done to the file meanwhile. `config` may be NULL for the defaults. The caller owns \*out
-    /// and frees it with svit_predictor_free. SVIT_E_ARGUMENT: the file carries no preprocessing, its
-    /// channels are not the in_channels of the model, or a field of `config` is not accepted. Other
-    /// errors are those of svit_model_load. Any thread may call it.
+    /// not be done to the file meanwhile. A run's folder and checkpoints of other libraries are opened
+    /// by svit_model_open, for svit_predictor_create_from_model. `config` may be NULL for the defaults.
+    /// The caller owns \*out and frees it with svit_predictor_free. SVIT_E_ARGUMENT: the file carries no
+    /// preprocessing, its channels are not the in_channels of the model, or a field of `config` is not
+    /// accepted. Other errors are those of svit_model_load. Any thread may call it.
     pub fn svit_predictor_create(
         out: *mut *mut svit_predictor,
         context: *mut svit_context,
@@ -87,6 +88,10 @@ extern "C" {
     /// Returns the number of classes; 0 for NULL.
     pub fn svit_predictor_classes(predictor: *const svit_predictor) -> usize;
 
+    /// Returns the channels of the images that the predictor takes as pixels: those of the model's
+    /// pipeline, 1 or 3. 0 for NULL.
+    pub fn svit_predictor_channels(predictor: *const svit_predictor) -> usize;
+
     /// Returns the name of class `label`, or NULL past the end or if the model has no names. The text is
     /// the model's: borrowed until its names are set again (svit_model_set_classes, svit_model_fit_head)
     /// or svit_predictor_free, whichever comes first.
@@ -112,10 +117,10 @@ extern "C" {
     ) -> svit_status;
 
     /// Computes probabilities\[n, classes\] of n images pixels\[n, height, width, channels\], n at least 1,
-    /// of any one size, with the channels of the model's pipeline: the evaluation pipeline with its
-    /// source step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and
-    /// with SVIT_OUTPUT_LOGITS `probabilities` gets the logits. SVIT_E_NUMERIC names the first image,
-    /// from 0, and the class of a logit that is not finite; `probabilities` are then undefined.
+    /// of any one size, with svit_predictor_channels channels: the evaluation pipeline with its source
+    /// step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and with
+    /// SVIT_OUTPUT_LOGITS `probabilities` gets the logits. SVIT_E_NUMERIC names the first image, from 0,
+    /// and the class of a logit that is not finite; `probabilities` are then undefined.
     pub fn svit_predict_u8(
         predictor: *mut svit_predictor,
         pixels: *const u8,

@@ -9,11 +9,11 @@
 //! seed, and not on the ranks. \<shiftvit/mpi.h\> has a reducer over MPI; a program may bring its own.
 //!
 //! In a loop of the program's own, leaf l of a batch of N images (fewer at the end of an epoch) has
-//! k = svit_partition_begin(N, leaves, l + 1) - svit_partition_begin(N, leaves, l) of them, which may be 0;
-//! max_batch of the session is at least that of the largest leaf. A loader of the rank returns the
-//! images of its leaves one behind the other. The gradient of a leaf's mean loss is multiplied by
-//! k / N. Before each forward svit_session_set_counter gets a number that step and leaf determine,
-//! such as step \* leaves + l.
+//! k = svit_partition_begin(N, leaves, l + 1) - svit_partition_begin(N, leaves, l) of them, which
+//! may be 0; max_batch of the session is at least that of the largest leaf. A loader of the rank
+//! returns the images of its leaves one behind the other. The gradient of a leaf's mean loss is
+//! multiplied by k / N. Before each forward svit_session_set_counter gets a number that step and
+//! leaf determine, such as step \* leaves + l.
 
 // Written by bindings/rust/generate from the C headers.
 
@@ -128,9 +128,9 @@ extern "C" {
     pub fn svit_reducer_init(reducer: *mut svit_reducer, size: usize) -> svit_status;
 
     /// The first of the items that belong to part `part` of `parts`: floor(items \* part / parts). The
-    /// images of a leaf in a batch of n are svit_partition_begin(n, leaves, leaf) up to that of leaf + 1,
-    /// and so are the leaves of a rank among `leaves`. `parts` is at most 2^32; 0 gives 0. Any number of
-    /// threads may call it.
+    /// images of a leaf in a batch of n are svit_partition_begin(n, leaves, leaf) up to that of leaf +
+    /// 1, and so are the leaves of a rank among `leaves`. `parts` is at most 2^32; 0 gives 0. Any number
+    /// of threads may call it.
     pub fn svit_partition_begin(items: u64, parts: u64, part: u64) -> u64;
 
     /// Writes the additions that are left to a reducer, in an order in which they can be done, to

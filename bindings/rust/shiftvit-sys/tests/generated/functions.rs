@@ -253,6 +253,7 @@ pub fn addresses() -> Vec<*const ()> {
         svit_predictor_create_from_model as *const (),
         svit_predictor_free as *const (),
         svit_predictor_classes as *const (),
+        svit_predictor_channels as *const (),
         svit_predictor_class_name as *const (),
         svit_predictor_output as *const (),
         svit_predictor_labels as *const (),

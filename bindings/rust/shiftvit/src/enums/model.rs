@@ -100,8 +100,8 @@ enumeration! {
 enumeration! {
     /// The attention of a ViT. In differential attention (Ye et al. 2024) each half of the queries and
     /// keys of a head gives a map of attention weights. The values are weighted by the first map minus
-    /// lambda, which is learnt, times the second one, and each head's output has a root-mean-square norm.
-    /// head_dim is even, rope is `Rope::None`, and qk_norm and attention_norm are 0.
+    /// lambda, which is learnt, times the second one, and each head's output has a root-mean-square
+    /// norm. head_dim is even, rope is `Rope::None`, and qk_norm and attention_norm are 0.
     pub enum Attention {
         /// Scores are divided by sqrt(head_dim).
         Global = SVIT_ATTENTION_GLOBAL,
@@ -266,8 +266,8 @@ enumeration! {
 }
 
 enumeration! {
-    /// The blocks of a ViT. A parallel block (Dehghani et al. 2023) has one norm, "norm1", one LayerScale,
-    /// "ls1.gamma", and one DropPath.
+    /// The blocks of a ViT. A parallel block (Dehghani et al. 2023) has one norm, "norm1", one
+    /// LayerScale, "ls1.gamma", and one DropPath.
     pub enum Block {
         /// Y = x + attention(norm1(x)), then y + mlp(norm2(y)).
         Sequential = SVIT_BLOCK_SEQUENTIAL,
