@@ -150,8 +150,7 @@ static const struct option_table parser = {
     "Prints loss, top-1 and top-5 of a model on one split of a data set."
     "\vThe images go through the preprocessing that the model's file carries. Synthetic data "
     "and random splits are those of the training only with the same --seed and --val-fraction; "
-    "others "
-    "have images that the model was trained on.",
+    "others have images that the model was trained on.",
     children,
     NULL};
 

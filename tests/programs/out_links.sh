@@ -32,7 +32,7 @@ refuses link shiftvit-export --count 2 --out link
 refuses link shiftvit-export --count 2 --out link/inner
 refuses link.safetensors shiftvit-features --model run --data procedural:20 --out link.safetensors
 refuses link.safetensors shiftvit-convert run link.safetensors
-refuses link.onnx shiftvit-convert run link.onnx
+refuses link.onnx shiftvit-convert --to onnx run link.onnx
 refuses link.safetensors shiftvit-eval --model run --data procedural:20 --limit-test 5 --accept 1 --out link.safetensors
 refuses link.safetensors shiftvit-head --fit features.safetensors --model run --out link.safetensors
 for file in predictions.csv confusion.csv confusion.png; do
