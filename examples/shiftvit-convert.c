@@ -9,8 +9,6 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 typedef struct convert_options {
@@ -166,8 +164,7 @@ static int parse_option(int key, char *text, struct option_state *state)
         if (!self->out)
             option_error(state, "IN and OUT are needed");
         check_together(self, state);
-        if (self->to != TO_ONNX && strlen(self->out) >= 5 &&
-            strcasecmp(self->out + strlen(self->out) - 5, ".onnx") == 0)
+        if (self->to != TO_ONNX && has_ending(self->out, ".onnx"))
             option_error(state, "'%s' has the ending of an ONNX file, which needs --to onnx",
                          self->out);
         if (self->to == TO_ONNX && self->dtype != SVIT_DTYPE_F32)

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static svit_status count_confusion(struct program *self, const evaluation *of, uint64_t **out)
 {
@@ -161,8 +160,7 @@ static void put_matrix(FILE *out, const uint64_t *matrix, const class_list *clas
 static svit_status write_matrix(struct program *self, const uint64_t *matrix,
                                 const class_list *classes, const char *path)
 {
-    const char *ending = strrchr(path, '.');
-    if (ending && strcasecmp(ending, ".png") == 0)
+    if (has_ending(path, ".png"))
         return confusion_picture_draw(self, matrix, classes, path);
     table_file table;
     TRY(table_open(&table, self));

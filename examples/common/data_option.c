@@ -81,6 +81,12 @@ const char *data_spec_path(const char *spec)
     return folder ? folder : spec_after(spec, "folder");
 }
 
+static void refuse_path(const struct option_state *state, const char *path, const char *form)
+{
+    option_error(state, "--data: '%s' is a path; %s:%s is the data of such a %s", path, form, path,
+                 form);
+}
+
 static void check_spec(const struct option_state *state, const char *spec)
 {
     const char *count = spec_after(spec, "procedural");
@@ -89,9 +95,7 @@ static void check_spec(const struct option_state *state, const char *spec)
     if (count)
         option_unsigned(state, "--data procedural", count, 10, SYNTHETIC_MAX);
     else if (!folder && strcmp(spec, "procedural") != 0 && stat(spec, &found) == 0)
-        option_error(state, "--data: '%s' is a path; %s%s is the data of such a %s", spec,
-                     S_ISDIR(found.st_mode) ? "folder:" : "list:", spec,
-                     S_ISDIR(found.st_mode) ? "folder" : "list");
+        refuse_path(state, spec, S_ISDIR(found.st_mode) ? "folder" : "list");
     else if (!(folder && folder[0]) && strcmp(spec, "procedural") != 0)
         option_error(state,
                      "--data: '%s' is none of procedural[:COUNT], cifar10:DIR, cifar100:DIR, "

@@ -159,10 +159,15 @@ double option_real(const struct option_state *state, const char *name, const cha
     return value;
 }
 
+int has_ending(const char *path, const char *ending)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcasecmp(dot, ending) == 0;
+}
+
 const char *option_png(const struct option_state *state, const char *name, const char *text)
 {
-    const char *dot = strrchr(text, '.');
-    if (!dot || strcasecmp(dot, ".png") != 0)
+    if (!has_ending(text, ".png"))
         option_error(state, "%s: '%s' does not end in .png; pictures are PNG files", name, text);
     return text;
 }
@@ -170,8 +175,7 @@ const char *option_png(const struct option_state *state, const char *name, const
 const char *option_ending(const struct option_state *state, const char *name, const char *text,
                           const char *ending, const char *other)
 {
-    const char *dot = strrchr(text, '.');
-    if (dot && (strcasecmp(dot, ending) == 0 || (other && strcasecmp(dot, other) == 0)))
+    if (has_ending(text, ending) || (other && has_ending(text, other)))
         return text;
     option_error(state, "%s: '%s' does not end in %s%s%s", name, text, ending, other ? " or " : "",
                  other ? other : "");

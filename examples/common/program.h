@@ -67,6 +67,9 @@ uint64_t option_unsigned(const struct option_state *state, const char *name, con
 double option_real(const struct option_state *state, const char *name, const char *text, double min,
                    double max);
 
+/* Whether the file's name has the ending, such as ".png", in either case. */
+int has_ending(const char *path, const char *ending);
+
 /* Checks the file name of a picture to draw, which must end in .png. Returns `text`. */
 const char *option_png(const struct option_state *state, const char *name, const char *text);
 

@@ -27,10 +27,9 @@ extern "C" {
 #endif
 
 /* A place among the processes of a communicator, with a thread of its own that exchanges gradients
- * while the program computes. That thread calls MPI from svit_reducer_begin_function of the reducer up to
- * the return of svit_reducer_finish_function, so that MPI needs MPI_THREAD_SERIALIZED, and the program
- * calls no MPI function in between unless it has MPI_THREAD_MULTIPLE. One thread at a time may use
- * the handle. */
+ * while the program computes. That thread calls MPI from the reducer's `begin` up to the return of
+ * its `finish`, so that MPI needs MPI_THREAD_SERIALIZED, and the program calls no MPI function in
+ * between unless it has MPI_THREAD_MULTIPLE. One thread at a time may use the handle. */
 typedef struct svit_mpi svit_mpi;
 
 #ifndef SVIT_MPI_WITHOUT_MPI_H
@@ -47,8 +46,8 @@ SVIT_API svit_status svit_mpi_create(svit_mpi **out, MPI_Comm communicator, uint
 #endif
 
 /* Initialises MPI unless the program has, and creates a place in a copy of MPI_COMM_WORLD as
- * svit_mpi_create does. svit_mpi_free, on the same thread, then finalises what was initialised here,
- * and so does a failure other than SVIT_E_IO, after which MPI is left alone. */
+ * svit_mpi_create does. svit_mpi_free, on the same thread, then finalises what was initialised
+ * here, and so does a failure other than SVIT_E_IO, after which MPI is left alone. */
 SVIT_API svit_status svit_mpi_start(svit_mpi **out, uint32_t leaves, svit_error *err);
 
 /* Ends the thread and frees the place. All processes call it and wait there for each other, except
