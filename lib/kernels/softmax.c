@@ -162,28 +162,33 @@ void SV_ISA(sv_attention_softmax)(real *p, real *dropped, real *scores,
 }
 
 SV_INLINE void recompute_lanes(real *p, real *dropped, const real *scores, const uint32_t *words,
-                               uint32_t bit, const sv_attention_rows *block, size_t query,
+                               uint32_t bit, real factor, real max, real inverse_sum, real keep,
                                size_t masked_column, size_t i, size_t count)
 {
-    vreal e = powers(scores, block->scale * LOG2_E, block->row_max[query], i, count);
-    vreal v = v_keep(unmasked_lanes(i, count, masked_column), e) * v_set(block->inv_row_sum[query]);
+    vreal e = powers(scores, factor, max, i, count);
+    vreal v = v_keep(unmasked_lanes(i, count, masked_column), e) * v_set(inverse_sum);
     v_store_some(p + i, v, count);
     if (words)
-        v_store_some(dropped + i,
-                     v_keep(v_mask_some(words + i, bit, count), v * v_set(block->keep)), count);
+        v_store_some(dropped + i, v_keep(v_mask_some(words + i, bit, count), v * v_set(keep)),
+                     count);
 }
 
+/* What is the same in all columns is read before the loop, as the stores might change it. */
 SV_INLINE void recompute_row(real *p, real *dropped, const real *scores,
                              const sv_attention_rows *block, size_t r, size_t masked_column)
 {
     uint32_t bit;
     const uint32_t *words = row_mask(block, r, &bit);
-    size_t i = 0, columns = block->columns, query = block->first_row + r;
+    const size_t columns = block->columns, query = block->first_row + r;
+    const real factor = block->scale * LOG2_E, keep = block->keep;
+    const real max = block->row_max[query], inverse_sum = block->inv_row_sum[query];
+    size_t i = 0;
     for (; i + LANES <= columns; i += LANES)
-        recompute_lanes(p, dropped, scores, words, bit, block, query, masked_column, i, LANES);
+        recompute_lanes(p, dropped, scores, words, bit, factor, max, inverse_sum, keep,
+                        masked_column, i, LANES);
     if (i < columns)
-        recompute_lanes(p, dropped, scores, words, bit, block, query, masked_column, i,
-                        columns - i);
+        recompute_lanes(p, dropped, scores, words, bit, factor, max, inverse_sum, keep,
+                        masked_column, i, columns - i);
 }
 
 /* Recomputes p and dropped of sv_attention_softmax from the same scores, the row_max and the
