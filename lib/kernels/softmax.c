@@ -78,7 +78,7 @@ SV_INLINE real row_exponentials(real *p, const real *scores, real factor, real m
     vsum sum = {0};
     size_t i = 0;
     for (; i + SUM_LANES <= columns; i += SUM_LANES)
-        SV_EACH_PART (part, i, columns)
+        for (size_t part = 0; part < SUM_PARTS; part++)
             sum.part[part] +=
                 exponentials(p, scores, factor, max, i + part * LANES, LANES, masked_column);
     if (i < columns)
@@ -116,11 +116,13 @@ static void normalize_row(real *p, real *dropped, real factor, const sv_attentio
 {
     uint32_t bit;
     const uint32_t *words = row_mask(block, r, &bit);
-    size_t i = 0, columns = block->columns;
+    const size_t columns = block->columns;
+    const real keep = block->keep;
+    size_t i = 0;
     for (; i + LANES <= columns; i += LANES)
-        normalize_lanes(p, dropped, words, bit, factor, block->keep, i, LANES);
+        normalize_lanes(p, dropped, words, bit, factor, keep, i, LANES);
     if (i < columns)
-        normalize_lanes(p, dropped, words, bit, factor, block->keep, i, columns - i);
+        normalize_lanes(p, dropped, words, bit, factor, keep, i, columns - i);
 }
 
 /* Up to ROWS rows of the softmax from row `first` on. `masked` is a constant, so that the code
