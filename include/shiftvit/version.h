@@ -12,7 +12,7 @@ extern "C" {
  * release; minor and patch are 0..255. */
 #define SVIT_VERSION_MAJOR 0
 #define SVIT_VERSION_MINOR 3
-#define SVIT_VERSION_PATCH 0
+#define SVIT_VERSION_PATCH 1
 #define SVIT_VERSION_NUMBER                                                                        \
     (SVIT_VERSION_MAJOR << 16 | SVIT_VERSION_MINOR << 8 | SVIT_VERSION_PATCH)
 

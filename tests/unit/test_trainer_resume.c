@@ -13,10 +13,17 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
     p.trainer.existing = SVIT_EXISTING_RESUME;
     for (int i = 0; i < 9; i++) {
         plan other = p;
-        static const char *const fields[] = {
-            "epochs is 2",      "batch is 8",      "seed is 3",
-            "patience",         "optimizer.beta1", "pipeline",
-            "validation_count", "optimizer.kind",  "the optimizer's settings differ"};
+        static const char *const fields[] = {"epochs is 2",
+                                             "batch is 8",
+                                             "seed is 3",
+                                             "patience",
+                                             "optimizer.beta1",
+                                             "'{\"flip_probability\":0.5}' there, "
+                                             "'{\"flip_probability\":0.25}' here",
+                                             "validation_count",
+                                             "optimizer.kind",
+                                             "the optimizer configuration differs from the "
+                                             "checkpoint's: '{\"epsilon_form\":"};
         other.trainer.epochs -= i == 0;
         other.trainer.batch += i == 1;
         other.trainer.seed += i == 2;
@@ -292,7 +299,7 @@ START_TEST(test_a_checkpoint_from_before_a_field_of_the_pipeline_is_resumed)
     p.pipeline.zoom = 0.1;
     p.trainer.existing = SVIT_EXISTING_RESUME;
     trainer = open_trainer(model, &p, validation);
-    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "pipeline");
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "zoom");
     svit_trainer_free(trainer);
     svit_model_free(model);
 }

@@ -89,35 +89,51 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer 
     return sv_trainer_check_progress(copy, &copy->progress, checkpoint, err);
 }
 
-/* SVIT_E_ARGUMENT, with `message`, unless two configurations have the same fields. They are
- * compared as JSON, since unused bytes of a struct may differ. */
-static svit_status check_same(const sv_field_table *table, const void *saved, const void *present,
-                              const sv_allocator *allocator, const char *message, svit_error *err)
+/* SVIT_E_ARGUMENT, with both values, if a field of two configurations differs. It is compared as
+ * JSON, since unused bytes of a struct may differ. */
+static svit_status check_field(const sv_field_table *table, const sv_field *field,
+                               const void *saved, const void *present,
+                               const sv_allocator *allocator, svit_error *err)
 {
+    const sv_field_table one = {
+        .type = table->type, .noun = table->noun, .fields = field, .count = 1};
     sv_json_writer a = sv_json_writer_make(allocator), b = a;
-    sv_fields_to_json(table, saved, &a);
-    sv_fields_to_json(table, present, &b);
+    sv_fields_to_json(&one, saved, &a);
+    sv_fields_to_json(&one, present, &b);
     svit_status status = sv_json_writer_status(a.status != SVIT_OK ? &a : &b, table->noun, err);
     if (status == SVIT_OK && strcmp(a.text, b.text) != 0)
-        status = sv_fail(err, SVIT_E_ARGUMENT, "%s", message);
+        status = sv_fail(err, SVIT_E_ARGUMENT,
+                         "%s differs from the checkpoint's: '%.100s' there, '%.100s' here; a "
+                         "resumed run needs the same",
+                         table->noun, a.text, b.text);
     sv_json_writer_free(&b);
     sv_json_writer_free(&a);
     return status;
+}
+
+/* SVIT_E_ARGUMENT, which names the first field that differs, unless two configurations have the
+ * same fields. */
+static svit_status check_same(const sv_field_table *table, const void *saved, const void *present,
+                              const sv_allocator *allocator, svit_error *err)
+{
+    for (size_t i = 0; i < table->count; i++)
+        SVIT_TRY(check_field(table, &table->fields[i], saved, present, allocator, err));
+    return SVIT_OK;
 }
 
 /* Compares the pipelines. Fields that an older library did not save have their defaults. */
 static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_trainer *trainer,
                                   svit_error *err)
 {
-    static const char MESSAGE[] =
-        "pipeline differs from the one in the checkpoint; a resumed run needs the same";
     const char *text = svit_checkpoint_value(checkpoint, SV_TRAINER_PIPELINE_KEY);
     svit_pipeline_config saved;
     if (!text)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s", MESSAGE);
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "the checkpoint is not a trainer's: it has no entry '%s'",
+                       SV_TRAINER_PIPELINE_KEY);
     SVIT_TRY(svit_pipeline_config_from_json(&saved, sizeof saved, text, err));
     return check_same(&sv_pipeline_config_type.table, &saved, &trainer->pipeline,
-                      &trainer->context->allocator, MESSAGE, err);
+                      &trainer->context->allocator, err);
 }
 
 /* Takes over settings that the schedule does not use. Their defaults were 1 in library 0.2. */
@@ -160,10 +176,7 @@ static svit_status check_optimizer(const svit_checkpoint *checkpoint, const svit
         take_schedule(&config, &copy->optimizer_config);
     take_unused(&config, &copy->optimizer_config);
     return check_same(&sv_optimizer_config_type.table, &config, &copy->optimizer_config,
-                      &copy->context->allocator,
-                      "the optimizer's settings differ from those in the checkpoint; a resumed run "
-                      "needs the same",
-                      err);
+                      &copy->context->allocator, err);
 }
 
 /* Compares loss, sampling, test-time augmentation, class weights, leaves and the window. A

@@ -8,7 +8,7 @@ pub const SVIT_VERSION_MAJOR: u32 = 0;
 
 pub const SVIT_VERSION_MINOR: u32 = 3;
 
-pub const SVIT_VERSION_PATCH: u32 = 0;
+pub const SVIT_VERSION_PATCH: u32 = 1;
 
 extern "C" {
     /// Returns the version of the library that the program runs with, as major \<\< 16 \| minor \<\< 8 \|
