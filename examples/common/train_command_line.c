@@ -62,6 +62,10 @@ static svit_status parse(train_options *options, run_file *stored, int argc, cha
         return program_fail(&options->program, SVIT_E_ARGUMENT,
                             "the run of '%s' has not stored where its data is; --data is needed",
                             options->resume);
+    if (options->init_from && !has_data(options))
+        return program_fail(&options->program, SVIT_E_ARGUMENT,
+                            "--init-from: --data is needed, the images to fine-tune on, such as "
+                            "folder:DIR; procedural are synthetic ones");
     return SVIT_OK;
 }
 

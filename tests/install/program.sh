@@ -41,4 +41,10 @@ for program in static-c static-cc; do
     fi
     "$folder/$program" | cmp - "$folder/expected"
 done
-[ ! -e "$prefix/bin/shiftvit-info" ] || LD_LIBRARY_PATH=$libdir "$prefix/bin/shiftvit-info" --build
+
+# An installed program finds the library by itself, wherever the installation is; in /usr the system does.
+unset LD_LIBRARY_PATH
+if [ -e "$prefix/bin/shiftvit-info" ] && [ "$configured" != /usr ]; then
+    "$prefix/bin/shiftvit-info" --build
+    ldd "$prefix/bin/shiftvit-info" | grep "libshiftvit.so.* => $prefix/"
+fi
