@@ -32,6 +32,7 @@ enum {
     KEY_TO,
     KEY_TRUNCATE,
     KEY_PREPROCESSING,
+    KEY_PROBABILITIES,
     KEY_TEXTS,
     KEY_SCALE,
     KEY_BIAS
@@ -71,6 +72,8 @@ static const struct option_line option_list[] = {
      "features there, and shiftvit-head or shiftvit-train give it a classifier"},
     {"preprocessing", KEY_PREPROCESSING, NULL, 0,
      "With --to onnx: the graph takes bytes and preprocesses them as the model's file says"},
+    {"probabilities", KEY_PROBABILITIES, NULL, 0,
+     "With --to onnx: the graph ends with the softmax of the logits"},
     {"texts", KEY_TEXTS, "FILE.safetensors", 0,
      "The model's logits are embeddings, as CLIP's are: its classes become those of FILE, a file "
      "of "
@@ -146,6 +149,9 @@ static int parse_option(int key, char *text, struct option_state *state)
     case KEY_PREPROCESSING:
         self->onnx.preprocessing = 1;
         return 0;
+    case KEY_PROBABILITIES:
+        self->onnx.output = SVIT_ONNX_PROBABILITIES;
+        return 0;
     case KEY_TEXTS:
         self->texts.path = text;
         return 0;
@@ -171,6 +177,8 @@ static int parse_option(int key, char *text, struct option_state *state)
             option_error(state, "--dtype %s: an ONNX file has f32", dtype_names[self->dtype]);
         if (self->to != TO_ONNX && self->onnx.preprocessing)
             option_error(state, "--preprocessing belongs to --to onnx");
+        if (self->to != TO_ONNX && self->onnx.output != SVIT_ONNX_LOGITS)
+            option_error(state, "--probabilities belongs to --to onnx");
         return 0;
     default:
         return OPTION_UNKNOWN;

@@ -11,7 +11,9 @@ extern "C" {
 /* The output of the graph. */
 enum {
     SVIT_ONNX_LOGITS = 0,       /* "logits", what svit_forward writes */
-    SVIT_ONNX_PROBABILITIES = 1 /* "probabilities", their softmax */
+    SVIT_ONNX_PROBABILITIES = 1 /* "probabilities", what predictors make of them: the softmax, or
+                                   with SVIT_OUTPUT_SIGMOID the sigmoid; of a model with a text
+                                   head those of the texts */
 };
 
 /* How svit_model_export_onnx writes a model. */
@@ -30,14 +32,16 @@ typedef struct svit_onnx_options {
 SVIT_API svit_status svit_onnx_options_init(svit_onnx_options *options, size_t size);
 
 /* Writes the model as an ONNX file (opset 17) and replaces an existing file atomically, as
- * svit_file_replace. The graph has one input and one output, [N, num_classes] float32, and any
- * batch N. The initialisers are the parameters with their names; weights of linear maps are
- * transposed to [in, out]. `options` NULL means the defaults.
+ * svit_file_replace. The graph has one input and one output, [N, num_classes] float32, of the
+ * probabilities of a text head [N, texts], and any batch N. The initialisers are the parameters
+ * with their names; weights of linear maps are transposed to [in, out]. `options` NULL means the
+ * defaults.
  *
- * SVIT_E_ARGUMENT names an option that is not accepted, or says that the pipeline does not fit the
- * model. SVIT_E_STATE: preprocessing is wanted, and the model has no pipeline. SVIT_E_UNSUPPORTED:
- * the file would have more than 2 GiB, the limit of the format, the model is a masked autoencoder,
- * or the build exports no ONNX. SVIT_E_IO names the path. Any thread may call it. */
+ * SVIT_E_ARGUMENT names an option that is not accepted, such as the probabilities of a model that
+ * predicts numbers, or says that the pipeline does not fit the model. SVIT_E_STATE: preprocessing
+ * is wanted, and the model has no pipeline. SVIT_E_UNSUPPORTED: the file would have more than
+ * 2 GiB, the limit of the format, the model is a masked autoencoder, or the build exports no ONNX.
+ * SVIT_E_IO names the path. Any thread may call it. */
 SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char *path,
                                             const svit_onnx_options *options, svit_error *err);
 

@@ -11,11 +11,6 @@ typedef sv_onnx_value (*graph_function)(sv_onnx_graph *graph, const sv_onnx_valu
     [SVIT_ARCHITECTURE_##constant] = sv_##prefix##_onnx,
 static const graph_function GRAPHS[] = {SV_ARCHITECTURES(GRAPH_FUNCTION)};
 
-const char *sv_onnx_output_name(const svit_onnx_options *options)
-{
-    return options->output == SVIT_ONNX_PROBABILITIES ? "probabilities" : "logits";
-}
-
 static svit_status make_graph(sv_onnx_graph *graph, const svit_onnx_options *options,
                               svit_error *err)
 {
@@ -30,13 +25,7 @@ static svit_status make_graph(sv_onnx_graph *graph, const svit_onnx_options *opt
     }
     x = GRAPHS[config->architecture](graph, &x);
     sv_onnx_scope(graph, "%s", "");
-    if (options->output == SVIT_ONNX_PROBABILITIES) {
-        sv_onnx_softmax(graph, &x, sv_onnx_output_name(options));
-    } else {
-        sv_onnx_begin(graph, "Identity");
-        sv_onnx_input(graph, &x);
-        sv_onnx_end_as(graph, sv_onnx_output_name(options));
-    }
+    sv_onnx_output(graph, options, &x);
     return sv_onnx_graph_status(graph, err);
 }
 
@@ -63,6 +52,7 @@ SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char 
     SVIT_TRY(sv_config_read(&sv_onnx_options_type, &local, options, err));
     if (model->config.mask_ratio > 0)
         return sv_fail(err, SVIT_E_UNSUPPORTED, "a model with mask_ratio above 0 is not exported");
+    SVIT_TRY(sv_onnx_output_check(&local, model, err));
     svit_model *merged = NULL;
     if (sv_model_has_lora(model))
         SVIT_TRY(sv_model_merged(&merged, model, err));

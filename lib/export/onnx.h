@@ -28,8 +28,17 @@ svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err);
 /* Adds the evaluation's steps after the source step, from bytes to images. */
 sv_onnx_value sv_onnx_pipeline(sv_onnx_graph *graph, const sv_onnx_value *bytes);
 
-/* The name of the graph's output. */
+/* The name of the graph's output, and its columns: num_classes, or the probabilities of texts. */
 const char *sv_onnx_output_name(const svit_onnx_options *options);
+size_t sv_onnx_output_classes(const svit_onnx_options *options, const svit_model *model);
+
+/* SVIT_E_ARGUMENT if the model has no probabilities, and they are wanted. */
+svit_status sv_onnx_output_check(const svit_onnx_options *options, const svit_model *model,
+                                 svit_error *err);
+
+/* Ends the graph with its output, from the model's logits. */
+void sv_onnx_output(sv_onnx_graph *graph, const svit_onnx_options *options,
+                    const sv_onnx_value *logits);
 
 /* Writes the file. SVIT_E_UNSUPPORTED, SVIT_E_IO, SVIT_E_MEMORY. */
 svit_status sv_onnx_file_write(const sv_onnx_graph *graph, const svit_onnx_options *options,

@@ -30,7 +30,7 @@ static sv_onnx_value attend(const sv_onnx_vit *self, const sv_onnx_value *x)
     sv_onnx_value y = sv_onnx_binary(self->graph, "MatMul", &q, &k);
     y = sv_onnx_binary_scalar(self->graph, "Mul", &y,
                               1 / sqrt((double)c / self->config->pool_heads));
-    y = sv_onnx_softmax(self->graph, &y, NULL);
+    y = sv_onnx_unary(self->graph, "Softmax", &y);
     y = sv_onnx_binary(self->graph, "MatMul", &y, &v);
     return sv_onnx_reshape(self->graph, &y, row, 2);
 }

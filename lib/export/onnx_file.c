@@ -6,6 +6,7 @@
 #include "export/onnx.h"
 #include "export/onnx_format.h"
 #include "models/model_file.h"
+#include "models/parts/text_head.h"
 
 #include <shiftvit/version.h>
 
@@ -46,7 +47,7 @@ static void put_graph_head(sv_protobuf_writer *out, const sv_onnx_graph *graph,
     const svit_pipeline_config *pipeline = &graph->model->pipeline;
     const int64_t images[3] = {(int64_t)graph->height, (int64_t)graph->width, config->in_channels};
     const int64_t bytes[3] = {pipeline->source_height, pipeline->source_width, pipeline->channels};
-    const int64_t classes = config->num_classes;
+    const int64_t classes = (int64_t)sv_onnx_output_classes(options, graph->model);
     sv_protobuf_put_text(out, GRAPH_NAME, sv_architecture_of(config)->name);
     if (options->preprocessing)
         put_value_info(out, GRAPH_INPUT, SV_ONNX_BYTES, DATA_UINT8, bytes, 3);
@@ -147,8 +148,10 @@ static svit_status make_head(onnx_parts *parts, const sv_onnx_graph *graph,
     put_graph_head(&graph_head, graph, options);
     const uint64_t data = initializers_bytes(parts, graph);
     const uint64_t bytes = graph_head.length + (uint64_t)graph->nodes.length + data;
-    svit_status status =
-        sv_model_properties(&(sv_metadata_sink){put_property, &parts->head}, graph->model, err);
+    const sv_metadata_sink properties = {put_property, &parts->head};
+    svit_status status = sv_model_properties(&properties, graph->model, err);
+    if (status == SVIT_OK)
+        status = sv_text_head_metadata(&properties, graph->model, err);
     put_head(&parts->head, &graph_head, bytes);
     sv_protobuf_free(&graph_head);
     SVIT_TRY(status);

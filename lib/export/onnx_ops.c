@@ -113,19 +113,6 @@ sv_onnx_value sv_onnx_batch_shape(sv_onnx_graph *graph, const sv_onnx_value *x,
     return sv_onnx_concat(graph, parts, 2, 0);
 }
 
-sv_onnx_value sv_onnx_softmax(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name)
-{
-    sv_onnx_value value = {""};
-    sv_onnx_begin(graph, "Softmax");
-    sv_onnx_input(graph, x);
-    sv_onnx_integer(graph, "axis", -1);
-    if (name)
-        sv_onnx_end_as(graph, name);
-    else
-        value = sv_onnx_end(graph);
-    return value;
-}
-
 sv_onnx_value sv_onnx_linear(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name)
 {
     const sv_onnx_value weight = sv_onnx_weight(graph, name);

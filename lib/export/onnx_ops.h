@@ -5,7 +5,8 @@
 
 #include "export/onnx_graph.h"
 
-/* Nodes with one or two inputs and no attributes: "Add", "Mul", "Erf" and the like. */
+/* Nodes with one or two inputs and no attributes: "Add", "Mul", "Erf" and the like. "Softmax" is
+ * over the last dimension. */
 sv_onnx_value sv_onnx_unary(sv_onnx_graph *graph, const char *op, const sv_onnx_value *x);
 sv_onnx_value sv_onnx_binary(sv_onnx_graph *graph, const char *op, const sv_onnx_value *a,
                              const sv_onnx_value *b);
@@ -41,9 +42,6 @@ sv_onnx_value sv_onnx_mean_tokens(sv_onnx_graph *graph, const sv_onnx_value *x);
 /* [N, shape[0], .., shape[rank - 1]] as a vector of integers, with the N of x. */
 sv_onnx_value sv_onnx_batch_shape(sv_onnx_graph *graph, const sv_onnx_value *x,
                                   const int64_t *shape, size_t rank);
-
-/* The softmax over the last dimension; as the output of the graph if `name` is not NULL. */
-sv_onnx_value sv_onnx_softmax(sv_onnx_graph *graph, const sv_onnx_value *x, const char *name);
 
 /* y = x W^T + b over the last dimension, with the parameters `name`.weight and, if the model has
  * it, `name`.bias. */

@@ -179,7 +179,7 @@ static sv_onnx_value masked_softmax(const sv_onnx_vit *self, const sv_onnx_value
     sv_onnx_input(self->graph, &least);
     sv_onnx_input(self->graph, scores);
     const sv_onnx_value masked = sv_onnx_end(self->graph);
-    const sv_onnx_value weights = sv_onnx_softmax(self->graph, &masked, NULL);
+    const sv_onnx_value weights = sv_onnx_unary(self->graph, "Softmax", &masked);
     if (sv_vit_sequence(self->config) > 1)
         return weights;
     return sv_onnx_binary_scalar(self->graph, "Mul", &weights, 0);
@@ -276,7 +276,7 @@ static sv_onnx_value attend(const sv_onnx_vit *self, const sv_onnx_value *qkv, s
     sv_onnx_value x = sv_onnx_binary(self->graph, "MatMul", &q, &k);
     x = scale_scores(self, &x, index);
     x = self->config->attention == SVIT_ATTENTION_LSA ? masked_softmax(self, &x)
-                                                      : sv_onnx_softmax(self->graph, &x, NULL);
+                                                      : sv_onnx_unary(self->graph, "Softmax", &x);
     const bool differential = self->config->attention == SVIT_ATTENTION_DIFFERENTIAL;
     if (differential)
         x = subtract_maps(self, &x, index);

@@ -108,7 +108,7 @@ static svit_status write_file(sv_json_writer *metadata, const svit_model *model,
 {
     sv_json_begin(metadata, '{');
     SVIT_TRY(sv_model_metadata(metadata, model, err));
-    SVIT_TRY(sv_text_head_metadata(metadata, model, err));
+    SVIT_TRY(sv_text_head_metadata(&(sv_metadata_sink){put_json, metadata}, model, err));
     sv_json_end(metadata, '}');
     SVIT_TRY(sv_json_writer_status(metadata, "a model's metadata", err));
     const struct sv_text_head *head = model->text_head;

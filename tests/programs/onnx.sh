@@ -17,10 +17,15 @@ run 0 shiftvit-train $small --data procedural:64 --out run
 run 0 shiftvit-convert --to onnx --preprocessing run run.onnx
 "$python" -c 'import onnx; onnx.checker.check_model("run.onnx", full_check=True)' || fail 'run.onnx is not ONNX'
 run 0 shiftvit-convert --to onnx --json run images.onnx
+run 0 shiftvit-convert --to onnx --probabilities run probabilities.onnx
+"$python" -c 'import onnx; assert onnx.load("probabilities.onnx").graph.output[0].name == "probabilities"' ||
+    fail 'probabilities.onnx has other outputs'
 run 2 shiftvit-convert --to onnx --dtype bf16 run bf16.onnx
 says 'an ONNX file has f32'
 run 2 shiftvit-convert --preprocessing run bytes.safetensors
-says 'belongs to --to onnx'
+says 'preprocessing belongs to --to onnx'
+run 2 shiftvit-convert --probabilities run bytes.safetensors
+says 'probabilities belongs to --to onnx'
 run 2 shiftvit-convert run weights.ONNX
 says 'needs --to onnx'
 absent bf16.onnx bytes.safetensors weights.ONNX

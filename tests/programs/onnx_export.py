@@ -7,6 +7,7 @@ import ctypes
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy
@@ -69,6 +70,7 @@ class Model:
         library.call("svit_model_config_from_json", struct, ctypes.c_size_t(SIZE), json.dumps(fields).encode())
         self.handle = library.create("svit_model_create", library.context, struct, ctypes.c_uint64(1))
         self.set_weights(numpy.random.default_rng(seed))
+        self.answers = softmax
 
     def free(self) -> None:
         self.library.library.svit_model_free(self.handle)
@@ -105,6 +107,24 @@ class Model:
         self.library.call("svit_pipeline_config_from_json", struct, ctypes.c_size_t(SIZE), json.dumps(fields).encode())
         self.library.call("svit_model_set_pipeline", self.handle, struct)
         self.pipeline = struct
+
+    def answer_with_labels(self) -> None:
+        """Each logit is that of a label by itself."""
+        self.library.call("svit_model_set_output", self.handle, ctypes.c_int32(2))
+        self.answers = lambda x: 1 / (1 + numpy.exp(-x))
+
+    def answer_with_texts(self, classes: int, scale: float, bias: float) -> None:
+        """The logits are embeddings of images, and the classes embeddings of texts."""
+        channels = self.config["num_classes"]
+        texts = numpy.random.default_rng(3).standard_normal((classes, channels)).astype(numpy.float32)
+        names = (ctypes.c_char_p * classes)(*[f"text {k}".encode() for k in range(classes)])
+        self.library.call("svit_model_set_text_head", self.handle, texts.ctypes.data_as(ctypes.c_void_p), names,
+                          ctypes.c_size_t(classes), ctypes.c_size_t(channels), ctypes.c_double(scale),
+                          ctypes.c_double(bias))
+        texts = texts.astype(numpy.float64) / numpy.linalg.norm(texts.astype(numpy.float64), axis=1, keepdims=True)
+        of_logits = self.answers
+        self.answers = lambda x: of_logits(
+            scale * (x / numpy.maximum(numpy.linalg.norm(x, axis=1, keepdims=True), 1e-30)) @ texts.T + bias)
 
     def preprocess(self, pixels: numpy.ndarray) -> numpy.ndarray:
         height, width = ctypes.c_size_t(), ctypes.c_size_t()
@@ -154,7 +174,7 @@ def largest_difference(model: Model, path: Path, output: int, preprocessing: int
             given = images = random.standard_normal((n, *source.shape[1:])).astype(numpy.float32)
         wanted = model.forward(images)
         if output:
-            wanted = softmax(wanted)
+            wanted = model.answers(wanted.astype(numpy.float64))
         found = session.run(None, {source.name: given})[0]
         if found.shape != wanted.shape or not numpy.isfinite(found).all():
             return numpy.inf
@@ -267,8 +287,10 @@ class Run:
     def __init__(self, library: Library, folder: Path) -> None:
         self.library, self.path, self.count, self.failures = library, folder / "model.onnx", 0, 0
 
-    def compare(self, name: str, fields: dict, output: int = 0, pipeline: dict | None = None) -> float:
+    def compare(self, name: str, fields: dict, output: int = 0, pipeline: dict | None = None,
+                prepare: Callable[[Model], None] = lambda model: None) -> float:
         model = Model(self.library, fields)
+        prepare(model)
         if pipeline:
             model.set_pipeline(pipeline)
         worst = largest_difference(model, self.path, output, pipeline is not None)
@@ -284,6 +306,14 @@ class Run:
             for fields in models:
                 self.compare(base.get("architecture", "shiftvit") + " " + describe(fields, base), fields)
             self.compare("probabilities", base, output=1)
+        self.compare("labels", VIT, output=1, prepare=Model.answer_with_labels)
+        self.compare("texts", VIT, output=1, prepare=lambda model: model.answer_with_texts(11, 5, 0))
+        self.compare("embeddings", VIT, prepare=lambda model: model.answer_with_texts(11, 5, 0))
+
+        def labels_of_texts(model: Model) -> None:
+            model.answer_with_labels()
+            model.answer_with_texts(4, 3, -2)
+        self.compare("labels of texts", VIT, output=1, prepare=labels_of_texts)
         for fields, pipeline in PIPELINES:
             self.compare(f"pipeline {describe(pipeline, KEEP)}", fields, pipeline=pipeline)
 

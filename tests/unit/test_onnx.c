@@ -218,6 +218,48 @@ static size_t count_operators(const onnx_contents *file, const char *name)
     return count;
 }
 
+static void check_refused(const svit_model *model, const char *to, const svit_onnx_options *options,
+                          svit_status status, const char *part)
+{
+    svit_error err = {sizeof err, 0, ""};
+    ck_assert_int_eq(svit_model_export_onnx(model, to, options, &err), status);
+    ck_assert_msg(strstr(err.message, part) != NULL, "no '%s' in '%s'", part, err.message);
+}
+
+/* The operator of the last node. */
+static onnx_text last_operator(const onnx_contents *file)
+{
+    return file->operators[file->nodes - 1];
+}
+
+/* Regression: the probabilities of labels were a softmax, which is for classes, and so were those of
+ * embeddings. */
+START_TEST(test_probabilities_are_those_of_predictors)
+{
+    static const char *const texts[] = {"a fox", "a dog"};
+    static const float embeddings[2 * 7] = {1, 2, 3, 4, 5, 6, 7, 7, 6, 5, 4, 3, 2, 1};
+    svit_model *model = model_in(context, SHIFTVIT "}");
+    const svit_onnx_options options = {sizeof options, SVIT_ONNX_PROBABILITIES, 0};
+    ck_assert_int_eq(svit_model_export_onnx(model, path, &options, NULL), SVIT_OK);
+    onnx_contents *classes = onnx_read(path);
+    ck_assert(onnx_is(last_operator(classes), "Softmax"));
+    onnx_free(classes);
+    ck_assert_int_eq(svit_model_set_output(model, SVIT_OUTPUT_SIGMOID, NULL), SVIT_OK);
+    ck_assert_int_eq(svit_model_set_text_head(model, embeddings, texts, 2, 7, 50, -3, NULL),
+                     SVIT_OK);
+    ck_assert_int_eq(svit_model_export_onnx(model, path, &options, NULL), SVIT_OK);
+    onnx_contents *labels = onnx_read(path);
+    ck_assert(onnx_is(last_operator(labels), "Sigmoid"));
+    ck_assert_uint_eq(count_operators(labels, "ReduceL2"), 1);
+    ck_assert_uint_eq(count_operators(labels, "Gemm"), 1);
+    check_property(labels, "text_head", "{\"logit_scale\":50.0,\"logit_bias\":-3.0,\"classes\":[");
+    onnx_free(labels);
+    ck_assert_int_eq(svit_model_set_output(model, SVIT_OUTPUT_LOGITS, NULL), SVIT_OK);
+    check_refused(model, path, &options, SVIT_E_ARGUMENT, "predicts numbers");
+    svit_model_free(model);
+}
+END_TEST
+
 /* The steps of an evaluation are those nodes of the graph that it has more with preprocessing. The
  * source is resized if its size is another, and the result cropped, resized again or kept. */
 START_TEST(test_preprocessing_has_the_steps_of_the_evaluation)
@@ -269,14 +311,6 @@ START_TEST(test_preprocessing_has_the_steps_of_the_evaluation)
 END_TEST
 
 /* The export fails with this status and a message that has this part. */
-static void check_refused(const svit_model *model, const char *to, const svit_onnx_options *options,
-                          svit_status status, const char *part)
-{
-    svit_error err = {sizeof err, 0, ""};
-    ck_assert_int_eq(svit_model_export_onnx(model, to, options, &err), status);
-    ck_assert_msg(strstr(err.message, part) != NULL, "no '%s' in '%s'", part, err.message);
-}
-
 START_TEST(test_options_that_are_not_accepted_are_named)
 {
     svit_model *model = model_in(context, VIT "}");
@@ -410,6 +444,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_file_is_well_formed_and_has_each_parameter_once, 0, MODEL_COUNT);
     tcase_add_test(c, test_a_file_says_what_the_model_is);
     tcase_add_test(c, test_options_name_the_input_and_the_output);
+    tcase_add_test(c, test_probabilities_are_those_of_predictors);
     tcase_add_test(c, test_preprocessing_has_the_steps_of_the_evaluation);
     tcase_add_test(c, test_options_that_are_not_accepted_are_named);
     tcase_add_test(c, test_a_path_that_cannot_be_written_is_named);

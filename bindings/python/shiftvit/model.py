@@ -318,7 +318,7 @@ class Model(_library.Handle):
         """Writes the model as an ONNX file of opset 17.
 
         Args:
-            output: What the graph computes.
+            output: What the graph computes. Probabilities are those of a :class:`Predictor`.
             preprocessing: True: the input is uint8 ``bytes`` of the source size, and the graph has the evaluation's
                 steps of the pipeline. False: it is float32 ``images``.
         """

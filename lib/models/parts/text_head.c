@@ -5,7 +5,6 @@
 #include "base/size.h"
 #include "base/text/names.h"
 #include "base/threads/fp_env.h"
-#include "models/model_file.h"
 
 #include <math.h>
 #include <string.h>
@@ -147,13 +146,13 @@ svit_status sv_model_copy_text_head(svit_model *to, const svit_model *from, svit
     return SVIT_OK;
 }
 
-svit_status sv_text_head_metadata(sv_json_writer *metadata, const svit_model *model,
+svit_status sv_text_head_metadata(const sv_metadata_sink *sink, const svit_model *model,
                                   svit_error *err)
 {
     const struct sv_text_head *head = model->text_head;
     if (!head)
         return SVIT_OK;
-    sv_json_writer text = sv_json_writer_make(metadata->allocator);
+    sv_json_writer text = sv_json_writer_make(&model->context->allocator);
     sv_json_begin(&text, '{');
     sv_json_put_key(&text, "logit_scale");
     sv_json_put_real(&text, head->scale);
@@ -166,10 +165,8 @@ svit_status sv_text_head_metadata(sv_json_writer *metadata, const svit_model *mo
     sv_json_end(&text, ']');
     sv_json_end(&text, '}');
     svit_status status = sv_json_writer_status(&text, "the classes of a text head", err);
-    if (status == SVIT_OK) {
-        sv_json_put_key(metadata, SV_TEXT_HEAD_KEY);
-        sv_json_put_text(metadata, text.text);
-    }
+    if (status == SVIT_OK)
+        sink->put(sink->user, SV_TEXT_HEAD_KEY, text.text);
     sv_json_writer_free(&text);
     return status;
 }

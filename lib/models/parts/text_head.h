@@ -4,7 +4,7 @@
 #define SV_TEXT_HEAD_H
 
 #include "io/safetensors.h"
-#include "models/model.h"
+#include "models/model_file.h"
 
 struct sv_text_head {
     sv_parameter_table table; /* of one tensor, "text_head.weight" [classes, channels] */
@@ -24,8 +24,8 @@ void sv_model_release_text_head(svit_model *model);
 /* Copies the head of `from`, if it has one, to a model that has none. SVIT_E_MEMORY. */
 svit_status sv_model_copy_text_head(svit_model *to, const svit_model *from, svit_error *err);
 
-/* Puts what the metadata say of the head into the JSON object that the writer has begun. */
-svit_status sv_text_head_metadata(sv_json_writer *metadata, const svit_model *model,
+/* Passes what the metadata of a file say of the head, if there is one, to `sink`. */
+svit_status sv_text_head_metadata(const sv_metadata_sink *sink, const svit_model *model,
                                   svit_error *err);
 
 /* Reads the head of a file, if it has one, into a model that has none. SVIT_E_FORMAT. */

@@ -10,7 +10,9 @@ use std::os::raw::c_char;
 
 /// "logits", what svit_forward writes
 pub const SVIT_ONNX_LOGITS: i32 = 0;
-/// "probabilities", their softmax
+/// "probabilities", what predictors make of them: the softmax, or
+/// with SVIT_OUTPUT_SIGMOID the sigmoid; of a model with a text
+/// head those of the texts
 pub const SVIT_ONNX_PROBABILITIES: i32 = 1;
 
 /// How svit_model_export_onnx writes a model.
@@ -35,14 +37,16 @@ extern "C" {
     pub fn svit_onnx_options_init(options: *mut svit_onnx_options, size: usize) -> svit_status;
 
     /// Writes the model as an ONNX file (opset 17) and replaces an existing file atomically, as
-    /// svit_file_replace. The graph has one input and one output, \[N, num_classes\] float32, and any
-    /// batch N. The initialisers are the parameters with their names; weights of linear maps are
-    /// transposed to \[in, out\]. `options` NULL means the defaults.
+    /// svit_file_replace. The graph has one input and one output, \[N, num_classes\] float32, of the
+    /// probabilities of a text head \[N, texts\], and any batch N. The initialisers are the parameters
+    /// with their names; weights of linear maps are transposed to \[in, out\]. `options` NULL means the
+    /// defaults.
     ///
-    /// SVIT_E_ARGUMENT names an option that is not accepted, or says that the pipeline does not fit the
-    /// model. SVIT_E_STATE: preprocessing is wanted, and the model has no pipeline. SVIT_E_UNSUPPORTED:
-    /// the file would have more than 2 GiB, the limit of the format, the model is a masked autoencoder,
-    /// or the build exports no ONNX. SVIT_E_IO names the path. Any thread may call it.
+    /// SVIT_E_ARGUMENT names an option that is not accepted, such as the probabilities of a model that
+    /// predicts numbers, or says that the pipeline does not fit the model. SVIT_E_STATE: preprocessing
+    /// is wanted, and the model has no pipeline. SVIT_E_UNSUPPORTED: the file would have more than
+    /// 2 GiB, the limit of the format, the model is a masked autoencoder, or the build exports no ONNX.
+    /// SVIT_E_IO names the path. Any thread may call it.
     pub fn svit_model_export_onnx(
         model: *const svit_model,
         path: *const c_char,

@@ -10,7 +10,9 @@ enumeration! {
     pub enum OnnxOutput {
         /// "logits", what svit_forward writes.
         Logits = SVIT_ONNX_LOGITS,
-        /// "probabilities", their softmax.
+        /// "probabilities", what predictors make of them: the softmax, or
+        /// with `Output::Sigmoid` the sigmoid; of a model with a text
+        /// head those of the texts.
         Probabilities = SVIT_ONNX_PROBABILITIES,
     }
 }
