@@ -6,6 +6,7 @@
 #include "common/model_path.h"
 #include "common/output_check.h"
 #include "common/results.h"
+#include "common/run_data.h"
 #include "common/shown.h"
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ typedef struct eval_options {
     double accept;                       /* of the images that stay known; 0: not asked for */
     const char *out;                     /* the model with a threshold, or NULL */
     int32_t on_bad;                      /* ON_BAD_* */
+    json_t *run; /* the description of the run that gives the data, or NULL */
 } eval_options;
 
 enum {
@@ -125,8 +127,6 @@ static int parse_option(int key, char *text, struct option_state *state)
     case OPTION_END:
         if (!self->model)
             option_error(state, "--model FILE is needed");
-        if (!self->data.spec)
-            option_error(state, "--data SPEC is needed: the data set to evaluate on");
         if ((self->out != NULL) != (self->accept != 0))
             option_error(state, "--accept FRACTION and --out FILE.safetensors need each other");
         if (self->out && self->match == MATCH_ORDER)
@@ -149,8 +149,9 @@ static const struct option_table parser = {
     NULL,
     "Prints loss, top-1 and top-5 of a model on one split of a data set."
     "\vThe images go through the preprocessing that the model's file carries. Synthetic data "
-    "and random splits are those of the training only with the same --seed and --val-fraction; "
-    "others have images that the model was trained on.",
+    "and random splits are those of the training only with the same --seed and --val-fraction, "
+    "which the folder of a run has stored, with --data; others have images that the model was "
+    "trained on.",
     children,
     NULL};
 
@@ -315,6 +316,12 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
 {
     struct program *program = &options->program;
     svit_pipeline_config pipeline;
+    run_data_take(&options->run, program, &options->data, options->split == DATA_SPLIT_ALL,
+                  options->model);
+    if (!options->data.spec)
+        return program_fail(program, SVIT_E_ARGUMENT,
+                            "--data SPEC is needed: the data set to evaluate on; the folder of a "
+                            "run as --model has that of its training");
     TRY(check_outputs(options));
     TRY(program_open(program));
     TRY(model_open(model, program, &options->config, options->model));
@@ -350,5 +357,6 @@ int main(int argc, char **argv)
     svit_predictor_free(options.how.texts);
     svit_model_free(model);
     data_close(&data);
+    json_decref(options.run);
     return program_exit(&options.program, status);
 }

@@ -6,6 +6,7 @@
 #include "common/neighbours.h"
 #include "common/output_check.h"
 #include "common/results.h"
+#include "common/run_data.h"
 #include "common/shown.h"
 
 #include <stdio.h>
@@ -16,10 +17,11 @@ typedef struct features_options {
     config_option config;
     svit_features_config features;
     const char *model, *out;
-    int32_t split; /* SVIT_SPLIT_* */
+    int32_t split; /* SVIT_SPLIT_* or DATA_SPLIT_ALL */
     int32_t on_bad;
     int list; /* 1: print the names of the layers */
     neighbours_option neighbours;
+    json_t *run; /* the description of the run that gives the data, or NULL */
 } features_options;
 
 enum {
@@ -108,8 +110,6 @@ static void check_needed(const features_options *self, struct option_state *stat
         option_error(state, "--pool: --neighbours compares images; mean and class are accepted");
     if (self->neighbours.folder)
         return;
-    if (!self->data.spec)
-        option_error(state, "--data SPEC is needed: the data set whose features are computed");
     if (!self->out)
         option_error(state, "--out FILE.safetensors is needed");
 }
@@ -241,10 +241,24 @@ static svit_status compute(features_options *self, svit_model *model, svit_datas
     return status;
 }
 
+/* Takes the data from the model's run, if that has them. */
+static svit_status take_data(features_options *self)
+{
+    run_data_take(&self->run, &self->program, &self->data, self->split == DATA_SPLIT_ALL,
+                  self->model);
+    return self->data.spec
+               ? SVIT_OK
+               : program_fail(&self->program, SVIT_E_ARGUMENT,
+                              "--data SPEC is needed: the data set whose features are computed; "
+                              "the folder of a run as --model has that of its training");
+}
+
 static svit_status run(features_options *self, svit_model **model, data_splits *data)
 {
     struct program *program = &self->program;
     svit_pipeline_config pipeline;
+    if (!self->list && !self->neighbours.folder)
+        TRY(take_data(self));
     TRY(output_check_model(program, "--out", self->out, self->model));
     TRY(output_check_data(program, "--out", self->out, self->data.spec));
     TRY(output_check_place(program, "--out", self->out));
@@ -278,5 +292,6 @@ int main(int argc, char **argv)
     svit_status status = run(&options, &model, &data);
     svit_model_free(model);
     data_close(&data);
+    json_decref(options.run);
     return program_exit(&options.program, status);
 }

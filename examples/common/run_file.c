@@ -123,9 +123,7 @@ svit_status run_file_lock(svit_folder_lock **out, struct program *self, const ch
     return SVIT_OK;
 }
 
-/* Reads the description of the run from its checkpoint, or from run.json if the checkpoint has
- * none. */
-static svit_status read_description(json_t **out, struct program *self, const char *folder)
+svit_status run_file_description(json_t **out, struct program *self, const char *folder)
 {
     char path[PATH_CAPACITY];
     char *text = NULL;
@@ -179,7 +177,7 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
 {
     json_t *object = NULL;
     *out = (run_file){0};
-    TRY(read_description(&object, self, folder));
+    TRY(run_file_description(&object, self, folder));
     json_t *options = json_object_get(object, "options");
     json_object_del(options, "init-from"); /* The checkpoint has what became of that model. */
     svit_status status = take_arguments(out, self, folder, options, argc, argv);

@@ -193,6 +193,41 @@ run 0 shiftvit-train $small --data folder:set --out run
 says '^[0-9]+ parameters, 7 classes; 62 images train, 9 validate, 9 test, drawn at random by class; at most'
 run 0 shiftvit-eval --model run --data folder:set
 prints '^data: folder:set, 9 images, drawn at random by class of 80; --split all takes all$'
+
+# A run knows its data and how they were drawn. (Another seed or fraction would take images of the training.)
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data folder:set --val-fraction 0.25 --seed 7 --out drawn
+# drawn OPTION...: the images that validate are in $work/images.
+drawn() {
+    run 0 shiftvit-eval --split val --predictions drawn.csv "$@"
+    cut -d , -f 1 drawn.csv | sed 's|^.*set/||' >images
+}
+drawn --model drawn/model.safetensors --data folder:set --val-fraction 0.25 --seed 7
+[ "$(grep -c png images)" -gt 15 ] || fail "these validate: $(cat images)"
+mv images wanted
+drawn --model drawn
+says "^as in the run of 'drawn': --data folder:.*/set --val-fraction 0.25 --seed 7\$"
+cmp images wanted || fail 'other images validate than those of the run'
+drawn --model drawn --data folder:set
+cmp images wanted || fail 'other images of the same data validate than those of the run'
+drawn --model drawn --data folder:set --seed 8
+! cmp -s images wanted || fail '--seed changes nothing'
+cp -R set copy
+drawn --model drawn --data folder:copy
+! grep -q 'as in the run' err || fail 'other data are split as those of the run'
+run 0 shiftvit-eval --model drawn --split all
+says "^as in the run of 'drawn': --data folder:.*/set\$"
+run 2 shiftvit-eval --model drawn/model.safetensors
+says '^shiftvit-eval: --data SPEC is needed'
+run 0 shiftvit-features --model drawn --split val --out drawn.safetensors
+says "^as in the run of 'drawn': --data folder:.*/set --val-fraction 0.25 --seed 7\$"
+run 2 shiftvit-features --model drawn/model.safetensors --out none.safetensors
+says '^shiftvit-features: --data SPEC is needed'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data procedural:64 --seed 3 --limit-test 10 --out made
+run 0 shiftvit-eval --model made
+says "^as in the run of 'made': --data procedural:64 --seed 3\$"
+prints '^data: procedural:64, 10 images$'
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data list:numbers.csv --set loss=mse --out numbers
 says '^[0-9]+ parameters, 1 classes; 16 images train, 2 validate, 2 test, drawn at random; at most'
