@@ -26,7 +26,8 @@ static const struct option_line options[] = {
     {"pin", KEY_PIN, NULL, 0, "Pin each thread but the first to a CPU of its own"},
     {"gemm", KEY_GEMM, "NAME", 0,
      "GEMM backend for float32: tile, cblas or amx (default: the best one for this CPU)"},
-    {"seed", KEY_SEED, "N", 0, "Seed of all random numbers (default 0)"},
+    {"seed", KEY_SEED, "N", 0,
+     "Seed of all random numbers, 0 to 2^63 - 1, the integers of JSON files (default 0)"},
     {"json", KEY_JSON, NULL, 0, "Print results as JSON, one object a line"},
     {"quiet", KEY_QUIET, NULL, 0, "Print errors only, no progress and no notes"},
     {NULL, 0, NULL, 0, NULL},
@@ -46,7 +47,7 @@ static int parse_option(int key, char *text, struct option_state *state)
         self->gemm = text;
         return 0;
     case KEY_SEED:
-        self->seed = option_unsigned(state, "--seed", text, 0, UINT64_MAX);
+        self->seed = option_unsigned(state, "--seed", text, 0, INT64_MAX);
         self->seed_given = 1;
         return 0;
     case KEY_JSON:

@@ -25,6 +25,16 @@ done
 # shellcheck disable=SC2086
 run 0 shiftvit-train --data folder:images $tiny --init-from own-model.safetensors --overwrite --out own-model.safetensors
 
+# The largest seed is that of JSON's integers: a run with a larger one could not be resumed.
+# shellcheck disable=SC2086
+run 2 shiftvit-train --data folder:images $tiny --seed 9223372036854775808 --out seeded
+says "'9223372036854775808' is no whole number from 0 to 9223372036854775807"
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data folder:images $tiny --seed 9223372036854775807 --out seeded
+run 0 shiftvit-train --resume seeded --epochs 2
+run 0 shiftvit-eval --model seeded
+says "^as in the run of 'seeded': --data folder:.*/images --seed 9223372036854775807\$"
+
 # Once a run that replaces or extends another one has a checkpoint, the old model is not taken for its model.
 interrupted() {
     "$programs/shiftvit-train" "$@" --quiet >/dev/null 2>"$work/err" &
