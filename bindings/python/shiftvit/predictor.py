@@ -15,6 +15,9 @@ from .context import Context
 from .creation import load
 from .model import Compute, Model, Output, Tta
 
+#: Images as files: their paths, or their bytes.
+FILES = (str, os.PathLike, bytes, bytearray, memoryview)
+
 
 class Predictor(_library.Handle):
     """A model, its preprocessing and its class names, with memory for predictions. Threads take turns; to predict in
@@ -92,19 +95,22 @@ class Predictor(_library.Handle):
         return word  # type: ignore[no-any-return]
 
     def predict(self, image: Any) -> NDArray[np.float32]:
-        """Predicts for one image, or for several of one size.
+        """Predicts for one image, or for several.
 
         Args:
-            image: The path or the bytes of a JPEG, PNG or WebP file; or an array [height, width, channels] or
-                [n, height, width, channels] of uint8, or of floats that take the place of bytes.
+            image: The path or the bytes of a JPEG, PNG or WebP file, or a list of these; or an array
+                [height, width, channels] or [n, height, width, channels] of uint8, or of floats that take the place of
+                bytes.
 
         Returns:
-            [num_classes], or [n, num_classes] for an array of four axes; float32.
+            [num_classes], or [n, num_classes] for a list or an array of four axes; float32.
 
         Raises:
-            FileError, FormatError: the file cannot be read, or is damaged.
+            FileError, FormatError: a file cannot be read, or is damaged.
         """
-        if isinstance(image, (str, os.PathLike, bytes, bytearray, memoryview)):
+        if isinstance(image, (list, tuple)) and any(isinstance(part, FILES) for part in image):
+            return np.stack([self.predict(part) for part in image])
+        if isinstance(image, FILES):
             row = np.empty(self.num_classes, dtype=np.float32)
             if isinstance(image, (str, os.PathLike)):
                 _library.call("svit_predict_file", self, image, row)

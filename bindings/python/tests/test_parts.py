@@ -455,6 +455,22 @@ class Predictors(FolderTest):
         self.assertIsNone(model.text_classes)
         self.assertEqual(shiftvit.Predictor(model).num_classes, 10)
 
+    @needs_png
+    def test_several_files_are_predicted_one_by_one(self):
+        predictor = shiftvit.Predictor(CIFAR)
+        paths = [self.folder / f"{number}.png" for number in range(3)]
+        for number, path in enumerate(paths):
+            shiftvit.write_png(path, synthetic(3)[0][number, : 32 - number])
+        files = [path.read_bytes() for path in paths]
+        wanted = np.stack([predictor.predict(file) for file in files])
+        self.assertEqual(wanted.shape, (3, 10))
+        for several in (paths, tuple(files), [paths[0], *files[1:]], [str(path) for path in paths]):
+            np.testing.assert_array_equal(predictor.predict(several), wanted)
+        with self.assertRaises(errors.ArgumentError):
+            predictor.top(files, 1)
+        with self.assertRaises(errors.FormatError):
+            predictor.predict([files[0], b"no image"])
+
     def test_labels_are_none_below_the_threshold(self):
         model = shiftvit.load(CIFAR)
         images, _ = synthetic(60)
