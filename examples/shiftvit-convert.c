@@ -73,7 +73,7 @@ static const struct option_line option_list[] = {
     {"preprocessing", KEY_PREPROCESSING, NULL, 0,
      "With --to onnx: the graph takes bytes and preprocesses them as the model's file says"},
     {"probabilities", KEY_PROBABILITIES, NULL, 0,
-     "With --to onnx: the graph ends with the softmax of the logits"},
+     "With --to onnx: the graph gives what shiftvit-predict prints, not the logits"},
     {"texts", KEY_TEXTS, "FILE.safetensors", 0,
      "The model's logits are embeddings, as CLIP's are: its classes become those of FILE, a file "
      "of "

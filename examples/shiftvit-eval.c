@@ -25,7 +25,7 @@ typedef struct eval_options {
     double accept;                       /* of the images that stay known; 0: not asked for */
     const char *out;                     /* the model with a threshold, or NULL */
     int32_t on_bad;                      /* ON_BAD_* */
-    json_t *run; /* the description of the run that gives the data, or NULL */
+    run_data run;                        /* of the folder that --model names */
 } eval_options;
 
 enum {
@@ -316,8 +316,8 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
 {
     struct program *program = &options->program;
     svit_pipeline_config pipeline;
-    run_data_take(&options->run, program, &options->data, options->split == DATA_SPLIT_ALL,
-                  options->model);
+    TRY(run_data_take(&options->run, program, &options->data, options->split == DATA_SPLIT_ALL,
+                      options->model));
     if (!options->data.spec)
         return program_fail(program, SVIT_E_ARGUMENT,
                             "--data SPEC is needed: the data set to evaluate on; the folder of a "
@@ -357,6 +357,6 @@ int main(int argc, char **argv)
     svit_predictor_free(options.how.texts);
     svit_model_free(model);
     data_close(&data);
-    json_decref(options.run);
+    run_data_free(&options.run);
     return program_exit(&options.program, status);
 }

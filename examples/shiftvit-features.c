@@ -21,7 +21,7 @@ typedef struct features_options {
     int32_t on_bad;
     int list; /* 1: print the names of the layers */
     neighbours_option neighbours;
-    json_t *run; /* the description of the run that gives the data, or NULL */
+    run_data run; /* of the folder that --model names */
 } features_options;
 
 enum {
@@ -244,8 +244,8 @@ static svit_status compute(features_options *self, svit_model *model, svit_datas
 /* Takes the data from the model's run, if that has them. */
 static svit_status take_data(features_options *self)
 {
-    run_data_take(&self->run, &self->program, &self->data, self->split == DATA_SPLIT_ALL,
-                  self->model);
+    TRY(run_data_take(&self->run, &self->program, &self->data, self->split == DATA_SPLIT_ALL,
+                      self->model));
     return self->data.spec
                ? SVIT_OK
                : program_fail(&self->program, SVIT_E_ARGUMENT,
@@ -292,6 +292,6 @@ int main(int argc, char **argv)
     svit_status status = run(&options, &model, &data);
     svit_model_free(model);
     data_close(&data);
-    json_decref(options.run);
+    run_data_free(&options.run);
     return program_exit(&options.program, status);
 }

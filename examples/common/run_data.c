@@ -2,6 +2,7 @@
 #include "run_data.h"
 
 #include "model_path.h"
+#include "options.h"
 #include "path_text.h"
 #include "run_file.h"
 #include "shown.h"
@@ -11,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *text_of(const json_t *options, const char *name)
-{
-    return json_string_value(json_object_get(options, name));
-}
-
 static int is_same(const char *spec, const char *stored)
 {
     char *absolute = data_spec_absolute(spec);
@@ -24,28 +20,19 @@ static int is_same(const char *spec, const char *stored)
     return same;
 }
 
-/* Takes what says how the data is split, where the command line does not. */
-static void take_draw(struct program *self, data_option *data, const json_t *options,
-                      const json_t *training)
+/* Adds the stored options of these names (NULL at the end) that are there. */
+static svit_status add_stored(run_data *out, struct program *self, const json_t *options,
+                              const char *const *names)
 {
-    const char *fraction = text_of(options, "val-fraction");
-    const json_t *seed = json_object_get(training, "seed");
-    if (data->val_fraction < 0 && fraction)
-        data->val_fraction = strtod(fraction, NULL);
-    if (!self->seed_given && json_is_integer(seed))
-        self->seed = (uint64_t)json_integer_value(seed);
-}
-
-/* Takes the number of images of each split, where the command line has none. */
-static void take_limits(data_option *data, const json_t *options)
-{
-    static const char *const names[] = {"limit-train", "limit-test",
-                                        "limit-val"}; /* SVIT_SPLIT_* */
-    for (size_t split = 0; split < 3; split++) {
-        const char *limit = text_of(options, names[split]);
-        if (limit && data->limit[split] == 0)
-            data->limit[split] = strtoul(limit, NULL, 10);
+    for (; *names; names++) {
+        const char *value = json_string_value(json_object_get(options, *names));
+        char *argument = NULL;
+        if (value && asprintf(&argument, "--%s=%s", *names, value) < 0)
+            return program_fail(self, SVIT_E_MEMORY, "no memory for the options of a run");
+        if (value)
+            out->arguments[out->count++] = argument;
     }
+    return SVIT_OK;
 }
 
 static void print_data(const struct program *self, const data_option *data, int whole,
@@ -61,25 +48,64 @@ static void print_data(const struct program *self, const data_option *data, int 
     fputc('\n', stderr);
 }
 
-void run_data_take(json_t **run, struct program *self, data_option *data, int whole,
-                   const char *model)
+/* Sets what the command line has not. */
+static void fill(data_option *data, const data_option *stored)
 {
-    *run = NULL;
-    if (!model_path_is_run(model) || run_file_description(run, self, model) != SVIT_OK)
-        return;
-    const json_t *options = json_object_get(*run, "options");
-    const char *stored = text_of(options, "data"), *labels = text_of(options, "labels");
-    if (!stored || (data->spec && !is_same(data->spec, stored)))
-        return;
-    if (!data->spec && !whole)
-        take_limits(data, options);
-    if (!whole)
-        take_draw(self, data, options, json_object_get(*run, "training"));
-    for (int32_t i = 0; labels && data_label_names[i]; i++)
-        if (data->labels == SVIT_LABELS_FINE && strcmp(labels, data_label_names[i]) == 0)
-            data->labels = i;
     if (!data->spec)
-        data->spec = stored;
-    if (!self->quiet)
-        print_data(self, data, whole, model);
+        data->spec = stored->spec;
+    if (data->val_fraction < 0)
+        data->val_fraction = stored->val_fraction;
+    if (data->labels == SVIT_LABELS_FINE)
+        data->labels = stored->labels;
+    for (size_t split = 0; split < 3; split++)
+        if (data->limit[split] == 0)
+            data->limit[split] = stored->limit[split];
+}
+
+static svit_status take(run_data *out, struct program *self, data_option *data, int whole,
+                        const json_t *run)
+{
+    static const char *const same[] = {"data", "labels", NULL};
+    static const char *const draw[] = {"val-fraction", NULL};
+    static const char *const limits[] = {"limit-train", "limit-val", "limit-test", NULL};
+    const json_t *options = json_object_get(run, "options");
+    const json_t *seed = json_object_get(json_object_get(run, "training"), "seed");
+    data_option stored = DATA_OPTION_INIT;
+    char *line[1 + RUN_DATA_MOST] = {(char *)option_program_name};
+    TRY(add_stored(out, self, options, same));
+    if (!whole)
+        TRY(add_stored(out, self, options, draw));
+    if (!whole && !data->spec)
+        TRY(add_stored(out, self, options, limits));
+    memcpy(line + 1, out->arguments, sizeof out->arguments);
+    program_parse(&data_table, 1 + out->count, line, &stored);
+    fill(data, &stored);
+    if (!whole && !self->seed_given && json_integer_value(seed) >= 0)
+        self->seed = (uint64_t)json_integer_value(seed);
+    return SVIT_OK;
+}
+
+svit_status run_data_take(run_data *out, struct program *self, data_option *data, int whole,
+                          const char *model)
+{
+    json_t *run = NULL;
+    svit_status status = SVIT_OK;
+    *out = (run_data){.count = 0};
+    if (!model_path_is_run(model) || run_file_description(&run, self, model) != SVIT_OK)
+        return SVIT_OK;
+    const char *spec = json_string_value(json_object_get(json_object_get(run, "options"), "data"));
+    if (spec && (!data->spec || is_same(data->spec, spec))) {
+        status = take(out, self, data, whole, run);
+        if (status == SVIT_OK && !self->quiet)
+            print_data(self, data, whole, model);
+    }
+    json_decref(run);
+    return status;
+}
+
+void run_data_free(run_data *self)
+{
+    for (int i = 0; i < self->count; i++)
+        free(self->arguments[i]);
+    *self = (run_data){.count = 0};
 }

@@ -4,13 +4,22 @@
 
 #include "data_option.h"
 
-#include <jansson.h>
+enum { RUN_DATA_MOST = 6 };
+
+/* The stored options of the data, as on a command line. */
+typedef struct run_data {
+    char *arguments[RUN_DATA_MOST];
+    int count;
+} run_data;
 
 /* If `model`, from --model, is a run's folder, takes options of the data that the command line lacks
  * from the run: all of them without --data, and with the same --data those that say how it is split,
- * unless it is `whole`. They are printed on stderr unless --quiet is given. *run holds texts that the
- * options borrow; release it with json_decref. NULL: nothing was taken. */
-void run_data_take(json_t **run, struct program *self, data_option *data, int whole,
-                   const char *model);
+ * unless it is `whole`. They are printed on stderr unless --quiet is given. Stored options that are
+ * not accepted end the program, as on the command line. `data` borrows texts of *out, which is
+ * released with run_data_free. */
+svit_status run_data_take(run_data *out, struct program *self, data_option *data, int whole,
+                          const char *model);
+
+void run_data_free(run_data *self);
 
 #endif

@@ -125,10 +125,13 @@ svit_status run_file_lock(svit_folder_lock **out, struct program *self, const ch
 
 svit_status run_file_description(json_t **out, struct program *self, const char *folder)
 {
-    char path[PATH_CAPACITY];
+    char checkpoint[PATH_CAPACITY], file[PATH_CAPACITY];
     char *text = NULL;
-    TRY(read_entry(&text, self, folder, "trainer.description"));
-    TRY(path_join(self, path, folder, text ? RUN_CHECKPOINT_FILE : RUN_FILE));
+    TRY(path_join(self, checkpoint, folder, RUN_CHECKPOINT_FILE));
+    TRY(path_join(self, file, folder, RUN_FILE));
+    if (path_exists(checkpoint) || !path_exists(file))
+        TRY(read_entry(&text, self, folder, "trainer.description"));
+    const char *path = text ? checkpoint : file;
     if (!text)
         TRY(path_read_text(self, path, &text));
     *out = json_loads(text, JSON_REJECT_DUPLICATES, NULL);

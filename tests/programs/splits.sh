@@ -223,6 +223,16 @@ run 0 shiftvit-features --model drawn --split val --out drawn.safetensors
 says "^as in the run of 'drawn': --data folder:.*/set --val-fraction 0.25 --seed 7\$"
 run 2 shiftvit-features --model drawn/model.safetensors --out none.safetensors
 says '^shiftvit-features: --data SPEC is needed'
+# A run without its checkpoint has run.json, which may have been changed.
+rm drawn/checkpoint.safetensors
+drawn --model drawn
+cmp images wanted || fail 'without the checkpoint other images validate than those of the run'
+sed -i 's/"val-fraction": "0.25"/"val-fraction": "9"/' drawn/run.json
+run 2 shiftvit-eval --model drawn
+says "^shiftvit-eval: --val-fraction: '9' is no number from 0 to 0.4\$"
+sed -i 's/"val-fraction": "9"/"data": "none"/' drawn/run.json
+run 2 shiftvit-eval --model drawn
+says '^shiftvit-eval: --data SPEC is needed'
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data procedural:64 --seed 3 --limit-test 10 --out made
 run 0 shiftvit-eval --model made
