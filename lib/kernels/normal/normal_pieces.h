@@ -124,6 +124,15 @@ SV_INLINE vreal v_select_piece(const table_row row, vreal index)
 
 SV_INLINE void select_terms(vreal terms[TABLE_TERMS], const table_row *table, vreal index)
 {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    /* All lanes are mostly in the first half of the pieces, a vector of each row. */
+    if (_mm256_movemask_ps((vreal)((vlane)index << 28)) == 0) {
+        SV_REGISTERS
+        for (size_t i = 0; i < PIECE_TERMS; i++)
+            terms[i] = _mm256_permutevar8x32_ps(v_load(table[i]), (__m256i)index);
+        return;
+    }
+#endif
     SV_REGISTERS
     for (size_t i = 0; i < PIECE_TERMS; i++)
         terms[i] = v_select_piece(table[i], index);
