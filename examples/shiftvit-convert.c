@@ -73,7 +73,7 @@ static const struct option_line option_list[] = {
     {"preprocessing", KEY_PREPROCESSING, NULL, 0,
      "With --to onnx: the graph takes bytes and preprocesses them as the model's file says"},
     {"probabilities", KEY_PROBABILITIES, NULL, 0,
-     "With --to onnx: the graph gives what shiftvit-predict prints, not the logits"},
+     "With --to onnx: the graph ends with probabilities, of the classes, the labels or the texts"},
     {"texts", KEY_TEXTS, "FILE.safetensors", 0,
      "The model's logits are embeddings, as CLIP's are: its classes become those of FILE, a file "
      "of "
@@ -109,8 +109,8 @@ static void check_together(const convert_options *self, struct option_state *sta
         option_error(state, "--dtype: a file for pytorch has f32");
     if (self->texts.path && self->last)
         option_error(state, "--texts are classes for the whole model, not for one of --truncate");
-    if (self->texts.path && self->to != TO_SHIFTVIT)
-        option_error(state, "--texts: only a file for shiftvit keeps classes that are texts");
+    if (self->texts.path && self->to == TO_PYTORCH)
+        option_error(state, "--texts: a file for pytorch has no classes that are texts");
     option_check_rules(state, rules);
 }
 

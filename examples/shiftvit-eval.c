@@ -148,10 +148,10 @@ static const struct option_table parser = {
     parse_option,
     NULL,
     "Prints loss, top-1 and top-5 of a model on one split of a data set."
-    "\vThe images go through the preprocessing that the model's file carries. Synthetic data "
-    "and random splits are those of the training only with the same --seed and --val-fraction, "
-    "which the folder of a run has stored, with --data; others have images that the model was "
-    "trained on.",
+    "\vThe images go through the preprocessing that the model's file carries. Splits that "
+    "are drawn, and synthetic data, are those of the training only with its --seed and "
+    "--val-fraction; others have images that the model was trained on. The model of a run, in "
+    "its folder, gives both, and its data set where --data is not given.",
     children,
     NULL};
 
@@ -316,12 +316,8 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
 {
     struct program *program = &options->program;
     svit_pipeline_config pipeline;
-    TRY(run_data_take(&options->run, program, &options->data, options->split == DATA_SPLIT_ALL,
-                      options->model));
-    if (!options->data.spec)
-        return program_fail(program, SVIT_E_ARGUMENT,
-                            "--data SPEC is needed: the data set to evaluate on; the folder of a "
-                            "run as --model has that of its training");
+    const run_data_of of = {&options->data, &options->on_bad, options->split};
+    TRY(run_data_take(&options->run, program, &of, options->model, "the data set to evaluate on"));
     TRY(check_outputs(options));
     TRY(program_open(program));
     TRY(model_open(model, program, &options->config, options->model));

@@ -183,7 +183,9 @@ static const struct option_table parser = {
     "Writes what a layer of a model computes for the images of a data set, or finds the images "
     "of a folder that are most alike."
     "\vThe file has the tensors features [images, channels] and labels [images]. shiftvit-head "
-    "trains a classifier on it in seconds.",
+    "trains a classifier on it in seconds. The model of a run, in its folder, gives the data "
+    "set of the training where --data is not given, and the seed and the fraction by which it is "
+    "split.",
     children,
     NULL};
 
@@ -241,24 +243,14 @@ static svit_status compute(features_options *self, svit_model *model, svit_datas
     return status;
 }
 
-/* Takes the data from the model's run, if that has them. */
-static svit_status take_data(features_options *self)
-{
-    TRY(run_data_take(&self->run, &self->program, &self->data, self->split == DATA_SPLIT_ALL,
-                      self->model));
-    return self->data.spec
-               ? SVIT_OK
-               : program_fail(&self->program, SVIT_E_ARGUMENT,
-                              "--data SPEC is needed: the data set whose features are computed; "
-                              "the folder of a run as --model has that of its training");
-}
-
 static svit_status run(features_options *self, svit_model **model, data_splits *data)
 {
     struct program *program = &self->program;
     svit_pipeline_config pipeline;
+    const run_data_of of = {&self->data, &self->on_bad, self->split};
     if (!self->list && !self->neighbours.folder)
-        TRY(take_data(self));
+        TRY(run_data_take(&self->run, program, &of, self->model,
+                          "the data set whose features are computed"));
     TRY(output_check_model(program, "--out", self->out, self->model));
     TRY(output_check_data(program, "--out", self->out, self->data.spec));
     TRY(output_check_place(program, "--out", self->out));

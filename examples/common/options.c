@@ -1,5 +1,6 @@
 /* Parses the command line of a program by getopt_long. */
 #include "option_list.h"
+#include "shown.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -42,12 +43,12 @@ static _Noreturn void fail_with_hint(void)
 void option_error(const struct option_state *state, const char *format, ...)
 {
     (void)state;
+    char message[SHOWN_CAPACITY], shown[SHOWN_CAPACITY];
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "%s: ", option_program_name);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s: %s\n", option_program_name, shown_text(shown, message));
     fail_with_hint();
 }
 
@@ -181,8 +182,7 @@ static void take_arguments(struct option_list *list, char **arguments, size_t co
     }
 }
 
-/* Whether the command line has the option of this name; NULL never. */
-static int is_given(const char *name)
+int option_is_given(const char *name)
 {
     for (size_t i = 0; name && i < all.count; i++)
         if (all.places[i].is_given && strcmp(all.places[i].line->name, name) == 0)
@@ -194,11 +194,12 @@ void option_check_rules(const struct option_state *state, const struct option_ru
 {
     for (; rules->option; rules++) {
         const char *const *with = rules->with;
-        if (!is_given(rules->option))
+        if (!option_is_given(rules->option))
             continue;
-        if (is_given(rules->without))
+        if (option_is_given(rules->without))
             option_error(state, "--%s has no effect with --%s", rules->option, rules->without);
-        if (with[0] && !is_given(with[0]) && !is_given(with[1]) && !is_given(with[2]))
+        if (with[0] && !option_is_given(with[0]) && !option_is_given(with[1]) &&
+            !option_is_given(with[2]))
             option_error(state, "--%s belongs to --%s%s%s%s%s", rules->option, with[0],
                          with[1] ? " or --" : "", with[1] ? with[1] : "", with[2] ? " or --" : "",
                          with[2] ? with[2] : "");

@@ -70,6 +70,9 @@ extern const char *option_program_name;
 void options_parse(const struct option_table *table, int argc, char **argv, void *input,
                    const char *version, int failure);
 
+/* Whether the command line that was parsed last has the option of this name; NULL never. */
+int option_is_given(const char *name);
+
 /* Prints a message, and where help is, on stderr, and ends the program with the exit status for a
  * wrong option. */
 void option_error(const struct option_state *state, const char *format, ...)

@@ -1,6 +1,7 @@
 /* The data of a training run, for programs that read a data set and a model. */
 #include "run_data.h"
 
+#include "bad_option.h"
 #include "model_path.h"
 #include "options.h"
 #include "path_text.h"
@@ -12,6 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Stored options go through the parsers of the command line. */
+static int parse_option(int key, char *text, struct option_state *state)
+{
+    const run_data_of *of = state->input;
+    (void)text;
+    if (key != OPTION_INIT)
+        return OPTION_UNKNOWN;
+    state->child_inputs[0] = of->data;
+    state->child_inputs[1] = of->on_bad;
+    return 0;
+}
+
+static const struct option_line no_options[] = {{NULL, 0, NULL, 0, NULL}};
+static const struct option_child children[] = {
+    {&data_table, NULL}, {&bad_table, NULL}, {NULL, NULL}};
+static const struct option_table stored_table = {no_options, parse_option, NULL,
+                                                 NULL,       children,     NULL};
+
 static int is_same(const char *spec, const char *stored)
 {
     char *absolute = data_spec_absolute(spec);
@@ -20,86 +39,128 @@ static int is_same(const char *spec, const char *stored)
     return same;
 }
 
-/* Adds the stored options of these names (NULL at the end) that are there. */
-static svit_status add_stored(run_data *out, struct program *self, const json_t *options,
-                              const char *const *names)
+/* The folder of the run that `model` names, itself or by its weights; NULL: it names none. */
+static const char *run_folder(char folder[PATH_CAPACITY], const char *model)
 {
-    for (; *names; names++) {
-        const char *value = json_string_value(json_object_get(options, *names));
-        char *argument = NULL;
-        if (value && asprintf(&argument, "--%s=%s", *names, value) < 0)
-            return program_fail(self, SVIT_E_MEMORY, "no memory for the options of a run");
-        if (value)
-            out->arguments[out->count++] = argument;
-    }
+    static const char *const files[] = {RUN_MODEL_FILE, RUN_CHECKPOINT_FILE, "best.safetensors"};
+    const char *slash = strrchr(model, '/'), *name = slash ? slash + 1 : model;
+    if (model_path_is_run(model))
+        return model;
+    snprintf(folder, PATH_CAPACITY, "%.*s", slash ? (int)(slash - model) : 1, slash ? model : ".");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strcmp(name, files[i]) == 0)
+            return folder;
+    return NULL;
+}
+
+/* Adds the stored option `name`, if there is one that the command line lacks. */
+static svit_status add_stored(run_data *out, struct program *self, const json_t *options,
+                              const char *name)
+{
+    const json_t *value = json_object_get(options, name);
+    char *argument = NULL;
+    if (!value || option_is_given(name))
+        return SVIT_OK;
+    if (!json_is_string(value))
+        return program_fail(self, SVIT_E_FORMAT, "run.json: the option '%s' is no text", name);
+    if (asprintf(&argument, "--%s=%s", name, json_string_value(value)) < 0)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for the options of a run");
+    out->arguments[out->count++] = argument;
     return SVIT_OK;
 }
 
-static void print_data(const struct program *self, const data_option *data, int whole,
-                       const char *model)
+/* The seed of a run. Those of version 0.1 have it among the options. */
+static int seed_of(uint64_t *seed, const json_t *run)
 {
-    char folder[SHOWN_CAPACITY], spec[SHOWN_CAPACITY];
-    fprintf(stderr, "as in the run of '%s': --data %s", shown_text(folder, model),
-            shown_text(spec, data->spec));
-    if (!whole && data->val_fraction >= 0)
-        fprintf(stderr, " --val-fraction %g", data->val_fraction);
-    if (!whole)
-        fprintf(stderr, " --seed %" PRIu64, self->seed);
+    const json_t *number = json_object_get(json_object_get(run, "training"), "seed");
+    const char *text = json_string_value(json_object_get(json_object_get(run, "options"), "seed"));
+    if (json_is_integer(number) && json_integer_value(number) >= 0)
+        *seed = (uint64_t)json_integer_value(number);
+    else if (text)
+        *seed = strtoull(text, NULL, 10);
+    else
+        return 0;
+    return 1;
+}
+
+/* Parses the stored options, in whose messages the program is followed by the file's name. */
+static void parse_stored(run_data *out, const run_data_of *of)
+{
+    const char *program = option_program_name;
+    char name[128];
+    snprintf(name, sizeof name, "%s: run.json", program);
+    char *line[1 + RUN_DATA_MOST] = {name};
+    memcpy(line + 1, out->arguments, sizeof out->arguments);
+    program_parse(&stored_table, 1 + out->count, line, (void *)of);
+    option_program_name = program;
+}
+
+static void print_taken(const run_data *self, const char *folder, const uint64_t *seed)
+{
+    char shown[SHOWN_CAPACITY];
+    fprintf(stderr, "as in the run of '%s':", shown_text(shown, folder));
+    for (int i = 0; i < self->count; i++)
+        fprintf(stderr, " %s", shown_text(shown, self->arguments[i]));
+    if (seed)
+        fprintf(stderr, " --seed=%" PRIu64, *seed);
     fputc('\n', stderr);
 }
 
-/* Sets what the command line has not. */
-static void fill(data_option *data, const data_option *stored)
+/* Takes what the command line lacks from the run, whose data set is that of --data or the only one. */
+static svit_status take(run_data *out, struct program *self, const run_data_of *of,
+                        const char *folder, const json_t *run)
 {
-    if (!data->spec)
-        data->spec = stored->spec;
-    if (data->val_fraction < 0)
-        data->val_fraction = stored->val_fraction;
-    if (data->labels == SVIT_LABELS_FINE)
-        data->labels = stored->labels;
-    for (size_t split = 0; split < 3; split++)
-        if (data->limit[split] == 0)
-            data->limit[split] = stored->limit[split];
-}
-
-static svit_status take(run_data *out, struct program *self, data_option *data, int whole,
-                        const json_t *run)
-{
-    static const char *const same[] = {"data", "labels", NULL};
-    static const char *const draw[] = {"val-fraction", NULL};
-    static const char *const limits[] = {"limit-train", "limit-val", "limit-test", NULL};
     const json_t *options = json_object_get(run, "options");
-    const json_t *seed = json_object_get(json_object_get(run, "training"), "seed");
-    data_option stored = DATA_OPTION_INIT;
-    char *line[1 + RUN_DATA_MOST] = {(char *)option_program_name};
-    TRY(add_stored(out, self, options, same));
-    if (!whole)
-        TRY(add_stored(out, self, options, draw));
-    if (!whole && !data->spec)
-        TRY(add_stored(out, self, options, limits));
-    memcpy(line + 1, out->arguments, sizeof out->arguments);
-    program_parse(&data_table, 1 + out->count, line, &stored);
-    fill(data, &stored);
-    if (!whole && !self->seed_given && json_integer_value(seed) >= 0)
-        self->seed = (uint64_t)json_integer_value(seed);
+    const int is_split = of->split != DATA_SPLIT_ALL;
+    const int takes_seed = is_split && !self->seed_given && seed_of(&self->seed, run);
+    if (!of->data->spec) {
+        TRY(add_stored(out, self, options, "data"));
+        TRY(add_stored(out, self, options, "labels"));
+        TRY(add_stored(out, self, options, "on-bad"));
+    }
+    if (is_split)
+        TRY(add_stored(out, self, options, "val-fraction"));
+    parse_stored(out, of);
+    if (!self->quiet && (out->count > 0 || takes_seed))
+        print_taken(out, folder, takes_seed ? &self->seed : NULL);
     return SVIT_OK;
 }
 
-svit_status run_data_take(run_data *out, struct program *self, data_option *data, int whole,
-                          const char *model)
+/* Says that other data are split by another seed than the run's. */
+static void note_seed(const struct program *self, const char *folder, const json_t *run)
 {
+    char shown[SHOWN_CAPACITY];
+    uint64_t seed;
+    if (!self->quiet && !self->seed_given && seed_of(&seed, run) && seed != self->seed)
+        fprintf(stderr,
+                "--data is another data set than that of the run of '%s', whose seed %" PRIu64
+                " is not taken\n",
+                shown_text(shown, folder), seed);
+}
+
+svit_status run_data_take(run_data *out, struct program *self, const run_data_of *of,
+                          const char *model, const char *what)
+{
+    char path[PATH_CAPACITY];
     json_t *run = NULL;
     svit_status status = SVIT_OK;
     *out = (run_data){.count = 0};
-    if (!model_path_is_run(model) || run_file_description(&run, self, model) != SVIT_OK)
-        return SVIT_OK;
-    const char *spec = json_string_value(json_object_get(json_object_get(run, "options"), "data"));
-    if (spec && (!data->spec || is_same(data->spec, spec))) {
-        status = take(out, self, data, whole, run);
-        if (status == SVIT_OK && !self->quiet)
-            print_data(self, data, whole, model);
-    }
+    const char *folder = run_folder(path, model);
+    if (folder)
+        TRY(run_file_json(&run, self, folder));
+    const json_t *stored = json_object_get(json_object_get(run, "options"), "data");
+    const char *spec = json_string_value(stored);
+    if (stored && (!of->data->spec || (spec && is_same(of->data->spec, spec))))
+        status = take(out, self, of, folder, run);
+    else if (stored)
+        note_seed(self, folder, run);
     json_decref(run);
+    if (status == SVIT_OK && !of->data->spec)
+        return program_fail(
+            self, SVIT_E_ARGUMENT,
+            "--data SPEC is needed: %s; only the model of a run of shiftvit-train, in "
+            "its folder, says what it is",
+            what);
     return status;
 }
 

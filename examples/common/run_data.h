@@ -4,21 +4,30 @@
 
 #include "data_option.h"
 
-enum { RUN_DATA_MOST = 6 };
+enum { RUN_DATA_MOST = 4 };
 
-/* The stored options of the data, as on a command line. */
+/* The stored options that were taken, as on a command line. */
 typedef struct run_data {
     char *arguments[RUN_DATA_MOST];
     int count;
 } run_data;
 
-/* If `model`, from --model, is a run's folder, takes options of the data that the command line lacks
- * from the run: all of them without --data, and with the same --data those that say how it is split,
- * unless it is `whole`. They are printed on stderr unless --quiet is given. Stored options that are
- * not accepted end the program, as on the command line. `data` borrows texts of *out, which is
- * released with run_data_free. */
-svit_status run_data_take(run_data *out, struct program *self, data_option *data, int whole,
-                          const char *model);
+/* What a program reads with the data. */
+typedef struct run_data_of {
+    data_option *data;
+    int32_t *on_bad; /* ON_BAD_* */
+    int32_t split;   /* SVIT_SPLIT_* or DATA_SPLIT_ALL */
+} run_data_of;
+
+/* If `model`, from --model, is the folder of a run or its weights there, takes from run.json what the
+ * command line, which was parsed last, lacks: the data set with its labels and --on-bad without
+ * --data; and the fraction and the seed by which it is split, also with the same --data, unless
+ * `split` is all of it. What is taken is printed on stderr unless --quiet is given. The options borrow
+ * texts of *out, which is released with run_data_free. SVIT_E_FORMAT: run.json is damaged. A stored
+ * option that is not accepted ends the program, as one of the command line does. SVIT_E_ARGUMENT:
+ * there is no data set from either; `what` says in the message what it is for. */
+svit_status run_data_take(run_data *out, struct program *self, const run_data_of *of,
+                          const char *model, const char *what);
 
 void run_data_free(run_data *self);
 

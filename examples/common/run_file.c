@@ -123,26 +123,49 @@ svit_status run_file_lock(svit_folder_lock **out, struct program *self, const ch
     return SVIT_OK;
 }
 
-svit_status run_file_description(json_t **out, struct program *self, const char *folder)
+/* Reads a description from its text, which is that of the file at `path`. */
+static svit_status parse_description(json_t **out, struct program *self, const char *text,
+                                     const char *path)
 {
-    char checkpoint[PATH_CAPACITY], file[PATH_CAPACITY];
-    char *text = NULL;
-    TRY(path_join(self, checkpoint, folder, RUN_CHECKPOINT_FILE));
-    TRY(path_join(self, file, folder, RUN_FILE));
-    if (path_exists(checkpoint) || !path_exists(file))
-        TRY(read_entry(&text, self, folder, "trainer.description"));
-    const char *path = text ? checkpoint : file;
-    if (!text)
-        TRY(path_read_text(self, path, &text));
-    *out = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    free(text);
+    json_error_t wrong = {.line = 0};
+    *out = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
     if (json_is_object(json_object_get(*out, "options")))
         return SVIT_OK;
+    const int is_json = *out != NULL;
     json_decref(*out);
     *out = NULL;
     return program_fail(self, SVIT_E_FORMAT,
-                        "'%s' has no options of shiftvit-train, a JSON object with \"options\"",
-                        path);
+                        "'%s' has no options of shiftvit-train, a JSON object with \"options\"%s%s",
+                        path, is_json ? "" : ": ", is_json ? "" : wrong.text);
+}
+
+/* Reads the description of the run from its checkpoint, or from run.json if the checkpoint has
+ * none. */
+static svit_status read_description(json_t **out, struct program *self, const char *folder)
+{
+    char path[PATH_CAPACITY];
+    char *text = NULL;
+    TRY(read_entry(&text, self, folder, "trainer.description"));
+    TRY(path_join(self, path, folder, text ? RUN_CHECKPOINT_FILE : RUN_FILE));
+    if (!text)
+        TRY(path_read_text(self, path, &text));
+    svit_status status = parse_description(out, self, text, path);
+    free(text);
+    return status;
+}
+
+svit_status run_file_json(json_t **out, struct program *self, const char *folder)
+{
+    char path[PATH_CAPACITY];
+    char *text = NULL;
+    *out = NULL;
+    TRY(path_join(self, path, folder, RUN_FILE));
+    if (!path_exists(path))
+        return SVIT_OK;
+    TRY(path_read_text(self, path, &text));
+    svit_status status = parse_description(out, self, text, path);
+    free(text);
+    return status;
 }
 
 /* Returns the number of arguments, or -1 if an option is not a text or there is no memory. */
@@ -180,7 +203,7 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
 {
     json_t *object = NULL;
     *out = (run_file){0};
-    TRY(run_file_description(&object, self, folder));
+    TRY(read_description(&object, self, folder));
     json_t *options = json_object_get(object, "options");
     json_object_del(options, "init-from"); /* The checkpoint has what became of that model. */
     svit_status status = take_arguments(out, self, folder, options, argc, argv);

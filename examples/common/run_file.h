@@ -25,9 +25,9 @@ svit_status run_file_text(char **text, struct program *self, const json_t *optio
 svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
                           int may_be_used);
 
-/* Reads the description of the run in `folder` into *out, a new reference: that of its checkpoint, or
- * run.json if there is none. SVIT_E_FORMAT: it has no "options". */
-svit_status run_file_description(json_t **out, struct program *self, const char *folder);
+/* Reads the run.json of `folder` into *out, a new reference; NULL if there is none. SVIT_E_FORMAT: it
+ * has no "options". */
+svit_status run_file_json(json_t **out, struct program *self, const char *folder);
 
 /* What the folder of a run has stored. */
 typedef struct run_file {

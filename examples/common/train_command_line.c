@@ -64,8 +64,8 @@ static svit_status parse(train_options *options, run_file *stored, int argc, cha
                             options->resume);
     if (options->init_from && !has_data(options))
         return program_fail(&options->program, SVIT_E_ARGUMENT,
-                            "--init-from: --data is needed, the images to fine-tune on, such as "
-                            "folder:DIR; procedural are synthetic ones");
+                            "--init-from needs --data SPEC, the images to fine-tune on, such as "
+                            "folder:DIR (--data procedural: synthetic ones)");
     return SVIT_OK;
 }
 

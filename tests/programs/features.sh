@@ -164,8 +164,10 @@ sed 1d pets.csv | grep -Eqv '(cat|dog),(cat|dog),[01][0-9.]*$' && fail "the pred
 run 0 shiftvit-predict $common --model known-pets.safetensors two/cat two/dog
 [ "$(grep -c 'none of these' "$work/out")" -le "$(($(ls two/* | wc -l) / 10 + 1))" ] ||
     fail "too few are known: $(cat "$work/out")"
-run 2 shiftvit-convert --texts texts.safetensors --to onnx "$model" no.onnx
-says 'only a file for shiftvit keeps classes that are texts'
+run 2 shiftvit-convert --texts texts.safetensors --to pytorch "$model" no.safetensors
+says 'a file for pytorch has no classes that are texts'
+run 0 shiftvit-convert --texts two.safetensors --to onnx --probabilities "$model" texts.onnx
+grep -q text_head texts.onnx || fail 'the ONNX file does not name the texts'
 
 # The images of a folder that are most alike, one image beside its neighbours.
 mkdir alike

@@ -33,7 +33,7 @@ says "'9223372036854775808' is no whole number from 0 to 9223372036854775807"
 run 0 shiftvit-train --data folder:images $tiny --seed 9223372036854775807 --out seeded
 run 0 shiftvit-train --resume seeded --epochs 2
 run 0 shiftvit-eval --model seeded
-says "^as in the run of 'seeded': --data folder:.*/images --seed 9223372036854775807\$"
+says "^as in the run of 'seeded': .* --seed=9223372036854775807\$"
 
 # Once a run that replaces or extends another one has a checkpoint, the old model is not taken for its model.
 interrupted() {

@@ -60,7 +60,7 @@ says "mismatched head.weight: the classifier starts anew there"
 run 2 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set dim=48 --out wider
 says "mismatched patch_embed.proj.weight; the models must be alike but for the classifier"
 run 2 shiftvit-train --init-from first/model.safetensors --out without-data
-says '--data is needed, the images to fine-tune on'
+says '--init-from needs --data SPEC, the images to fine-tune on'
 run 1 shiftvit-train --data procedural --init-from nothing --out nothing-to-start-from
 
 # All images train; there is no validation.

@@ -206,38 +206,74 @@ drawn --model drawn/model.safetensors --data folder:set --val-fraction 0.25 --se
 [ "$(grep -c png images)" -gt 15 ] || fail "these validate: $(cat images)"
 mv images wanted
 drawn --model drawn
-says "^as in the run of 'drawn': --data folder:.*/set --val-fraction 0.25 --seed 7\$"
+taken="^as in the run of 'drawn': --data=folder:.*/set --labels=fine --on-bad=fail --val-fraction=0.25 --seed=7\$"
+says "$taken"
 cmp images wanted || fail 'other images validate than those of the run'
 drawn --model drawn --data folder:set
 cmp images wanted || fail 'other images of the same data validate than those of the run'
+says "^as in the run of 'drawn': --val-fraction=0.25 --seed=7\$"
 drawn --model drawn --data folder:set --seed 8
+says "^as in the run of 'drawn': --val-fraction=0.25\$"
 ! cmp -s images wanted || fail '--seed changes nothing'
 cp -R set copy
 drawn --model drawn --data folder:copy
 ! grep -q 'as in the run' err || fail 'other data are split as those of the run'
+says "^--data is another data set than that of the run of 'drawn', whose seed 7 is not taken\$"
 run 0 shiftvit-eval --model drawn --split all
-says "^as in the run of 'drawn': --data folder:.*/set\$"
-run 2 shiftvit-eval --model drawn/model.safetensors
+says "^as in the run of 'drawn': --data=folder:.*/set --labels=fine --on-bad=fail\$"
+run 0 shiftvit-eval --model drawn --split val --quiet
+! grep -q 'as in the run' err || fail '--quiet is not quiet'
+drawn --model drawn/model.safetensors
+cmp images wanted || fail 'of the model in the folder other images validate than those of the run'
+says "$taken"
+cp drawn/model.safetensors alone.safetensors
+run 2 shiftvit-eval --model alone.safetensors
 says '^shiftvit-eval: --data SPEC is needed'
 run 0 shiftvit-features --model drawn --split val --out drawn.safetensors
-says "^as in the run of 'drawn': --data folder:.*/set --val-fraction 0.25 --seed 7\$"
-run 2 shiftvit-features --model drawn/model.safetensors --out none.safetensors
+says "$taken"
+run 2 shiftvit-features --model alone.safetensors --out none.safetensors
 says '^shiftvit-features: --data SPEC is needed'
-# A run without its checkpoint has run.json, which may have been changed.
+# What run.json has may have been changed.
 rm drawn/checkpoint.safetensors
 drawn --model drawn
 cmp images wanted || fail 'without the checkpoint other images validate than those of the run'
-sed -i 's/"val-fraction": "0.25"/"val-fraction": "9"/' drawn/run.json
+cp drawn/run.json good.json
+# changed FROM TO: run.json with this change.
+changed() {
+    sed "s|$1|$2|" good.json >drawn/run.json
+    ! cmp -s good.json drawn/run.json || fail "nothing is changed: $1"
+}
+changed '"val-fraction": "0.25"' '"val-fraction": "9"'
 run 2 shiftvit-eval --model drawn
-says "^shiftvit-eval: --val-fraction: '9' is no number from 0 to 0.4\$"
-sed -i 's/"val-fraction": "9"/"data": "none"/' drawn/run.json
+says "^shiftvit-eval: run.json: --val-fraction: '9' is no number from 0 to 0.4\$"
+changed '"val-fraction": "0.25"' '"val-fraction": 0.25'
+run 1 shiftvit-eval --model drawn
+says "run.json: the option 'val-fraction' is no text"
+changed '"data": "folder' '"data": "\\u001bfolder'
+run 2 shiftvit-eval --model drawn
+says "^shiftvit-eval: run.json: --data: '.x1Bfolder:.*' is none of procedural"
+changed '"data": "folder:.*"' '"data": 5'
+run 1 shiftvit-eval --model drawn
+says "run.json: the option 'data' is no text"
+changed '"data": "folder:.*",' ''
+run 2 shiftvit-eval --model drawn
+says '^shiftvit-eval: --data SPEC is needed'
+changed '"seed": 7' '"seed": 18446744073709551615'
+run 1 shiftvit-eval --model drawn
+says "'drawn/run.json' has no options of shiftvit-train, .*: too big integer"
+# Version 0.1 had the seed among the options.
+changed '"seed": 7' '"speed": 1'
+sed -i 's|"options": {|"options": { "seed": "7",|' drawn/run.json
+drawn --model drawn
+cmp images wanted || fail 'the seed of a run of version 0.1 is not taken'
+rm drawn/run.json
 run 2 shiftvit-eval --model drawn
 says '^shiftvit-eval: --data SPEC is needed'
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data procedural:64 --seed 3 --limit-test 10 --out made
 run 0 shiftvit-eval --model made
-says "^as in the run of 'made': --data procedural:64 --seed 3\$"
-prints '^data: procedural:64, 10 images$'
+says "^as in the run of 'made': --data=procedural:64 --labels=fine --on-bad=fail --seed=3\$"
+prints '^data: procedural:64, 1000 images$'
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data list:numbers.csv --set loss=mse --out numbers
 says '^[0-9]+ parameters, 1 classes; 16 images train, 2 validate, 2 test, drawn at random; at most'

@@ -218,6 +218,7 @@ static size_t count_operators(const onnx_contents *file, const char *name)
     return count;
 }
 
+/* The export fails with this status and a message that has this part. */
 static void check_refused(const svit_model *model, const char *to, const svit_onnx_options *options,
                           svit_status status, const char *part)
 {
@@ -310,7 +311,6 @@ START_TEST(test_preprocessing_has_the_steps_of_the_evaluation)
 }
 END_TEST
 
-/* The export fails with this status and a message that has this part. */
 START_TEST(test_options_that_are_not_accepted_are_named)
 {
     svit_model *model = model_in(context, VIT "}");

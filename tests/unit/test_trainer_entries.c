@@ -220,8 +220,8 @@ START_TEST(test_schedules_with_periods_are_resumed)
     leave_checkpoint(p, validation, STEPS + 2);
     p.optimizer.step_size = p.optimizer.restart_steps = 5;
     check_resume(&p, validation, whole, SVIT_E_ARGUMENT,
-                 _i ? "'{\"step_size\":4}' there, '{\"step_size\":5}' here"
-                    : "'{\"restart_steps\":4}' there, '{\"restart_steps\":5}' here");
+                 _i ? "'step_size' is 4 in the checkpoint and 5 here"
+                    : "'restart_steps' is 4 in the checkpoint and 5 here");
     svit_model_free(whole);
 }
 END_TEST

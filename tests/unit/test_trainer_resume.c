@@ -11,19 +11,19 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
     WORKS(svit_trainer_checkpoint(trainer, err));
     svit_trainer_free(trainer);
     p.trainer.existing = SVIT_EXISTING_RESUME;
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 10; i++) {
         plan other = p;
-        static const char *const fields[] = {"epochs is 2",
-                                             "batch is 8",
-                                             "seed is 3",
-                                             "patience",
-                                             "optimizer.beta1",
-                                             "'{\"flip_probability\":0.5}' there, "
-                                             "'{\"flip_probability\":0.25}' here",
-                                             "validation_count",
-                                             "optimizer.kind",
-                                             "the optimizer configuration differs from the "
-                                             "checkpoint's: '{\"epsilon_form\":"};
+        static const char *const fields[] = {
+            "epochs is 2",
+            "batch is 8",
+            "seed is 3",
+            "patience",
+            "optimizer.beta1",
+            "preprocessing: 'flip_probability' is 0.5 in the checkpoint and 0.25 here;",
+            "validation_count",
+            "optimizer.kind",
+            "the optimizer configuration: 'epsilon_form' is ",
+            "preprocessing: 'augment' is none in the checkpoint and [{\"name\":"};
         other.trainer.epochs -= i == 0;
         other.trainer.batch += i == 1;
         other.trainer.seed += i == 2;
@@ -32,6 +32,8 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
         other.pipeline.flip_probability = i == 5 ? 0.25 : 0.5;
         other.optimizer.kind = i == 7;
         other.optimizer.epsilon_form = i == 8;
+        other.pipeline.augment_count = i == 9;
+        other.pipeline.augment[0].kind = SVIT_AUGMENT_TRIVIALAUGMENT;
         trainer = open_trainer(model, &other, i == 6 ? NULL : validation);
         float *before = fit_weights(model, NULL);
         FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, fields[i]);
@@ -41,6 +43,34 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
         free(after);
         svit_trainer_free(trainer);
     }
+    svit_model_free(model);
+}
+END_TEST
+
+/* Of a long field the message has where the values differ. */
+START_TEST(test_a_long_field_is_shown_where_it_differs)
+{
+    plan p = plan_make(2);
+    p.optimizer.groups[0] = (svit_parameter_group){
+        .pattern = "layers.*.blocks.*.norm*", .lr_scale = 0.5, .weight_decay = -1, .trainable = 1};
+    p.optimizer.group_count = 1;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_trainer_free(trainer);
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    p.optimizer.groups[0].lr_scale = 0.25;
+    trainer = open_trainer(model, &p, validation);
+    static const char *const parts[] = {"the optimizer configuration: 'groups' is ...",
+                                        "...lr_scale\":0.5,", "...lr_scale\":0.25,",
+                                        " here; a resumed run needs the same"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, parts[i]);
+    svit_trainer_free(trainer);
+    p.optimizer.group_count = 0;
+    trainer = open_trainer(model, &p, validation);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, " in the checkpoint and [] here;");
+    svit_trainer_free(trainer);
     svit_model_free(model);
 }
 END_TEST
@@ -403,6 +433,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("trainer_resume");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_another_configuration_is_refused_at_resume_by_field);
+    tcase_add_test(c, test_a_long_field_is_shown_where_it_differs);
     tcase_add_test(c, test_an_extended_run_with_a_constant_rate_is_the_longer_run);
     tcase_add_test(c, test_an_extended_run_keeps_its_schedule_unless_another_is_given);
     tcase_add_loop_test(c, test_an_extended_run_computes_its_schedule_anew_if_asked, 0,

@@ -98,7 +98,7 @@ class Predictor(_library.Handle):
         """Predicts for one image, or for several.
 
         Args:
-            image: The path or the bytes of a JPEG, PNG or WebP file, or a list of these; or an array
+            image: The path or the bytes of a JPEG, PNG or WebP file, or a list or tuple of these; or an array
                 [height, width, channels] or [n, height, width, channels] of uint8, or of floats that take the place of
                 bytes.
 
@@ -109,6 +109,8 @@ class Predictor(_library.Handle):
             FileError, FormatError: a file cannot be read, or is damaged.
         """
         if isinstance(image, (list, tuple)) and any(isinstance(part, FILES) for part in image):
+            if not all(isinstance(part, FILES) for part in image):
+                raise errors.ArgumentError("image has files and arrays; all of one kind are accepted")
             return np.stack([self.predict(part) for part in image])
         if isinstance(image, FILES):
             row = np.empty(self.num_classes, dtype=np.float32)

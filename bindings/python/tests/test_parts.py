@@ -468,6 +468,8 @@ class Predictors(FolderTest):
             np.testing.assert_array_equal(predictor.predict(several), wanted)
         with self.assertRaises(errors.ArgumentError):
             predictor.top(files, 1)
+        with self.assertRaisesRegex(errors.ArgumentError, "files and arrays"):
+            predictor.predict([files[0], synthetic(1)[0][0]])
         with self.assertRaises(errors.FormatError):
             predictor.predict([files[0], b"no image"])
 

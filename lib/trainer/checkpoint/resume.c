@@ -89,8 +89,35 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer 
     return sv_trainer_check_progress(copy, &copy->progress, checkpoint, err);
 }
 
-/* SVIT_E_ARGUMENT, with both values, if a field of two configurations differs. It is compared as
- * JSON, since unused bytes of a struct may differ. */
+/* The value of {"name":value}, which ends with the brace; {} has none. */
+static const char *value_of(const char *json, const char *name)
+{
+    const size_t head = strlen("{\"\":") + strlen(name);
+    return strlen(json) > head ? json + head : "none}";
+}
+
+/* SVIT_E_ARGUMENT, with the two values of a field. Of long ones it has what begins a little before
+ * they differ. */
+static svit_status differs(const char *noun, const char *name, const char *saved,
+                           const char *present, svit_error *err)
+{
+    enum { BEFORE = 12, MOST = 40 };
+    const char *a = value_of(saved, name), *b = value_of(present, name);
+    size_t same = 0;
+    while (a[same] == b[same])
+        same++;
+    const size_t from = same > BEFORE ? same - BEFORE : 0;
+    const size_t of_a = strlen(a + from) - 1, of_b = strlen(b + from) - 1;
+    const char *dots = from > 0 ? "..." : "";
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "%s: '%s' is %s%.*s in the checkpoint and %s%.*s here; a resumed run needs "
+                   "the same",
+                   noun, name, dots, (int)(of_a < MOST ? of_a : MOST), a + from, dots,
+                   (int)(of_b < MOST ? of_b : MOST), b + from);
+}
+
+/* SVIT_E_ARGUMENT if a field of two configurations differs. It is compared as JSON, since unused
+ * bytes of a struct may differ. */
 static svit_status check_field(const sv_field_table *table, const sv_field *field,
                                const void *saved, const void *present,
                                const sv_allocator *allocator, svit_error *err)
@@ -102,10 +129,7 @@ static svit_status check_field(const sv_field_table *table, const sv_field *fiel
     sv_fields_to_json(&one, present, &b);
     svit_status status = sv_json_writer_status(a.status != SVIT_OK ? &a : &b, table->noun, err);
     if (status == SVIT_OK && strcmp(a.text, b.text) != 0)
-        status = sv_fail(err, SVIT_E_ARGUMENT,
-                         "%s differs from the checkpoint's: '%.100s' there, '%.100s' here; a "
-                         "resumed run needs the same",
-                         table->noun, a.text, b.text);
+        status = differs(table->noun, field->key ? field->key : field->name, a.text, b.text, err);
     sv_json_writer_free(&b);
     sv_json_writer_free(&a);
     return status;
