@@ -119,7 +119,11 @@ cp out first
 run 0 shiftvit-eval --model trained --data procedural --limit-test 20 --seed 3
 says '^the model is trained/best.safetensors$'
 cmp -s out first || fail 'the folder of a run of one epoch gives another result than its model'
-run 2 shiftvit-eval --model trained
+run 0 shiftvit-eval --model trained
+says "^as in the run of 'trained': --data=procedural:64 --labels=fine --on-bad=fail --seed=3\$"
+prints '^data: procedural:64, 1000 images$'
+cp trained/model.safetensors alone.safetensors
+run 2 shiftvit-eval --model alone.safetensors
 says '--data SPEC is needed'
 run 1 shiftvit-eval --model data --data procedural
 says 'data: the folder holds no weights; model.safetensors'
