@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the tables of docs/building.md: what each option takes off the library, and the size of the smallest ones.
-# Each row is a build of its own.  sizes.sh SOURCE_ROOT
+# Prints the numbers of the tables of docs/building.md: what each option takes off the library, and the size of the
+# smallest ones. Each row is a build of its own.  sizes.sh SOURCE_ROOT
 set -eu
 root=$1
 folder=$(mktemp -d)
