@@ -8,17 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const model_path_files[] = {"best.safetensors", "model.safetensors",
+                                        "checkpoint.safetensors", NULL};
+
 svit_status model_path_find(struct program *self, char *path, const char *given)
 {
-    static const char *const files[] = {"best.safetensors", "model.safetensors",
-                                        "checkpoint.safetensors"};
     if (!path_is_folder(given)) {
         if (snprintf(path, PATH_CAPACITY, "%s", given) >= PATH_CAPACITY)
             return program_fail(self, SVIT_E_ARGUMENT, "--model: the path is too long");
         return SVIT_OK;
     }
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        TRY(path_join(self, path, given, files[i]));
+    for (size_t i = 0; model_path_files[i]; i++) {
+        TRY(path_join(self, path, given, model_path_files[i]));
         if (path_exists(path))
             return SVIT_OK;
     }

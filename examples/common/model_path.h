@@ -6,6 +6,9 @@
 #include "config_option.h"
 #include "path_text.h"
 
+/* The files of weights in the folder of a run, the preferred first; NULL at the end. */
+extern const char *const model_path_files[];
+
 /* Writes the path of the model file that `given` names to path[PATH_CAPACITY]: `given` itself, or
  * in the folder of a run the first of best.safetensors, model.safetensors and
  * checkpoint.safetensors that exists. Prints which of them was taken on stderr, unless --quiet is

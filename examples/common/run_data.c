@@ -42,13 +42,12 @@ static int is_same(const char *spec, const char *stored)
 /* The folder of the run that `model` names, itself or by its weights; NULL: it names none. */
 static const char *run_folder(char folder[PATH_CAPACITY], const char *model)
 {
-    static const char *const files[] = {RUN_MODEL_FILE, RUN_CHECKPOINT_FILE, "best.safetensors"};
     const char *slash = strrchr(model, '/'), *name = slash ? slash + 1 : model;
     if (model_path_is_run(model))
         return model;
     snprintf(folder, PATH_CAPACITY, "%.*s", slash ? (int)(slash - model) : 1, slash ? model : ".");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (strcmp(name, files[i]) == 0)
+    for (size_t i = 0; model_path_files[i]; i++)
+        if (strcmp(name, model_path_files[i]) == 0)
             return folder;
     return NULL;
 }
