@@ -64,6 +64,12 @@ static void count_early(svit_trainer *copy, const svit_checkpoint *checkpoint)
     at->early = images < first ? images : first;
 }
 
+static svit_status lacks_entry(const char *key, svit_error *err)
+{
+    return sv_fail(err, SVIT_E_FORMAT, "the checkpoint is not a trainer's: it has no entry '%s'",
+                   key);
+}
+
 /* Checks the settings against those of `copy`, a copy of the trainer, and reads the state into
  * it. */
 static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer *copy,
@@ -77,8 +83,7 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer 
         if (!saved && (entry->kind == SV_ENTRY_FINGERPRINT || entry->kind == SV_ENTRY_LATER))
             continue;
         if (!saved)
-            return sv_fail(err, SVIT_E_FORMAT,
-                           "the checkpoint is not a trainer's: it has no entry '%s'", entry->key);
+            return lacks_entry(entry->key, err);
         if (entry->is_state)
             SVIT_TRY(read_state(entry, copy, saved, err));
         else if (!extends || !entry->may_extend)
@@ -152,9 +157,7 @@ static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_
     const char *text = svit_checkpoint_value(checkpoint, SV_TRAINER_PIPELINE_KEY);
     svit_pipeline_config saved;
     if (!text)
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "the checkpoint is not a trainer's: it has no entry '%s'",
-                       SV_TRAINER_PIPELINE_KEY);
+        return lacks_entry(SV_TRAINER_PIPELINE_KEY, err);
     SVIT_TRY(svit_pipeline_config_from_json(&saved, sizeof saved, text, err));
     return check_same(&sv_pipeline_config_type.table, &saved, &trainer->pipeline,
                       &trainer->context->allocator, err);
