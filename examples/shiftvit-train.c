@@ -48,9 +48,7 @@ static svit_status keep_rate(train_run *self)
     svit_optimizer_config optimizer;
     svit_pipeline_config pipeline;
     int gives_rate;
-    TRY(svit_trainer_config_init(&stored, sizeof stored));
-    TRY(svit_optimizer_config_init(&optimizer, sizeof optimizer));
-    TRY(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+    TRY(config_init_training(&stored, &optimizer, &pipeline));
     TRY(svit_training_from_json(&stored, &optimizer, &pipeline, options->resumed_training,
                                 &program->err));
     TRY(config_gives_setting(&gives_rate, program, &options->config, "learning_rate"));
@@ -140,7 +138,7 @@ static svit_status resolve_settings(train_run *self, size_t images)
     TRY(config_resolve_training(trainer, &self->optimizer_config, &self->pipeline,
                                 &options->program, &options->config, options->resumed_training));
     apply_options(self);
-    if (options->resume)
+    if (options->resume && options->resumed_training)
         TRY(keep_rate(self));
     TRY(apply_freeze(self));
     if (options->program.seed_given)

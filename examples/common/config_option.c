@@ -294,13 +294,24 @@ svit_status config_resolve(svit_model_config *out, struct program *self,
     return status;
 }
 
+svit_status config_init_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+                                 svit_pipeline_config *pipeline)
+{
+    TRY(svit_trainer_config_init(trainer, sizeof *trainer));
+    TRY(svit_optimizer_config_init(optimizer, sizeof *optimizer));
+    return svit_pipeline_config_init(pipeline, sizeof *pipeline);
+}
+
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
                                     const config_option *option, const char *resumed)
 {
     settings given;
     svit_model_config model;
-    if (option->preset)
+    /* A stored run has all settings but empty lists, which a preset would fill. */
+    if (resumed)
+        TRY(config_init_training(trainer, optimizer, pipeline));
+    else if (option->preset)
         TRY(svit_training_preset(option->preset, trainer, sizeof *trainer, optimizer,
                                  sizeof *optimizer, pipeline, sizeof *pipeline, &self->err));
     trainer->checkpoint_seconds = CHECKPOINT_SECONDS;

@@ -64,10 +64,14 @@ svit_status config_is_same(int *same, struct program *self, const svit_model_con
 svit_status config_change_model(int *same, svit_model_config *changed, struct program *self,
                                 const svit_model *model, const config_option *config);
 
+/* Gives the settings of a training their defaults. */
+svit_status config_init_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+                                 svit_pipeline_config *pipeline);
+
 /* Builds the settings of a training: those of the preset (without one, those that the three structs
- * have), then `resumed`, the stored settings of a
- * run as JSON (NULL: none), then those of --config and --set. The pipeline of a new run has as many
- * channels as the model, unless it is set otherwise. */
+ * have) or, unless it is NULL, of `resumed`, the stored settings of a run as JSON; then those of
+ * --config and --set. The pipeline of a new run has as many channels as the model, unless it is set
+ * otherwise. */
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
                                     const config_option *option, const char *resumed);

@@ -71,7 +71,7 @@ static svit_status mean_precision(struct program *self, const evaluation *of, do
             sum += precision[k];
             present++;
         }
-    *out = sum / (double)present;
+    *out = present ? sum / (double)present : NAN;
     free(precision);
     return status;
 }

@@ -8,8 +8,7 @@
 void note_average(const svit_trainer_config *trainer, const svit_optimizer_config *optimizer,
                   size_t images)
 {
-    const double steps =
-        ceil((double)images / trainer->batch / trainer->accumulate) * trainer->epochs;
+    const double steps = ceil((double)images / trainer->batch) * trainer->epochs;
     const double rest = pow(optimizer->ema_momentum, steps);
     if ((optimizer->ema == SVIT_EMA_PLAIN || optimizer->ema == SVIT_EMA_KERAS) && rest > 0.1)
         fprintf(

@@ -80,7 +80,7 @@ enum {
 typedef struct svit_parameter_group {
     char pattern[96];    /* the whole name, in which * stands for any characters and ? for one */
     double lr_scale;     /* at least 0: factor of the learning rate, beside that of layer_decay */
-    double weight_decay; /* negative: that of the optimiser, with its decay_exclude */
+    double weight_decay; /* -1: that of the optimiser, with its decay_exclude; else at least 0 */
     int32_t trainable;   /* 0: the parameters keep their bits: no update, no decay, no part in the
                             gradient's norm */
     int32_t rule;        /* SVIT_RULE_* */
@@ -240,7 +240,8 @@ SVIT_API uint64_t svit_optimizer_steps(const svit_optimizer *optimizer);
 /* Changes a setting during training. `key` is "learning_rate", "weight_decay", "momentum",
  * "clip_norm" or "ema_momentum". "weight_decay" is that of the parameters whose group or
  * svit_optimizer_set_parameter_f64 has not given them another one, and which decay_exclude does not
- * exclude. SVIT_E_ARGUMENT names an unknown key, or a value outside svit_optimizer_bounds;
+ * exclude. "learning_rate" of Muon is that of its matrices: the other parameters keep
+ * adamw_learning_rate, on the same schedule, unless the rate is 0. SVIT_E_ARGUMENT names an unknown key, or a value outside svit_optimizer_bounds;
  * SVIT_E_MEMORY, of "weight_decay". The optimiser is unchanged then. */
 SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const char *key,
                                             double value, svit_error *err);
@@ -248,7 +249,8 @@ SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const cha
 /* Changes a setting of the parameters whose names match `pattern`, as in svit_parameter_group,
  * between two updates. `key` is "lr_scale" (at least 0), "weight_decay" (at least 0) or "trainable"
  * (0 or 1). SVIT_E_ARGUMENT names the key, the value, or a pattern that matches no parameter;
- * SVIT_E_MEMORY. The optimiser is unchanged then. */
+ * SVIT_E_STATE a parameter that is frozen in the model and was to be trainable; SVIT_E_MEMORY. The
+ * optimiser is unchanged then. */
 SVIT_API svit_status svit_optimizer_set_parameter_f64(svit_optimizer *optimizer,
                                                       const char *pattern, const char *key,
                                                       double value, svit_error *err);

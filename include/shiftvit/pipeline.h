@@ -94,7 +94,8 @@ typedef struct svit_augment_step {
     uint32_t padding;   /* crop: pixels, 0..256, below the sides of the image */
     uint32_t count;     /* RandAugment: operations, 1..16; repeat: 1..16 */
     uint32_t magnitude; /* RandAugment: 0..30 */
-    uint32_t size;      /* Cutout: pixels, 1..8192 */
+    uint32_t size;      /* Cutout: pixels, 1..8192; of an odd size, as in the authors' code, one
+                           line and column less */
     uint32_t off_epoch; /* Mixup, CutMix: from this epoch on, counted from 0, they do nothing; 0:
                            they always work */
     uint32_t reserved;  /* 0; another value is SVIT_E_VERSION */

@@ -348,7 +348,8 @@ SVIT_API svit_status svit_trainer_history(const svit_trainer *trainer, size_t in
  * be NULL. SVIT_E_ARGUMENT: the sizes or the classes of model, pipeline and dataset do not match,
  * or both have class names and these differ. If the dataset has targets, they are probabilities:
  * each at least 0, with the sum 1. Others, and a model with one output, are SVIT_E_ARGUMENT;
- * svit_evaluate_logits serves them. */
+ * svit_evaluate_logits serves them. The loss of a masked autoencoder is the mean squared error of
+ * its patches, and its fractions are NaN. */
 SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svit_dataset *dataset,
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err);
@@ -362,7 +363,7 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
 
 /* Computes the logits of a model for every sample of a dataset, in its order, with the evaluation
  * pipeline: logits[count, classes], with the number of the model's classes, and labels[count],
- * which are -1 if the dataset has targets. If `labels` is NULL, a dataset without targets may have
+ * which are -1 if the dataset has targets or the model is a masked autoencoder. If `labels` is NULL, a dataset without targets may have
  * any classes. `tta` is one of SVIT_TTA_*, `compute` one of SVIT_COMPUTE_*; `pipeline` and `batch`
  * are as in svit_evaluate. All other measures can be computed from these. Errors are those of
  * svit_evaluate; what the arrays then hold is undefined. */

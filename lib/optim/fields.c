@@ -87,10 +87,9 @@ bool sv_optim_lacks_length(const svit_optimizer_config *config)
            (sv_schedule_has_length(config->schedule) || config->ema == SVIT_EMA_SWA);
 }
 
-/* A schedule without total_steps is accepted, because a trainer computes them. */
 static svit_status check(const void *config, svit_error *err)
 {
-    return sv_optim_lacks_length(config) ? SVIT_OK : sv_schedule_check(config, err);
+    return sv_schedule_check(config, err);
 }
 
 const sv_config_type sv_optimizer_config_type = {
@@ -105,8 +104,9 @@ svit_status sv_optim_config_import(svit_optimizer_config *local,
 {
     SVIT_TRY(sv_config_read(&sv_optimizer_config_type, local, config, err));
     if (sv_optim_lacks_length(local))
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "total_steps is 0; a schedule with a length has at least 1 step");
+        return sv_fail(err, SVIT_E_ARGUMENT, "total_steps is 0; %s has at least 1 step",
+                       sv_schedule_has_length(local->schedule) ? "a schedule with a length"
+                                                               : "training with ema 'swa'");
     return SVIT_OK;
 }
 

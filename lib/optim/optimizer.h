@@ -54,8 +54,8 @@ typedef struct sv_optim {
 /* Finds a field that may change during training. SVIT_E_ARGUMENT lists the known names. */
 svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_error *err);
 
-/* Returns the range of a field. With a warm-up cosine schedule the learning rate is at least
- * lr_start of `config`. */
+/* Returns the range of a field. With a schedule that begins at lr_start the learning rate is
+ * at least that of `config`. */
 void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *min,
                           double *max);
 

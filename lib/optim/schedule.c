@@ -147,9 +147,6 @@ static svit_status check_start(const svit_optimizer_config *config, svit_error *
 
 static svit_status check_length(const svit_optimizer_config *config, svit_error *err)
 {
-    if (config->total_steps < 1)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "total_steps is 0; a schedule with a length has at least 1 step");
     if (config->warmup_steps > config->total_steps)
         return sv_fail(
             err, SVIT_E_ARGUMENT, "warmup_steps is %llu; it is at most total_steps, which is %llu",
@@ -159,7 +156,8 @@ static svit_status check_length(const svit_optimizer_config *config, svit_error 
 
 svit_status sv_schedule_check(const svit_optimizer_config *config, svit_error *err)
 {
-    if (sv_schedule_has_length(config->schedule))
+    const bool waits = sv_schedule_has_length(config->schedule) && config->total_steps == 0;
+    if (sv_schedule_has_length(config->schedule) && !waits)
         SVIT_TRY(check_length(config, err));
     if (config->schedule == SVIT_SCHEDULE_PIECEWISE)
         return check_points(config, err);
@@ -172,5 +170,5 @@ svit_status sv_schedule_check(const svit_optimizer_config *config, svit_error *e
                        "restart_steps is %llu; schedule 'cosine-restarts' needs the steps of its "
                        "first period, at least 2, since it begins each period at the full rate",
                        (unsigned long long)config->restart_steps);
-    return sv_schedule_uses_start(config->schedule) ? check_start(config, err) : SVIT_OK;
+    return sv_schedule_uses_start(config->schedule) && !waits ? check_start(config, err) : SVIT_OK;
 }

@@ -53,7 +53,6 @@ static svit_status allocate_memory(svit_session *session, svit_error *err)
     return SVIT_OK;
 }
 
-/* Creates the layers for the session's input size. */
 /* The caller's arrays of a batch are counted in sizes, too. */
 static svit_status check_images(const svit_session *session, svit_error *err)
 {

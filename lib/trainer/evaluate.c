@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "data/datasets/dataset_ops.h"
 
+#include <math.h>
 #include <string.h>
 
 static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int32_t compute,
@@ -175,13 +176,14 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
     sv_evaluator_close(&evaluator);
     if (status != SVIT_OK)
         return status;
-    double samples = (double)metrics.samples;
+    const double samples = (double)metrics.samples;
+    const bool has_classes = model->config.mask_ratio == 0;
     if (loss)
         *loss = metrics.loss / samples;
     if (top1)
-        *top1 = (double)metrics.top1 / samples;
+        *top1 = has_classes ? (double)metrics.top1 / samples : NAN;
     if (top5)
-        *top5 = (double)metrics.top5 / samples;
+        *top5 = has_classes ? (double)metrics.top5 / samples : NAN;
     return SVIT_OK;
 }
 

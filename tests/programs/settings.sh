@@ -124,6 +124,18 @@ cmp paper/model.safetensors paper3/model.safetensors || fail 'three threads trai
 run 0 shiftvit-train $paper --threads 1 --set augment=[] --out plain
 [ "$(cut -d , -f 2 paper/history.csv)" != "$(cut -d , -f 2 plain/history.csv)" ] ||
     fail 'the steps of the recipe change nothing'
+# Steps that a run took away from its preset stay away.
+run 0 shiftvit-train --resume plain --epochs 3
+[ "$(tail -n 1 plain/history.csv | cut -d , -f 1)" = 3 ] || fail "the run did not go on: $(cat plain/history.csv)"
+
+# A step is a batch, in however many passes.
+for passes in 1 4; do
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train $paper --set ema=plain --set ema_momentum=0.999 --set accumulate=$passes --out average$passes
+    says '^after [0-9]+ steps the average of the weights \(ema_momentum 0.999\) still has 9[0-9] %'
+    grep '^after' "$work/err" >"average$passes/note"
+done
+cmp average1/note average4/note || fail "$(cat average4/note)"
 
 # A masked autoencoder learns without labels, goes on after a break, and gives its encoder to a classifier.
 small='--set dim=12 --set depth=2 --set heads=2 --set head_dim=6 --set mlp_dim=20 --batch 16'

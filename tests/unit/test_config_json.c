@@ -186,6 +186,8 @@ static const struct {
     {OPTIMIZER, "{\"groups\":{}}", "groups is not an array of at most 16 parameter groups"},
     {OPTIMIZER, "{\"points\":[[0,1,2]]}", "points[0]: it is no pair [fraction, factor]"},
     {OPTIMIZER, "{\"points\":[[0,1],[1.5,0]]}", "points[1]: the fraction is 1.5; it is in [0, 1]"},
+    {OPTIMIZER, "{\"schedule\":\"piecewise\"}",
+     "points has 0 elements; a piecewise schedule has at least 2"},
     {OPTIMIZER, "{\"schedule\":\"piecewise\",\"total_steps\":9,\"points\":[[0,1]]}",
      "points has 1 elements; a piecewise schedule has at least 2"},
     {OPTIMIZER, "{\"schedule\":\"piecewise\",\"total_steps\":9,\"points\":[[0,1],[0,0]]}",

@@ -219,6 +219,26 @@ START_TEST(test_names_of_classes_do_not_count)
 }
 END_TEST
 
+START_TEST(test_an_evaluation_says_that_it_has_no_classes)
+{
+    svit_dataset *data = NULL;
+    double loss = 0, top1 = 0, top5 = 0;
+    int32_t known[20] = {0};
+    svit_model *model = open_model(context, "");
+    plan p = masked_plan(1);
+    WORKS(svit_dataset_synthetic(&data, context, 1, SVIT_SPLIT_TRAIN, 20, err));
+    WORKS(svit_evaluate(context, model, data, &p.pipeline, 8, &loss, &top1, &top5, err));
+    ck_assert(loss > 0 && isnan(top1) && isnan(top5));
+    static float logits[20 * PIXELS];
+    WORKS(svit_evaluate_logits(context, model, data, &p.pipeline, 8, SVIT_COMPUTE_F32,
+                               SVIT_TTA_NONE, logits, known, err));
+    for (size_t i = 0; i < 20; i++)
+        ck_assert_int_eq(known[i], -1);
+    svit_dataset_free(data);
+    svit_model_free(model);
+}
+END_TEST
+
 /* Trains in a context of its own, with these threads, and returns the weights. */
 static float *train_with(uint32_t threads, plan p, size_t *bytes)
 {
@@ -407,6 +427,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_the_bits_do_not_depend_on_threads_and_memory_and_the_loss_falls);
     tcase_add_test(c, test_a_resumed_run_is_the_whole_run);
     tcase_add_test(c, test_names_of_classes_do_not_count);
+    tcase_add_test(c, test_an_evaluation_says_that_it_has_no_classes);
     tcase_add_test(c, test_what_does_not_reconstruct_is_refused);
     tcase_add_test(c, test_a_head_takes_the_place_of_the_decoder);
     tcase_add_loop_test(c, test_what_does_not_go_with_masks_is_named, 0,

@@ -88,12 +88,27 @@ START_TEST(test_schedules_that_lack_something_are_named)
 }
 END_TEST
 
+START_TEST(test_a_length_that_the_average_needs_is_named)
+{
+    svit_optimizer_config config;
+    double rate = 7;
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.ema = SVIT_EMA_SWA;
+    FAILS(svit_learning_rate(&config, 0, &rate, err), SVIT_E_ARGUMENT,
+          "total_steps is 0; training with ema 'swa' has at least 1 step");
+    config.total_steps = 2;
+    WORKS(svit_learning_rate(&config, 0, &rate, err));
+    ck_assert_double_eq(rate, config.learning_rate);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("optim_config");
     TCase *c = tcase_create("optim_config");
     tcase_add_loop_test(c, test_groups_and_points_of_json, 0, sizeof CASES / sizeof *CASES);
     tcase_add_test(c, test_schedules_that_lack_something_are_named);
+    tcase_add_test(c, test_a_length_that_the_average_needs_is_named);
     suite_add_tcase(all, c);
     return all;
 }

@@ -7,6 +7,10 @@ import threading
 from . import errors
 
 
+class BusyError(errors.StateError):
+    """Other threads use what a call would change. Nothing has changed."""
+
+
 class Access:
     """The readers and the writer of one object. A use that does not fit the others is refused instead of waited for:
     a thread that waits would find an object that has changed between two of its calls."""
@@ -27,7 +31,8 @@ class Access:
             if self._writer is not None and (change or self._writer != me):
                 raise errors.StateError(f"{self._change} changes the {self._name} at the moment; {self._advice(me)}")
             if change and self._readers:
-                raise errors.StateError(
+                kind = errors.StateError if me in self._readers else BusyError
+                raise kind(
                     f"{change} changes the {self._name}, which other calls use at the moment; {self._advice(me)}"
                 )
             if change:

@@ -31,7 +31,15 @@ def array(value: Any, name: str) -> NDArray[Any]:
             return np.from_dlpack(value)
         except (BufferError, RuntimeError, TypeError) as error:
             raise TypeError(f"{name} cannot be used as an array of the CPU's memory: {error}") from error
-    return np.asarray(value)
+    if value is None or isinstance(value, (str, bytes)):
+        raise TypeError(f"{name} is {article(value)}; an array is needed")
+    try:
+        given = np.asarray(value)
+    except ValueError as error:  # lists of arrays of several shapes
+        raise ArgumentError(f"{name} is no array: {error}") from None
+    if given.dtype == object:
+        raise TypeError(f"{name} is {article(value)}; an array of numbers is needed")
+    return given
 
 
 def _shape_text(shape: Shape) -> str:

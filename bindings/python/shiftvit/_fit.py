@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pathlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,24 @@ def pipeline_of(
     return plain_pipeline(size, shape[:2], shape[2], 1.0 if data.is_float else 1 / 255)
 
 
+def warn_of_scale(x: Any, pipeline: Mapping[str, Any]) -> None:
+    """Logs a warning where the values of images are of another range than the pipeline's: floats of 0..1 where it takes
+    those of bytes, of which all but a spot of grey is lost, or bytes where it takes floats of 0..1."""
+    images = _arrays.array(x, "x")
+    if images.size == 0 or images.dtype.kind not in "fu":
+        return
+    scale = float(pipeline.get("scale", 1 / 255))
+    # Standard deviations from black to white.
+    contrast = scale / max(np.sqrt(np.asarray(pipeline.get("variance", [1.0]), dtype=float)).max(), 1e-30)
+    if images.dtype.kind == "f" and contrast < 1 / 20 and float(images.max()) <= 1:
+        text = "x has no value above 1, and the pipeline's scale is %g: it takes floats in place of bytes, 0 to 255"
+    elif images.dtype.kind == "u" and contrast * 255 > 100 and float(images.max()) > 1:
+        text = "x has bytes, and the pipeline's scale is %g: it takes floats of 0 to 1"
+    else:
+        return
+    logging.getLogger("shiftvit").warning(text, scale)
+
+
 def fine_tuning(model: Model, data: Dataset) -> dict[str, Any]:
     """The settings of trainer and optimiser by which a trained model learns the images of a dataset."""
     structs = fine_tuning_structs(model, len(data))
@@ -113,7 +132,7 @@ def fit(
     epochs: int | None,
     batch_size: int | None,
     validation_data: tuple[Any, Any] | Dataset | None,
-    callbacks: Iterable[Callback],
+    callbacks: Iterable[Callback] | None,
     loss: Loss | None,
     loss_function: LossFunction | None,
     preset: str | None,
@@ -125,8 +144,9 @@ def fit(
 ) -> History:
     """:meth:`shiftvit.Model.fit`"""
     from .data import Dataset
-    from .trainer import Trainer
+    from .trainer import Trainer, checked_callbacks
 
+    callbacks = checked_callbacks(callbacks)
     if "batch" in settings:
         raise TypeError("batch is given as batch_size")
     if resume and folder is None:
@@ -137,7 +157,8 @@ def fit(
     chosen: dict[str, Any] = {} if preset is not None else dict(_DEFAULTS)
     if fine_tune:
         chosen = fine_tuning(model, training)
-        pipeline = pipeline or fine_tuning_pipeline(model, training)
+        if pipeline is None:
+            pipeline = fine_tuning_pipeline(model, training)
     chosen.update(settings)
     for name, value in (("epochs", epochs), ("batch", batch_size)):
         if value is not None:
@@ -151,13 +172,16 @@ def fit(
         if not isinstance(validation_data, (tuple, list)) or len(validation_data) != 2:
             raise TypeError(f"validation_data is {article(validation_data)}; a Dataset or a pair (x, y) is needed")
         validation = dataset_of(model, *validation_data, "validation_data", "validation_data")
+    images = pipeline_of(model, training, pipeline, preset)
+    if x is not training:
+        warn_of_scale(x, images)
     resumes = resume and (pathlib.Path(folder) / "checkpoint.safetensors").exists()
     with Trainer(
         model,
         training,
         validation,
         preset=preset,
-        pipeline=pipeline_of(model, training, pipeline, preset),
+        pipeline=images,
         loss=loss,
         loss_function=loss_function,
         folder=folder,
@@ -171,6 +195,7 @@ def fit(
 
 def logits_of(
     model: Model,
+    x: Any,
     data: Dataset,
     batch: int,
     pipeline: Mapping[str, Any] | None,
@@ -178,10 +203,13 @@ def logits_of(
     tta: str,
     labels: NDArray[np.int32] | None,
 ) -> NDArray[np.float32]:
-    """Logits [n, num_classes] of a dataset, by the evaluation of its pipeline. Writes its labels to ``labels`` [n];
-    without these the dataset may have any classes."""
+    """Logits [n, num_classes] of a dataset, which was made of ``x``, by the evaluation of its pipeline. Writes its labels
+    to ``labels`` [n]; without these the dataset may have any classes."""
     if len(data) == 0:
         raise ArgumentError("there is no image; at least 1 is needed")
+    images = pipeline_of(model, data, pipeline)
+    if x is not data:
+        warn_of_scale(x, images)
     with _library.reading(model):
         logits = np.empty((len(data), model.num_classes), dtype=np.float32)
         _library.call(
@@ -189,7 +217,7 @@ def logits_of(
             model.context,
             model,
             data,
-            _library.config("svit_pipeline_config", pipeline_of(model, data, pipeline)),
+            _library.config("svit_pipeline_config", images),
             batch,
             _library.constant("SVIT_COMPUTE_", compute, "compute"),
             _library.constant("SVIT_TTA_", tta, "tta"),
@@ -212,7 +240,7 @@ def evaluate(
     _refuse_texts(model)
     data = dataset_of(model, x, y, "x", "evaluate()")
     labels = np.empty(len(data), dtype=np.int32)
-    logits = logits_of(model, data, batch, pipeline, compute, tta, labels)
+    logits = logits_of(model, x, data, batch, pipeline, compute, tta, labels)
     if model.output == "sigmoid":
         targets = data.targets
         return {"loss": losses.binary_cross_entropy(logits, targets)[0], **metrics.multilabel(logits, targets)}
@@ -236,7 +264,7 @@ def predict(
     if wanted != "logits":
         _refuse_texts(model)
     data = dataset_of(model, x, None, "x")
-    logits = logits_of(model, data, batch, pipeline, compute, tta, None)
+    logits = logits_of(model, x, data, batch, pipeline, compute, tta, None)
     if wanted == "logits":
         return logits
     return losses.sigmoid(logits) if wanted == "sigmoid" else losses.softmax(logits)

@@ -8,11 +8,12 @@ import json
 import operator
 import os
 import pathlib
+import reprlib
 import sysconfig
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Callable, Union
+from typing import Any, Callable, TypeVar, Union
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from ._structs import ErrorRecord
 
 #: What is taken for the name of a file.
 PathName = Union[str, "os.PathLike[str]"]
+
+_Made = TypeVar("_Made")
 
 #: Bytes of a configuration whose fields are set through JSON. The library ignores zeros behind its own struct.
 _CONFIG_BYTES = 16384
@@ -61,7 +64,8 @@ def _load() -> ctypes.CDLL:
 
 def _without_nul(encoded: bytes, value: Any) -> bytes:
     if b"\0" in encoded:
-        raise errors.ArgumentError(f"{value!r} has a NUL character, which no text or path may have")
+        # Of bytes that are a whole file, the first ones do.
+        raise errors.ArgumentError(f"{reprlib.repr(value)} has a NUL character, which no text or path may have")
     return encoded
 
 
@@ -83,8 +87,17 @@ def text_bytes(value: str | bytes | None) -> bytes | None:
         raise errors.ArgumentError(f"{value!r} has no form in UTF-8") from None
 
 
+def real(value: Any) -> float:
+    """A number as a float. float() would take texts, and True for 1."""
+    if isinstance(value, (str, bytes, bytearray, bool, np.bool_)):
+        raise TypeError(f"{value!r} is given where a number is needed")
+    return float(value)
+
+
 def whole(code: str, value: Any) -> int:
     """An integer of the type of a letter, which ctypes would take modulo its size."""
+    if isinstance(value, bool):
+        raise TypeError(f"{value!r} is given where a whole number is needed")
     number = operator.index(value)
     low, end = _RANGES[code]
     if not low <= number < end:
@@ -145,7 +158,7 @@ class _Function:
         if code in "sn":
             return text_bytes(value) if code == "s" else path_bytes(value)
         if code in "fd":
-            return float(value)
+            return real(value)
         if code in "pe" or code in HANDLES:
             _TYPES[code].check(value)
         return whole(code, value) if code in _RANGES else value
@@ -192,6 +205,8 @@ def guard(function: Callable[..., int], failure: int) -> Callable[..., int]:
 
 def _fail(name: str, status: int, message: str) -> errors.Error:
     kind = next((kind for kind in errors.KINDS if constants[kind.status] == status), errors.Error)
+    if kind is errors.FileError:
+        return errors.file_error(message)
     return kind(message or f"{name} failed with {kind.status}")
 
 
@@ -221,12 +236,14 @@ def call(name: str, *arguments: Any) -> Any:
     raise _fail(name, status, message)
 
 
-def create(name: str, *arguments: Any) -> int:
-    """Calls a creating function, whose first argument is ``out``, and returns the new handle."""
+def create(name: str, *arguments: Any, adopt: Callable[[int], _Made]) -> _Made:
+    """Calls a creating function, whose first argument is ``out``, and returns what ``adopt`` makes of the new handle.
+    No signal handler can run before somebody owns it."""
     out = ctypes.c_void_p()
-    call(name, ctypes.byref(out), *arguments)
-    assert out.value is not None
-    return out.value
+    with reading():
+        call(name, ctypes.byref(out), *arguments)
+        assert out.value is not None
+        return adopt(out.value)
 
 
 def number(name: str, *arguments: Any, kind: Any = ctypes.c_double) -> Any:
@@ -294,6 +311,8 @@ def class_names(given: Iterable[str]) -> Any:
     since files have them; here nobody could tell equal ones apart."""
     if isinstance(given, str):
         raise TypeError(f"classes is the text {given!r}; a sequence of texts is needed")
+    if isinstance(given, (set, frozenset)):
+        raise TypeError("classes is a set, which has no order; a sequence of texts is needed")
     seen: dict[str, int] = {}
     for index, text in enumerate(given):
         name = class_name(text, f"classes[{index}]")
@@ -312,7 +331,8 @@ def words(prefix: str) -> list[str]:
 def constant(prefix: str, word: str, what: str) -> int:
     """The value of the constant that a word stands for."""
     name = prefix + str(word).upper().replace("-", "_")
-    if name not in constants:
+    is_word = isinstance(word, str) and word == word.lower().replace("_", "-")
+    if not is_word or name not in constants:
         raise errors.ArgumentError(f"{what} is {word!r}; accepted are {', '.join(map(repr, words(prefix)))}")
     return constants[name]
 
@@ -320,6 +340,10 @@ def constant(prefix: str, word: str, what: str) -> int:
 def word(prefix: str, value: int) -> str:
     """The word for a value of the constants of a prefix."""
     return next(w for w in words(prefix) if constant(prefix, w, prefix) == value)
+
+
+#: Names that other libraries have for fields.
+_FOREIGN = {"lr": "learning_rate", "batch_size": "batch"}
 
 
 def _plain(value: Any) -> Any:
@@ -333,6 +357,9 @@ def to_json(fields: Mapping[str, Any]) -> str:
     """The JSON object of some fields."""
     if not isinstance(fields, Mapping):
         raise TypeError(f"{article(fields)} is given where a mapping of fields is needed")
+    for name, here in _FOREIGN.items():
+        if name in fields:
+            raise errors.ArgumentError(f"{name} is called {here} here")
     try:
         return json.dumps(dict(fields), default=_plain, allow_nan=False)
     except ValueError as error:

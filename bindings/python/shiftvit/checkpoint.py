@@ -33,7 +33,7 @@ class Checkpoint(_library.Handle):
         Raises:
             FileError, FormatError: the file cannot be read, or is damaged.
         """
-        self._adopt(_library.create("svit_checkpoint_open", chosen_context(context), path))
+        _library.create("svit_checkpoint_open", chosen_context(context), path, adopt=self._adopt)
 
     def restore(
         self, model: Model | None = None, optimizer: Optimizer | None = None, session: Session | None = None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import difflib
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _library
+from ._handles import article
 from ._structs import TrainerConfig
+from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from .model import Model
@@ -17,6 +20,17 @@ if TYPE_CHECKING:
 def presets() -> list[str]:
     """The names of all presets, for :func:`shiftvit.create_model` and :func:`shiftvit.load_pretrained`."""
     return _library.strings("svit_model_preset_name")
+
+
+def _check_preset(preset: Any) -> None:
+    """Refuses what is no name of a preset."""
+    if not isinstance(preset, str):
+        raise TypeError(f"preset is {article(preset)}; a name is needed")
+    known = presets()
+    if preset not in known:
+        near = difflib.get_close_matches(preset.replace("_", "-"), known, 1)
+        advice = f"did you mean {near[0]!r}? " if near else ""
+        raise ArgumentError(f"preset {preset!r} is unknown; {advice}shiftvit.presets() lists the known ones")
 
 
 def config_fields(of: str = "training") -> list[dict[str, Any]]:
@@ -42,6 +56,7 @@ def model_config(preset: str | None = None, **fields: Any) -> dict[str, Any]:
 
 def preset_buffer(preset: str) -> ctypes.Array[ctypes.c_char]:
     """The struct of a preset."""
+    _check_preset(preset)
     buffer = ctypes.create_string_buffer(_library._CONFIG_BYTES)
     _library.call("svit_model_config_preset", buffer, len(buffer), preset)
     return buffer
@@ -68,6 +83,7 @@ def training_structs(
     optimizer = _library.filled("svit_optimizer_config_init")
     images = _library.filled("svit_pipeline_config_init")
     if preset is not None:
+        _check_preset(preset)
         size = ctypes.sizeof(trainer)
         _library.call(
             "svit_training_preset", preset, trainer, size, optimizer, len(optimizer), images, len(images)

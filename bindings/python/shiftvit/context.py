@@ -47,7 +47,7 @@ class Context(_library.Handle):
         config.gemm = _library.text_bytes(gemm)
         config.pin = bool(pin)
         config.log = ctypes.cast(_log_function, ctypes.c_void_p)
-        self._adopt(_library.create("svit_context_create", config))
+        _library.create("svit_context_create", config, adopt=self._adopt)
 
     @property
     def threads(self) -> int:

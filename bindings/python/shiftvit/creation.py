@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -68,12 +69,16 @@ def load(
         UnsupportedError: names the family of a model that this library does not compute.
     """
     context = chosen_context(context)
+    if not isinstance(map, bool):
+        raise TypeError(f"map is {map!r}; True or False is needed: load() finds out whose names a checkpoint has")
+    if isinstance(path, (bytes, bytearray, memoryview)) and b"\0" in bytes(path):
+        raise TypeError("path is the bytes of a file; Model.from_bytes reads them")
     if map:
         given = {"name": name, "prefix": prefix, "base": base, "explain": explain, **fields}
         for word, value in given.items():
             if value is not None:
                 raise TypeError(f"{word} is given with map=True, for files of this library, which say all of it")
-        return Model._from_pointer(_library.create("svit_model_map", context, path), context)
+        return _library.create("svit_model_map", context, path, adopt=Model._taker(context))
     options = OpenOptionsRecord(struct_size=ctypes.sizeof(OpenOptionsRecord))
     options.name = _library.text_bytes(name)
     options.prefix = _library.text_bytes(prefix)
@@ -83,7 +88,7 @@ def load(
 
     def read(report: LoadReportRecord) -> Model:
         arguments = (context, path, ctypes.byref(options), ctypes.byref(report))
-        return Model._from_pointer(_library.create("svit_model_open", *arguments), context)
+        return _library.create("svit_model_open", *arguments, adopt=Model._taker(context))
 
     try:
         model, _ = read_reported(read, lines)
@@ -108,15 +113,20 @@ def _check_fields(model: Model, fields: Mapping[str, Any]) -> None:
 
 
 def load_pretrained(
-    path: PathName, *, preset: str, map: str | None = "timm", context: Context | None = None, **fields: Any
+    path: PathName,
+    *,
+    preset: str,
+    map: str | Mapping[str, str] | None = "timm",
+    context: Context | None = None,
+    **fields: Any,
 ) -> Model:
     """Creates a model with the weights of another library, from its safetensors file, and with the preset's pipeline.
 
     Args:
         path: The file. Nothing is downloaded.
         preset: Which model it is, for example ``"deit-tiny-patch16-224"``.
-        map: ``"timm"``, ``"huggingface"``, ``"openclip"``, a JSON object of names (docs/pretrained.md), or None for
-            the library's own names.
+        map: ``"timm"``, ``"huggingface"``, ``"openclip"``, a mapping of names or its JSON (docs/pretrained.md), or None
+            for the library's own names.
         **fields: Fields that differ from the preset's, such as ``num_classes`` of a file with another head, or
             ``input_height`` and ``input_width``, for which positions are interpolated.
 
@@ -128,8 +138,8 @@ def load_pretrained(
     if map == "huggingface":
         config.update(_huggingface_fields(config))
     buffer = _library.config("svit_model_config", {**config, **fields})
-    pointer = _library.create("svit_model_load_mapped", context, buffer, path, map)
-    model = Model._from_pointer(pointer, context)
+    names = json.dumps(dict(map)) if isinstance(map, Mapping) else map
+    model = _library.create("svit_model_load_mapped", context, buffer, path, names, adopt=Model._taker(context))
     pipeline = _library.fields_of("svit_pipeline_config", training_structs(preset, None, {})[2])
     if (pipeline["output_height"], pipeline["output_width"]) != model.input_shape[:2]:
         pipeline = _fit.fitted(pipeline, model.input_shape)

@@ -17,6 +17,8 @@ from .context import Context, chosen_context
 from .errors import ArgumentError
 
 Split = Literal["train", "test", "validation"]
+#: CIFAR has no images for validation of its own.
+CifarSplit = Literal["train", "test"]
 Filter = Literal[
     "nearest", "shorter-side", "bicubic", "shorter-side-pillow-12", "bicubic-pillow-12", "squash", "squash-bicubic"
 ]
@@ -25,6 +27,12 @@ _SampleFunction = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint8), ctypes.POINTER(ctypes.c_int32), ctypes.c_void_p
 )
 _BadFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_size_t, ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
+
+
+def _cifar_part(split: Any) -> int:
+    if split not in ("train", "test"):
+        raise ArgumentError(f"split is {split!r}; accepted are 'train', 'test'")
+    return _library.constant("SVIT_SPLIT_", split, "split")
 
 
 class Dataset(_library.Handle):
@@ -42,17 +50,22 @@ class Dataset(_library.Handle):
     def _create(
         cls, name: str, context: Context | None, *arguments: Any, keep: Any = None, callbacks: Any = None
     ) -> Dataset:
-        dataset = cls.__new__(cls)
-        pointer = _library.create(name, chosen_context(context), *arguments)
-        dataset._adopt(pointer, keep, callbacks=callbacks)
-        return dataset
+        def adopt(pointer: int) -> Dataset:
+            dataset = cls.__new__(cls)
+            dataset._adopt(pointer, keep, callbacks=callbacks)
+            return dataset
+
+        return _library.create(name, chosen_context(context), *arguments, adopt=adopt)
 
     def _derive(self, name: str, *arguments: Any) -> Dataset:
-        dataset = Dataset.__new__(Dataset)
         keep = self._state.keep  # before the call: another thread may close this dataset after it
-        pointer = _library.create(name, self, *arguments)
-        dataset._adopt(pointer, keep, callbacks=self._callbacks)
-        return dataset
+
+        def adopt(pointer: int) -> Dataset:
+            dataset = Dataset.__new__(Dataset)
+            dataset._adopt(pointer, keep, callbacks=self._callbacks)
+            return dataset
+
+        return _library.create(name, self, *arguments, adopt=adopt)
 
     def __init__(self) -> None:
         raise TypeError("datasets are created by Dataset.from_arrays, .folder, .csv, .cifar10 and the like")
@@ -138,8 +151,8 @@ class Dataset(_library.Handle):
         height: int | None = None,
         width: int | None = None,
         *,
-        channels: int = 3,
-        filter: Filter = "shorter-side",
+        channels: int | None = None,
+        filter: Filter | None = None,
         pipeline: Mapping[str, Any] | None = None,
         context: Context | None = None,
     ) -> Dataset:
@@ -148,21 +161,26 @@ class Dataset(_library.Handle):
         Args:
             path: The folder. Classes and images are in byte order of their names.
             height: Pixels to which images are brought; ``width`` is the same if it is None.
-            channels: 1 grey, 3 RGB, 4 RGBA.
-            filter: How; ``"shorter-side"`` and ``"bicubic"`` crop the centre, ``"nearest"``, ``"squash"`` and
-                ``"squash-bicubic"`` distort.
-            pipeline: Takes channels, size and filter from a pipeline instead, such as ``model.pipeline``.
+            channels: 1 grey, 3 RGB, 4 RGBA; None: 3.
+            filter: How; ``"shorter-side"``, which None stands for, and ``"bicubic"`` crop the centre, ``"nearest"``,
+                ``"squash"`` and ``"squash-bicubic"`` distort.
+            pipeline: Has size, channels and filter, in place of the others; such as ``model.pipeline``.
 
         Raises:
             FormatError: there is no class.
         """
         if pipeline is not None:
+            given = {"height": height, "width": width, "channels": channels, "filter": filter}
+            for word, value in given.items():
+                if value is not None:
+                    raise TypeError(f"folder() takes {word} or pipeline, which has it")
             buffer = _library.config("svit_pipeline_config", pipeline)
             return cls._create("svit_dataset_folder_pipeline", context, path, buffer)
         if height is None:
             raise TypeError("folder() needs height, or pipeline")
-        source = _library.constant("SVIT_SOURCE_", filter, "filter")
-        return cls._create("svit_dataset_folder", context, path, height, height if width is None else width, channels, source)
+        source = _library.constant("SVIT_SOURCE_", "shorter-side" if filter is None else filter, "filter")
+        sizes = (height, height if width is None else width, 3 if channels is None else channels)
+        return cls._create("svit_dataset_folder", context, path, *sizes, source)
 
     @classmethod
     def csv(cls, path: PathName, pipeline: Mapping[str, Any], *, context: Context | None = None) -> Dataset:
@@ -180,22 +198,22 @@ class Dataset(_library.Handle):
         return cls._create("svit_dataset_shards", context, pattern, buffer)
 
     @classmethod
-    def cifar10(cls, folder: PathName, split: Split = "train", *, context: Context | None = None) -> Dataset:
+    def cifar10(cls, folder: PathName, split: CifarSplit = "train", *, context: Context | None = None) -> Dataset:
         """Reads CIFAR-10 from the official binary files in ``folder``; ``split`` is ``"train"`` or ``"test"``."""
-        part = _library.constant("SVIT_SPLIT_", split, "split")
+        part = _cifar_part(split)
         return cls._create("svit_dataset_cifar10", context, folder, part)
 
     @classmethod
     def cifar100(
         cls,
         folder: PathName,
-        split: Split = "train",
+        split: CifarSplit = "train",
         *,
         labels: Literal["fine", "coarse"] = "fine",
         context: Context | None = None,
     ) -> Dataset:
         """Reads CIFAR-100, with its 100 classes (``"fine"``) or 20 superclasses (``"coarse"``)."""
-        part = _library.constant("SVIT_SPLIT_", split, "split")
+        part = _cifar_part(split)
         kind = _library.constant("SVIT_LABELS_", labels, "labels")
         return cls._create("svit_dataset_cifar100", context, folder, part, kind)
 
@@ -300,8 +318,11 @@ class Dataset(_library.Handle):
         texts = _library.text_array(names)
         return self._derive("svit_dataset_match_classes", texts, len(texts))
 
-    def statistics(self, scale: float = 1 / 255) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and variance of byte * scale, each [channels], over all samples, for the pipeline's fields."""
+    def statistics(self, scale: float | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and variance of value * scale, each [channels], over all samples, for the pipeline's fields. None stands
+        for 1/255 where images are of bytes, and for 1 where they are of floats, as in :meth:`Model.fit`."""
+        if scale is None:
+            scale = 1.0 if self.is_float else 1 / 255
         mean, variance = np.empty(self.shape[2]), np.empty(self.shape[2])
         _library.call("svit_dataset_statistics", self, scale, mean, variance)
         return mean, variance
@@ -326,8 +347,8 @@ class Dataset(_library.Handle):
 
 
 class Loader(_library.Handle):
-    """Batches of a dataset, prepared ahead on a thread. Iterating goes through one epoch, and the next iteration
-    through the following one:
+    """Batches of a dataset, prepared ahead on a thread. Iterating goes through one epoch, or through the rest of it
+    after :meth:`next` and :meth:`seek`; the next iteration goes through the following one, also after a ``break``:
 
         for images, labels in loader: ...
 
@@ -354,14 +375,22 @@ class Loader(_library.Handle):
         batch = _library.fields_of("svit_loader_config", config)["batch"]
         images = _library.config("svit_pipeline_config", pipeline)
         keep = dataset._state.keep
-        pointer = _library.create("svit_loader_create", dataset, images, config)
-        self._adopt(pointer, keep, callbacks=dataset._callbacks)
+        _library.create(
+            "svit_loader_create",
+            dataset,
+            images,
+            config,
+            adopt=lambda pointer: self._adopt(pointer, keep, callbacks=dataset._callbacks),
+        )
         height, width = (_library.call(f"svit_loader_{side}", self) for side in ("height", "width"))
         self._shape = (batch, height, width, dataset.shape[2])
         self._classes = dataset.num_classes
         self._targets = bool(_library.call("svit_loader_has_targets", self))
         #: Batches of the epoch so far. Only they tell where it ends, since a rank's batch may be empty.
         self._batch = 0
+        self._epoch = 0
+        #: Whether an iteration has begun the epoch and not ended it.
+        self._left = False
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -381,10 +410,11 @@ class Loader(_library.Handle):
             else np.empty(self._shape[0], dtype=np.int32)
         )
         function = "svit_loader_next_targets" if self._targets else "svit_loader_next"
-        with self._alone():
+        with self._alone(), _library.reading():
             n = _library.number(function, self, images, labels, kind=ctypes.c_size_t)
             ends = self._batch == len(self)
-            self._batch = 0 if ends else self._batch + 1
+            self._epoch, self._batch = (self._epoch + 1, 0) if ends else (self._epoch, self._batch + 1)
+            self._left = self._left and not ends
         return None if ends else (images[:n], labels[:n])
 
     def _alone(self) -> threading.RLock:
@@ -394,12 +424,16 @@ class Loader(_library.Handle):
         return self._state.busy
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.float32], NDArray[Any]]]:
+        if self._left:
+            self.seek(self._epoch + 1)
         while (batch := self.next()) is not None:
+            self._left = True
             yield batch
 
     def seek(self, epoch: int, batch: int = 0) -> None:
         """Moves before ``batch`` of ``epoch``, both from 0. What a batch has depends on these two numbers, the dataset
         and the fields alone."""
-        with self._alone():
+        with self._alone(), _library.reading():
             _library.call("svit_loader_seek", self, epoch, batch)
-            self._batch = batch
+            self._epoch, self._batch = epoch, batch
+            self._left = False

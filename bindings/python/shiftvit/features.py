@@ -50,9 +50,8 @@ class FeatureSet(_library.Handle):
         if names is not None and len(names) != num_classes:
             raise errors.ArgumentError(f"classes has {len(names)} names, and num_classes is {num_classes}")
         sizes = (*features.shape, num_classes)
-        self._adopt(
-            _library.create("svit_features_create", chosen_context(context), features, known, *sizes, names)
-        )
+        arguments = (chosen_context(context), features, known, *sizes, names)
+        _library.create("svit_features_create", *arguments, adopt=self._adopt)
 
     @classmethod
     def _from_pointer(cls, pointer: int) -> FeatureSet:
@@ -100,12 +99,12 @@ class FeatureSet(_library.Handle):
         images = None if pipeline is None else _library.config("svit_pipeline_config", pipeline)
         with _library.borrowed(context, "context") as pointer:
             config.context = pointer
-            return cls._from_pointer(_library.create("svit_features_compute", model, dataset, images, config))
+            return _library.create("svit_features_compute", model, dataset, images, config, adopt=cls._from_pointer)
 
     @classmethod
     def load(cls, path: PathName, *, context: Context | None = None) -> FeatureSet:
         """Reads a safetensors file with the tensors ``features`` and ``labels``."""
-        return cls._from_pointer(_library.create("svit_features_load", chosen_context(context), path))
+        return _library.create("svit_features_load", chosen_context(context), path, adopt=cls._from_pointer)
 
     def save(self, path: PathName) -> None:
         """Writes a safetensors file."""
@@ -199,7 +198,7 @@ class FeatureSet(_library.Handle):
         With :meth:`nearest` this finds anomalies without training: the score of an image is the largest distance of its
         patches from those of good images.
         """
-        return self._from_pointer(_library.create("svit_features_coreset", self, count))
+        return _library.create("svit_features_coreset", self, count, adopt=self._from_pointer)
 
     def __repr__(self) -> str:
         if self.closed:

@@ -34,10 +34,9 @@ def read_image(
     image = _Image()
     if isinstance(source, (bytes, bytearray, memoryview)):
         source = bytes(source)
-        pointer = _library.create("svit_image_decode", context, source, len(source), None, channels)
+        _library.create("svit_image_decode", context, source, len(source), None, channels, adopt=image._adopt)
     else:
-        pointer = _library.create("svit_image_read", context, source, channels)
-    image._adopt(pointer)
+        _library.create("svit_image_read", context, source, channels, adopt=image._adopt)
     shape = tuple(_library.call(f"svit_image_{side}", image) for side in ("height", "width", "channels"))
     return _library.view(image, "svit_image_pixels", np.uint8, shape)
 

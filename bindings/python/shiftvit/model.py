@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -65,24 +66,29 @@ class Model(_library.Handle):
         """
         context = chosen_context(context)
         buffer = _library.config("svit_model_config", config)
-        self._take(_library.create("svit_model_create", context, buffer, seed), context)
+        _library.create("svit_model_create", context, buffer, seed, adopt=lambda pointer: self._take(pointer, context))
 
     def _take(self, pointer: int, context: Context) -> None:
         self._adopt(pointer)
         self._context = context
 
     @classmethod
-    def _from_pointer(cls, pointer: int, context: Context) -> Model:
-        model = cls.__new__(cls)
-        model._take(pointer, context)
-        return model
+    def _taker(cls, context: Context) -> Callable[[int], Model]:
+        """A function that makes a Model of a new handle."""
+
+        def take(pointer: int) -> Model:
+            model = cls.__new__(cls)
+            model._take(pointer, context)
+            return model
+
+        return take
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, context: Context | None = None) -> Model:
         """Reads a model from the bytes of a model file."""
         context = chosen_context(context)
         data = data if isinstance(data, bytes) else bytes(memoryview(data))
-        return cls._from_pointer(_library.create("svit_model_load_memory", context, data, len(data)), context)
+        return _library.create("svit_model_load_memory", context, data, len(data), adopt=cls._taker(context))
 
     def to_bytes(self) -> bytes:
         """The bytes of the file that :meth:`save` writes."""
@@ -213,7 +219,10 @@ class Model(_library.Handle):
     def __repr__(self) -> str:
         if self.closed:
             return "<shiftvit.Model, closed>"
-        config = self.config
+        try:
+            config = self.config
+        except errors.StateError:
+            return "<shiftvit.Model, which another call changes>"
         size = f"{config['input_height']}x{config['input_width']}x{config['in_channels']}"
         return (
             f"<shiftvit.Model: {config['architecture']}, {size} to {config['num_classes']} classes, "
@@ -236,7 +245,9 @@ class Model(_library.Handle):
         Raises:
             ArgumentError: no parameter matches.
         """
-        _library.call("svit_model_set_trainable", self, pattern, int(bool(trainable)))
+        if trainable not in (True, False):
+            raise TypeError(f"trainable is {trainable!r}; True or False is needed")
+        _library.call("svit_model_set_trainable", self, pattern, int(trainable))
         return self
 
     def is_trainable(self, name: str) -> bool:
@@ -331,7 +342,7 @@ class Model(_library.Handle):
         self,
         path: PathName,
         *,
-        map: str | None = None,
+        map: str | Mapping[str, str] | None = None,
         skip_mismatched: bool = False,
         ignore_extra: bool = False,
         allow_missing: bool = False,
@@ -356,8 +367,9 @@ class Model(_library.Handle):
             )
         )
         lines: list[str] = []
+        names_of = json.dumps(dict(map)) if isinstance(map, Mapping) else map
         _, record = read_reported(
-            lambda report: _library.call("svit_model_load_into", self, path, map, flags, report), lines
+            lambda report: _library.call("svit_model_load_into", self, path, names_of, flags, report), lines
         )
         names: dict[str, list[str]] = {}
         for line in lines:
@@ -376,7 +388,7 @@ class Model(_library.Handle):
         epochs: int | None = None,
         batch_size: int | None = None,
         validation_data: tuple[Any, Any] | Dataset | None = None,
-        callbacks: Iterable[Callback] = (),
+        callbacks: Iterable[Callback] | None = (),
         loss: Loss | None = None,
         loss_function: LossFunction | None = None,
         preset: str | None = None,

@@ -28,7 +28,9 @@ class Optimizer(_library.Handle):
         """
         _library.expect(model, Model, "model")
         config = _library.config("svit_optimizer_config", fields)
-        self._adopt(_library.create("svit_optimizer_create", model, config), uses=(model,))
+        _library.create(
+            "svit_optimizer_create", model, config, adopt=lambda pointer: self._adopt(pointer, uses=(model,))
+        )
         self._model = model
 
     @property
@@ -61,7 +63,8 @@ class Optimizer(_library.Handle):
 
     def set_parameter(self, pattern: str, key: str, value: float) -> None:
         """Changes ``"lr_scale"``, ``"weight_decay"`` or ``"trainable"`` (0 or 1) of the parameters that match."""
-        _library.call("svit_optimizer_set_parameter_f64", self, pattern, key, value)
+        number = float(value) if isinstance(value, bool) else value
+        _library.call("svit_optimizer_set_parameter_f64", self, pattern, key, number)
 
     def bounds(self, key: str) -> tuple[float, float]:
         """The smallest and the largest value that :meth:`set` accepts."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _library
+from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from .model import Model
@@ -37,13 +38,25 @@ class Parameters(MutableMapping[str, NDArray[np.float32]]):
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a parameter, without copying it."""
         shape, rank = (ctypes.c_int64 * 8)(), ctypes.c_size_t()
-        self._check(name)
-        _library.call("svit_model_parameter_shape", self._model, name, shape, ctypes.byref(rank))
+        if not isinstance(name, str):
+            raise KeyError(name)
+        try:
+            _library.call("svit_model_parameter_shape", self._model, name, shape, ctypes.byref(rank))
+        except ArgumentError:
+            raise KeyError(name) from None
         return tuple(shape[: rank.value])
 
-    def _check(self, name: object) -> None:
-        if name not in self._names:
-            raise KeyError(name)
+    def __contains__(self, name: object) -> bool:
+        try:
+            self.shape(name)  # type: ignore[arg-type]
+        except KeyError:
+            return False
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return self.keys() == other.keys() and all(np.array_equal(self[name], other[name]) for name in self)
 
     def __getitem__(self, name: str) -> NDArray[np.float32]:
         out = np.empty(self.shape(name), dtype=np.float32)
@@ -64,4 +77,6 @@ class Parameters(MutableMapping[str, NDArray[np.float32]]):
         return len(self._names)
 
     def __repr__(self) -> str:
+        if self._model.closed:
+            return "<shiftvit.Parameters of a closed Model>"
         return f"<shiftvit.Parameters: {len(self)} tensors>"

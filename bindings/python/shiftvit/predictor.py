@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any
 
@@ -34,7 +35,7 @@ class Predictor(_library.Handle):
 
     def __init__(
         self,
-        model: Model | PathName | bytes,
+        model: Model | PathName | bytes | bytearray | memoryview,
         *,
         max_batch: int = 32,
         compute: Compute = "f32",
@@ -69,13 +70,19 @@ class Predictor(_library.Handle):
         config.tta = _library.constant("SVIT_TTA_", tta, "tta")
         if not 0 < max_batch < 2**32:
             raise errors.ArgumentError(f"max_batch is {max_batch}; 1..65536 are accepted")
-        if isinstance(model, bytes):
+        if isinstance(model, (bytes, bytearray, memoryview)):
             model = Model.from_bytes(model, context=context)
         elif not isinstance(model, Model):
             model = load(model, map=not os.path.isdir(model), context=context)
         with _library.reading(model), _library.borrowed(context, "context") as pointer:
             config.context = pointer
-            self._adopt(_library.create("svit_predictor_create_from_model", model, config), uses=(model,))
+            used = model
+            _library.create(
+                "svit_predictor_create_from_model",
+                model,
+                config,
+                adopt=lambda pointer: self._adopt(pointer, uses=(used,)),
+            )
             self._channels = model.input_shape[2]
 
     @property
@@ -100,7 +107,7 @@ class Predictor(_library.Handle):
         Args:
             image: The path or the bytes of a JPEG, PNG or WebP file, or a list or tuple of these; or an array
                 [height, width, channels] or [n, height, width, channels] of uint8, or of floats that take the place of
-                bytes.
+                bytes, or a list or tuple of arrays [height, width, channels], whose sizes may differ.
 
         Returns:
             [num_classes], or [n, num_classes] for a list or an array of four axes; float32.
@@ -112,6 +119,8 @@ class Predictor(_library.Handle):
             if not all(isinstance(part, FILES) for part in image):
                 raise errors.ArgumentError("image has files and arrays; all of one kind are accepted")
             return np.stack([self.predict(part) for part in image])
+        if isinstance(image, (list, tuple)) and len({np.shape(part) for part in image}) > 1:
+            return np.stack([self._one(part) for part in image])
         if isinstance(image, FILES):
             row = np.empty(self.num_classes, dtype=np.float32)
             if isinstance(image, (str, os.PathLike)):
@@ -127,6 +136,12 @@ class Predictor(_library.Handle):
         function = "svit_predict_u8" if images.dtype == np.uint8 else "svit_predict_f32"
         _library.call(function, self, images, *images.shape[:3], out)
         return out.reshape(-1) if array.ndim == 3 else out
+
+    def _one(self, image: Any) -> NDArray[np.float32]:
+        """The row of one array among others of other sizes."""
+        array = _arrays.array(image, "image")
+        _arrays.check_shape(array, "image", (None, None, self._channels))
+        return self.predict(array)
 
     def labels(self, probabilities: Any) -> NDArray[np.int32]:
         """The class of the largest of each row of probabilities, or -1, none of these, where it is below the model's
@@ -153,6 +168,8 @@ class Predictor(_library.Handle):
         values = self.predict(image)
         if values.ndim != 1:
             raise errors.ArgumentError("top() takes one image; predict() takes several")
+        if not 0 <= operator.index(k):
+            raise errors.ArgumentError(f"k is {k}; 0 or more are accepted")
         names = self.classes
         order = np.argsort(-values, kind="stable")[:k]
         return [(names[i] if names else str(i), float(values[i])) for i in order]

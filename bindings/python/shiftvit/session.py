@@ -57,9 +57,13 @@ class Session(_library.Handle):
         config = SessionConfig.from_buffer(buffer)
         with _library.reading(model), _library.borrowed(context, "context") as pointer:
             config.context = pointer
-            self._adopt(_library.create("svit_session_create", model, buffer), uses=(model,))
+            _library.create(
+                "svit_session_create", model, buffer, adopt=lambda pointer: self._adopt(pointer, uses=(model,))
+            )
             shape = model.input_shape
             self._classes = model.num_classes
+            parameters = model.parameters()
+            self._shapes = {name: parameters.shape(name) for name in parameters}
         self._model = model
         self._input: tuple[int, ...] = (
             config.input_height or shape[0],
@@ -145,13 +149,13 @@ class Session(_library.Handle):
 
     def gradient(self, name: str) -> NDArray[np.float32]:
         """A copy of the gradient of a parameter, in its shape."""
-        out = np.empty(self._model.parameters().shape(name), dtype=np.float32)
+        out = np.empty(self._shapes[name], dtype=np.float32)
         _library.call("svit_session_get_gradient", self, name, out, out.size)
         return out
 
     def set_gradient(self, name: str, value: Any) -> None:
         """Replaces the gradient of a parameter, for gradients that were reduced over several machines."""
-        values = _arrays.floats(value, name, self._model.parameters().shape(name))
+        values = _arrays.floats(value, name, self._shapes[name])
         _library.call("svit_session_set_gradient", self, name, values, values.size)
 
     def zero_gradients(self) -> None:

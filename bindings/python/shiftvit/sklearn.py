@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,21 +103,30 @@ class ViTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         if shape is None:
             shape = (1, rows.shape[1], 1)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has 1 class, {self.classes_[0]!r}; a classifier needs two or more")
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has 1 class, {classes[0]!r}; a classifier needs two or more")
+        settings = dict(self.settings or {})
+        for name in ("epochs", "batch_size", "learning_rate"):
+            if name in settings:
+                raise ArgumentError(f"settings has {name}, which is a parameter of the estimator")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.model_ = self._started(shape, seed)
-        self.image_shape_ = shape
-        settings: dict[str, Any] = {"seed": seed, "learning_rate": self.learning_rate, **(self.settings or {})}
-        self.history_ = self.model_.fit(
-            rows.reshape(len(rows), *shape), labels, epochs=self.epochs, batch_size=self.batch_size, **settings
+        model = self._started(classes, shape, seed)
+        history = model.fit(
+            rows.reshape(len(rows), *shape),
+            labels,
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            **{"seed": seed, **settings},
         )
+        # At the end, so that a fit which failed leaves the estimator as it was.
+        self.classes_, self.model_, self.history_, self.image_shape_ = classes, model, history, shape
         return self
 
     def _shape_of(self, X: Any) -> tuple[int, int, int] | None:
         """The shape of the images that fit is given, None for rows without ``image_shape``."""
-        wanted: Any = None if self.image_shape is None else tuple(int(side) for side in self.image_shape)
+        wanted: Any = None if self.image_shape is None else tuple(operator.index(side) for side in self.image_shape)
         if wanted is not None and len(wanted) != 3:
             raise ArgumentError(f"image_shape is {wanted}; height, width and channels are needed")
         given: Any = _shape(X)
@@ -128,10 +138,10 @@ class ViTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ArgumentError(f"X has images of the shape {given[1:]}, and image_shape is {wanted}")
         return given[1:]  # type: ignore[no-any-return]
 
-    def _started(self, shape: tuple[int, int, int], seed: int) -> Model:
+    def _started(self, classes: NDArray[Any], shape: tuple[int, int, int], seed: int) -> Model:
         """The model before its training."""
-        count = len(self.classes_)
-        names = [str(label) for label in self.classes_]
+        count = len(classes)
+        names = [str(label) for label in classes]
         if isinstance(self.model, Model):
             model = copy.copy(self.model)
             if model.classes != names:

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import logging
 import math
+import time
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -14,7 +15,9 @@ from typing import Any, Callable, Literal, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _library, errors
+from . import _arrays, _fit, _library, errors
+from ._access import BusyError
+from ._handles import article
 from ._library import PathName
 from ._structs import ErrorRecord, LossCall, TrainerEvent
 from .config import training_fields, training_structs
@@ -24,6 +27,9 @@ from .model import Model
 LossWord = Literal["cross-entropy", "binary", "mse"]
 LossFunction = Callable[[NDArray[np.float32], NDArray[Any]], "tuple[float, NDArray[np.float32]]"]
 Loss = Union[LossWord, LossFunction]
+
+#: For so long a run waits before it looks again whether other threads read its model.
+_SECONDS_OF_WAIT = 0.001
 
 _LossFunction = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.POINTER(LossCall), ctypes.c_void_p, ctypes.POINTER(ErrorRecord)
@@ -82,6 +88,8 @@ class History:
         """Columns by name, as Keras has them: ``history["train_loss"][3]`` is of the fourth epoch."""
         names = ("train_loss", "train_top1", "train_top5", "val_loss", "val_top1", "val_top5", "learning_rate")
         columns = {name: [getattr(event, name) for event in self.epochs] for name in names}
+        if not self.epochs:
+            return columns
         return {name: column for name, column in columns.items() if not all(map(math.isnan, column))}
 
     @property
@@ -90,13 +98,29 @@ class History:
         return self.epochs[-1].best_epoch if self.epochs else 0
 
 
+def _top1(fraction: float) -> str:
+    """Of a run with targets there is none."""
+    return "" if math.isnan(fraction) else f", top-1 {fraction:.4f}"
+
+
 def print_epoch(event: Event) -> None:
     """A callback that prints a line for each epoch."""
     if event.kind == "epoch":
-        text = f"epoch {event.epoch}/{event.epochs}: loss {event.train_loss:.4f}, top-1 {event.train_top1:.4f}"
+        text = f"epoch {event.epoch}/{event.epochs}: loss {event.train_loss:.4f}{_top1(event.train_top1)}"
         if not math.isnan(event.val_loss):
-            text += f", validation loss {event.val_loss:.4f}, top-1 {event.val_top1:.4f}"
+            text += f", validation loss {event.val_loss:.4f}{_top1(event.val_top1)}"
         print(f"{text}, {event.images_per_second:.0f} images/s", flush=True)
+
+
+def checked_callbacks(callbacks: Iterable[Callback] | None) -> tuple[Callback, ...]:
+    """The callbacks of a run; None are none."""
+    if callable(callbacks):
+        raise TypeError("callbacks is one function; a sequence of functions is needed")
+    functions = () if callbacks is None else tuple(callbacks)
+    for function in functions:
+        if not callable(function):
+            raise TypeError(f"callbacks has {article(function)}; functions are needed")
+    return functions
 
 
 def _loss_callback(function: LossFunction) -> Any:
@@ -150,17 +174,17 @@ class Trainer(_library.Handle):
         """Creates a trainer, which keeps the model and the datasets alive.
 
         Args:
-            model: Takes over the pipeline and the class names of ``training``.
+            model: Gets the pipeline, and the class names of ``training``.
             training: The images to learn from.
             validation: Is evaluated after each epoch.
             preset: Whose settings are the defaults.
-            pipeline: Preprocessing and augmentation, in place of the preset's.
+            pipeline: Preprocessing and augmentation; None: as in :meth:`Model.fit`.
             loss: As in :meth:`Model.fit`.
             loss_function: As in :meth:`Model.fit`.
             folder: Where checkpoints and results are written.
             existing: What happens if ``folder`` has a run: ``"resume"`` needs a call of :meth:`resume`.
             description: Notes on the run, which its checkpoints contain.
-            **settings: Settings by the names that ``shiftvit.config_fields()`` lists.
+            **settings: Settings by the names that ``shiftvit.config_fields()`` lists, with the defaults that it states.
 
         Raises:
             ArgumentError: names the setting that is not accepted, or sizes that do not match.
@@ -173,21 +197,31 @@ class Trainer(_library.Handle):
             if loss_function is not None:
                 raise TypeError("loss and loss_function are both functions; loss is a word beside loss_function")
             loss, loss_function = None, loss
+        if loss_function is not None and not callable(loss_function):
+            raise TypeError(f"the loss is {article(loss_function)}; a word or a function is needed")
         words = {} if loss is None else {"loss": loss}
+        pipeline = _fit.pipeline_of(model, training, pipeline, preset)
         config, optimizer, images = training_structs(preset, pipeline, {**settings, **words})
         self._settings = training_fields(config, optimizer, images)
         config.folder = _library.path_bytes(folder)
         config.description = _library.text_bytes(description)
         config.existing = _library.constant("SVIT_EXISTING_", existing, "existing")
         sets = (training._state.keep, None if validation is None else validation._state.keep)
-        pointer = _library.create(
-            "svit_trainer_create", model.context, model, training, validation, config, optimizer, images
-        )
         callback = None if loss_function is None else _library.Callback(loss_function)
         function = None if callback is None else _loss_callback(callback.weakly())
         kept = (*sets, function)
         callbacks = (training._callbacks, None if validation is None else validation._callbacks, callback)
-        self._adopt(pointer, kept, (model,), callbacks)
+        _library.create(
+            "svit_trainer_create",
+            model.context,
+            model,
+            training,
+            validation,
+            config,
+            optimizer,
+            images,
+            adopt=lambda pointer: self._adopt(pointer, kept, (model,), callbacks),
+        )
         self._model = model
         self._folder = folder
         if function is not None:
@@ -226,15 +260,16 @@ class Trainer(_library.Handle):
             if event.kind == "finished":
                 return
 
-    def run(self, callbacks: Iterable[Callback] = ()) -> History:
+    def run(self, callbacks: Iterable[Callback] | None = ()) -> History:
         """Trains to the end, and calls ``callbacks`` with each event. If one returns True, or raises, or at Ctrl-C, the
-        run ends after the event; with a folder, a checkpoint is written first."""
-        callbacks = tuple(callbacks)
+        run ends after the event; with a folder, a checkpoint is written first. Before each step it waits for threads
+        that read the model."""
+        callbacks = checked_callbacks(callbacks)
         stops = steps = False
         try:
             while not stops:
                 steps = True
-                event = self.step()
+                event = self._step_alone()
                 steps = False
                 results = [callback(event) for callback in callbacks]
                 # Comparisons of NumPy's numbers are no Python bool.
@@ -249,6 +284,14 @@ class Trainer(_library.Handle):
         if stops and self._folder is not None:
             self.checkpoint()
         return History(self.history, event.kind != "finished")
+
+    def _step_alone(self) -> Event:
+        """A step, once no other thread reads the model. Nothing has changed while it waits."""
+        while True:
+            try:
+                return self.step()
+            except BusyError:
+                time.sleep(_SECONDS_OF_WAIT)
 
     def _checkpoint_after(self, error: BaseException) -> None:
         """Writes a checkpoint where there is a folder. If that fails, ``error`` is still what the caller gets."""

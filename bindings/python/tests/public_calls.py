@@ -108,7 +108,7 @@ class Things:
     def _make_image(self) -> Any:
         handle = image._Image()
         shiftvit.write_png(self.folder / "image.png", synthetic(2)[0][0])
-        handle._adopt(_library.create("svit_image_read", self.context, self.folder / "image.png", 3))
+        _library.create("svit_image_read", self.context, self.folder / "image.png", 3, adopt=handle._adopt)
         return handle
 
     def _make_model_file(self) -> Any:

@@ -111,6 +111,12 @@ class Estimator(unittest.TestCase):
             (lambda: ViTClassifier(epochs=0).fit(images, labels), errors.ArgumentError, "epochs"),
             (lambda: ViTClassifier(model="vit-cifr").fit(images, labels), errors.ArgumentError, "vit-cifr"),
             (lambda: ViTClassifier(settings={"optimiser": 1}).fit(images, labels), errors.ArgumentError, "optimizer"),
+            (
+                lambda: ViTClassifier(settings={"learning_rate": 0.5}).fit(images, labels),
+                errors.ArgumentError,
+                "settings has learning_rate, which is a parameter",
+            ),
+            (lambda: ViTClassifier(image_shape=(32.5, 32, 3)).fit(images, labels), TypeError, "integer"),
             (lambda: ViTClassifier(fitted.model_.parameters()).fit(images, labels), TypeError, "Parameters"),
             (lambda: ViTClassifier(data).fit(images, labels), TypeError, "model is a Dataset; a Model is needed"),
             (lambda: ViTClassifier().fit(data, labels), TypeError, "X is a Dataset; an array is needed"),
@@ -123,6 +129,19 @@ class Estimator(unittest.TestCase):
         ):
             with self.subTest(words=words), self.assertRaisesRegex(kind, words):
                 call()
+
+    def test_a_fit_that_fails_leaves_the_estimator_as_it_was(self):
+        images, labels = synthetic(20)
+        estimator = ViTClassifier(settings={"learning_rat": 1})
+        with self.assertRaises(errors.ArgumentError):
+            estimator.fit(images, labels)
+        with self.assertRaises(NotFittedError):
+            estimator.predict(images)
+        estimator.set_params(settings=None, epochs=1).fit(images, labels)
+        before = estimator.predict_proba(images)
+        with self.assertRaises(errors.ArgumentError):
+            estimator.set_params(epochs=0).fit(images, labels)
+        np.testing.assert_array_equal(estimator.predict_proba(images), before)
 
     def test_random_states_repeat_every_bit(self):
         images, labels = synthetic(60)

@@ -63,6 +63,7 @@ static svit_status apply(const char *where, svit_context *context,
     SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, config, err));
     SVIT_TRY(sv_check_sides(where, "", shape.height, shape.width, err));
     shape.channels = local.channels;
+    local.augment_count = 0; /* an evaluation has none, and needs no scratch for them */
     size_t bytes = 0;
     if (n < 1 || !sv_size_multiply(&bytes, n, sv_image_bytes(&shape)))
         return sv_fail(err, SVIT_E_ARGUMENT,

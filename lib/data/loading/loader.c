@@ -200,6 +200,16 @@ SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images
     return SVIT_OK;
 }
 
+/* Whether the batches from `batch` of `epoch` on are those that the loader stands before. The end of
+ * an epoch is the start of the next one. */
+static bool stands_at(const svit_loader *loader, uint64_t epoch, uint64_t batch)
+{
+    const uint64_t batches = sv_batcher_batches(loader->batcher);
+    const bool ended = loader->batch == batches, ends = batch == batches;
+    return (ended ? 0 : loader->batch) == (ends ? 0 : batch) &&
+           (loader->epoch + ended == epoch + ends || !loader->epochs_differ);
+}
+
 SVIT_API svit_status svit_loader_seek(svit_loader *loader, uint64_t epoch, uint64_t batch,
                                       svit_error *err)
 {
@@ -213,8 +223,7 @@ SVIT_API svit_status svit_loader_seek(svit_loader *loader, uint64_t epoch, uint6
     if (batch > batches)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: batch is %llu; 0..%llu are accepted", __func__,
                        (unsigned long long)batch, (unsigned long long)batches);
-    bool unchanged = batch == loader->batch && (epoch == loader->epoch || !loader->epochs_differ);
-    if (loader->prefetch && !unchanged)
+    if (loader->prefetch && !stands_at(loader, epoch, batch))
         sv_prefetch_drop(loader->prefetch);
     loader->epoch = epoch;
     loader->batch = batch;

@@ -3,6 +3,7 @@
 
 #include "models/architecture.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 void sv_facts_init(sv_facts *facts, const char *path)
 {
+    assert(sv_vit_fields.count <= SV_MAX_FACTS);
     *facts = (sv_facts){.path = path};
 }
 

@@ -216,15 +216,32 @@ static void assume_pool(sv_open *open, const char *name)
                     "timm's name");
 }
 
+/* Whether what the rows say of a field is but assumed, below. */
+static bool is_assumed(const char *field)
+{
+    static const char *const fields[] = {"head_dim", "pool", "position_tokens", "register_tokens"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp(field, fields[i]) == 0)
+            return true;
+    return false;
+}
+
+/* States the other fields of all rows about a name. */
+static svit_status state_fields(sv_open *open, const char *name, svit_error *err)
+{
+    for (size_t r = 0; r < sizeof ROWS / sizeof *ROWS; r++)
+        if (sv_pattern_matches(ROWS[r].pattern, name))
+            for (const stated *at = ROWS[r].list; at < ROWS[r].list + MAX_STATED && at->field; at++)
+                if (!is_assumed(at->field))
+                    SVIT_TRY(state_field(open, name, at->field, err));
+    return SVIT_OK;
+}
+
 svit_status sv_open_from_timm_name(sv_open *open, const char *whole, svit_error *err)
 {
-    static const char *const fields[] = {"norm_eps",   "activation", "rope",        "rope_theta",
-                                         "rope_axes",  "rope_pairs", "rope_offset", "rope_height",
-                                         "rope_width", "pool_heads"};
     char name[MAX_NAME];
     bare_name(name, whole);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        SVIT_TRY(state_field(open, name, fields[i], err));
+    SVIT_TRY(state_fields(open, name, err));
     if (!sv_facts_find(&open->facts, "register_tokens"))
         SVIT_TRY(state_field(open, name, "register_tokens", err));
     assume_heads(open, name);

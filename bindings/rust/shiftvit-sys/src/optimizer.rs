@@ -135,7 +135,7 @@ pub struct svit_parameter_group {
     pub pattern: [c_char; 96],
     /// at least 0: factor of the learning rate, beside that of layer_decay
     pub lr_scale: f64,
-    /// negative: that of the optimiser, with its decay_exclude
+    /// -1: that of the optimiser, with its decay_exclude; else at least 0
     pub weight_decay: f64,
     /// 0: the parameters keep their bits: no update, no decay, no part in the
     /// gradient's norm
@@ -335,7 +335,8 @@ extern "C" {
     /// Changes a setting during training. `key` is "learning_rate", "weight_decay", "momentum",
     /// "clip_norm" or "ema_momentum". "weight_decay" is that of the parameters whose group or
     /// svit_optimizer_set_parameter_f64 has not given them another one, and which decay_exclude does not
-    /// exclude. SVIT_E_ARGUMENT names an unknown key, or a value outside svit_optimizer_bounds;
+    /// exclude. "learning_rate" of Muon is that of its matrices: the other parameters keep
+    /// adamw_learning_rate, on the same schedule, unless the rate is 0. SVIT_E_ARGUMENT names an unknown key, or a value outside svit_optimizer_bounds;
     /// SVIT_E_MEMORY, of "weight_decay". The optimiser is unchanged then.
     pub fn svit_optimizer_set_f64(
         optimizer: *mut svit_optimizer,
@@ -347,7 +348,8 @@ extern "C" {
     /// Changes a setting of the parameters whose names match `pattern`, as in svit_parameter_group,
     /// between two updates. `key` is "lr_scale" (at least 0), "weight_decay" (at least 0) or "trainable"
     /// (0 or 1). SVIT_E_ARGUMENT names the key, the value, or a pattern that matches no parameter;
-    /// SVIT_E_MEMORY. The optimiser is unchanged then.
+    /// SVIT_E_STATE a parameter that is frozen in the model and was to be trainable; SVIT_E_MEMORY. The
+    /// optimiser is unchanged then.
     pub fn svit_optimizer_set_parameter_f64(
         optimizer: *mut svit_optimizer,
         pattern: *const c_char,

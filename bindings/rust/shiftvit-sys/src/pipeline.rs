@@ -132,7 +132,8 @@ pub struct svit_augment_step {
     pub count: u32,
     /// RandAugment: 0..30
     pub magnitude: u32,
-    /// Cutout: pixels, 1..8192
+    /// Cutout: pixels, 1..8192; of an odd size, as in the authors' code, one
+    /// line and column less
     pub size: u32,
     /// Mixup, CutMix: from this epoch on, counted from 0, they do nothing; 0:
     /// they always work

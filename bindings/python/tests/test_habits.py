@@ -1,0 +1,318 @@
+"""What users of PyTorch and Keras do by habit: it works, or the message says what is meant here."""
+
+import ctypes
+import os
+import pathlib
+import signal
+import threading
+import unittest
+from unittest import mock
+
+import numpy as np
+import shiftvit
+from shiftvit import _library, errors
+from support import FolderTest, few, tiny
+
+PLAIN = {"source_height": 32, "source_width": 32, "resize_height": 32, "resize_width": 32, "output_height": 32,
+         "output_width": 32, "scale": 1.0, "flip_probability": 0.0, "mean": [0.5] * 3, "variance": [0.25] * 3}
+
+
+def dataset(n: int = 6) -> shiftvit.Dataset:
+    return shiftvit.Dataset.from_arrays(*few(n))
+
+
+class Interrupted:
+    """A function of the library in whose call the user presses Ctrl-C."""
+
+    def __init__(self, name: str, presses: int = 1) -> None:
+        self._function = _library.functions[name].pointer
+        self._left = presses
+
+    def __call__(self, *arguments):
+        result = self._function(*arguments)
+        if self._left:
+            self._left -= 1
+            os.kill(os.getpid(), signal.SIGINT)
+        return result
+
+
+def interrupted(name: str):
+    """For the time of a block, Ctrl-C comes in the first call of a function."""
+    return mock.patch.object(_library.functions[name], "pointer", Interrupted(name))
+
+
+class Words(unittest.TestCase):
+    def test_words_are_exact(self):
+        model, (x, _) = tiny(), few()
+        for word in ("LOGITS", "Sigmoid", "flip_shift", None, 1):
+            with self.assertRaisesRegex(errors.ArgumentError, "output is .*accepted are 'auto'"):
+                model.predict(x, output=word)
+        with self.assertRaisesRegex(errors.ArgumentError, "tta is None"):
+            shiftvit.Predictor(model, tta=None)
+
+    def test_names_of_presets_and_settings_are_suggested(self):
+        with self.assertRaisesRegex(errors.ArgumentError, "did you mean 'deit-tiny-patch16-224'"):
+            shiftvit.create_model("deit_tiny_patch16_224")
+        with self.assertRaisesRegex(errors.ArgumentError, r"^preset 'nothing' is unknown; shiftvit\.presets\(\)"):
+            tiny().fit(*few(), preset="nothing")
+        with self.assertRaisesRegex(TypeError, "preset is an int"):
+            shiftvit.create_model(3)
+        for call, words in (
+            (lambda: shiftvit.Trainer(tiny(), dataset(), batch_size=2), "batch_size is called batch here"),
+            (lambda: tiny().fit(*few(), lr=1e-3), "lr is called learning_rate here"),
+            (lambda: shiftvit.Optimizer(tiny(), lr=1e-3), "lr is called learning_rate here"),
+        ):
+            with self.assertRaisesRegex(errors.ArgumentError, words):
+                call()
+
+    def test_map_is_a_flag_of_load(self):
+        with self.assertRaisesRegex(TypeError, "map is 'timm'; True or False"):
+            shiftvit.load("model.safetensors", map="timm")
+        with self.assertRaisesRegex(TypeError, r"Model\.from_bytes reads them"):
+            shiftvit.load(tiny().to_bytes())
+
+    def test_what_a_pipeline_has_is_not_given_beside_it(self):
+        for word, value in (("height", 64), ("channels", 1), ("filter", "nope")):
+            with self.assertRaisesRegex(TypeError, f"takes {word} or pipeline"):
+                shiftvit.Dataset.folder("nowhere", pipeline=PLAIN, **{word: value})
+        with self.assertRaisesRegex(errors.ArgumentError, "split is 'validation'; accepted are 'train', 'test'"):
+            shiftvit.Dataset.cifar10("nowhere", "validation")
+
+    def test_texts_and_flags_are_no_numbers(self):
+        model = tiny()
+        optimizer = shiftvit.Optimizer(tiny())
+        for wrong in ("0.5", b"1", True, np.True_):
+            for call in (
+                lambda: setattr(model, "threshold", wrong),
+                lambda: optimizer.set("learning_rate", wrong),
+                lambda: model.add_lora(2, wrong),
+                lambda: model.replace_head(wrong),
+            ):
+                with self.assertRaises(TypeError, msg=repr(wrong)):
+                    call()
+        with self.assertRaisesRegex(TypeError, "trainable is 'false'"):
+            model.set_trainable("*", "false")
+        model.set_trainable("*", False)
+        self.assertFalse(model.is_trainable("head.fc1.weight"))
+        optimizer.set_parameter("*", "trainable", False)
+
+    def test_classes_have_an_order(self):
+        with self.assertRaisesRegex(TypeError, "a set, which has no order"):
+            tiny().classes = {"a", "b", "c"}
+
+    def test_callbacks_are_functions(self):
+        model, x = tiny(), few()
+        self.assertEqual(len(model.fit(*x, epochs=1, callbacks=None).epochs), 1)
+        before = model.pipeline
+        for wrong, words in (([None], "callbacks has None"), (print, "callbacks is one function")):
+            with self.assertRaisesRegex(TypeError, words):
+                model.fit(*x, epochs=1, callbacks=wrong, pipeline=PLAIN)
+        with self.assertRaisesRegex(TypeError, "the loss is an int"):
+            model.fit(*x, epochs=1, loss=5, pipeline=PLAIN)
+        self.assertEqual(model.pipeline, before)
+
+    def test_a_callback_that_stops_at_once_leaves_empty_columns(self):
+        history = tiny().fit(*few(), callbacks=[lambda event: True])
+        self.assertEqual(history.history["train_loss"], [])
+
+
+class Files(FolderTest):
+    def test_missing_files_are_those_of_python(self):
+        missing = self.folder / "missing.safetensors"
+        for call in (
+            lambda: shiftvit.load(missing),
+            lambda: shiftvit.load(missing, map=True),
+            lambda: shiftvit.read_image(self.folder / "missing.png"),
+        ):
+            with self.assertRaises(FileNotFoundError) as raised:
+                call()
+            self.assertIsInstance(raised.exception, errors.FileError)
+            self.assertEqual((raised.exception.errno, raised.exception.status), (2, "SVIT_E_IO"))
+        with self.assertRaises(errors.FileError) as raised:
+            tiny().save(self.folder)
+        self.assertNotIsInstance(raised.exception, FileNotFoundError)
+
+    @unittest.skipUnless(os.name == "posix", "Ctrl-C is sent by os.kill")
+    def test_ctrl_c_while_a_trainer_is_made_leaves_the_folder_free(self):
+        model, x = tiny(), few()
+        with interrupted("svit_trainer_create"), self.assertRaises(KeyboardInterrupt):
+            model.fit(*x, epochs=1, folder=self.folder / "run")
+        self.assertEqual(len(model.fit(*x, epochs=1, folder=self.folder / "run", resume=True).epochs), 1)
+        model.replace_head(4)
+
+
+class Loops(unittest.TestCase):
+    def test_a_trainer_is_the_loop_of_fit(self):
+        first, second = tiny(), tiny()
+        for model in (first, second):
+            model.pipeline = PLAIN
+        first.fit(*few(), epochs=2, batch_size=4)
+        with shiftvit.Trainer(second, dataset(), epochs=2, batch=4, patience=0) as trainer:
+            trainer.run()
+        self.assertEqual(first.parameters(), second.parameters())
+        self.assertEqual(second.pipeline["mean"], PLAIN["mean"])
+
+    def test_a_peek_at_a_batch_does_not_shorten_the_next_epoch(self):
+        loader = shiftvit.Loader(dataset(), PLAIN, batch=2, shuffle=True)
+        whole = [[labels.tolist() for _, labels in loader] for _ in range(3)]
+        loader.seek(0)
+        next(iter(loader))
+        self.assertEqual([labels.tolist() for _, labels in loader], whole[1])
+        for _ in loader:
+            break
+        while loader.next():
+            pass
+        loader.seek(1, 1)
+        self.assertEqual([labels.tolist() for _, labels in loader], whole[1][1:])
+        self.assertEqual([labels.tolist() for _, labels in loader], whole[2])
+
+    @unittest.skipUnless(os.name == "posix", "Ctrl-C is sent by os.kill")
+    def test_ctrl_c_in_a_loader_does_not_move_the_epochs(self):
+        loader = shiftvit.Loader(dataset(), PLAIN, batch=2)
+        with interrupted("svit_loader_next"), self.assertRaises(KeyboardInterrupt):
+            loader.next()
+        self.assertEqual([len(labels) for _, labels in loader], [2, 2])
+        self.assertEqual([len(labels) for _, labels in loader], [2, 2, 2])
+
+    def test_gradients_are_read_after_the_model_is_closed(self):
+        model = tiny()
+        session = shiftvit.Session(model, mode="train")
+        x, y = few()
+        session.backward(shiftvit.cross_entropy(session.forward(x), y)[1])
+        before = session.gradient("head.fc1.weight")
+        model.close()
+        np.testing.assert_array_equal(session.gradient("head.fc1.weight"), before)
+        self.assertGreater(np.abs(before).max(), 0)
+        session.set_gradient("head.fc1.weight", 2 * before)
+        np.testing.assert_array_equal(session.gradient("head.fc1.weight"), 2 * before)
+
+    def test_a_run_waits_for_threads_that_read_its_model(self):
+        model = tiny()
+        reading, over = threading.Event(), threading.Event()
+        waits = []
+
+        def read() -> None:
+            with _library.reading(model):
+                reading.set()
+                over.wait(60)
+
+        thread = threading.Thread(target=read)
+
+        def begin(event) -> None:
+            if not thread.ident:
+                thread.start()
+                reading.wait(60)
+
+        def sleep(seconds: float) -> None:
+            waits.append(seconds)
+            over.set()
+            thread.join(60)
+
+        with mock.patch("time.sleep", sleep):
+            history = model.fit(*few(), epochs=1, batch_size=2, callbacks=[begin])
+        self.assertEqual((len(history.epochs), len(waits)), (1, 1))
+
+    def test_a_model_that_is_changed_has_a_text_for_monitors(self):
+        model = tiny()
+        texts = []
+
+        def watch(event) -> None:
+            thread = threading.Thread(target=lambda: texts.append(repr(model)))
+            thread.start()
+            thread.join(60)
+
+        def loss(logits, labels):
+            watch(None)
+            return shiftvit.cross_entropy(logits, labels)
+
+        model.fit(*few(), epochs=1, loss=loss, callbacks=[watch])
+        self.assertIn("<shiftvit.Model, which another call changes>", texts)
+        self.assertIn(repr(model), texts)
+
+
+class Values(unittest.TestCase):
+    def test_values_of_another_range_are_noticed(self):
+        x, y = few()
+        bytes_ = (x * 255).astype(np.uint8)
+        of_bytes, of_floats = tiny(), tiny()
+        of_bytes.fit(bytes_, y, epochs=1)
+        of_floats.fit(x, y, epochs=1)
+        for call, words in (
+            (lambda: of_bytes.predict(x), "takes floats in place of bytes"),
+            (lambda: of_bytes.evaluate(x, y), "takes floats in place of bytes"),
+            (lambda: of_bytes.fit(x, y, epochs=1), "takes floats in place of bytes"),
+            (lambda: of_floats.predict(bytes_), "takes floats of 0 to 1"),
+        ):
+            with self.assertLogs("shiftvit", "WARNING") as logs:
+                call()
+            self.assertRegex(logs.output[0], words)
+        for call in (
+            lambda: of_bytes.predict(bytes_),
+            lambda: of_bytes.predict(x * 255),
+            lambda: of_floats.predict(x),
+            lambda: of_floats.predict(np.zeros_like(bytes_)),
+        ):
+            with self.assertLogs("shiftvit") as logs:
+                call()
+                shiftvit.context._logger.info("nothing")
+            self.assertEqual(len(logs.output), 1, logs.output)
+
+    def test_statistics_of_floats_are_those_of_the_values(self):
+        x, y = few()
+        mean, variance = dataset().statistics()
+        np.testing.assert_allclose(mean, x.mean(axis=(0, 1, 2), dtype=np.float64), rtol=1e-6)
+        np.testing.assert_allclose(variance, x.var(axis=(0, 1, 2), dtype=np.float64), rtol=1e-5)
+
+    def test_images_of_several_sizes_are_predicted(self):
+        model = tiny()
+        model.fit(*few(), epochs=1)
+        predictor = shiftvit.Predictor(model)
+        images = [np.full((side, side, 3), 90, np.uint8) for side in (32, 20)]
+        rows = predictor.predict(images)
+        np.testing.assert_array_equal(rows, [predictor.predict(image) for image in images])
+        with self.assertRaisesRegex(errors.ArgumentError, r"image has the shape \[20\]"):
+            predictor.predict([images[0], np.zeros(20, np.uint8)])
+        with self.assertRaisesRegex(TypeError, "image is None"):
+            predictor.predict(None)
+        with self.assertRaisesRegex(errors.ArgumentError, "k is -1"):
+            predictor.top(images[0], -1)
+        for data in (bytearray(model.to_bytes()), memoryview(model.to_bytes())):
+            np.testing.assert_array_equal(shiftvit.Predictor(data).predict(images[0]), rows[0])
+
+    def test_what_is_no_array_is_named(self):
+        with shiftvit.Session(tiny()) as session:
+            for wrong, words in (
+                (None, "x is None; an array"),
+                ((row for row in few()[0]), "x is a generator"),
+                ([object()], "x is a list; an array of numbers"),
+            ):
+                with self.assertRaisesRegex(TypeError, words):
+                    session.forward(wrong)
+            with self.assertRaisesRegex(errors.ArgumentError, "x is no array"):
+                session.forward([np.zeros((2, 2)), np.zeros((3, 2))])
+
+    def test_parameters_are_a_mapping(self):
+        parameters, other = tiny().parameters(), tiny().parameters()
+        self.assertIn("head.fc1.weight", parameters)
+        for name in ("nothing", 3, None, "head\0weight"):
+            self.assertNotIn(name, parameters)
+            with self.assertRaises(KeyError):
+                parameters[name]
+        self.assertEqual(parameters, other)
+        other["head.fc1.bias"] = other["head.fc1.bias"] + 1
+        self.assertNotEqual(parameters, other)
+        self.assertNotEqual(parameters, 3)
+        model = tiny()
+        closed = model.parameters()
+        model.close()
+        self.assertEqual(repr(closed), "<shiftvit.Parameters of a closed Model>")
+
+    def test_pipelines_without_a_field_are_the_defaults_also_in_fine_tuning(self):
+        model = tiny()
+        model.pipeline = {**PLAIN, "flip_probability": 0.25}
+        with self.assertRaisesRegex(errors.ArgumentError, "48 x 48"):
+            model.fit(*few(), epochs=1, fine_tune=True, pipeline={})
+
+
+if __name__ == "__main__":
+    unittest.main()
