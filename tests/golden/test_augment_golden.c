@@ -83,25 +83,17 @@ static const struct {
     {"sharpness", SV_SHARPNESS},
     {"posterize", SV_POSTERIZE},
     {"solarize", SV_SOLARIZE},
-    {"solarize_add", SV_SOLARIZE_ADD},
     {"hue", SV_HUE},
     {"autocontrast", SV_AUTOCONTRAST},
     {"equalize", SV_EQUALIZE},
     {"invert", SV_INVERT},
 };
-enum { GEOMETRIC = 5, WITH_VALUES = 13, COUNT = sizeof OPERATIONS / sizeof *OPERATIONS };
-
-static const struct {
-    const char *name;
-    sv_geometry geometry;
-} SAMPLINGS[] = {{"nearest", {SV_SAMPLE_NEAREST, {0, 0, 0}}},
-                 {"bilinear", {SV_SAMPLE_BILINEAR, {125, 123, 114}}},
-                 {"bicubic", {SV_SAMPLE_BICUBIC, {124, 116, 104}}}};
+enum { GEOMETRIC = 5, WITH_VALUES = 12, COUNT = sizeof OPERATIONS / sizeof *OPERATIONS };
 
 static uint8_t out[64 * 64 * 3];
 
 /* Applies operation `_i` to each image at each value. */
-static void check_operation(int index, const char *suffix, const sv_geometry *geometry)
+static void check_operation(int index, const char *suffix)
 {
     char name[64];
     float none = 0, *values = &none;
@@ -116,7 +108,7 @@ static void check_operation(int index, const char *suffix, const sv_geometry *ge
         ck_assert_uint_eq(rows, count);
         for (size_t row = 0; row < count; row++) {
             sv_operation_apply(out, in.rgb, in.height, in.width, OPERATIONS[index].operation,
-                               values[row], geometry);
+                               values[row]);
             check_bytes(name, row, out, &wanted);
         }
     }
@@ -126,37 +118,7 @@ static void check_operation(int index, const char *suffix, const sv_geometry *ge
 
 START_TEST(test_operations)
 {
-    char suffix[16];
-    if (_i >= GEOMETRIC) {
-        check_operation(_i, "", NULL);
-        return;
-    }
-    for (int s = 0; s < 3; s++) {
-        snprintf(suffix, sizeof suffix, ".%s", SAMPLINGS[s].name);
-        check_operation(_i, suffix, &SAMPLINGS[s].geometry);
-    }
-}
-END_TEST
-
-/* timm moves by fractions of pixels, and its positive values to the left and up. */
-START_TEST(test_translation_by_fractions_of_a_pixel)
-{
-    static const sv_geometry geometry = {SV_SAMPLE_BILINEAR, {124, 116, 104}};
-    size_t count, rows;
-    float *values = golden_floats(file, "timm.translate_fraction.values", &count);
-    picture in = input(1);
-    for (int axis = 0; axis < 2; axis++) {
-        const char *name = axis ? "timm.translate_y_fraction.bilinear.img1"
-                                : "timm.translate_x_fraction.bilinear.img1";
-        picture wanted = read_images(name, &rows);
-        for (size_t row = 0; row < count; row++) {
-            sv_operation_apply(out, in.rgb, in.height, in.width,
-                               axis ? SV_TRANSLATE_Y : SV_TRANSLATE_X, -(double)values[row],
-                               &geometry);
-            check_bytes(name, row, out, &wanted);
-        }
-    }
-    golden_free(values);
+    check_operation(_i, _i < GEOMETRIC ? ".nearest" : "");
 }
 END_TEST
 
@@ -230,8 +192,7 @@ START_TEST(test_randaugment_and_trivialaugment)
         sv_operation operation = sv_policy_operations[row / 2];
         double value = sv_policy_value(_i ? SV_TRIVIALAUGMENT : SV_RANDAUGMENT, operation,
                                        (uint32_t)*bin, row % 2, in.height, in.width);
-        sv_operation_apply(out, in.rgb, in.height, in.width, operation, value,
-                           &SAMPLINGS[0].geometry);
+        sv_operation_apply(out, in.rgb, in.height, in.width, operation, value);
         check_bytes(name, row, out, &wanted);
     }
     golden_free(bin);
@@ -260,8 +221,7 @@ START_TEST(test_autoaugment)
             double value =
                 sv_policy_value(SV_AUTOAUGMENT, operation, pairs[row].steps[step].magnitude,
                                 signs[2 * row + step] == 0, in.height, in.width);
-            sv_operation_apply(to, from, in.height, in.width, operation, value,
-                               &SAMPLINGS[0].geometry);
+            sv_operation_apply(to, from, in.height, in.width, operation, value);
         }
         check_bytes(name, row, out, &wanted);
     }
@@ -349,7 +309,7 @@ START_TEST(test_color_jitter)
                 if (change < 0)
                     continue;
                 sv_operation_apply(buffers[!at], buffers[at], in.height, in.width, changes[change],
-                                   (double)factors[4 * row + (size_t)change], NULL);
+                                   (double)factors[4 * row + (size_t)change]);
                 at = !at;
             }
             check_bytes(name, row, buffers[at], &wanted);
@@ -410,7 +370,6 @@ static Suite *suite(void)
     TCase *c = tcase_create("augment_golden");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_operations, 0, COUNT);
-    tcase_add_test(c, test_translation_by_fractions_of_a_pixel);
     tcase_add_test(c, test_magnitudes);
     tcase_add_loop_test(c, test_randaugment_and_trivialaugment, 0, 2);
     tcase_add_loop_test(c, test_autoaugment, 0, 2);

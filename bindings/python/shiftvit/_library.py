@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import operator
 import os
@@ -203,10 +204,18 @@ def guard(function: Callable[..., int], failure: int) -> Callable[..., int]:
     return guarded
 
 
+def _file_error(message: str) -> errors.FileError:
+    """The FileError of a message, with the ``errno`` of the system's reason, which ends it."""
+    code = next((code for code in errno.errorcode if message.endswith(f": {os.strerror(code)}")), None)
+    error = errors.MissingFileError(message) if code == errno.ENOENT else errors.FileError(message)
+    error.errno = code
+    return error
+
+
 def _fail(name: str, status: int, message: str) -> errors.Error:
     kind = next((kind for kind in errors.KINDS if constants[kind.status] == status), errors.Error)
     if kind is errors.FileError:
-        return errors.file_error(message)
+        return _file_error(message)
     return kind(message or f"{name} failed with {kind.status}")
 
 

@@ -6,8 +6,6 @@ knows nothing of this package handles them: a file that cannot be opened is an :
 
 from __future__ import annotations
 
-import errno
-import os
 from typing import ClassVar
 
 
@@ -52,14 +50,6 @@ class FileError(Error, OSError):
 
 class MissingFileError(FileError, FileNotFoundError):
     """There is no such file or folder."""
-
-
-def file_error(message: str) -> FileError:
-    """The FileError of a message, with the ``errno`` of the system's reason, which ends it."""
-    code = next((code for code in errno.errorcode if message.endswith(f": {os.strerror(code)}")), None)
-    error = MissingFileError(message) if code == errno.ENOENT else FileError(message)
-    error.errno = code
-    return error
 
 
 class FormatError(Error, ValueError):

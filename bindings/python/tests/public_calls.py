@@ -236,6 +236,7 @@ GOOD: dict[str, Any] = {
     "Session.backward_input.self": "@forwarded", "print_epoch.event": "@event",
     "Trainer.__init__.settings": {"epochs": 1},
     "Trainer.__init__.pipeline": "@pipeline", "Parameters.__setitem__.value": np.ones(8, np.float32),
+    "Parameters.__eq__.other": {},
 }
 
 

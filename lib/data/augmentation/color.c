@@ -31,12 +31,6 @@ static uint8_t solarized(int byte, double threshold)
     return (uint8_t)(byte < threshold ? byte : BYTE_MAX - byte);
 }
 
-static uint8_t solarize_added(int byte, double amount)
-{
-    int value = byte + (int)amount;
-    return (uint8_t)(byte >= 128 ? byte : value > BYTE_MAX ? BYTE_MAX : value);
-}
-
 /* Stretches the bytes lowest..highest of a channel to 0..255. */
 static void autocontrast_table(uint8_t table[BYTES], const uint32_t counts[BYTES])
 {
@@ -101,8 +95,6 @@ static uint8_t mapped(sv_operation operation, int byte, double value, int grey)
         return posterized(byte, value);
     case SV_SOLARIZE:
         return solarized(byte, value);
-    case SV_SOLARIZE_ADD:
-        return solarize_added(byte, value);
     default: /* SV_INVERT */
         return (uint8_t)(BYTE_MAX - byte);
     }

@@ -4,12 +4,12 @@
 #include <string.h>
 
 void sv_operation_apply(uint8_t *out, const uint8_t *in, size_t height, size_t width,
-                        sv_operation operation, double value, const sv_geometry *geometry)
+                        sv_operation operation, double value)
 {
     if (operation == SV_IDENTITY)
         memcpy(out, in, height * width * 3);
     else if (operation <= SV_ROTATE)
-        sv_geometry_apply(out, in, height, width, operation, value, geometry);
+        sv_geometry_apply(out, in, height, width, operation, value);
     else
         sv_color_apply(out, in, height, width, operation, value);
 }

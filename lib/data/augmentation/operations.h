@@ -23,22 +23,12 @@ typedef enum sv_operation {
     SV_AUTOCONTRAST,
     SV_EQUALIZE,
     SV_INVERT,
-    SV_SOLARIZE_ADD, /* added to bytes below 128 */
-    SV_HUE,          /* part of the colour circle, -0.5..0.5 */
-    SV_OPERATIONS
+    SV_HUE /* part of the colour circle, -0.5..0.5 */
 } sv_operation;
-
-/* How geometric operations read between pixels. Pixels from outside the image get `fill`. */
-typedef enum sv_sampling { SV_SAMPLE_NEAREST, SV_SAMPLE_BILINEAR, SV_SAMPLE_BICUBIC } sv_sampling;
-
-typedef struct sv_geometry {
-    sv_sampling sampling;
-    uint8_t fill[3];
-} sv_geometry;
 
 /* Applies one operation. `out` and `in` are different arrays [height, width, 3]. */
 void sv_operation_apply(uint8_t *out, const uint8_t *in, size_t height, size_t width,
-                        sv_operation operation, double value, const sv_geometry *geometry);
+                        sv_operation operation, double value);
 
 /* color.c: the operations that change colours. */
 void sv_color_apply(uint8_t *out, const uint8_t *in, size_t height, size_t width,
@@ -46,6 +36,6 @@ void sv_color_apply(uint8_t *out, const uint8_t *in, size_t height, size_t width
 
 /* geometry.c: the operations that move pixels. */
 void sv_geometry_apply(uint8_t *out, const uint8_t *in, size_t height, size_t width,
-                       sv_operation operation, double value, const sv_geometry *geometry);
+                       sv_operation operation, double value);
 
 #endif

@@ -50,25 +50,35 @@ static const sv_field CUTOUT[] = {{FIELD(size, U32), .min = 1, .max = 8192}};
 
 static const struct {
     const char *name;
+    sv_augment_stage stage;
+    bool changes_colors; /* needs 3 channels */
     sv_field_table table;
     svit_augment_step defaults;
 } KINDS[] = {
-    [SVIT_AUGMENT_CROP] = {"crop", TABLE(CROP), {.padding = 4}},
-    [SVIT_AUGMENT_FLIP] = {"flip", TABLE(FLIP), {.probability = 0.5}},
-    [SVIT_AUGMENT_COLOR_JITTER] = {"color-jitter", TABLE(COLOR_JITTER), {0}},
-    [SVIT_AUGMENT_RANDAUGMENT] = {"randaugment", TABLE(RANDAUGMENT), {.count = 2, .magnitude = 9}},
-    [SVIT_AUGMENT_TRIVIALAUGMENT] = {"trivialaugment", {.noun = "the augmentation step"}, {0}},
-    [SVIT_AUGMENT_AUTOAUGMENT] = {"autoaugment", TABLE(AUTOAUGMENT), {0}},
+    [SVIT_AUGMENT_CROP] = {"crop", SV_ON_BYTES, false, TABLE(CROP), {.padding = 4}},
+    [SVIT_AUGMENT_FLIP] = {"flip", SV_ON_BYTES, false, TABLE(FLIP), {.probability = 0.5}},
+    [SVIT_AUGMENT_COLOR_JITTER] = {"color-jitter", SV_ON_BYTES, true, TABLE(COLOR_JITTER), {0}},
+    [SVIT_AUGMENT_RANDAUGMENT] =
+        {"randaugment", SV_ON_BYTES, true, TABLE(RANDAUGMENT), {.count = 2, .magnitude = 9}},
+    [SVIT_AUGMENT_TRIVIALAUGMENT] =
+        {"trivialaugment", SV_ON_BYTES, true, {.noun = "the augmentation step"}, {0}},
+    [SVIT_AUGMENT_AUTOAUGMENT] = {"autoaugment", SV_ON_BYTES, true, TABLE(AUTOAUGMENT), {0}},
     [SVIT_AUGMENT_ERASING] = {"erasing",
+                              SV_ON_VALUES,
+                              false,
                               TABLE(ERASING),
                               {.probability = 0.5, .scale = {0.02, 0.33}, .ratio = {0.3, 3.3}}},
     [SVIT_AUGMENT_RESIZED_CROP] = {"resized-crop",
+                                   SV_ON_BYTES,
+                                   false,
                                    TABLE(RESIZED_CROP),
                                    {.scale = {0.08, 1}, .ratio = {3.0 / 4, 4.0 / 3}}},
-    [SVIT_AUGMENT_CUTOUT] = {"cutout", TABLE(CUTOUT), {.size = 8}},
-    [SVIT_AUGMENT_MIXUP] = {"mixup", TABLE(MIX), {.alpha = 0.8, .probability = 1}},
-    [SVIT_AUGMENT_CUTMIX] = {"cutmix", TABLE(MIX), {.alpha = 1, .probability = 1}},
-    [SVIT_AUGMENT_REPEAT] = {"repeat", TABLE(REPEAT), {.count = 3}},
+    [SVIT_AUGMENT_CUTOUT] = {"cutout", SV_ON_VALUES, false, TABLE(CUTOUT), {.size = 8}},
+    [SVIT_AUGMENT_MIXUP] =
+        {"mixup", SV_ON_BATCHES, false, TABLE(MIX), {.alpha = 0.8, .probability = 1}},
+    [SVIT_AUGMENT_CUTMIX] =
+        {"cutmix", SV_ON_BATCHES, false, TABLE(MIX), {.alpha = 1, .probability = 1}},
+    [SVIT_AUGMENT_REPEAT] = {"repeat", SV_ON_BATCHES, false, TABLE(REPEAT), {.count = 3}},
 };
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
@@ -156,15 +166,15 @@ const sv_field_elements sv_augment_elements = {.noun = "augmentation steps",
                                                .write = step_write,
                                                .check = step_check};
 
-static bool changes_colors(int32_t kind)
+sv_augment_stage sv_augment_stage_of(const svit_augment_step *step)
 {
-    return kind >= SVIT_AUGMENT_COLOR_JITTER && kind <= SVIT_AUGMENT_AUTOAUGMENT;
+    return KINDS[step->kind].stage;
 }
 
 svit_status sv_augment_check_channels(const svit_pipeline_config *config, svit_error *err)
 {
     for (uint32_t i = 0; i < config->augment_count; i++)
-        if (config->channels != SV_RGB && changes_colors(config->augment[i].kind))
+        if (config->channels != SV_RGB && KINDS[config->augment[i].kind].changes_colors)
             return sv_fail(err, SVIT_E_ARGUMENT,
                            "augment[%u] is '%s', which changes colours and needs channels 3; "
                            "channels is %u",
@@ -184,7 +194,7 @@ svit_status sv_augment_check_images(const svit_pipeline_config *config, const sv
                            "%zu pixels",
                            i, step->padding, shape->height, shape->width);
         if (shape->is_f32 &&
-            (changes_colors(step->kind) || step->kind == SVIT_AUGMENT_RESIZED_CROP))
+            (KINDS[step->kind].changes_colors || step->kind == SVIT_AUGMENT_RESIZED_CROP))
             return sv_fail(err, SVIT_E_UNSUPPORTED,
                            "augment[%u] is '%s', which works on bytes; the images are float", i,
                            KINDS[step->kind].name);
@@ -192,16 +202,10 @@ svit_status sv_augment_check_images(const svit_pipeline_config *config, const sv
     return SVIT_OK;
 }
 
-/* 0 for steps on bytes, 1 for steps on values, 2 for steps on batches. */
-static int stage_of(int32_t kind)
-{
-    return kind < SVIT_AUGMENT_ERASING ? 0 : kind < SVIT_AUGMENT_MIXUP ? 1 : 2;
-}
-
 svit_status sv_augment_check_order(const svit_pipeline_config *config, svit_error *err)
 {
     for (uint32_t i = 1; i < config->augment_count; i++)
-        if (stage_of(config->augment[i - 1].kind) > stage_of(config->augment[i].kind))
+        if (sv_augment_stage_of(&config->augment[i - 1]) > sv_augment_stage_of(&config->augment[i]))
             return sv_fail(err, SVIT_E_ARGUMENT,
                            "augment[%u] is '%s' after '%s'; steps on the bytes of the image come "
                            "first, then erasing and cutout, which work on normalised values, then "

@@ -10,6 +10,16 @@
 /* How the steps of svit_pipeline_config.augment are read from JSON, written and checked. */
 extern const sv_field_elements sv_augment_elements;
 
+/* What a step works on. A pipeline has its steps in this order. */
+typedef enum sv_augment_stage {
+    SV_ON_BYTES,  /* of an image */
+    SV_ON_VALUES, /* of an image, normalised */
+    SV_ON_BATCHES
+} sv_augment_stage;
+
+/* The stage of a step that has been checked. */
+sv_augment_stage sv_augment_stage_of(const svit_augment_step *step);
+
 /* SVIT_E_ARGUMENT if steps on bytes, values and batches are not in this order. */
 svit_status sv_augment_check_order(const svit_pipeline_config *config, svit_error *err);
 

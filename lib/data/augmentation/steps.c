@@ -3,12 +3,10 @@
 
 #include "base/numbers/random.h"
 #include "data/augmentation/policy.h"
+#include "data/augmentation/step_fields.h"
 #include "data/resampling/antialias.h"
 
 #include <math.h>
-
-/* torchvision's defaults: nearest neighbour, black outside. */
-static const sv_geometry GEOMETRY = {SV_SAMPLE_NEAREST, {0, 0, 0}};
 
 /* The image between two operations, which read one buffer and write the other. */
 typedef struct image_chain {
@@ -28,7 +26,7 @@ static void *next_buffer(const image_chain *chain)
 static void apply(image_chain *chain, sv_operation operation, double value)
 {
     uint8_t *out = next_buffer(chain);
-    sv_operation_apply(out, chain->image, chain->height, chain->width, operation, value, &GEOMETRY);
+    sv_operation_apply(out, chain->image, chain->height, chain->width, operation, value);
     chain->image = out;
 }
 
@@ -189,11 +187,6 @@ size_t sv_augment_scratch(const sv_image_shape *shape)
     return table_bytes(shape) + 2 * sv_image_bytes(shape);
 }
 
-static bool works_on_values(const svit_augment_step *step)
-{
-    return step->kind == SVIT_AUGMENT_ERASING || step->kind == SVIT_AUGMENT_CUTOUT;
-}
-
 const void *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
                              const void *pixels, const sv_image_shape *shape, void *scratch)
 {
@@ -272,13 +265,13 @@ void sv_augment_values(const svit_pipeline_config *config, const sv_augment_key 
 
 bool sv_augment_has_bytes(const svit_pipeline_config *config)
 {
-    return config->augment_count > 0 && config->augment[0].kind < SVIT_AUGMENT_ERASING;
+    return config->augment_count > 0 && sv_augment_stage_of(&config->augment[0]) == SV_ON_BYTES;
 }
 
 bool sv_augment_has_values(const svit_pipeline_config *config)
 {
     for (uint32_t i = 0; i < config->augment_count; i++)
-        if (works_on_values(&config->augment[i]))
+        if (sv_augment_stage_of(&config->augment[i]) == SV_ON_VALUES)
             return true;
     return false;
 }
