@@ -1,6 +1,7 @@
 """Writes the tables of a page in docs/dev/ from the output lines of a comparison."""
 import os
 import tempfile
+import textwrap
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -133,7 +134,8 @@ def forms(records: list[Record]) -> list[str]:
         if "result" in record:
             details = said.setdefault(record["runner"], {})
             details[plain(record["result"]["details"])] = None
-    return [f"- {runner}: {'; '.join(details)}" for runner, details in said.items()]
+    return [textwrap.fill(f"- {runner}: {'; '.join(details)}", 110, subsequent_indent="  ",
+                          break_long_words=False) for runner, details in said.items()]
 
 
 def make_tables(header: Record, records: list[Record]) -> str:
