@@ -127,7 +127,7 @@ static svit_status take_rule(train_run *self, size_t images)
                                 sizeof *optimizer, &self->pipeline, sizeof self->pipeline, NULL);
 }
 
-/* Takes the settings of the preset or of the rule, overrides them by those of a resumed run, of
+/* Takes the settings of a resumed run, of the preset or of the rule, overrides them by those of
  * --config and of --set, and then by the options. */
 static svit_status resolve_settings(train_run *self, size_t images)
 {

@@ -241,8 +241,9 @@ SVIT_API uint64_t svit_optimizer_steps(const svit_optimizer *optimizer);
  * "clip_norm" or "ema_momentum". "weight_decay" is that of the parameters whose group or
  * svit_optimizer_set_parameter_f64 has not given them another one, and which decay_exclude does not
  * exclude. "learning_rate" of Muon is that of its matrices: the other parameters keep
- * adamw_learning_rate, on the same schedule, unless the rate is 0. SVIT_E_ARGUMENT names an unknown key, or a value outside svit_optimizer_bounds;
- * SVIT_E_MEMORY, of "weight_decay". The optimiser is unchanged then. */
+ * adamw_learning_rate, on the same schedule, unless the rate is 0. SVIT_E_ARGUMENT names an unknown
+ * key, or a value outside svit_optimizer_bounds; SVIT_E_MEMORY, of "weight_decay". The optimiser is
+ * unchanged then. */
 SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const char *key,
                                             double value, svit_error *err);
 

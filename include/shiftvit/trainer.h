@@ -363,10 +363,11 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
 
 /* Computes the logits of a model for every sample of a dataset, in its order, with the evaluation
  * pipeline: logits[count, classes], with the number of the model's classes, and labels[count],
- * which are -1 if the dataset has targets or the model is a masked autoencoder. If `labels` is NULL, a dataset without targets may have
- * any classes. `tta` is one of SVIT_TTA_*, `compute` one of SVIT_COMPUTE_*; `pipeline` and `batch`
- * are as in svit_evaluate. All other measures can be computed from these. Errors are those of
- * svit_evaluate; what the arrays then hold is undefined. */
+ * which are -1 if the dataset has targets or the model is a masked autoencoder. If `labels` is
+ * NULL, a dataset without targets may have any classes. `tta` is one of SVIT_TTA_*, `compute` one
+ * of SVIT_COMPUTE_*; `pipeline` and `batch` are as in svit_evaluate. All other measures can be
+ * computed from these. Errors are those of svit_evaluate; what the arrays then hold is undefined.
+ */
 SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *model,
                                           svit_dataset *dataset,
                                           const svit_pipeline_config *pipeline, size_t batch,

@@ -135,7 +135,7 @@ def forms(records: list[Record]) -> list[str]:
             details = said.setdefault(record["runner"], {})
             details[plain(record["result"]["details"])] = None
     return [textwrap.fill(f"- {runner}: {'; '.join(details)}", 110, subsequent_indent="  ",
-                          break_long_words=False) for runner, details in said.items()]
+                          break_long_words=False, break_on_hyphens=False) for runner, details in said.items()]
 
 
 def make_tables(header: Record, records: list[Record]) -> str:

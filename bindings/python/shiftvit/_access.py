@@ -22,6 +22,8 @@ class Access:
         self._readers: dict[int, int] = {}
         self._writer: int | None = None
         self._change = ""
+        #: The thread that waits for the readers to end, to change the object. New ones are refused meanwhile.
+        self.waiting: int | None = None
 
     def begin(self, change: str | None) -> None:
         """Adds a use by this thread. ``change`` is the function that changes the object, None for one that reads it. A
@@ -30,6 +32,8 @@ class Access:
         with self._lock:
             if self._writer is not None and (change or self._writer != me):
                 raise errors.StateError(f"{self._change} changes the {self._name} at the moment; {self._advice(me)}")
+            if not change and self.waiting not in (None, me) and me not in self._readers:
+                raise errors.StateError(f"a training waits to change the {self._name}; {self._advice(me)}")
             if change and self._readers:
                 kind = errors.StateError if me in self._readers else BusyError
                 raise kind(

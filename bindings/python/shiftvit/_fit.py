@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import pathlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -87,22 +88,23 @@ def pipeline_of(
     return plain_pipeline(size, shape[:2], shape[2], 1.0 if data.is_float else 1 / 255)
 
 
-def warn_of_scale(x: Any, pipeline: Mapping[str, Any]) -> None:
+def warn_of_scale(x: Any, pipeline: Mapping[str, Any], what: str = "x") -> None:
     """Logs a warning where the values of images are of another range than the pipeline's: floats of 0..1 where it takes
     those of bytes, of which all but a spot of grey is lost, or bytes where it takes floats of 0..1."""
-    images = _arrays.array(x, "x")
+    images = _arrays.array(x, what)
     if images.size == 0 or images.dtype.kind not in "fu":
         return
-    scale = float(pipeline.get("scale", 1 / 255))
+    fields = _library.fields_of("svit_pipeline_config", _library.config("svit_pipeline_config", pipeline))
     # Standard deviations from black to white.
-    contrast = scale / max(np.sqrt(np.asarray(pipeline.get("variance", [1.0]), dtype=float)).max(), 1e-30)
-    if images.dtype.kind == "f" and contrast < 1 / 20 and float(images.max()) <= 1:
-        text = "x has no value above 1, and the pipeline's scale is %g: it takes floats in place of bytes, 0 to 255"
-    elif images.dtype.kind == "u" and contrast * 255 > 100 and float(images.max()) > 1:
-        text = "x has bytes, and the pipeline's scale is %g: it takes floats of 0 to 1"
+    contrast = fields["scale"] / math.sqrt(max(fields["variance"]))
+    largest = float(images.max())
+    if images.dtype.kind == "f" and contrast < 1 / 20 and 0 < largest <= 1:
+        text = "%s has no value above 1, and the pipeline's scale is %g: it takes floats in place of bytes, 0 to 255"
+    elif images.dtype.kind == "u" and contrast * 255 > 100 and largest > 1:
+        text = "%s has bytes, and the pipeline's scale is %g: it takes floats of 0 to 1"
     else:
         return
-    logging.getLogger("shiftvit").warning(text, scale)
+    logging.getLogger("shiftvit").warning(text, what, fields["scale"])
 
 
 def fine_tuning(model: Model, data: Dataset) -> dict[str, Any]:
@@ -175,6 +177,8 @@ def fit(
     images = pipeline_of(model, training, pipeline, preset)
     if x is not training:
         warn_of_scale(x, images)
+    if isinstance(validation_data, (tuple, list)) and not isinstance(validation_data[0], Dataset):
+        warn_of_scale(validation_data[0], images, "validation_data")
     resumes = resume and (pathlib.Path(folder) / "checkpoint.safetensors").exists()
     with Trainer(
         model,

@@ -311,7 +311,9 @@ class Handle:
             cls._noun = cls._free[len("svit_") : -len("_free")]
             _classes[cls._noun] = cls
 
-    def _adopt(self, pointer: int, keep: Any = None, uses: tuple[Handle, ...] = (), callbacks: Any = None) -> None:
+    def _adopt(
+        self: _Self, pointer: int, keep: Any = None, uses: tuple[Handle, ...] = (), callbacks: Any = None
+    ) -> _Self:
         """Takes over a new handle. ``keep`` lives at least until it is freed; calls read what ``uses`` are. The
         :class:`Callback` objects among ``callbacks`` live as long as this object."""
         self._state = State(type(self), pointer, keep, uses)
@@ -319,6 +321,7 @@ class Handle:
         finalizer = weakref.finalize(self, self._state.close)
         # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
         finalizer.atexit = False
+        return self
 
     @property
     def closed(self) -> bool:

@@ -31,7 +31,7 @@ from ._structs import ErrorRecord
 #: What is taken for the name of a file.
 PathName = Union[str, "os.PathLike[str]"]
 
-_Made = TypeVar("_Made")
+_Made = TypeVar("_Made", bound=Handle)
 
 #: Bytes of a configuration whose fields are set through JSON. The library ignores zeros behind its own struct.
 _CONFIG_BYTES = 16384
@@ -247,12 +247,20 @@ def call(name: str, *arguments: Any) -> Any:
 
 def create(name: str, *arguments: Any, adopt: Callable[[int], _Made]) -> _Made:
     """Calls a creating function, whose first argument is ``out``, and returns what ``adopt`` makes of the new handle.
-    No signal handler can run before somebody owns it."""
+    No signal handler can run before that. ``adopt`` returns the new object."""
     out = ctypes.c_void_p()
-    with reading():
-        call(name, ctypes.byref(out), *arguments)
-        assert out.value is not None
-        return adopt(out.value)
+    made: _Made | None = None
+    try:
+        with reading():
+            call(name, ctypes.byref(out), *arguments)
+            assert out.value is not None
+            made = adopt(out.value)
+            return made
+    except BaseException:
+        # What the handler raised has the object in its traceback, which may be kept.
+        if made is not None:
+            made.close()
+        raise
 
 
 def number(name: str, *arguments: Any, kind: Any = ctypes.c_double) -> Any:
@@ -355,6 +363,13 @@ def word(prefix: str, value: int) -> str:
 _FOREIGN = {"lr": "learning_rate", "batch_size": "batch"}
 
 
+def refuse_foreign(fields: Mapping[str, Any], *names: str) -> None:
+    """Refuses names that other libraries have for fields."""
+    for name in names:
+        if name in fields:
+            raise errors.ArgumentError(f"{name} is called {_FOREIGN[name]} here")
+
+
 def _plain(value: Any) -> Any:
     """NumPy's numbers and arrays as JSON has them."""
     if isinstance(value, (np.generic, np.ndarray)):
@@ -366,9 +381,6 @@ def to_json(fields: Mapping[str, Any]) -> str:
     """The JSON object of some fields."""
     if not isinstance(fields, Mapping):
         raise TypeError(f"{article(fields)} is given where a mapping of fields is needed")
-    for name, here in _FOREIGN.items():
-        if name in fields:
-            raise errors.ArgumentError(f"{name} is called {here} here")
     try:
         return json.dumps(dict(fields), default=_plain, allow_nan=False)
     except ValueError as error:

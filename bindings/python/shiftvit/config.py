@@ -79,6 +79,7 @@ def training_structs(
 ) -> tuple[TrainerConfig, Any, Any]:
     """The structs of trainer, optimiser and pipeline: those of the preset, or defaults; then ``pipeline`` in place of
     the preset's; then ``settings``."""
+    _library.refuse_foreign(settings, "lr", "batch_size")
     trainer = _library.initialised("svit_trainer_config_init", TrainerConfig)
     optimizer = _library.filled("svit_optimizer_config_init")
     images = _library.filled("svit_pipeline_config_init")

@@ -41,7 +41,7 @@ class Context(_library.Handle):
 
     def __init__(self, threads: int = 0, *, gemm: str | None = None, pin: bool = False) -> None:
         config = _library.initialised("svit_context_config_init", ContextConfig)
-        if not 0 <= threads <= 1024:
+        if isinstance(threads, bool) or not 0 <= threads <= 1024:
             raise errors.ArgumentError(f"threads is {threads}; 0..1024 are accepted")
         config.threads = threads
         config.gemm = _library.text_bytes(gemm)

@@ -51,9 +51,7 @@ class Dataset(_library.Handle):
         cls, name: str, context: Context | None, *arguments: Any, keep: Any = None, callbacks: Any = None
     ) -> Dataset:
         def adopt(pointer: int) -> Dataset:
-            dataset = cls.__new__(cls)
-            dataset._adopt(pointer, keep, callbacks=callbacks)
-            return dataset
+            return cls.__new__(cls)._adopt(pointer, keep, callbacks=callbacks)
 
         return _library.create(name, chosen_context(context), *arguments, adopt=adopt)
 
@@ -61,9 +59,7 @@ class Dataset(_library.Handle):
         keep = self._state.keep  # before the call: another thread may close this dataset after it
 
         def adopt(pointer: int) -> Dataset:
-            dataset = Dataset.__new__(Dataset)
-            dataset._adopt(pointer, keep, callbacks=self._callbacks)
-            return dataset
+            return Dataset.__new__(Dataset)._adopt(pointer, keep, callbacks=self._callbacks)
 
         return _library.create(name, self, *arguments, adopt=adopt)
 
@@ -136,7 +132,7 @@ class Dataset(_library.Handle):
             if array.dtype != np.uint8:
                 raise TypeError(f"image {index} is an array of {array.dtype}; uint8 is needed")
             np.ctypeslib.as_array(pixels, sizes)[...] = array
-            label[0] = _library.whole("i", value)
+            label[0] = _library.whole("i", int(value) if isinstance(value, bool) else value)
             return 0
 
         function = _SampleFunction(_library.guard(read, 1))
@@ -371,6 +367,7 @@ class Loader(_library.Handle):
                 (False: the evaluation), ``prefetch`` (2), ``sampling`` (``"shuffle"`` or ``"balanced"``).
         """
         _library.expect(dataset, Dataset, "dataset")
+        _library.refuse_foreign(fields, "batch_size")
         config = _library.config("svit_loader_config", fields)
         batch = _library.fields_of("svit_loader_config", config)["batch"]
         images = _library.config("svit_pipeline_config", pipeline)
@@ -403,6 +400,10 @@ class Loader(_library.Handle):
 
     def next(self) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
         """The next batch, or None at the end of an epoch; the call after it starts the next one."""
+        return self._next(self._left)
+
+    def _next(self, iterates: bool) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
+        """:meth:`next`. ``iterates``: an iteration calls it, which may be left."""
         images = np.empty(self._shape, dtype=np.float32)
         labels: NDArray[Any] = (
             np.empty((self._shape[0], self._classes), dtype=np.float32)
@@ -414,7 +415,7 @@ class Loader(_library.Handle):
             n = _library.number(function, self, images, labels, kind=ctypes.c_size_t)
             ends = self._batch == len(self)
             self._epoch, self._batch = (self._epoch + 1, 0) if ends else (self._epoch, self._batch + 1)
-            self._left = self._left and not ends
+            self._left = iterates and not ends
         return None if ends else (images[:n], labels[:n])
 
     def _alone(self) -> threading.RLock:
@@ -426,8 +427,7 @@ class Loader(_library.Handle):
     def __iter__(self) -> Iterator[tuple[NDArray[np.float32], NDArray[Any]]]:
         if self._left:
             self.seek(self._epoch + 1)
-        while (batch := self.next()) is not None:
-            self._left = True
+        while (batch := self._next(True)) is not None:
             yield batch
 
     def seek(self, epoch: int, batch: int = 0) -> None:

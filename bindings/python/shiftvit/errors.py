@@ -6,7 +6,7 @@ knows nothing of this package handles them: a file that cannot be opened is an :
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class Error(Exception):
@@ -46,6 +46,9 @@ class FileError(Error, OSError):
     """A file could not be opened, read, written or renamed. The message has the system's reason."""
 
     status = "SVIT_E_IO"
+
+    def __reduce__(self) -> Any:
+        return type(self), self.args, {"errno": self.errno}
 
 
 class MissingFileError(FileError, FileNotFoundError):

@@ -55,9 +55,7 @@ class FeatureSet(_library.Handle):
 
     @classmethod
     def _from_pointer(cls, pointer: int) -> FeatureSet:
-        features = cls.__new__(cls)
-        features._adopt(pointer)
-        return features
+        return cls.__new__(cls)._adopt(pointer)
 
     @classmethod
     def compute(

@@ -68,18 +68,16 @@ class Model(_library.Handle):
         buffer = _library.config("svit_model_config", config)
         _library.create("svit_model_create", context, buffer, seed, adopt=lambda pointer: self._take(pointer, context))
 
-    def _take(self, pointer: int, context: Context) -> None:
-        self._adopt(pointer)
+    def _take(self: _Self, pointer: int, context: Context) -> _Self:
         self._context = context
+        return self._adopt(pointer)
 
     @classmethod
     def _taker(cls, context: Context) -> Callable[[int], Model]:
         """A function that makes a Model of a new handle."""
 
         def take(pointer: int) -> Model:
-            model = cls.__new__(cls)
-            model._take(pointer, context)
-            return model
+            return cls.__new__(cls)._take(pointer, context)
 
         return take
 
@@ -172,7 +170,7 @@ class Model(_library.Handle):
         texts = _library.class_names(classes)
         width = self.num_classes
         rows = _arrays.floats(embeddings, "embeddings", (len(texts), width)) if len(texts) else None
-        scale, bias = float(logit_scale), float(logit_bias)
+        scale, bias = _library.real(logit_scale), _library.real(logit_bias)
         _library.call("svit_model_set_text_head", self, rows, texts, len(texts), width, scale, bias)
 
     @property
@@ -220,13 +218,13 @@ class Model(_library.Handle):
         if self.closed:
             return "<shiftvit.Model, closed>"
         try:
-            config = self.config
+            with _library.reading(self):
+                config, count = self.config, self.parameter_count
         except errors.StateError:
             return "<shiftvit.Model, which another call changes>"
         size = f"{config['input_height']}x{config['input_width']}x{config['in_channels']}"
         return (
-            f"<shiftvit.Model: {config['architecture']}, {size} to {config['num_classes']} classes, "
-            f"{self.parameter_count} parameters>"
+            f"<shiftvit.Model: {config['architecture']}, {size} to {config['num_classes']} classes, {count} parameters>"
         )
 
     # Parameters.

@@ -27,6 +27,7 @@ class Optimizer(_library.Handle):
                 ``clip_norm``, ``ema``, ``groups`` and so on, as ``optimizer.h`` describes them.
         """
         _library.expect(model, Model, "model")
+        _library.refuse_foreign(fields, "lr")
         config = _library.config("svit_optimizer_config", fields)
         _library.create(
             "svit_optimizer_create", model, config, adopt=lambda pointer: self._adopt(pointer, uses=(model,))

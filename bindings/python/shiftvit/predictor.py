@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _library, errors
+from . import _arrays, _fit, _library, errors
 from ._library import PathName
 from ._structs import PredictorConfig
 from .context import Context
@@ -68,7 +68,7 @@ class Predictor(_library.Handle):
         config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
         config.output = _library.constant("SVIT_OUTPUT_", output, "output")
         config.tta = _library.constant("SVIT_TTA_", tta, "tta")
-        if not 0 < max_batch < 2**32:
+        if isinstance(max_batch, bool) or not 0 < max_batch < 2**32:
             raise errors.ArgumentError(f"max_batch is {max_batch}; 1..65536 are accepted")
         if isinstance(model, (bytes, bytearray, memoryview)):
             model = Model.from_bytes(model, context=context)
@@ -84,6 +84,8 @@ class Predictor(_library.Handle):
                 adopt=lambda pointer: self._adopt(pointer, uses=(used,)),
             )
             self._channels = model.input_shape[2]
+            #: Until the first array, whose values are looked at.
+            self._pipeline = model.pipeline
 
     @property
     def num_classes(self) -> int:
@@ -132,6 +134,9 @@ class Predictor(_library.Handle):
         array = _arrays.array(image, "image")
         images = _arrays.images(array[None] if array.ndim == 3 else array, "image")
         _arrays.check_shape(images, "image", (None, None, None, self._channels))
+        if self._pipeline is not None:
+            _fit.warn_of_scale(images, self._pipeline, "image")
+            self._pipeline = None
         out: NDArray[np.float32] = np.empty((len(images), self.num_classes), dtype=np.float32)
         function = "svit_predict_u8" if images.dtype == np.uint8 else "svit_predict_f32"
         _library.call(function, self, images, *images.shape[:3], out)

@@ -97,7 +97,16 @@ class ViTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> ViTClassifier:
-        """Trains a model from the start and returns the estimator."""
+        """Trains a model from the start and returns the estimator, which is as it was before if that fails."""
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, y)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit(self, X: Any, y: Any) -> ViTClassifier:
         shape = self._shape_of(X)
         rows, y = validate_data(self, _rows(X), y, dtype=[np.float32, np.float64, np.uint8])
         check_classification_targets(y)
@@ -120,7 +129,6 @@ class ViTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             learning_rate=self.learning_rate,
             **{"seed": seed, **settings},
         )
-        # At the end, so that a fit which failed leaves the estimator as it was.
         self.classes_, self.model_, self.history_, self.image_shape_ = classes, model, history, shape
         return self
 

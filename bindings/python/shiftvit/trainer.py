@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable, Iterator, Mapping
@@ -184,7 +185,8 @@ class Trainer(_library.Handle):
             folder: Where checkpoints and results are written.
             existing: What happens if ``folder`` has a run: ``"resume"`` needs a call of :meth:`resume`.
             description: Notes on the run, which its checkpoints contain.
-            **settings: Settings by the names that ``shiftvit.config_fields()`` lists, with the defaults that it states.
+            **settings: Settings by the names that ``shiftvit.config_fields()`` lists. Without a preset those of trainer
+                and optimiser have the defaults that it states: 100 epochs, batches of 256, patience 5.
 
         Raises:
             ArgumentError: names the setting that is not accepted, or sizes that do not match.
@@ -211,6 +213,13 @@ class Trainer(_library.Handle):
         function = None if callback is None else _loss_callback(callback.weakly())
         kept = (*sets, function)
         callbacks = (training._callbacks, None if validation is None else validation._callbacks, callback)
+
+        def adopt(pointer: int) -> Trainer:
+            self._adopt(pointer, kept, (model,), callbacks)
+            if function is not None:
+                _library.call("svit_trainer_set_loss", self, function, None)
+            return self
+
         _library.create(
             "svit_trainer_create",
             model.context,
@@ -220,12 +229,10 @@ class Trainer(_library.Handle):
             config,
             optimizer,
             images,
-            adopt=lambda pointer: self._adopt(pointer, kept, (model,), callbacks),
+            adopt=adopt,
         )
         self._model = model
         self._folder = folder
-        if function is not None:
-            _library.call("svit_trainer_set_loss", self, function, None)
 
     @property
     def model(self) -> Model:
@@ -286,12 +293,18 @@ class Trainer(_library.Handle):
         return History(self.history, event.kind != "finished")
 
     def _step_alone(self) -> Event:
-        """A step, once no other thread reads the model. Nothing has changed while it waits."""
-        while True:
-            try:
-                return self.step()
-            except BusyError:
-                time.sleep(_SECONDS_OF_WAIT)
+        """A step, once no other thread reads the model. Nothing has changed while it waits, and nobody else begins to
+        read."""
+        access = self._state.accesses["M"]
+        try:
+            while True:
+                try:
+                    return self.step()
+                except BusyError:
+                    access.waiting = threading.get_ident()
+                    time.sleep(_SECONDS_OF_WAIT)
+        finally:
+            access.waiting = None
 
     def _checkpoint_after(self, error: BaseException) -> None:
         """Writes a checkpoint where there is a folder. If that fails, ``error`` is still what the caller gets."""

@@ -1,8 +1,7 @@
 """What users of PyTorch and Keras do by habit: it works, or the message says what is meant here."""
 
-import ctypes
 import os
-import pathlib
+import pickle
 import signal
 import threading
 import unittest
@@ -128,6 +127,8 @@ class Files(FolderTest):
                 call()
             self.assertIsInstance(raised.exception, errors.FileError)
             self.assertEqual((raised.exception.errno, raised.exception.status), (2, "SVIT_E_IO"))
+            again = pickle.loads(pickle.dumps(raised.exception))
+            self.assertEqual((type(again), again.errno), (errors.MissingFileError, 2))
         with self.assertRaises(errors.FileError) as raised:
             tiny().save(self.folder)
         self.assertNotIsInstance(raised.exception, FileNotFoundError)
@@ -135,8 +136,13 @@ class Files(FolderTest):
     @unittest.skipUnless(os.name == "posix", "Ctrl-C is sent by os.kill")
     def test_ctrl_c_while_a_trainer_is_made_leaves_the_folder_free(self):
         model, x = tiny(), few()
-        with interrupted("svit_trainer_create"), self.assertRaises(KeyboardInterrupt):
-            model.fit(*x, epochs=1, folder=self.folder / "run")
+        kept = None
+        try:
+            with interrupted("svit_trainer_create"):
+                model.fit(*x, epochs=1, folder=self.folder / "run")
+        except KeyboardInterrupt as interrupt:
+            kept = interrupt  # with its traceback, as interactive Pythons keep it
+        self.assertIsNotNone(kept)
         self.assertEqual(len(model.fit(*x, epochs=1, folder=self.folder / "run", resume=True).epochs), 1)
         model.replace_head(4)
 
@@ -172,6 +178,9 @@ class Loops(unittest.TestCase):
         with interrupted("svit_loader_next"), self.assertRaises(KeyboardInterrupt):
             loader.next()
         self.assertEqual([len(labels) for _, labels in loader], [2, 2])
+        self.assertEqual([len(labels) for _, labels in loader], [2, 2, 2])
+        with interrupted("svit_loader_next"), self.assertRaises(KeyboardInterrupt):
+            next(iter(loader))
         self.assertEqual([len(labels) for _, labels in loader], [2, 2, 2])
 
     def test_gradients_are_read_after_the_model_is_closed(self):
@@ -212,6 +221,38 @@ class Loops(unittest.TestCase):
             history = model.fit(*few(), epochs=1, batch_size=2, callbacks=[begin])
         self.assertEqual((len(history.epochs), len(waits)), (1, 1))
 
+    def test_threads_that_read_without_end_do_not_stop_a_run(self):
+        model = tiny()
+        model.pipeline = PLAIN
+        ended, begun = threading.Event(), threading.Barrier(4)
+        refused = []
+
+        def read() -> None:
+            begun.wait(60)
+            while not ended.wait(0):
+                try:
+                    model.predict(few(30)[0])
+                except errors.StateError as error:
+                    refused.append(str(error))
+
+        threads = [threading.Thread(target=read, daemon=True) for _ in range(3)]
+
+        def begin(event) -> None:
+            if not threads[0].ident:
+                for thread in threads:
+                    thread.start()
+                begun.wait(60)
+
+        timer = threading.Timer(120, ended.set)
+        timer.start()
+        model.fit(*few(60), epochs=1, batch_size=1, callbacks=[begin])
+        self.assertFalse(ended.is_set())
+        timer.cancel()
+        ended.set()
+        for thread in threads:
+            thread.join(60)
+        self.assertTrue(all("any number of threads may read it" in text for text in refused), refused[:3])
+
     def test_a_model_that_is_changed_has_a_text_for_monitors(self):
         model = tiny()
         texts = []
@@ -241,6 +282,8 @@ class Values(unittest.TestCase):
             (lambda: of_bytes.predict(x), "takes floats in place of bytes"),
             (lambda: of_bytes.evaluate(x, y), "takes floats in place of bytes"),
             (lambda: of_bytes.fit(x, y, epochs=1), "takes floats in place of bytes"),
+            (lambda: of_bytes.fit(bytes_, y, epochs=1, validation_data=(x, y)), "validation_data has no value above"),
+            (lambda: shiftvit.Predictor(of_bytes).predict(x[0]), "image has no value above"),
             (lambda: of_floats.predict(bytes_), "takes floats of 0 to 1"),
         ):
             with self.assertLogs("shiftvit", "WARNING") as logs:
@@ -249,6 +292,7 @@ class Values(unittest.TestCase):
         for call in (
             lambda: of_bytes.predict(bytes_),
             lambda: of_bytes.predict(x * 255),
+            lambda: of_bytes.predict(x * 0),
             lambda: of_floats.predict(x),
             lambda: of_floats.predict(np.zeros_like(bytes_)),
         ):
@@ -256,6 +300,17 @@ class Values(unittest.TestCase):
                 call()
                 shiftvit.context._logger.info("nothing")
             self.assertEqual(len(logs.output), 1, logs.output)
+
+    def test_a_pipeline_that_is_none_is_refused_with_its_field(self):
+        for wrong, kind, words in (
+            (5, TypeError, "an int is given where a mapping"),
+            ({"variance": []}, errors.ArgumentError, "variance"),
+            ({"variance": "a"}, errors.ArgumentError, "variance"),
+            ({"scale": None}, errors.ArgumentError, "scale"),
+        ):
+            for call in (lambda: tiny().fit(*few(), pipeline=wrong), lambda: tiny().predict(few()[0], pipeline=wrong)):
+                with self.assertRaisesRegex(kind, words):
+                    call()
 
     def test_statistics_of_floats_are_those_of_the_values(self):
         x, y = few()

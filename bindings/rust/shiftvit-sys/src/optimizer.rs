@@ -336,8 +336,9 @@ extern "C" {
     /// "clip_norm" or "ema_momentum". "weight_decay" is that of the parameters whose group or
     /// svit_optimizer_set_parameter_f64 has not given them another one, and which decay_exclude does not
     /// exclude. "learning_rate" of Muon is that of its matrices: the other parameters keep
-    /// adamw_learning_rate, on the same schedule, unless the rate is 0. SVIT_E_ARGUMENT names an unknown key, or a value outside svit_optimizer_bounds;
-    /// SVIT_E_MEMORY, of "weight_decay". The optimiser is unchanged then.
+    /// adamw_learning_rate, on the same schedule, unless the rate is 0. SVIT_E_ARGUMENT names an unknown
+    /// key, or a value outside svit_optimizer_bounds; SVIT_E_MEMORY, of "weight_decay". The optimiser is
+    /// unchanged then.
     pub fn svit_optimizer_set_f64(
         optimizer: *mut svit_optimizer,
         key: *const c_char,
