@@ -156,6 +156,7 @@ static svit_status check_length(const svit_optimizer_config *config, svit_error 
 
 svit_status sv_schedule_check(const svit_optimizer_config *config, svit_error *err)
 {
+    /* A trainer computes the steps of a schedule that has none yet, and checks it again. */
     const bool waits = sv_schedule_has_length(config->schedule) && config->total_steps == 0;
     if (sv_schedule_has_length(config->schedule) && !waits)
         SVIT_TRY(check_length(config, err));

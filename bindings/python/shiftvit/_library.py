@@ -387,6 +387,11 @@ def to_json(fields: Mapping[str, Any]) -> str:
         raise errors.ArgumentError(f"a field has a value that is not finite: {error}") from None
 
 
+def names_of(map: str | Mapping[str, str] | None) -> str | None:
+    """Whose names tensors have, as the library takes it: a mapping of names as JSON, a word as it is."""
+    return json.dumps(dict(map)) if isinstance(map, Mapping) else map
+
+
 def config(kind: str, fields: Mapping[str, Any]) -> ctypes.Array[ctypes.c_char]:
     """A configuration struct, for example ``svit_model_config``, of these fields and defaults for the others."""
     buffer = ctypes.create_string_buffer(_CONFIG_BYTES)

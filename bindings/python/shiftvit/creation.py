@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -138,7 +137,7 @@ def load_pretrained(
     if map == "huggingface":
         config.update(_huggingface_fields(config))
     buffer = _library.config("svit_model_config", {**config, **fields})
-    names = json.dumps(dict(map)) if isinstance(map, Mapping) else map
+    names = _library.names_of(map)
     model = _library.create("svit_model_load_mapped", context, buffer, path, names, adopt=Model._taker(context))
     pipeline = _library.fields_of("svit_pipeline_config", training_structs(preset, None, {})[2])
     if (pipeline["output_height"], pipeline["output_width"]) != model.input_shape[:2]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import ctypes
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -365,9 +364,9 @@ class Model(_library.Handle):
             )
         )
         lines: list[str] = []
-        names_of = json.dumps(dict(map)) if isinstance(map, Mapping) else map
+        given = _library.names_of(map)
         _, record = read_reported(
-            lambda report: _library.call("svit_model_load_into", self, path, names_of, flags, report), lines
+            lambda report: _library.call("svit_model_load_into", self, path, given, flags, report), lines
         )
         names: dict[str, list[str]] = {}
         for line in lines:
