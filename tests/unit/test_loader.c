@@ -3,9 +3,12 @@
 #include "build.h"
 #include "test_loader_support.h"
 
+#include "data/datasets/dataset_ops.h"
+
 #include <shiftvit/image.h>
 
 #include <pthread.h>
+#include <time.h>
 
 START_TEST(test_unshuffled_batches_are_as_numbered)
 {
@@ -129,6 +132,59 @@ START_TEST(test_going_back_to_the_start_of_a_fixed_epoch_gives_it_again)
         epoch_order(loader, order);
         ck_assert_mem_eq(order, self->labels, sizeof order);
         WORKS(svit_loader_seek(loader, 0, 0, err));
+    }
+    svit_loader_free(loader);
+    numbered_free(self);
+}
+END_TEST
+
+/* A dataset that counts how often each sample is read. */
+typedef struct counted {
+    svit_dataset base;
+    svit_dataset *inner;
+    atomic_uint *reads; /* [SAMPLES] */
+} counted;
+
+static svit_status counted_sample(const svit_dataset *dataset, size_t index, void *pixels,
+                                  int32_t *label, svit_error *err)
+{
+    const counted *self = (const counted *)dataset;
+    atomic_fetch_add(&self->reads[index], 1);
+    return self->inner->ops->sample(self->inner, index, pixels, label, err);
+}
+
+static const sv_dataset_ops COUNTED = {.bytes = sizeof(counted), .sample = counted_sample};
+
+static unsigned reads_of_all(atomic_uint reads[SAMPLES])
+{
+    unsigned sum = 0;
+    for (int i = 0; i < SAMPLES; i++)
+        sum += atomic_load(&reads[i]);
+    return sum;
+}
+
+/* A loop over epochs seeks the start of each one, of which the first batches are made by then. */
+START_TEST(test_seeking_the_next_epoch_keeps_the_batches_made_of_it)
+{
+    enum { AHEAD = 2 };
+    const struct timespec pause = {.tv_nsec = 1000000};
+    numbered *self = numbered_make();
+    atomic_uint reads[SAMPLES] = {0};
+    counted dataset = {.base = *self->dataset, .inner = self->dataset, .reads = reads};
+    dataset.base.ops = &COUNTED;
+    atomic_init(&dataset.base.references, 2); /* the loader's never is the last one */
+    const svit_loader_config config = config_make(1, 1, AHEAD);
+    svit_loader *loader = NULL;
+    WORKS(svit_loader_create(&loader, &dataset.base, &self->pipeline, &config, err));
+    int32_t order[SAMPLES];
+    epoch_order(loader, order);
+    while (reads_of_all(reads) < SAMPLES + AHEAD * BATCH)
+        nanosleep(&pause, NULL);
+    WORKS(svit_loader_seek(loader, 1, 0, err));
+    for (int i = 0; i < AHEAD; i++) {
+        const batch got = batch_next(loader);
+        for (size_t k = 0; k < got.n; k++)
+            ck_assert_uint_eq(atomic_load(&reads[got.labels[k]]), 2);
     }
     svit_loader_free(loader);
     numbered_free(self);
@@ -328,6 +384,7 @@ static Suite *loader_suite(void)
     tcase_add_test(cases, test_batches_are_the_same_however_far_ahead_they_are_made);
     tcase_add_loop_test(cases, test_seeking_goes_to_the_same_batches, 0, PREFETCH_CASES);
     tcase_add_test(cases, test_going_back_to_the_start_of_a_fixed_epoch_gives_it_again);
+    tcase_add_test(cases, test_seeking_the_next_epoch_keeps_the_batches_made_of_it);
     tcase_add_loop_test(cases, test_an_image_that_cannot_be_read_stops_the_loader_at_its_batch, 0,
                         PREFETCH_CASES);
     tcase_add_test(cases, test_callbacks_are_called_on_the_callers_thread_only);
