@@ -84,7 +84,7 @@ static const svit_optimizer_config DEFAULTS = {.kind = SVIT_OPTIMIZER_ADAMW,
 bool sv_optim_lacks_length(const svit_optimizer_config *config)
 {
     return config->total_steps == 0 &&
-           (sv_schedule_has_length(config->schedule) || config->ema == SVIT_EMA_SWA);
+           (sv_schedule_uses(config->schedule, SV_SCHEDULE_LENGTH) || config->ema == SVIT_EMA_SWA);
 }
 
 static svit_status check(const void *config, svit_error *err)
@@ -105,8 +105,9 @@ svit_status sv_optim_config_import(svit_optimizer_config *local,
     SVIT_TRY(sv_config_read(&sv_optimizer_config_type, local, config, err));
     if (sv_optim_lacks_length(local))
         return sv_fail(err, SVIT_E_ARGUMENT, "total_steps is 0; %s has at least 1 step",
-                       sv_schedule_has_length(local->schedule) ? "a schedule with a length"
-                                                               : "training with ema 'swa'");
+                       sv_schedule_uses(local->schedule, SV_SCHEDULE_LENGTH)
+                           ? "a schedule with a length"
+                           : "training with ema 'swa'");
     return SVIT_OK;
 }
 
@@ -140,6 +141,6 @@ void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *co
 {
     sv_field_bounds(field, min, max);
     if (field->offset == offsetof(svit_optimizer_config, learning_rate) &&
-        sv_schedule_uses_start(config->schedule))
+        sv_schedule_uses(config->schedule, SV_SCHEDULE_START))
         *min = config->lr_start;
 }

@@ -11,6 +11,12 @@ static double half_cosine(double from, double to, double fraction)
     return to + 0.5 * (from - to) * (1 + cos(PI * fraction));
 }
 
+static double constant(const svit_optimizer_config *config, uint64_t step)
+{
+    (void)step;
+    return config->learning_rate;
+}
+
 static double warmup(const svit_optimizer_config *config, uint64_t step)
 {
     return config->lr_start +
@@ -90,38 +96,6 @@ static double piecewise(const svit_optimizer_config *config, uint64_t step)
     return config->learning_rate * points[config->point_count - 1].factor;
 }
 
-double sv_learning_rate(const svit_optimizer_config *config, uint64_t step)
-{
-    switch (config->schedule) {
-    case SVIT_SCHEDULE_WARMUP_COSINE:
-        return warmup_cosine(config, step);
-    case SVIT_SCHEDULE_LINEAR:
-        return linear(config, step);
-    case SVIT_SCHEDULE_ONE_CYCLE:
-        return one_cycle(config, step);
-    case SVIT_SCHEDULE_STEP:
-        return step_decay(config, step);
-    case SVIT_SCHEDULE_COSINE_RESTARTS:
-        return cosine_restarts(config, step);
-    case SVIT_SCHEDULE_PIECEWISE:
-        return piecewise(config, step);
-    default:
-        return config->learning_rate;
-    }
-}
-
-bool sv_schedule_has_length(int32_t schedule)
-{
-    return schedule != SVIT_SCHEDULE_CONSTANT && schedule != SVIT_SCHEDULE_STEP &&
-           schedule != SVIT_SCHEDULE_COSINE_RESTARTS;
-}
-
-bool sv_schedule_uses_start(int32_t schedule)
-{
-    return schedule == SVIT_SCHEDULE_WARMUP_COSINE || schedule == SVIT_SCHEDULE_LINEAR ||
-           schedule == SVIT_SCHEDULE_ONE_CYCLE || schedule == SVIT_SCHEDULE_COSINE_RESTARTS;
-}
-
 static svit_status check_points(const svit_optimizer_config *config, svit_error *err)
 {
     const svit_schedule_point *points = config->points;
@@ -135,6 +109,56 @@ static svit_status check_points(const svit_optimizer_config *config, svit_error 
                            "points[%u] has fraction %g; it is above that of the point before, %g",
                            i, points[i].fraction, points[i - 1].fraction);
     return SVIT_OK;
+}
+
+static svit_status check_step(const svit_optimizer_config *config, svit_error *err)
+{
+    if (config->step_size < 1)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "step_size is 0; schedule 'step' needs the steps between two falls of the "
+                       "rate, at least 1");
+    return SVIT_OK;
+}
+
+static svit_status check_restarts(const svit_optimizer_config *config, svit_error *err)
+{
+    if (config->restart_steps < 2)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "restart_steps is %llu; schedule 'cosine-restarts' needs the steps of its "
+                       "first period, at least 2, since it begins each period at the full rate",
+                       (unsigned long long)config->restart_steps);
+    return SVIT_OK;
+}
+
+/* What a schedule is. */
+typedef struct schedule_kind {
+    double (*rate)(const svit_optimizer_config *config, uint64_t step);
+    svit_status (*check)(const svit_optimizer_config *config, svit_error *err); /* or NULL */
+    unsigned settings; /* sv_schedule_setting: those that it uses */
+} schedule_kind;
+
+static const schedule_kind KINDS[] = {
+    [SVIT_SCHEDULE_CONSTANT] = {constant, NULL, 0},
+    [SVIT_SCHEDULE_WARMUP_COSINE] = {warmup_cosine, NULL,
+                                     SV_SCHEDULE_LENGTH | SV_SCHEDULE_WARMUP | SV_SCHEDULE_START},
+    [SVIT_SCHEDULE_LINEAR] = {linear, NULL,
+                              SV_SCHEDULE_LENGTH | SV_SCHEDULE_WARMUP | SV_SCHEDULE_START},
+    [SVIT_SCHEDULE_ONE_CYCLE] = {one_cycle, NULL,
+                                 SV_SCHEDULE_LENGTH | SV_SCHEDULE_WARMUP | SV_SCHEDULE_START},
+    [SVIT_SCHEDULE_STEP] = {step_decay, check_step, SV_SCHEDULE_STEP_SIZE},
+    [SVIT_SCHEDULE_COSINE_RESTARTS] = {cosine_restarts, check_restarts,
+                                       SV_SCHEDULE_RESTARTS | SV_SCHEDULE_START},
+    [SVIT_SCHEDULE_PIECEWISE] = {piecewise, check_points, SV_SCHEDULE_LENGTH | SV_SCHEDULE_POINTS},
+};
+
+double sv_learning_rate(const svit_optimizer_config *config, uint64_t step)
+{
+    return KINDS[config->schedule].rate(config, step);
+}
+
+bool sv_schedule_uses(int32_t schedule, sv_schedule_setting setting)
+{
+    return KINDS[schedule].settings & setting;
 }
 
 static svit_status check_start(const svit_optimizer_config *config, svit_error *err)
@@ -156,20 +180,12 @@ static svit_status check_length(const svit_optimizer_config *config, svit_error 
 
 svit_status sv_schedule_check(const svit_optimizer_config *config, svit_error *err)
 {
+    const schedule_kind *kind = &KINDS[config->schedule];
     /* A trainer computes the steps of a schedule that has none yet, and checks it again. */
-    const bool waits = sv_schedule_has_length(config->schedule) && config->total_steps == 0;
-    if (sv_schedule_has_length(config->schedule) && !waits)
+    const bool waits = kind->settings & SV_SCHEDULE_LENGTH && config->total_steps == 0;
+    if (kind->settings & SV_SCHEDULE_LENGTH && !waits)
         SVIT_TRY(check_length(config, err));
-    if (config->schedule == SVIT_SCHEDULE_PIECEWISE)
-        return check_points(config, err);
-    if (config->schedule == SVIT_SCHEDULE_STEP && config->step_size < 1)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "step_size is 0; schedule 'step' needs the steps between two falls of the "
-                       "rate, at least 1");
-    if (config->schedule == SVIT_SCHEDULE_COSINE_RESTARTS && config->restart_steps < 2)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "restart_steps is %llu; schedule 'cosine-restarts' needs the steps of its "
-                       "first period, at least 2, since it begins each period at the full rate",
-                       (unsigned long long)config->restart_steps);
-    return sv_schedule_uses_start(config->schedule) && !waits ? check_start(config, err) : SVIT_OK;
+    if (kind->check)
+        SVIT_TRY(kind->check(config, err));
+    return kind->settings & SV_SCHEDULE_START && !waits ? check_start(config, err) : SVIT_OK;
 }

@@ -8,11 +8,17 @@
 
 #include <stdbool.h>
 
-/* Whether the schedule has a length, total_steps. */
-bool sv_schedule_has_length(int32_t schedule);
+/* Settings that not every schedule has. */
+typedef enum sv_schedule_setting {
+    SV_SCHEDULE_LENGTH = 1,    /* total_steps */
+    SV_SCHEDULE_WARMUP = 2,    /* warmup_steps */
+    SV_SCHEDULE_START = 4,     /* lr_start, from which the rate rises or to which it falls */
+    SV_SCHEDULE_STEP_SIZE = 8, /* step_size and step_factor */
+    SV_SCHEDULE_RESTARTS = 16, /* restart_steps and restart_factor */
+    SV_SCHEDULE_POINTS = 32    /* points */
+} sv_schedule_setting;
 
-/* Whether the schedule has a rate lr_start, from which it rises or to which it falls. */
-bool sv_schedule_uses_start(int32_t schedule);
+bool sv_schedule_uses(int32_t schedule, sv_schedule_setting setting);
 
 /* Checks the fields of the configuration's schedule, each of which is in its range. SVIT_E_ARGUMENT
  * names the one that does not fit. */

@@ -48,20 +48,18 @@ static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *
 /* Logs a warning for each setting of another schedule than the one that is chosen. */
 static void note_unused(const svit_trainer *trainer, const svit_optimizer_config *config)
 {
-    const int32_t schedule = config->schedule;
     const struct {
         const char *name;
+        sv_schedule_setting setting;
         uint64_t value, unset;
-        int32_t is_used;
-    } settings[] = {
-        {"warmup_steps", config->warmup_steps, 0,
-         sv_schedule_has_length(schedule) && sv_schedule_uses_start(schedule)},
-        {"step_size", config->step_size, 1, schedule == SVIT_SCHEDULE_STEP},
-        {"restart_steps", config->restart_steps, 1, schedule == SVIT_SCHEDULE_COSINE_RESTARTS},
-        {"points", config->point_count, 0, schedule == SVIT_SCHEDULE_PIECEWISE}};
+    } settings[] = {{"warmup_steps", SV_SCHEDULE_WARMUP, config->warmup_steps, 0},
+                    {"step_size", SV_SCHEDULE_STEP_SIZE, config->step_size, 1},
+                    {"restart_steps", SV_SCHEDULE_RESTARTS, config->restart_steps, 1},
+                    {"points", SV_SCHEDULE_POINTS, config->point_count, 0}};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         char text[128];
-        if (settings[i].is_used || settings[i].value <= settings[i].unset)
+        if (sv_schedule_uses(config->schedule, settings[i].setting) ||
+            settings[i].value <= settings[i].unset)
             continue;
         snprintf(text, sizeof text,
                  "%s has no effect: it belongs to another schedule than the run's",

@@ -69,9 +69,8 @@ START_TEST(test_short_runs_have_finite_rates)
             WORKS(svit_optimizer_config_init(&config, sizeof config));
             config.schedule = _i;
             config.learning_rate = 0.1;
-            config.warmup_steps =
-                sv_schedule_has_length(_i) && _i != SVIT_SCHEDULE_PIECEWISE ? warmup : 0;
-            config.total_steps = sv_schedule_has_length(_i) ? total : 0;
+            config.warmup_steps = sv_schedule_uses(_i, SV_SCHEDULE_WARMUP) ? warmup : 0;
+            config.total_steps = sv_schedule_uses(_i, SV_SCHEDULE_LENGTH) ? total : 0;
             config.step_size = total;
             config.restart_steps = total + 1;
             config.step_factor = 0.5;

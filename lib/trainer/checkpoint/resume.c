@@ -1,5 +1,6 @@
 /* Resumes a run from its checkpoint: reads and checks everything first, then restores it. */
 #include "base/threads/fp_env.h"
+#include "optim/schedule.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <stddef.h>
@@ -166,9 +167,9 @@ static svit_status check_pipeline(const svit_checkpoint *checkpoint, const svit_
 /* Takes over settings that the schedule does not use. Their defaults were 1 in library 0.2. */
 static void take_unused(svit_optimizer_config *to, const svit_optimizer_config *from)
 {
-    if (to->schedule != SVIT_SCHEDULE_STEP)
+    if (!sv_schedule_uses(to->schedule, SV_SCHEDULE_STEP_SIZE))
         to->step_size = from->step_size;
-    if (to->schedule != SVIT_SCHEDULE_COSINE_RESTARTS)
+    if (!sv_schedule_uses(to->schedule, SV_SCHEDULE_RESTARTS))
         to->restart_steps = from->restart_steps;
 }
 
