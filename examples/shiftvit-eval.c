@@ -326,6 +326,7 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     if (!options->how.texts)
         TRY(model_note_features(program, *model, "the scores of classes"));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
+    TRY(run_data_check(&options->run, program, data));
     if (!data->split[options->split])
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             options->data.spec, data_split_names[options->split]);

@@ -263,6 +263,7 @@ static svit_status run(features_options *self, svit_model **model, data_splits *
         return neighbours_print(program, *model, &pipeline, &self->features, &self->neighbours,
                                 self->on_bad);
     TRY(data_open(data, program, &self->data, &pipeline, 1u << self->split));
+    TRY(run_data_check(&self->run, program, data));
     if (!data->split[self->split])
         return program_fail(program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             self->data.spec, data_split_names[self->split]);

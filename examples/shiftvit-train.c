@@ -189,6 +189,9 @@ static svit_status open_data(train_run *self)
         config_fit_pipeline(&self->pipeline, &config, NULL);
     TRY(data_open(&self->data, program, data, &self->pipeline, WANT_ALL));
     TRY(check_channels(self, &config));
+    if (self->options.resume)
+        TRY(data_check_drawn(&self->data, program, self->options.resumed_drawn,
+                             self->options.resume, "it goes on with the images that it had"));
     if (data_has_own_size(data))
         config_fit_pipeline(&self->pipeline, &config, self->data.split[SVIT_SPLIT_TRAIN]);
     return bad_check(&self->data, program, data, self->options.on_bad);
@@ -293,7 +296,7 @@ static svit_status describe(train_run *self)
     svit_status status = training_text(&training, program, &self->trainer_config,
                                        &self->optimizer_config, &self->pipeline);
     if (status == SVIT_OK)
-        status = run_file_text(&self->description, program, list, model, training);
+        status = run_file_text(&self->description, program, list, &self->data, model, training);
     self->trainer_config.description = self->description;
     json_decref(list);
     free(training);

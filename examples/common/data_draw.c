@@ -1,6 +1,8 @@
 /* Draws the splits of a data set that has none. */
 #include "data_draw.h"
 
+#include "path_text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +144,49 @@ static int compare_indices(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
+/* FNV-1a of 64 bits (Fowler, Noll, Vo 1991). */
+static uint64_t mix(uint64_t hash, const void *bytes, size_t count)
+{
+    const unsigned char *from = bytes;
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ from[i]) * 0x100000001B3u;
+    return hash;
+}
+
+/* The length of what two paths have in common, up to the last slash, of at most `most` characters. */
+static size_t common_folder(const char *a, const char *b, size_t most)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < most && a[i] == b[i] && a[i]; i++)
+        if (a[i] == '/')
+            length = i + 1;
+    return length;
+}
+
+/* Writes what the images are called, and in which order, as one number. It is the same for a folder
+ * that was moved or is named otherwise, and another one after an image was added, removed or
+ * renamed, which changes what is drawn. */
+static svit_status hash_images(uint64_t *out, struct program *program, const drawing *self)
+{
+    char first[PATH_CAPACITY], path[PATH_CAPACITY];
+    const svit_dataset *whole = self->how->whole;
+    uint64_t hash = 0xCBF29CE484222325u;
+    TRY(svit_dataset_path(whole, 0, first, sizeof first, NULL, &program->err));
+    size_t folder = strlen(first);
+    for (size_t i = 0; i < self->count && folder > 0; i++) {
+        TRY(svit_dataset_path(whole, i, path, sizeof path, NULL, &program->err));
+        folder = common_folder(first, path, folder);
+    }
+    for (size_t i = 0; i < self->count; i++) {
+        TRY(svit_dataset_path(whole, i, path, sizeof path, NULL, &program->err));
+        hash = mix(hash, path + folder, strlen(path + folder) + 1);
+        for (unsigned shift = 0; shift < 32; shift += 8)
+            hash = mix(hash, &(unsigned char){(uint32_t)self->labels[i] >> shift & 255}, 1);
+    }
+    *out = hash;
+    return SVIT_OK;
+}
+
 static svit_status draw(data_splits *out, drawing *self, struct program *program)
 {
     TRY(drawing_allocate(self, program));
@@ -157,6 +202,7 @@ static svit_status draw(data_splits *out, drawing *self, struct program *program
     if (self->parts > 0 && self->how->fraction > 0) {
         out->drawn = self->by_class ? "drawn at random by class" : "drawn at random";
         out->drawn_of = self->count;
+        TRY(hash_images(&out->drawn_from, program, self));
     }
     return SVIT_OK;
 }

@@ -15,7 +15,7 @@ typedef struct data_draw {
 /* Opens the wanted splits, which the program's seed chooses. Each class gives its share to each
  * part, to the nearest whole number, and at least one image if one is then left to train. Images
  * with targets instead of labels are drawn without regard to them, and so are images of classes
- * that are all too small to give any. Sets out->drawn. */
+ * that are all too small to give any. Sets out->drawn and what belongs to it. */
 svit_status data_draw_splits(data_splits *out, struct program *self, const data_draw *how);
 
 #endif

@@ -4,6 +4,7 @@
 #include "data_folder.h"
 #include "path_text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,6 +254,27 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
         TRY(data_folder_open(out, self, spec_after(option->spec, "folder"), fraction, pipeline,
                              wanted));
     return apply_limits(out, self, option);
+}
+
+void data_drawn_text(char text[DRAWN_CAPACITY], const data_splits *data)
+{
+    text[0] = '\0';
+    if (data->drawn)
+        snprintf(text, DRAWN_CAPACITY, "%016" PRIx64, data->drawn_from);
+}
+
+svit_status data_check_drawn(const data_splits *data, struct program *self, const char *drawn,
+                             const char *folder, const char *accepted)
+{
+    char own[DRAWN_CAPACITY];
+    data_drawn_text(own, data);
+    if (!drawn[0] || !own[0] || strcmp(drawn, own) == 0)
+        return SVIT_OK;
+    return program_fail(self, SVIT_E_STATE,
+                        "the images are not those that the run of '%.200s' has split at random: "
+                        "some were added, removed or renamed since, and images that it has trained "
+                        "on would validate and test; %s",
+                        folder, accepted);
 }
 
 void data_close(data_splits *parts)

@@ -28,8 +28,9 @@ enum { DATA_SPLIT_ALL = 3, DATA_SPLITS };
  * requested or that the data set does not have. */
 typedef struct data_splits {
     svit_dataset *split[DATA_SPLITS];
-    const char *drawn; /* how a program calls the splits that chance has chosen, or NULL */
-    size_t drawn_of;   /* the images from which they were chosen */
+    const char *drawn;   /* how a program calls the splits that chance has chosen, or NULL */
+    size_t drawn_of;     /* the images from which they were chosen */
+    uint64_t drawn_from; /* which images these were: a hash of their paths and labels */
 } data_splits;
 
 /* Bits of the argument `wanted`: the splits to open. */
@@ -46,6 +47,17 @@ enum {
  * seed. Free the splits with data_close, also after a failure. */
 svit_status data_open(data_splits *out, struct program *self, const data_option *option,
                       const svit_pipeline_config *pipeline, unsigned wanted);
+
+enum { DRAWN_CAPACITY = 17 };
+
+/* Writes which images were split at random; empty if none were. */
+void data_drawn_text(char text[DRAWN_CAPACITY], const data_splits *data);
+
+/* Fails if the images that were split at random are not those of `drawn`, a text of the run in
+ * `folder`: images that the run trained on would be among those that validate and test. The message
+ * ends with `accepted`. An empty text, or splits that were not drawn, are no failure. SVIT_E_STATE. */
+svit_status data_check_drawn(const data_splits *data, struct program *self, const char *drawn,
+                             const char *folder, const char *accepted);
 
 /* Frees the splits. */
 void data_close(data_splits *parts);

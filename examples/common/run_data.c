@@ -4,7 +4,6 @@
 #include "bad_option.h"
 #include "model_path.h"
 #include "options.h"
-#include "path_text.h"
 #include "run_file.h"
 #include "shown.h"
 
@@ -122,6 +121,10 @@ static svit_status take(run_data *out, struct program *self, const run_data_of *
     parse_stored(out, of);
     if (!self->quiet && (out->count > 0 || takes_seed))
         print_taken(out, folder, takes_seed ? &self->seed : NULL);
+    if (takes_seed) {
+        snprintf(out->folder, sizeof out->folder, "%s", folder);
+        run_file_drawn(out->drawn, run);
+    }
     return SVIT_OK;
 }
 
@@ -161,6 +164,12 @@ svit_status run_data_take(run_data *out, struct program *self, const run_data_of
             "its folder, says what it is",
             what);
     return status;
+}
+
+svit_status run_data_check(const run_data *self, struct program *program, const data_splits *data)
+{
+    return data_check_drawn(data, program, self->drawn, self->folder,
+                            "other data, --split all, or --seed N for another split are accepted");
 }
 
 void run_data_free(run_data *self)

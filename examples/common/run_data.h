@@ -3,6 +3,7 @@
 #define EXAMPLE_RUN_DATA_H
 
 #include "data_option.h"
+#include "path_text.h"
 
 enum { RUN_DATA_MOST = 4 };
 
@@ -10,6 +11,8 @@ enum { RUN_DATA_MOST = 4 };
 typedef struct run_data {
     char *arguments[RUN_DATA_MOST];
     int count;
+    char folder[PATH_CAPACITY]; /* of the run whose seed was taken */
+    char drawn[DRAWN_CAPACITY]; /* which images it has split; empty: another seed, or none */
 } run_data;
 
 /* What a program reads with the data. */
@@ -28,6 +31,10 @@ typedef struct run_data_of {
  * there is no data set from either; `what` says in the message what it is for. */
 svit_status run_data_take(run_data *out, struct program *self, const run_data_of *of,
                           const char *model, const char *what);
+
+/* Fails if `data`, opened with what was taken, is not split as the run has split it, as
+ * data_check_drawn does. */
+svit_status run_data_check(const run_data *self, struct program *program, const data_splits *data);
 
 void run_data_free(run_data *self);
 

@@ -40,15 +40,21 @@ static void write_indented(FILE *stream, const char *json)
     }
 }
 
+#define DRAWN "drawn"
+
 svit_status run_file_text(char **text, struct program *self, const json_t *options,
-                          const char *config, const char *training)
+                          const data_splits *data, const char *config, const char *training)
 {
+    char drawn[DRAWN_CAPACITY], drawn_part[sizeof drawn + 16] = "";
     char *list = json_dumps(options, JSON_COMPACT), *compact = NULL;
     size_t length = 0;
     FILE *stream = NULL;
+    data_drawn_text(drawn, data);
+    if (drawn[0])
+        snprintf(drawn_part, sizeof drawn_part, "\"%s\":\"%s\",", DRAWN, drawn);
     if (list &&
-        asprintf(&compact, "{\"version\":\"%s\",\"options\":%s,\"config\":%s,\"training\":%s}",
-                 svit_version_string(), list, config, training) >= 0)
+        asprintf(&compact, "{\"version\":\"%s\",\"options\":%s,%s\"config\":%s,\"training\":%s}",
+                 svit_version_string(), list, drawn_part, config, training) >= 0)
         stream = open_memstream(text, &length);
     if (stream) {
         write_indented(stream, compact);
@@ -58,6 +64,12 @@ svit_status run_file_text(char **text, struct program *self, const json_t *optio
     free(compact);
     free(list);
     return stream ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for the options");
+}
+
+void run_file_drawn(char text[DRAWN_CAPACITY], const json_t *run)
+{
+    const char *stored = json_string_value(json_object_get(run, DRAWN));
+    snprintf(text, DRAWN_CAPACITY, "%s", stored ? stored : "");
 }
 
 /* Writes an entry of the folder's checkpoint to *text, or NULL if there is none. Free it with
@@ -208,6 +220,7 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
     json_object_del(options, "init-from"); /* The checkpoint has what became of that model. */
     svit_status status = take_arguments(out, self, folder, options, argc, argv);
     const json_t *training = json_object_get(object, "training");
+    run_file_drawn(out->drawn, object);
     if (status == SVIT_OK && training && !(out->training = json_dumps(training, EXACT)))
         status = program_fail(self, SVIT_E_MEMORY, "no memory for the settings");
     json_decref(object);

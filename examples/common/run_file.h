@@ -3,15 +3,20 @@
 #ifndef EXAMPLE_RUN_FILE_H
 #define EXAMPLE_RUN_FILE_H
 
-#include "program.h"
+#include "data_option.h"
 
 #include <jansson.h>
 
 /* Writes the description of a run, which the trainer stores in checkpoints and in run.json, to
- * *text: the version, `options` (long option name to value, both texts), `config` (the model's
- * configuration as JSON) and `training` (svit_training_to_json). Free it with free(). */
+ * *text: the version, `options` (long option name to value, both texts), which images were split at
+ * random if `data` was, `config` (the model's configuration as JSON) and `training`
+ * (svit_training_to_json). Free it with free(). */
 svit_status run_file_text(char **text, struct program *self, const json_t *options,
-                          const char *config, const char *training);
+                          const data_splits *data, const char *config, const char *training);
+
+/* Writes which images a run, of this description, has split at random, for data_check_drawn; empty if
+ * it has split none, or is of a version before 0.3.1. */
+void run_file_drawn(char text[DRAWN_CAPACITY], const json_t *run);
 
 #define RUN_CHECKPOINT_FILE "checkpoint.safetensors"
 
@@ -35,6 +40,7 @@ typedef struct run_file {
     char **arguments; /* a command line: the stored options, followed by those of the caller */
     int capacity;     /* of `arguments` */
     char *training;   /* the settings as JSON; NULL: the run was written by version 0.1 */
+    char drawn[DRAWN_CAPACITY]; /* as run_file_drawn writes it */
 } run_file;
 
 /* Reads the description of the run in `folder`. Its command line ends with argv[1..argc-1], which

@@ -17,6 +17,7 @@ typedef struct train_options {
     int32_t on_bad; /* ON_BAD_* */
     const char *out, *resume;
     const char *resumed_training; /* settings of the resumed run as JSON; NULL: none are stored */
+    const char *resumed_drawn;    /* which images the resumed run has split, for data_check_drawn */
     const char *init_from;        /* a model file or run folder; NULL: initial weights */
     int64_t lora;                 /* rank of the adapters */
     double lora_alpha;
