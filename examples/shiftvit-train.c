@@ -6,6 +6,7 @@
 #include "common/old_model.h"
 #include "common/out_folder.h"
 #include "common/path_text.h"
+#include "common/pipeline_fit.h"
 #include "common/progress.h"
 #include "common/results.h"
 #include "common/run_file.h"
@@ -13,6 +14,7 @@
 #include "common/train_command_line.h"
 #include "common/train_notes.h"
 #include "common/train_option.h"
+#include "common/whitening.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -133,10 +135,14 @@ static svit_status resolve_settings(train_run *self, size_t images)
 {
     train_options *options = &self->options;
     svit_trainer_config *trainer = &self->trainer_config;
+    svit_model_config model;
     if (self->by_rule)
         TRY(take_rule(self, images));
+    if (self->model)
+        TRY(svit_model_get_config(self->model, &model, sizeof model, &options->program.err));
     TRY(config_resolve_training(trainer, &self->optimizer_config, &self->pipeline,
-                                &options->program, &options->config, options->resumed_training));
+                                &options->program, &options->config, options->resumed_training,
+                                self->model ? &model : NULL));
     apply_options(self);
     if (options->resume && options->resumed_training)
         TRY(keep_rate(self));
@@ -144,7 +150,7 @@ static svit_status resolve_settings(train_run *self, size_t images)
     if (options->program.seed_given)
         trainer->seed = options->program.seed;
     options->program.seed = trainer->seed;
-    self->wants_statistics = !self->by_rule && config_wants_statistics(&self->pipeline);
+    self->wants_statistics = !self->by_rule && pipeline_wants_statistics(&self->pipeline);
     trainer->folder = options->out;
     trainer->existing = options->resume      ? SVIT_EXISTING_RESUME
                         : options->overwrite ? SVIT_EXISTING_OVERWRITE
@@ -180,48 +186,23 @@ static svit_status open_data(train_run *self)
 {
     struct program *program = &self->options.program;
     const data_option *data = &self->options.data;
+    const int stored = self->options.resumed_training != NULL;
     svit_model_config config;
     if (self->model)
         TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     else
         TRY(config_resolve(&config, program, &self->options.config, 0));
-    if (!data_has_own_size(data))
-        config_fit_pipeline(&self->pipeline, &config, NULL);
+    if (!stored && !data_has_own_size(data))
+        TRY(pipeline_fit_data(&self->pipeline, program, &self->options.config, NULL));
     TRY(data_open(&self->data, program, data, &self->pipeline, WANT_ALL));
     TRY(check_channels(self, &config));
     if (self->options.resume)
         TRY(data_check_drawn(&self->data, program, self->options.resumed_drawn,
                              self->options.resume, "it goes on with the images that it had"));
-    if (data_has_own_size(data))
-        config_fit_pipeline(&self->pipeline, &config, self->data.split[SVIT_SPLIT_TRAIN]);
+    if (!stored && data_has_own_size(data))
+        TRY(pipeline_fit_data(&self->pipeline, program, &self->options.config,
+                              self->data.split[SVIT_SPLIT_TRAIN]));
     return bad_check(&self->data, program, data, self->options.on_bad);
-}
-
-/* Gives a whitened stem the filters of the first training images. */
-static svit_status whiten(train_run *self, const svit_model_config *config)
-{
-    enum { IMAGES = 2000 };
-    struct program *program = &self->options.program;
-    svit_dataset *train = self->data.split[SVIT_SPLIT_TRAIN];
-    svit_loader_config loader_config;
-    svit_loader *loader = NULL;
-    size_t n = svit_dataset_count(train) < IMAGES ? svit_dataset_count(train) : IMAGES;
-    size_t image = (size_t)config->input_height * config->input_width * config->in_channels;
-    TRY(svit_loader_config_init(&loader_config, sizeof loader_config));
-    loader_config.batch = (uint32_t)n;
-    loader_config.prefetch = 0;
-    TRY(svit_loader_create(&loader, train, &self->pipeline, &loader_config, &program->err));
-    float *images = calloc(n, image * sizeof *images);
-    int32_t *labels = calloc(n, sizeof *labels);
-    svit_status status = images && labels
-                             ? svit_loader_next(loader, images, labels, &n, &program->err)
-                             : program_fail(program, SVIT_E_MEMORY, "no memory for %zu images", n);
-    if (status == SVIT_OK)
-        status = svit_model_whiten(self->model, images, n, &program->err);
-    free(labels);
-    free(images);
-    svit_loader_free(loader);
-    return status;
 }
 
 /* Adds the adapters of --lora, or of a stored configuration, of `rank` and `alpha`; rank 0: none. */
@@ -263,7 +244,9 @@ static svit_status create_model(train_run *self)
     TRY(svit_model_create(&self->model, program->context, &config, program->seed, &program->err));
     if (self->options.init_from)
         return init_created(self, rank, alpha);
-    return config.stem == SVIT_STEM_WHITENED ? whiten(self, &config) : SVIT_OK;
+    return config.stem == SVIT_STEM_WHITENED
+               ? whiten(program, self->model, self->data.split[SVIT_SPLIT_TRAIN], &self->pipeline)
+               : SVIT_OK;
 }
 
 /* Gives the model of --init-from its head and adapters, and takes the settings by the rule. The

@@ -2,6 +2,7 @@
 #include "bench_work.h"
 
 #include "common/config_option.h"
+#include "common/pipeline_fit.h"
 
 #include <stdlib.h>
 
@@ -66,7 +67,7 @@ static svit_status create_loader(bench_work *self, struct program *program,
     svit_pipeline_config pipeline = *given;
     svit_loader_config loader;
     TRY(create_data(self, program));
-    config_fit_pipeline(&pipeline, config, self->data);
+    pipeline_fit(&pipeline, config, self->data);
     TRY(svit_loader_config_init(&loader, sizeof loader));
     loader.batch = (uint32_t)self->batch;
     loader.shuffle = 1;

@@ -1,6 +1,7 @@
 /* The options that select a model configuration: --preset, --config, --set. */
 #include "config_option.h"
 
+#include "pipeline_fit.h"
 #include "settings.h"
 #include "shown.h"
 
@@ -302,12 +303,26 @@ svit_status config_init_training(svit_trainer_config *trainer, svit_optimizer_co
     return svit_pipeline_config_init(pipeline, sizeof *pipeline);
 }
 
+/* Applies settings of --config and --set. */
+static svit_status apply(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+                         svit_pipeline_config *pipeline, struct program *self,
+                         const config_option *option, const json_t *given)
+{
+    char *text = json_dumps(given, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    svit_status status =
+        text ? svit_training_from_json(trainer, optimizer, pipeline, text, &self->err)
+             : program_fail(self, SVIT_E_MEMORY, "no memory for the settings");
+    free(text);
+    return status == SVIT_OK ? status : name_set(self, option, status);
+}
+
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
-                                    const config_option *option, const char *resumed)
+                                    const config_option *option, const char *resumed,
+                                    const svit_model_config *model)
 {
     settings given;
-    svit_model_config model;
+    svit_model_config own;
     /* A stored run has all settings but empty lists, which a preset would fill. */
     if (resumed)
         TRY(config_init_training(trainer, optimizer, pipeline));
@@ -318,21 +333,25 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
     if (resumed)
         TRY(svit_training_from_json(trainer, optimizer, pipeline, resumed, &self->err));
     const int is_new = !resumed && option->preset;
-    if (is_new)
-        TRY(config_resolve(&model, self, option, 0));
+    if (is_new) {
+        TRY(config_resolve(&own, self, option, 0));
+        model = &own;
+    }
     TRY(settings_read(&given, self, option));
     /* The flag is of the command that extends a run, not of the run. */
     if (resumed)
         trainer->schedule_anew = json_object_get(given.training, "schedule") != NULL;
     if (is_new && !json_object_get(given.training, "channels"))
-        json_object_set_new(given.training, "channels", json_integer(model.in_channels));
-    char *text = json_dumps(given.training, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    svit_status status =
-        text ? svit_training_from_json(trainer, optimizer, pipeline, text, &self->err)
-             : program_fail(self, SVIT_E_MEMORY, "no memory for the settings");
-    free(text);
+        json_object_set_new(given.training, "channels", json_integer(own.in_channels));
+    svit_status status = apply(trainer, optimizer, pipeline, self, option, given.training);
+    if (status == SVIT_OK && model) {
+        pipeline_fit_model(pipeline, model);
+        status = pipeline_check_output(self, given.sizes, model);
+    }
+    if (status == SVIT_OK && (model || resumed))
+        status = apply(trainer, optimizer, pipeline, self, option, given.sizes);
     settings_free(&given);
-    return status == SVIT_OK ? status : name_set(self, option, status);
+    return status;
 }
 
 svit_status config_names_model(int *named, struct program *self, const config_option *option)
@@ -349,7 +368,7 @@ svit_status config_gives_setting(int *gives, struct program *self, const config_
 {
     settings given;
     TRY(settings_read(&given, self, option));
-    *gives = json_object_get(given.training, setting) != NULL;
+    *gives = json_object_get(given.training, setting) || json_object_get(given.sizes, setting);
     settings_free(&given);
     return SVIT_OK;
 }
@@ -437,33 +456,4 @@ svit_status training_text(char **text, struct program *self, const svit_trainer_
     else
         free(buffer);
     return status;
-}
-
-void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config *model,
-                         const svit_dataset *data)
-{
-    uint32_t margin_height = pipeline->resize_height - pipeline->output_height;
-    uint32_t margin_width = pipeline->resize_width - pipeline->output_width;
-    pipeline->channels = model->in_channels;
-    pipeline->output_height = model->input_height;
-    pipeline->output_width = model->input_width;
-    pipeline->resize_height = model->input_height + margin_height;
-    pipeline->resize_width = model->input_width + margin_width;
-    if (data) {
-        pipeline->source_height = (uint32_t)svit_dataset_height(data);
-        pipeline->source_width = (uint32_t)svit_dataset_width(data);
-    } else {
-        pipeline->source_height = pipeline->resize_height;
-        pipeline->source_width = pipeline->resize_width;
-        if (pipeline->source_filter == SVIT_SOURCE_NEAREST)
-            pipeline->source_filter = SVIT_SOURCE_SHORTER_SIDE;
-    }
-}
-
-int config_wants_statistics(const svit_pipeline_config *preset)
-{
-    int is_normalised = preset->scale != 1;
-    for (size_t i = 0; i < preset->channels; i++)
-        is_normalised |= preset->mean[i] != 0 || preset->variance[i] != 1;
-    return !is_normalised;
 }

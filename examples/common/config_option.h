@@ -71,10 +71,13 @@ svit_status config_init_training(svit_trainer_config *trainer, svit_optimizer_co
 /* Builds the settings of a training: those of the preset (without one, those that the three structs
  * have) or, unless it is NULL, of `resumed`, the stored settings of a run as JSON; then those of
  * --config and --set. The pipeline of a new run has as many channels as the model, unless it is set
- * otherwise. */
+ * otherwise, and the output and the margin of the crop fit the model's input, unless --set says
+ * otherwise. `model` is that of --init-from; NULL: that of the options, or, without a preset, none is
+ * known yet, and sizes that --set gives are left out. */
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
-                                    const config_option *option, const char *resumed);
+                                    const config_option *option, const char *resumed,
+                                    const svit_model_config *model);
 
 /* Writes the fields of the model that --set gives as a JSON object to *text; NULL if there are none.
  * Free it with free(). */
@@ -87,17 +90,6 @@ svit_status config_refuse_model(struct program *self, const config_option *optio
 svit_status training_text(char **text, struct program *self, const svit_trainer_config *trainer,
                           const svit_optimizer_config *optimizer,
                           const svit_pipeline_config *pipeline);
-
-/* Fits a preset's pipeline to the model and the data: its channels and its output become those of
- * the model's input, the margin of the crop stays, and its source becomes the size of the images.
- * `data` is NULL for images of various sizes: the source step then scales their shorter side to the
- * size of the resize step, which changes nothing any more. */
-void config_fit_pipeline(svit_pipeline_config *pipeline, const svit_model_config *model,
-                         const svit_dataset *data);
-
-/* Returns 1 if a preset's pipeline leaves the mean and variance of the training set to the caller,
- * as those of Keras' ViT example do: its values are the bytes themselves. */
-int config_wants_statistics(const svit_pipeline_config *preset);
 
 enum { ARCHITECTURE_NAME = 32 };
 

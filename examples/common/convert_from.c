@@ -3,6 +3,7 @@
 
 #include "load_parts.h"
 #include "path_text.h"
+#include "pipeline_fit.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static svit_status add_pipeline(struct program *self, svit_model *model,
                              &self->err));
     if (config.input_height != pipeline.output_height ||
         config.input_width != pipeline.output_width)
-        config_fit_pipeline(&pipeline, &config, NULL);
+        pipeline_fit(&pipeline, &config, NULL);
     return svit_model_set_pipeline(model, &pipeline, &self->err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "load_parts.h"
 #include "model_path.h"
+#include "pipeline_fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static svit_status replace(svit_model **model, struct program *self,
     svit_status status = init_from(self, changed, given);
     if (status == SVIT_OK &&
         svit_model_get_pipeline(*model, &pipeline, sizeof pipeline, NULL) == SVIT_OK) {
-        config_fit_pipeline(&pipeline, config, NULL);
+        pipeline_fit(&pipeline, config, NULL);
         status = svit_model_set_pipeline(changed, &pipeline, &self->err);
     }
     if (status != SVIT_OK) {

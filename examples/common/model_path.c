@@ -2,6 +2,7 @@
  * library. */
 #include "model_path.h"
 
+#include "pipeline_fit.h"
 #include "shown.h"
 
 #include <stdio.h>
@@ -173,7 +174,7 @@ svit_status model_pipeline(svit_model *model, struct program *self, const config
     TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
     TRY(svit_training_preset(config->preset, NULL, 0, NULL, 0, pipeline, sizeof *pipeline,
                              &self->err));
-    config_fit_pipeline(pipeline, &own, NULL);
+    pipeline_fit(pipeline, &own, NULL);
     return svit_model_set_pipeline(model, pipeline, &self->err);
 }
 

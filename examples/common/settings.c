@@ -113,7 +113,21 @@ static int is_of_model(const char *field, const json_t *value, const field_names
     return !(json_object_get(names->training, field) && json_is_array(value));
 }
 
-/* Puts a field where it belongs. `where` is the option or the file that gives it. */
+/* Whether a setting is a size of the pipeline's images, or how they are brought to the first one. */
+static int is_size(const char *field)
+{
+    static const char *const SIZES[] = {"source_height", "source_width", "source_filter",
+                                        "resize_height", "resize_width", "output_height",
+                                        "output_width"};
+    for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++)
+        if (strcmp(SIZES[i], field) == 0)
+            return 1;
+    return 0;
+}
+
+static const char SET[] = "--set";
+
+/* Puts a field where it belongs. `where` is SET or the file that gives it. */
 static svit_status put_field(settings *out, struct program *self, const config_option *option,
                              const char *where, const char *field, json_t *value,
                              const field_names *names)
@@ -128,7 +142,7 @@ static svit_status put_field(settings *out, struct program *self, const config_o
         return program_fail(self, SVIT_E_ARGUMENT,
                             "%s: '%s' is a setting of the training; accepted are fields of a model",
                             where, field);
-    json_object_set(out->training, field, value);
+    json_object_set(where == SET && is_size(field) ? out->sizes : out->training, field, value);
     return SVIT_OK;
 }
 
@@ -187,7 +201,7 @@ static svit_status read_file(settings *out, struct program *self, const config_o
 static svit_status put_set(settings *out, struct program *self, const config_option *option,
                            const char *set, const field_names *names)
 {
-    char field[SHOWN_CAPACITY], where[SHOWN_CAPACITY + 8];
+    char field[SHOWN_CAPACITY];
     const char *equals = strchr(set, '=');
     json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
     if (!value)
@@ -195,8 +209,7 @@ static svit_status put_set(settings *out, struct program *self, const config_opt
     if (!value)
         return program_fail(self, SVIT_E_ARGUMENT, "--set: '%s' is no UTF-8 text", set);
     snprintf(field, sizeof field, "%.*s", (int)(equals - set), set);
-    snprintf(where, sizeof where, "--set");
-    svit_status status = put_field(out, self, option, where, field, value, names);
+    svit_status status = put_field(out, self, option, SET, field, value, names);
     json_decref(value);
     return status;
 }
@@ -204,7 +217,7 @@ static svit_status put_set(settings *out, struct program *self, const config_opt
 svit_status settings_read(settings *out, struct program *self, const config_option *option)
 {
     field_names names;
-    *out = (settings){json_object(), json_object(), 0};
+    *out = (settings){json_object(), json_object(), json_object(), 0};
     svit_status status = names_read(&names, self);
     if (status == SVIT_OK) {
         if (option->file)
@@ -222,6 +235,7 @@ void settings_free(settings *self)
 {
     json_decref(self->model);
     json_decref(self->training);
+    json_decref(self->sizes);
     *self = (settings){0};
 }
 

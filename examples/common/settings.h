@@ -8,10 +8,12 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Two JSON objects that have only the fields that the options give. Free with settings_free. */
+/* JSON objects that have only the fields that the options give. Free with settings_free. */
 typedef struct settings {
-    json_t *model;      /* fields of svit_model_config_from_json */
-    json_t *training;   /* fields of svit_training_from_json */
+    json_t *model;    /* fields of svit_model_config_from_json */
+    json_t *training; /* fields of svit_training_from_json, but for those in `sizes` */
+    json_t *sizes;    /* what --set gives of the sizes of images (is_size): it stays when a pipeline
+                           is fitted to a model, as a preset's and a file's are */
     int has_model_file; /* 1: the file has fields of a model */
 } settings;
 

@@ -177,3 +177,47 @@ says "wrong.json: 'dimm' is no field of a model or of the training; did you mean
 run 0 shiftvit-train --help
 prints '^ *label_smoothing +number +default 0.0 +in \[0, 1\)$'
 prints "^ *tokenizer +word +default \"patch\" +'patch' or 'spt' or 'conv'$"
+
+# Sizes that --set gives stay, those of the preset are fitted to the model, and a size that follows from the model or
+# the data is refused.
+# sizes: the sizes of run.json.
+sizes() {
+    sed -n 's/^ *"\(source\|resize\|output\)_\(height\|width\|filter\)": \(.*\),$/\3/p' sized/run.json | tr '\n' ' '
+}
+# sized WANTED OPTION...: the sizes of a run.
+sized() {
+    wanted_sizes=$1
+    shift
+    rm -rf sized
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train --preset shiftvit-cifar10 --set dim=12 --set 'blocks=[1,1]' --set num_div=12 \
+        --set input_height=16 --set input_width=16 --batch 16 --epochs 1 --threads 2 --out sized "$@"
+    [ "$(sizes)" = "$wanted_sizes " ] || fail "$*: the sizes are $(sizes), not $wanted_sizes"
+}
+run 0 shiftvit-export --data procedural:60 --split train --count 40 --by-class --out photographs
+folder='--data folder:photographs --val-fraction 0'
+# shellcheck disable=SC2086
+{
+    sized '20 20 "shorter-side" 20 20 16 16' $folder
+    sized '24 28 "shorter-side" 24 28 16 16' $folder --set resize_height=24 --set resize_width=28
+    sized '40 36 "squash" 16 16 16 16' $folder --set source_height=40 --set source_width=36 \
+        --set source_filter=squash --set resize_height=16 --set resize_width=16
+    sized '16 20 "nearest" 16 20 16 16' $folder --set source_filter=nearest --set resize_height=16
+}
+run 0 shiftvit-train --resume sized --epochs 2
+[ "$(sizes)" = '16 20 "nearest" 16 20 16 16 ' ] || fail "the resumed run has the sizes $(sizes)"
+synthetic='--data procedural:30 --limit-val 20 --limit-test 20'
+# shellcheck disable=SC2086
+{
+    sized '32 32 "nearest" 20 20 16 16' $synthetic
+    sized '32 32 "nearest" 24 16 16 16' $synthetic --set resize_height=24 --set resize_width=16 --set source_height=32
+    run 2 shiftvit-train $synthetic --config sized/run.json --set source_width=40 --out refused
+    says 'set source_width=40: it is that of the images of --data, 32'
+    run 2 shiftvit-train $synthetic --config sized/run.json --set output_height=20 --out refused
+    says "set output_height=20: it is that of the model's input, 16"
+    run 2 shiftvit-train $synthetic --init-from sized --set resize_width=12 --out refused
+    says 'resize_width is 12; at least output_width, 16, is accepted'
+    rm -rf tuned
+    run 0 shiftvit-train $synthetic --init-from sized --set resize_height=18 --epochs 1 --out tuned
+}
+grep -q '"resize_height": 18,$' tuned/run.json || fail 'the size of the resize step is lost'

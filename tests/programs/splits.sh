@@ -309,4 +309,34 @@ export_split train --data folder:messy --val-fraction 0 --quiet
 rm messy/train/b/3.PNG
 run 1 shiftvit-export --data folder:messy --out exported
 says "'messy/train/b' has files \(1\) and no image among them; files that end in .jpg"
+
+# The random split of a run is of the images that it had: with one more, images that it trained on would be
+# tested. A folder that is only moved has the same split.
+give pool 8 8
+tiny='--preset shiftvit-cifar10 --set dim=12 --set blocks=[1,1] --set num_div=12 --set input_height=16
+    --set input_width=16 --batch 8 --epochs 1 --val-fraction 0.2 --threads 2'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $tiny --data folder:pool --out chance
+run 0 shiftvit-eval --model chance
+result=$(cat out)
+mv pool moved
+ln -s moved pool
+run 0 shiftvit-eval --model chance
+[ "$(cat out)" = "$result" ] || fail "the moved folder has another split: $(cat out)"
+cp pool/a/"$(ls pool/a | head -n 1)" pool/a/more.png
+for command in 'eval --model chance' 'features --model chance --split test --out f.safetensors' \
+    'train --resume chance --epochs 2'; do
+    # shellcheck disable=SC2086
+    run 1 shiftvit-$command
+    says "the images are not those that the run of 'chance' has split at random: some were added"
+done
+run 0 shiftvit-eval --model chance --split all
+run 0 shiftvit-eval --model chance --seed 1
+rm pool/a/more.png
+mv pool/a/"$(ls pool/a | head -n 1)" pool/a/last.png
+run 1 shiftvit-eval --model chance
+rm -r pool moved
+give pool 8 8
+run 0 shiftvit-eval --model chance
+[ "$(cat out)" = "$result" ] || fail "the images of before have another split: $(cat out)"
 echo "splits: passed"
