@@ -266,6 +266,13 @@ static svit_status match_classes(eval_options *options, svit_model *model, svit_
     svit_model_config config;
     TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
     const class_list to = classes_of(options, model, config.num_classes);
+    if (!program->quiet && !class_list_is_named(&to) && svit_dataset_class_name(*data, 0) &&
+        svit_dataset_classes(*data) != to.count)
+        fprintf(
+            stderr,
+            "%s: warning: the model has %zu classes without names and the data %zu: their order "
+            "alone says which is which\n",
+            option_program_name, to.count, svit_dataset_classes(*data));
     if (!class_list_is_named(&to) || !svit_dataset_class_name(*data, 0) ||
         svit_dataset_has_targets(*data))
         return SVIT_OK;

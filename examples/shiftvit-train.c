@@ -53,7 +53,7 @@ static svit_status keep_rate(train_run *self)
     TRY(config_init_training(&stored, &optimizer, &pipeline));
     TRY(svit_training_from_json(&stored, &optimizer, &pipeline, options->resumed_training,
                                 &program->err));
-    TRY(config_gives_setting(&gives_rate, program, &options->config, "learning_rate"));
+    TRY(config_gives(&gives_rate, program, &options->config, "learning_rate"));
     if (self->trainer_config.epochs > stored.epochs && !self->trainer_config.schedule_anew &&
         (gives_rate || options->lr >= 0))
         self->optimizer_config.schedule = SVIT_SCHEDULE_CONSTANT;
@@ -256,7 +256,7 @@ static svit_status adapt_model(train_run *self)
     svit_dataset *train = self->data.split[SVIT_SPLIT_TRAIN];
     const svit_pipeline_config fitted = self->pipeline;
     const uint32_t leaves = self->trainer_config.leaves;
-    TRY(init_head(&self->options.program, self->model, train));
+    TRY(init_head(&self->options.program, &self->options.config, self->model, train));
     TRY(add_adapters(self, 0, 0));
     TRY(resolve_settings(self, svit_dataset_count(train)));
     self->pipeline = fitted;
@@ -344,13 +344,15 @@ static svit_status join_others(train_run *self)
 
 static void introduce(const train_run *self)
 {
+    svit_model_config model;
     if (self->options.program.quiet)
         return;
+    svit_model_get_config(self->model, &model, sizeof model, NULL);
     fprintf(stderr,
-            "%" PRIu64 " parameters, %zu classes; %zu images train, %zu validate, %zu test%s%s; "
+            "%" PRIu64 " parameters, %" PRIu32 " classes; %zu images train, %zu validate, %zu "
+            "test%s%s; "
             "at most %" PRIu32 " epochs in batches of %" PRIu32 ", %" PRIu32 " threads; %s/\n",
-            svit_model_parameter_elements(self->model),
-            svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]),
+            svit_model_parameter_elements(self->model), model.num_classes,
             svit_dataset_count(self->data.split[SVIT_SPLIT_TRAIN]),
             svit_dataset_count(self->data.split[SVIT_SPLIT_VALIDATION]),
             svit_dataset_count(self->data.split[SVIT_SPLIT_TEST]), self->data.drawn ? ", " : "",

@@ -363,12 +363,13 @@ svit_status config_names_model(int *named, struct program *self, const config_op
     return SVIT_OK;
 }
 
-svit_status config_gives_setting(int *gives, struct program *self, const config_option *option,
-                                 const char *setting)
+svit_status config_gives(int *gives, struct program *self, const config_option *option,
+                         const char *field)
 {
     settings given;
     TRY(settings_read(&given, self, option));
-    *gives = json_object_get(given.training, setting) || json_object_get(given.sizes, setting);
+    *gives = json_object_get(given.model, field) || json_object_get(given.training, field) ||
+             json_object_get(given.sizes, field);
     settings_free(&given);
     return SVIT_OK;
 }

@@ -47,9 +47,9 @@ svit_status config_resolve(svit_model_config *out, struct program *self,
  * in the file. */
 svit_status config_names_model(int *named, struct program *self, const config_option *option);
 
-/* Writes to *gives whether --config or --set gives this setting of the training. */
-svit_status config_gives_setting(int *gives, struct program *self, const config_option *option,
-                                 const char *setting);
+/* Writes to *gives whether --config or --set gives this field of the model or the training. */
+svit_status config_gives(int *gives, struct program *self, const config_option *option,
+                         const char *setting);
 
 /* Changes the fields of a model's configuration that --set gives. */
 svit_status config_change(svit_model_config *config, struct program *self,

@@ -5,6 +5,7 @@
 #include "model_path.h"
 #include "pipeline_fit.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,12 +112,20 @@ svit_status init_other_classes(struct program *self, svit_model *model, const ch
     return status;
 }
 
-svit_status init_head(struct program *self, svit_model *model, const svit_dataset *data)
+svit_status init_head(struct program *self, const config_option *option, svit_model *model,
+                      const svit_dataset *data)
 {
+    const size_t classes = svit_dataset_classes(data);
     svit_model_config config;
+    int given;
     TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    TRY(config_gives(&given, self, option, "num_classes"));
+    if (given && config.num_classes != classes)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--set num_classes=%" PRIu32 ": the classifier that the model of "
+                            "--init-from gets has a class for each of the data's %zu",
+                            config.num_classes, classes);
     if (has_classes(model, &config, data))
         return SVIT_OK;
-    return svit_model_replace_head(model, (uint32_t)svit_dataset_classes(data), self->seed,
-                                   &self->err);
+    return svit_model_replace_head(model, (uint32_t)classes, self->seed, &self->err);
 }

@@ -20,7 +20,9 @@ svit_status init_model(svit_model **out, struct program *self, const config_opti
 svit_status init_other_classes(struct program *self, svit_model *model, const char *given,
                                const svit_dataset *data);
 
-/* Gives the model a classifier for the classes of `data`, unless it has one of the same names. */
-svit_status init_head(struct program *self, svit_model *model, const svit_dataset *data);
+/* Gives the model a classifier for the classes of `data`, unless it has one of the same names.
+ * SVIT_E_ARGUMENT: the options give another number of classes. */
+svit_status init_head(struct program *self, const config_option *option, svit_model *model,
+                      const svit_dataset *data);
 
 #endif

@@ -266,8 +266,17 @@ static svit_status open_validation(svit_trainer *trainer, svit_dataset *validati
 static svit_status set_class_names(const svit_trainer *trainer, const svit_dataset *training,
                                    svit_error *err)
 {
-    if (training->classes != trainer->classes || !training->names)
+    if (!training->names)
         return SVIT_OK;
+    if (training->classes != trainer->classes) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "the model has %zu classes and the training set names %zu: the model does not get "
+                 "its class names",
+                 trainer->classes, training->classes);
+        svit_context_log(trainer->context, SVIT_LOG_WARNING, text);
+        return SVIT_OK;
+    }
     return svit_model_set_classes(trainer->model, training->names, training->classes, err);
 }
 
