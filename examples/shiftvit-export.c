@@ -1,5 +1,6 @@
 /* Writes images of a data set as PNG files, or the data set as shards. */
-#include "common/data_option.h"
+#include "common/bad_option.h"
+#include "common/out_folder.h"
 #include "common/path_text.h"
 #include "common/results.h"
 #include "common/shard_writer.h"
@@ -21,6 +22,7 @@ typedef struct export_options {
     size_t count;  /* SIZE_MAX: not given */
     int by_class;
     size_t size;
+    int32_t on_bad; /* ON_BAD_* */
 } export_options;
 
 enum {
@@ -64,7 +66,8 @@ static int parse_option(int key, char *text, struct option_state *state)
     switch (key) {
     case OPTION_INIT:
         state->child_inputs[0] = &self->data;
-        state->child_inputs[1] = &self->program;
+        state->child_inputs[1] = &self->on_bad;
+        state->child_inputs[2] = &self->program;
         return 0;
     case KEY_OUT:
         self->out = text;
@@ -105,8 +108,10 @@ static int parse_option(int key, char *text, struct option_state *state)
     }
 }
 
-static const struct option_child children[] = {
-    {&data_table, "The data:"}, {&program_table, "Common options:"}, {NULL, NULL}};
+static const struct option_child children[] = {{&data_table, "The data:"},
+                                               {&bad_table, NULL},
+                                               {&program_table, "Common options:"},
+                                               {NULL, NULL}};
 static const struct option_table parser = {
     option_list,
     parse_option,
@@ -297,16 +302,19 @@ static svit_status export_images(export_options *self, const svit_dataset *data,
 
 static svit_status export_split(export_options *self, data_splits *parts)
 {
+    if (self->out)
+        TRY(out_folder_check(&self->program, &self->data, self->out, 0));
     TRY(program_open(&self->program));
     svit_pipeline_config pipeline;
     TRY(svit_pipeline_config_init(&pipeline, sizeof pipeline));
     pipeline.source_height = pipeline.source_width = self->size ? (uint32_t)self->size : 32;
     pipeline.source_filter = SVIT_SOURCE_SHORTER_SIDE;
     TRY(data_open(parts, &self->program, &self->data, &pipeline, 1u << self->split));
-    const svit_dataset *data = parts->split[self->split];
-    if (!data)
+    if (!parts->split[self->split])
         return program_fail(&self->program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             self->data.spec, data_split_names[self->split]);
+    TRY(bad_check(parts, &self->program, &self->data, self->on_bad));
+    const svit_dataset *data = parts->split[self->split];
     if (self->shards)
         return export_shards(self, data);
     uint8_t *rgb = calloc(svit_dataset_height(data) * svit_dataset_width(data), 3);

@@ -307,7 +307,7 @@ static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
     if (!self->options.resume)
-        TRY(out_folder_check(program, &self->options.data, self->options.out));
+        TRY(out_folder_check(program, &self->options.data, self->options.out, 1));
     if (mpi_is_first(&self->place))
         TRY(run_file_lock(&self->lock, program, self->options.out,
                           self->trainer_config.existing != SVIT_EXISTING_REFUSE));

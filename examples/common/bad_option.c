@@ -1,6 +1,8 @@
 /* The option --on-bad: checks all images before they are needed. */
 #include "bad_option.h"
 
+#include "shown.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,6 +52,44 @@ static int32_t report_bad(size_t index, svit_status status, const char *message,
     return 0;
 }
 
+/* Counts the samples of each class in counts[classes]. */
+static svit_status count_classes(size_t *counts, struct program *self, const svit_dataset *data)
+{
+    for (size_t i = 0; i < svit_dataset_count(data); i++) {
+        int32_t label;
+        TRY(svit_dataset_label(data, i, &label, &self->err));
+        counts[label]++;
+    }
+    return SVIT_OK;
+}
+
+/* Says which classes have lost all their samples. */
+static svit_status note_lost(struct program *self, const svit_dataset *before,
+                             const svit_dataset *after, const char *name)
+{
+    const size_t classes = svit_dataset_classes(before);
+    size_t *had = calloc(2 * classes, sizeof *had), *has = had + classes, lost = 0, first = 0;
+    char shown[SHOWN_CAPACITY];
+    if (!had)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu classes", classes);
+    svit_status status = count_classes(had, self, before);
+    if (status == SVIT_OK)
+        status = count_classes(has, self, after);
+    for (size_t k = classes; k-- > 0;)
+        if (had[k] > 0 && has[k] == 0) {
+            lost++;
+            first = k;
+        }
+    const char *class_name = svit_dataset_class_name(before, first);
+    if (status == SVIT_OK && lost > 0)
+        fprintf(stderr,
+                "%s: warning: no image of %zu of the %zu classes of %s can be read, such as '%s'\n",
+                option_program_name, lost, classes, name,
+                class_name ? shown_text(shown, class_name) : "");
+    free(had);
+    return status;
+}
+
 /* Replaces the split, or with `name` NULL the folder, by its readable samples. */
 static svit_status remove_bad(svit_dataset **part, struct program *self, const good_list *good,
                               const char *name)
@@ -60,9 +100,12 @@ static svit_status remove_bad(svit_dataset **part, struct program *self, const g
                    ? program_fail(self, SVIT_E_FORMAT, "no image of the %s split can be read", name)
                    : program_fail(self, SVIT_E_FORMAT, "no image of the folder can be read");
     TRY(svit_dataset_select(&chosen, *part, good->indices, good->count, &self->err));
+    const int has_classes = name && !svit_dataset_has_targets(chosen);
+    svit_status status =
+        has_classes && !self->quiet ? note_lost(self, *part, chosen, name) : SVIT_OK;
     svit_dataset_free(*part);
     *part = chosen;
-    return SVIT_OK;
+    return status;
 }
 
 static svit_status check_part(svit_dataset **part, struct program *self, int32_t on_bad,

@@ -1,4 +1,4 @@
-/* The folder of a run, which must not be a class of the data that the run reads. */
+/* A folder that is written, which must not be a class of the data that is read. */
 #include "out_folder.h"
 
 #include "path_text.h"
@@ -29,39 +29,41 @@ static char *existing_part(const char *path, int *whole)
     return real;
 }
 
-static svit_status check(struct program *self, const char *folder, const char *out)
+static svit_status check(struct program *self, const char *folder, const char *out, int may_be_it)
 {
     int whole, is_there;
     char *inner = existing_part(out, &whole), *outer = existing_part(folder, &is_there);
     const size_t length = outer && strcmp(outer, "/") != 0 ? strlen(outer) : 0;
     const int lies_in = inner && outer && is_there && strncmp(inner, outer, length) == 0 &&
-                        (inner[length] == '/' || (inner[length] == '\0' && !whole));
+                        (inner[length] == '/' || (inner[length] == '\0' && !(whole && may_be_it)));
+    const int is_it = lies_in && whole && inner[length] == '\0';
     free(outer);
     free(inner);
     return lies_in ? program_fail(self, SVIT_E_ARGUMENT,
-                                  "--out: '%s' lies in '%s', the folder of the data, whose "
+                                  "--out: '%s' %s '%s', the folder of the data, whose "
                                   "subfolders are its classes; --out DIR, elsewhere, is accepted",
-                                  out, folder)
+                                  out, is_it ? "is" : "lies in", folder)
                    : SVIT_OK;
 }
 
 /* Checks each folder that has classes: the splits, or the folder itself. */
 static svit_status check_splits(struct program *self, const char *folder,
-                                const split_folders *found, const char *out)
+                                const split_folders *found, const char *out, int may_be_it)
 {
     char path[PATH_CAPACITY];
     if (!found->name[SVIT_SPLIT_TRAIN])
-        return check(self, folder, out);
+        return check(self, folder, out, may_be_it);
     for (size_t split = 0; split < 3; split++) {
         if (!found->name[split])
             continue;
         TRY(path_join(self, path, folder, found->name[split]));
-        TRY(check(self, path, out));
+        TRY(check(self, path, out, may_be_it));
     }
     return SVIT_OK;
 }
 
-svit_status out_folder_check(struct program *self, const data_option *data, const char *out)
+svit_status out_folder_check(struct program *self, const data_option *data, const char *out,
+                             int may_be_it)
 {
     const char *folder = data_spec_folder(data->spec);
     split_folders found;
@@ -69,7 +71,7 @@ svit_status out_folder_check(struct program *self, const data_option *data, cons
         return SVIT_OK;
     svit_status status = split_folders_find(&found, self, folder);
     if (status == SVIT_OK)
-        status = check_splits(self, folder, &found, out);
+        status = check_splits(self, folder, &found, out, may_be_it);
     split_folders_free(&found);
     return status;
 }

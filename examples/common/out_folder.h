@@ -1,11 +1,12 @@
-/* The folder of a run, which must not be a class of the data that the run reads. */
+/* A folder that is written, which must not be a class of the data that is read. */
 #ifndef EXAMPLE_OUT_FOLDER_H
 #define EXAMPLE_OUT_FOLDER_H
 
 #include "data_option.h"
 
 /* SVIT_E_ARGUMENT: `out`, which need not exist, lies in a folder whose subfolders are the classes of
- * the data. */
-svit_status out_folder_check(struct program *self, const data_option *data, const char *out);
+ * the data, or is this folder, unless `may_be_it`. */
+svit_status out_folder_check(struct program *self, const data_option *data, const char *out,
+                             int may_be_it);
 
 #endif
