@@ -258,6 +258,11 @@ impl Dataset {
     /// Samples that a function writes: it gets an index and `pixels[height, width, channels]` and returns
     /// the label. Its error ends the call that reads, with `Status::Stopped` and that error as the
     /// source; a panic goes on there. It runs on the thread of the call and never twice at a time.
+    ///
+    /// It may read other data sets and models, for which it waits while other threads use them. To read its own
+    /// data set, or a model that the running call trains, fails with `Status::State`. The functions of two
+    /// data sets must not read each other's set: on two threads they would wait for each other for ever. So
+    /// would a function that hands work on its own data set to another thread and joins it.
     pub fn from_function<F, E>(
         context: &Context,
         count: usize,

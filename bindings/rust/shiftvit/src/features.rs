@@ -41,8 +41,8 @@ impl Features {
     ) -> Result<Self> {
         let pipeline = pipeline.map(PipelineConfig::to_raw).transpose()?;
         let prepared = config.to_raw()?;
-        let _reader = model.0.lock.read()?;
         let _datasets = readers([&dataset.0.reads])?;
+        let _reader = model.0.lock.read()?;
         // SAFETY: the handles are alive, and the structs are complete.
         let raw = create(|out, err| unsafe {
             let (model, dataset) = (model.raw(), dataset.raw());

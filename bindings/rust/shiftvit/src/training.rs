@@ -141,8 +141,8 @@ impl Model {
     ) -> Result<Evaluated> {
         let prepared = pipeline.to_raw()?;
         let mut found = Evaluated::default();
-        let _reader = self.0.lock.read()?;
         let _datasets = readers([&dataset.0.reads])?;
+        let _reader = self.0.lock.read()?;
         // SAFETY: the handles are alive, and the struct is complete.
         call(|err| unsafe {
             let (context, model, compute) = (self.context().raw(), self.raw(), compute.raw());
@@ -168,8 +168,8 @@ impl Model {
         let count = dataset.len();
         let mut logits = vec![0.0; text::product("logits", &[count, self.num_classes()?])?];
         let mut labels = vec![0; count];
-        let _reader = self.0.lock.read()?;
         let _datasets = readers([&dataset.0.reads])?;
+        let _reader = self.0.lock.read()?;
         // SAFETY: the handles are alive, the struct is complete, and the arrays have a row for each sample.
         call(|err| unsafe {
             let (context, model) = (self.context().raw(), self.raw());

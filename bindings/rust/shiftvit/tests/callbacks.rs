@@ -122,6 +122,29 @@ fn a_loss_that_reads_its_model_is_told_so_and_does_not_wait_forever() {
 }
 
 #[test]
+fn samples_read_a_model_that_the_running_call_only_reads() {
+    let context = context();
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let own: Arc<Mutex<Option<Arc<Model>>>> = Arc::default();
+    let reader = own.clone();
+    let shape = ImageShape::new(32, 32, 3);
+    let data = Dataset::from_function(&context, 100, shape, 10, move |index, _| {
+        let model = reader.lock().unwrap().clone();
+        model.map_or(Ok(vec![]), |model| model.parameter("head.bias")).map(|_| index as i32 % 10)
+    })
+    .unwrap();
+    let mut trainer = Trainer::new(&mut model, &data, None, &training(1)).unwrap();
+    let model = Arc::new(model);
+    *own.lock().unwrap() = Some(model.clone());
+    model.evaluate(&data, &pipeline(), 50, Compute::F32).unwrap();
+    data.label(0).unwrap();
+    let error = refused(trainer.step(), Status::Stopped, "");
+    assert!(error.source().unwrap().to_string().contains("in use"));
+    own.lock().unwrap().take();
+    trainer.step().unwrap();
+}
+
+#[test]
 fn a_function_of_samples_cannot_enter_its_own_data_set() {
     let context = context();
     let shape = ImageShape::new(2, 2, 1);
