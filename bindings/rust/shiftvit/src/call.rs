@@ -40,7 +40,7 @@ fn finish(status: i32, record: &sys::svit_error) -> Result<()> {
     match FAILURE.with(|place| place.borrow_mut().take()) {
         Some(Failure::Panic(payload)) => panic::resume_unwind(payload),
         Some(Failure::Error(source)) if status != sys::SVIT_OK => {
-            Err(Error::from_record(status, record).with_source(source))
+            Err(Error::from_record(status, record).of_callback(source))
         }
         _ if status == sys::SVIT_OK => Ok(()),
         _ => Err(Error::from_record(status, record)),

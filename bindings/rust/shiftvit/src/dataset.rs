@@ -257,7 +257,7 @@ impl Dataset {
 
     /// Samples that a function writes: it gets an index and `pixels[height, width, channels]` and returns
     /// the label. Its error ends the call that reads, with `Status::Stopped` and that error as the
-    /// source; a panic goes on there. It runs on the thread of the call and never twice at a time.
+    /// source, or with the status of an [`Error`](crate::Error); a panic goes on there. It runs on the thread of the call and never twice at a time.
     ///
     /// It may read other data sets and models, for which it waits while other threads use them. To read its own
     /// data set, or a model that the running call trains, fails with `Status::State`. The functions of two

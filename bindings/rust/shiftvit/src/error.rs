@@ -54,6 +54,11 @@ impl Status {
 }
 
 /// A failed call. Its text names the argument, field or file, its value and what is accepted.
+///
+/// The call that runs a closure fails with the closure's error as its [`source`](std::error::Error::source),
+/// and its text names the place: the sample, or the loss. If the closure returns an `Error` of this crate, as
+/// `?` in it does, there is no source: the call fails with the status of that error, and its text is the place
+/// and that error's text.
 #[derive(Debug)]
 pub struct Error {
     status: Status,
@@ -84,6 +89,15 @@ impl Error {
     pub(crate) fn with_source(mut self, source: BoxError) -> Self {
         self.source = Some(source);
         self
+    }
+
+    /// The failure of the call that runs a callback. An error of this crate hands its status on, and its message
+    /// behind the place; another one is the source.
+    pub(crate) fn of_callback(self, failure: BoxError) -> Self {
+        match failure.downcast::<Error>() {
+            Ok(own) => Error { message: format!("{}: {}", self.message, own.message), ..*own },
+            Err(source) => self.with_source(source),
+        }
     }
 
     pub(crate) fn from_record(code: i32, record: &sys::svit_error) -> Self {

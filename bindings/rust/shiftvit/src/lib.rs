@@ -29,7 +29,8 @@
 //! # Callbacks
 //!
 //! A panic in a closure never unwinds through C: it goes on in the call that runs the closure. An error
-//! is the [`source`](std::error::Error::source) of that call's error.
+//! is the [`source`](std::error::Error::source) of that call's [`Error`], which takes over the status and the
+//! text of one of this crate.
 //!
 //! In a closure of samples or a loss a call fails with [`Status::State`] where it would wait for the call
 //! that runs the closure: a loss cannot use the model of its trainer, and samples cannot read their own data

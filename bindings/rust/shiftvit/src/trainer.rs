@@ -206,7 +206,8 @@ impl Trainer {
     }
 
     /// Lets the trainer minimise a function, which returns the mean loss and writes its gradient. Its error
-    /// fails the step and is the source of the step's error; a panic goes on there.
+    /// fails the step, with `Status::Stopped` and that error as the source, or with the status of an
+    /// [`Error`](crate::Error); a panic goes on there.
     ///
     /// The running step uses the model and the data sets of the trainer, so the function cannot:
     /// `Status::State`. It must not hand such work to another thread and join it, which would wait for ever.
