@@ -32,13 +32,17 @@ cd "$root/bindings/rust"
 grep -q '^epoch 4/4: loss ' "$folder/said" || { cat "$folder/said"; exit 1; }
 for class in one two; do
     mkdir -p "$folder/photos/$class"
-    cp "$root/docs/images/attention.png" "$folder/photos/$class"
+    for number in 1 2 3 4 5; do
+        cp "$root/docs/images/attention.png" "$folder/photos/$class/$number.png"
+    done
 done
+echo 'no image' >"$folder/photos/two/bad.png"
 finetune() {
     "$cargo" run --offline --locked -q --example finetune -- "$@" "$folder/tuned.safetensors" >"$folder/said" 2>&1
 }
 finetune "$folder/model.safetensors" "$folder/photos" || { cat "$folder/said"; exit 1; }
-grep -q '^2 images, 50.0 % right' "$folder/said" || { cat "$folder/said"; exit 1; }
+grep -q '^left out: .*bad\.png' "$folder/said" || { cat "$folder/said"; exit 1; }
+grep -q '^trained on 8 images; 50\.0 % of 2 others right$' "$folder/said" || { cat "$folder/said"; exit 1; }
 if finetune "$folder/none" "$folder/photos"; then
     echo 'a missing model is accepted'
     exit 1
