@@ -111,7 +111,8 @@ unsafe impl Send for Trainer {}
 
 impl Trainer {
     /// Creates a trainer. The model takes over the pipeline of the settings and the class names of the
-    /// training set.
+    /// training set. `Training::default()` has the pipeline of the library's defaults, which replaces that of
+    /// a pretrained model; [`Training::fine_tuning`] has the model's.
     pub fn new(
         model: &mut Model,
         training: &Dataset,

@@ -12,6 +12,10 @@ use shiftvit_sys as sys;
 use std::mem::size_of;
 
 /// The three configurations of a training.
+///
+/// [`Trainer::new`](crate::Trainer::new) gives the model the pipeline of these settings. The default is that
+/// of the library, whatever pipeline the model has: for a pretrained model begin with
+/// [`fine_tuning`](Self::fine_tuning), or set `pipeline` to [`Model::pipeline`].
 #[derive(Clone, Debug, Default)]
 pub struct Training {
     /// Epochs, batch, early stopping, folder.
