@@ -62,6 +62,7 @@ mod model;
 mod optimizer;
 mod parameters;
 mod parts;
+mod pipeline;
 mod predictor;
 mod pretrained;
 mod samples;
