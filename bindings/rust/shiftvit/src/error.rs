@@ -3,6 +3,7 @@
 use shiftvit_sys as sys;
 use std::ffi::CStr;
 use std::fmt;
+use std::path::Path;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -98,6 +99,12 @@ impl Error {
             Ok(own) => Error { message: format!("{}: {}", self.message, own.message), ..*own },
             Err(source) => self.with_source(source),
         }
+    }
+
+    /// The failure of a call that was given the bytes of a file.
+    pub(crate) fn of_file(self, path: &Path) -> Self {
+        let name = format!("'{}'", path.display());
+        Error { message: self.message.replace("the model in memory", &name), ..self }
     }
 
     pub(crate) fn from_record(code: i32, record: &sys::svit_error) -> Self {

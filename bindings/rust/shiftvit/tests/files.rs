@@ -122,10 +122,12 @@ fn files_that_are_missing_or_damaged_are_refused() {
     let bytes = model.to_bytes().unwrap();
     fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
     refused(Model::load(&context, &path), Status::Format, "model.safetensors");
+    refused(Predictor::open(&context, &path), Status::Format, "model.safetensors");
     refused(Model::from_bytes(&context, &bytes[..9]), Status::Format, "memory");
     refused(Model::from_bytes(&context, &[]), Status::Format, "");
     fs::write(&path, &bytes).unwrap();
-    refused(Predictor::open(&context, &path), Status::State, "").to_string();
+    let error = refused(Predictor::open(&context, &path), Status::Argument, "no preprocessing");
+    assert!(error.message().contains("model.safetensors"), "{}", error);
     fs::write(folder.path("photo.png"), b"\x89PNG\r\n\x1a\nbroken").unwrap();
     refused(Image::read(&context, folder.path("photo.png"), 3), Status::Format, "photo.png");
     refused(model.save(folder.path("no/folder")), Status::Io, "folder");
@@ -163,6 +165,41 @@ fn images_folders_and_their_bad_files() {
     let expected = predictor.predict(&source.sample(0).unwrap().0, source.shape()).unwrap();
     assert_eq!(predictor.predict_file(&path).unwrap(), expected);
     assert_eq!(predictor.predict_encoded(&fs::read(&path).unwrap()).unwrap(), expected);
+}
+
+#[test]
+fn predictors_of_a_file_predict_as_that_of_its_model() {
+    let context = context();
+    let folder = Folder::new();
+    let path = folder.path("model.safetensors");
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    model.set_pipeline(Some(&pipeline())).unwrap();
+    model.set_classes(&["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]).unwrap();
+    model.save(&path).unwrap();
+    let own = Context::builder().threads(1).build().unwrap();
+    let config = PredictorConfig {
+        context: Some(own),
+        output: Output::Logits,
+        ..PredictorConfig::default()
+    };
+    let (pixels, shape) = (vec![99; 40 * 30 * 3], ImageShape::new(40, 30, 3));
+    let mut first = Predictor::new(&model, &config).unwrap();
+    let expected = first.predict(&pixels, shape).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let others = [
+        Predictor::open_with(&context, &path, &config).unwrap(),
+        Predictor::from_bytes(&context, &bytes, &config).unwrap(),
+        // SAFETY: nobody else knows the file.
+        unsafe { Predictor::map(&context, &path, &config) }.unwrap(),
+    ];
+    drop((context, config, bytes));
+    for mut other in others {
+        assert_eq!((other.channels(), other.classes()), (3, 10));
+        assert_eq!(other.class_names().unwrap(), model.classes());
+        assert_eq!(other.output().unwrap(), Output::Logits);
+        assert_eq!(other.predict(&pixels, shape).unwrap(), expected);
+        refused(other.predict(&pixels, ImageShape::new(40, 30, 1)), Status::Argument, "1 channels");
+    }
 }
 
 #[test]
