@@ -1,5 +1,6 @@
 //! Failures: what kind of failure, the library's message, and the failure of a callback behind it.
 
+use crate::pretrained::LoadReport;
 use shiftvit_sys as sys;
 use std::ffi::CStr;
 use std::fmt;
@@ -65,12 +66,13 @@ pub struct Error {
     status: Status,
     message: String,
     source: Option<BoxError>,
+    report: Option<Box<LoadReport>>,
 }
 
 impl Error {
     /// Creates an error, for example in a loss function.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Error { status, message: message.into(), source: None }
+        Error { status, message: message.into(), source: None, report: None }
     }
 
     /// The kind of the failure.
@@ -83,12 +85,26 @@ impl Error {
         &self.message
     }
 
+    /// What [`Model::open`](crate::Model::open) or [`Model::load_into`](crate::Model::load_into) had done with
+    /// the file when it failed: the fields that it had found, and the parameters up to the one that does not
+    /// fit. `None` for other failures, and where it had done nothing.
+    pub fn load_report(&self) -> Option<&LoadReport> {
+        self.report.as_deref()
+    }
+
     pub(crate) fn argument(message: impl Into<String>) -> Self {
         Error::new(Status::Argument, message)
     }
 
     pub(crate) fn with_source(mut self, source: BoxError) -> Self {
         self.source = Some(source);
+        self
+    }
+
+    pub(crate) fn with_report(mut self, report: LoadReport) -> Self {
+        if report != LoadReport::default() {
+            self.report = Some(Box::new(report));
+        }
         self
     }
 

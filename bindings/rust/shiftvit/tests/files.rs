@@ -55,7 +55,13 @@ fn parts_of_a_file_and_names_of_another_library() {
     assert!(bits(&again) == bits(&vit));
 
     let mut fewer = Model::new(&context, &ModelConfig { num_classes: 3, ..config }, 1).unwrap();
-    refused(fewer.load_into(&path, Some("timm"), LoadFlags::default()), Status::Format, "head");
+    let error =
+        refused(fewer.load_into(&path, Some("timm"), LoadFlags::default()), Status::Format, "head");
+    let report = error.load_report().unwrap();
+    assert_eq!((report.mismatched, report.lines.len()), (1, 1));
+    assert!(report.loaded > 0 && report.lines[0].starts_with("mismatched head."), "{:?}", report);
+    let none = fewer.load_into(folder.path("none"), None, LoadFlags::default());
+    assert!(refused(none, Status::Io, "none").load_report().is_none());
     let flags = LoadFlags { skip_shape_mismatch: true, ..LoadFlags::default() };
     let report = fewer.load_into(&path, Some("timm"), flags).unwrap();
     assert_eq!(report.mismatched, 2);
@@ -72,7 +78,10 @@ fn a_checkpoint_opens_without_a_configuration() {
     let path = folder.path("model.safetensors");
     vit.save_mapped(&path, "timm").unwrap();
     // Nothing in the file tells the number of heads.
-    refused(Model::open(&context, &path, &OpenOptions::default()), Status::Argument, "heads");
+    let error =
+        refused(Model::open(&context, &path, &OpenOptions::default()), Status::Argument, "heads");
+    let found = &error.load_report().unwrap().lines;
+    assert!(found.iter().any(|line| line.starts_with("field depth 2 ")), "{:?}", found);
     let fields =
         r#"{"heads": HEADS, "norm_eps": EPS, "activation": "gelu", "pool": "mean-patches"}"#
             .replace("HEADS", &config.heads.to_string())
