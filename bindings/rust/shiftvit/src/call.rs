@@ -109,6 +109,12 @@ free! {
 pub(crate) struct Handle<T: Free>(NonNull<T>);
 
 impl<T: Free> Handle<T> {
+    /// # Safety
+    /// `raw` is a handle of the library that nobody else frees. It panics for NULL.
+    pub(crate) unsafe fn from_raw(raw: *mut T) -> Self {
+        Handle(NonNull::new(raw).expect("a handle is not NULL"))
+    }
+
     pub(crate) fn get(&self) -> *mut T {
         self.0.as_ptr()
     }

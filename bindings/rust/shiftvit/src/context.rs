@@ -13,7 +13,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
-type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
+pub(crate) type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 pub(crate) struct ContextInner {
     // Is dropped first: after it nothing is logged any more.
@@ -42,6 +42,10 @@ impl Context {
     /// Settings of a context.
     pub fn builder() -> ContextBuilder {
         ContextBuilder::default()
+    }
+
+    pub(crate) fn adopt(raw: Handle<sys::svit_context>, log: Option<Pinned<Log>>) -> Self {
+        Context(Arc::new(ContextInner { raw, _log: log }))
     }
 
     pub(crate) fn raw(&self) -> *mut sys::svit_context {
@@ -135,7 +139,7 @@ impl ContextBuilder {
         }
         // SAFETY: the struct is complete; the log function stays until the context has ended.
         let raw = create(|out, err| unsafe { sys::svit_context_create(out, &config, err) })?;
-        Ok(Context(Arc::new(ContextInner { raw, _log: log })))
+        Ok(Context::adopt(raw, log))
     }
 }
 

@@ -65,6 +65,7 @@ mod parts;
 mod pipeline;
 mod predictor;
 mod pretrained;
+mod raw;
 mod samples;
 mod session;
 mod text;
@@ -88,6 +89,7 @@ pub use predictor::Predictor;
 pub use pretrained::{LoadFlags, LoadReport, OpenOptions};
 pub use samples::BadSample;
 pub use session::Session;
+pub use shiftvit_sys as sys;
 pub use trainer::{Event, Run, Trainer};
 pub use training::{Evaluated, Training};
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// shared::<shiftvit::Predictor>(); // One thread at a time.
 /// ```
 pub struct Predictor {
-    raw: Handle<sys::svit_predictor>,
+    pub(crate) raw: Handle<sys::svit_predictor>,
     /// `None`: a model of its own, which nobody else uses.
     model: Option<Arc<ModelInner>>,
     _contexts: Vec<Context>,

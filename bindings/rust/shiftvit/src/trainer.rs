@@ -96,7 +96,7 @@ pub enum Run {
 
 /// Trains a model on a data set. It may move between threads, and one at a time uses it.
 pub struct Trainer {
-    raw: Handle<sys::svit_trainer>,
+    pub(crate) raw: Handle<sys::svit_trainer>,
     // Is dropped after the trainer, which may call it.
     loss: Option<Pinned<LossFunction>>,
     model: Arc<ModelInner>,
