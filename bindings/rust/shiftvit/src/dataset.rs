@@ -1,5 +1,7 @@
 //! Data sets: numbered images with labels or targets.
 
+mod memory;
+
 use crate::call::{call, create, Handle, Pinned};
 use crate::config::PipelineConfig;
 use crate::context::Context;
@@ -19,8 +21,10 @@ use std::sync::{Arc, Mutex};
 #[allow(dead_code)] // The memory is read by the library.
 enum Owner {
     Library,
-    Bytes(Vec<u8>),
-    Floats(Vec<f32>),
+    Bytes(Vec<u8>, Vec<i32>),
+    BytesWithTargets(Vec<u8>, Vec<f32>),
+    Floats(Vec<f32>, Vec<i32>),
+    FloatsWithTargets(Vec<f32>, Vec<f32>),
     Function(Pinned<SampleFunction>),
     Parent(Arc<DatasetInner>),
 }
@@ -30,8 +34,6 @@ pub(crate) struct DatasetInner {
     raw: Handle<sys::svit_dataset>,
     pub(crate) reads: ReadLock,
     _owner: Owner,
-    _labels: Vec<i32>,
-    _targets: Vec<f32>,
     context: Context,
 }
 
@@ -81,9 +83,7 @@ impl Dataset {
             Owner::Parent(parent) => parent.reads.clone(),
             _ => None,
         };
-        let (_labels, _targets) = (Vec::new(), Vec::new());
-        let context = context.clone();
-        Dataset(Arc::new(DatasetInner { raw, reads, _owner: owner, _labels, _targets, context }))
+        Dataset(Arc::new(DatasetInner { raw, reads, _owner: owner, context: context.clone() }))
     }
 
     /// `count` synthetic images of shapes and textures, 32 x 32 pixels, in 10 classes.
@@ -180,116 +180,6 @@ impl Dataset {
             sys::svit_dataset_shards(out, context.raw(), pattern.as_ptr(), &prepared.raw, err)
         })?;
         Ok(Dataset::adopt(context, raw, Owner::Library))
-    }
-
-    /// Images in memory, `pixels[count, height, width, channels]`, with `labels[count]` below `classes`.
-    pub fn from_pixels(
-        context: &Context,
-        pixels: Vec<u8>,
-        labels: Vec<i32>,
-        shape: ImageShape,
-        classes: usize,
-    ) -> Result<Self> {
-        text::exact("pixels", pixels.len(), &shape.of(labels.len()))?;
-        let ImageShape { height, width, channels } = shape;
-        // SAFETY: the arrays have the shapes that are passed, and stay until the data set has ended.
-        let raw = create(|out, err| unsafe {
-            let (count, context) = (labels.len(), context.raw());
-            let (pixels, labels) = (pixels.as_ptr(), labels.as_ptr());
-            sys::svit_dataset_memory(
-                out, context, pixels, labels, count, height, width, channels, classes, err,
-            )
-        })?;
-        let _owner = Owner::Bytes(pixels);
-        let (reads, _targets, context) = (None, Vec::new(), context.clone());
-        let inner = DatasetInner { raw, reads, _owner, _labels: labels, _targets, context };
-        Ok(Dataset(Arc::new(inner)))
-    }
-
-    /// Images in memory with `targets[count, columns]`, finite numbers.
-    pub fn from_pixels_with_targets(
-        context: &Context,
-        pixels: Vec<u8>,
-        targets: Vec<f32>,
-        shape: ImageShape,
-        columns: usize,
-    ) -> Result<Self> {
-        let count = text::rows("targets", targets.len(), columns)?;
-        text::exact("pixels", pixels.len(), &shape.of(count))?;
-        let ImageShape { height, width, channels } = shape;
-        // SAFETY: the arrays have the shapes that are passed, and stay until the data set has ended.
-        let raw = create(|out, err| unsafe {
-            let context = context.raw();
-            let (pixels, targets) = (pixels.as_ptr(), targets.as_ptr());
-            sys::svit_dataset_memory_targets(
-                out, context, pixels, targets, count, height, width, channels, columns, err,
-            )
-        })?;
-        let _owner = Owner::Bytes(pixels);
-        let (reads, _labels, context) = (None, Vec::new(), context.clone());
-        let inner = DatasetInner { raw, reads, _owner, _labels, _targets: targets, context };
-        Ok(Dataset(Arc::new(inner)))
-    }
-
-    /// Images of floats in memory, which take the place of bytes: with the scale 1/255, 255 is white.
-    pub fn from_floats(
-        context: &Context,
-        images: Vec<f32>,
-        labels: Vec<i32>,
-        shape: ImageShape,
-        classes: usize,
-    ) -> Result<Self> {
-        text::exact("images", images.len(), &shape.of(labels.len()))?;
-        let ImageShape { height, width, channels } = shape;
-        // SAFETY: the arrays have the shapes that are passed, and stay until the data set has ended.
-        let raw = create(|out, err| unsafe {
-            let (count, context, targets) = (labels.len(), context.raw(), ptr::null());
-            let (images, labels) = (images.as_ptr(), labels.as_ptr());
-            sys::svit_dataset_memory_f32(
-                out, context, images, labels, targets, count, height, width, channels, classes, err,
-            )
-        })?;
-        let _owner = Owner::Floats(images);
-        let (reads, _targets, context) = (None, Vec::new(), context.clone());
-        let inner = DatasetInner { raw, reads, _owner, _labels: labels, _targets, context };
-        Ok(Dataset(Arc::new(inner)))
-    }
-
-    /// Samples that a function writes: it gets an index and `pixels[height, width, channels]` and returns
-    /// the label. Its error ends the call that reads, with `Status::Stopped` and that error as the
-    /// source, or with the status of an [`Error`](crate::Error); a panic goes on there. It runs on the thread of the call and never twice at a time.
-    ///
-    /// It may read other data sets and models, for which it waits while other threads use them. To read its own
-    /// data set, or a model that the running call trains, fails with `Status::State`. The functions of two
-    /// data sets must not read each other's set: on two threads they would wait for each other for ever. So
-    /// would a function that hands work on its own data set to another thread and joins it.
-    pub fn from_function<F, E>(
-        context: &Context,
-        count: usize,
-        shape: ImageShape,
-        classes: usize,
-        mut function: F,
-    ) -> Result<Self>
-    where
-        F: FnMut(usize, &mut [u8]) -> Result<i32, E> + Send + 'static,
-        E: Into<crate::BoxError>,
-    {
-        let ImageShape { height, width, channels } = shape;
-        let elements = text::product("a sample", &[height, width, channels])?;
-        let function = Pinned::new(SampleFunction {
-            function: Box::new(move |index, pixels| function(index, pixels).map_err(Into::into)),
-            elements,
-        });
-        let user = function.get().cast::<c_void>();
-        let read = Some(crate::samples::read as _);
-        // SAFETY: the function stays until the data set has ended, and `elements` is the size of a sample.
-        let raw = create(|out, err| unsafe {
-            let context = context.raw();
-            sys::svit_dataset_callback(
-                out, context, read, count, height, width, channels, classes, user, err,
-            )
-        })?;
-        Ok(Dataset::adopt(context, raw, Owner::Function(function)))
     }
 
     /// A view of `count` samples from `first` on.

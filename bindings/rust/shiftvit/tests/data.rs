@@ -47,6 +47,25 @@ fn floats_take_the_place_of_bytes() {
 }
 
 #[test]
+fn floats_have_targets() {
+    let context = context();
+    let shape = ImageShape::new(2, 2, 1);
+    let images: Vec<f32> = (0..8).map(|i| i as f32).collect();
+    let targets = vec![0.5, -1.0, 2.0, 3.0];
+    let data =
+        Dataset::from_floats_with_targets(&context, images.clone(), targets, shape, 2).unwrap();
+    assert_eq!((data.is_f32(), data.has_targets(), data.len()), (true, true, 2));
+    assert_eq!(data.sample_f32(1).unwrap(), (images[4..].to_vec(), -1));
+    assert_eq!(data.targets(1).unwrap(), [2.0, 3.0]);
+    let build = |images: &[f32], targets| {
+        Dataset::from_floats_with_targets(&context, images.to_vec(), targets, shape, 2)
+    };
+    refused(build(&images, vec![1.0; 3]), Status::Argument, "targets");
+    refused(build(&images[1..], vec![1.0; 4]), Status::Argument, "images");
+    refused(build(&images, vec![f32::NAN; 4]), Status::Argument, "target");
+}
+
+#[test]
 fn classes_are_matched_by_name_and_samples_have_paths() {
     let context = context();
     let folder = Folder::new();
