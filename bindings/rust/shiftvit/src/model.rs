@@ -110,8 +110,13 @@ impl Model {
         ModelConfig::from_raw(&raw)
     }
 
+    /// The number of logits of an image.
     pub(crate) fn num_classes(&self) -> Result<usize> {
-        Ok(self.config()?.num_classes as usize)
+        let raw: sys::svit_model_config = try_filled(|config, size, err| {
+            // SAFETY: the handle is alive, and the struct has the size that is passed.
+            unsafe { sys::svit_model_get_config(self.raw(), config, size, err) }
+        })?;
+        Ok(raw.num_classes as usize)
     }
 
     /// The class names, in the order of the labels; empty if the model has none.

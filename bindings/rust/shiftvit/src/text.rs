@@ -53,8 +53,8 @@ pub(crate) fn pointers(texts: &[CString]) -> Vec<*const c_char> {
 }
 
 /// Texts for an array of the library.
-pub(crate) fn texts(name: &str, values: &[&str]) -> Result<Vec<CString>> {
-    values.iter().map(|value| text(name, value)).collect()
+pub(crate) fn texts(name: &str, values: &[impl AsRef<str>]) -> Result<Vec<CString>> {
+    values.iter().map(|value| text(name, value.as_ref())).collect()
 }
 
 /// Reads a text that the library writes into a buffer, whose size it tells first.
