@@ -38,7 +38,7 @@ fn tune(file: &str, folder: &str, out: &str) -> Result<()> {
     // The trunk stays as it is, so its features are computed once.
     let config = FeaturesConfig::default();
     let features = Features::compute(&model, &training, Some(&pipeline), &config)?;
-    model.replace_head(training.classes() as u32, 1)?;
+    model.replace_head(training.classes(), 1)?;
     model.fit_head(&features, &HeadConfig::default())?;
 
     let found = model.evaluate(&test, &pipeline, 64, Compute::F32)?;

@@ -83,14 +83,18 @@ impl Context {
     }
 }
 
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("threads", &self.threads()).finish()
+impl PartialEq for Context {
+    /// True for clones, which are the same context.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
+impl Eq for Context {}
+
 /// Settings of a context: `Context::builder().threads(2).build()`.
 #[derive(Default)]
+#[must_use = "a context is created by `build`"]
 pub struct ContextBuilder {
     threads: u32,
     pin: bool,
@@ -143,6 +147,15 @@ impl ContextBuilder {
     }
 }
 
+impl fmt::Debug for ContextBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ContextBuilder { threads, pin, gemm, log } = self;
+        let mut text = f.debug_struct("ContextBuilder");
+        text.field("threads", threads).field("pin", pin).field("gemm", gemm);
+        text.field("log", &log.is_some()).finish()
+    }
+}
+
 unsafe extern "C" fn log_message(user: *mut c_void, level: i32, message: *const c_char) {
     guarded(|| {
         // SAFETY: `user` is the log function of a context that is alive, and the text is valid during the call.
@@ -154,6 +167,7 @@ unsafe extern "C" fn log_message(user: *mut c_void, level: i32, message: *const 
 }
 
 /// An exclusive lock on a folder, which ends with this object or with the process.
+#[must_use = "the folder is locked as long as this object lives"]
 pub struct FolderLock {
     raw: Handle<sys::svit_folder_lock>,
     _context: Context,

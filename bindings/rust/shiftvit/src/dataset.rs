@@ -11,9 +11,8 @@ use crate::lock::{readers, ReadLock};
 use crate::samples::{BadSample, SampleFunction};
 use crate::text;
 use shiftvit_sys as sys;
-use std::fmt;
 use std::os::raw::c_void;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
@@ -202,7 +201,7 @@ impl Dataset {
 
     /// A view whose classes are these names: a label becomes that of the same name, so that a test set
     /// which lacks some classes of the training set gets the labels of the training set.
-    pub fn match_classes(&self, names: &[&str]) -> Result<Self> {
+    pub fn match_classes(&self, names: &[impl AsRef<str>]) -> Result<Self> {
         let texts = text::texts("a class name", names)?;
         let names = text::pointers(&texts);
         // SAFETY: the handle is alive, the view keeps it so, and the array has the length that is passed.
@@ -213,12 +212,13 @@ impl Dataset {
         Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
     }
 
-    /// The path of a sample; empty if the samples are no files.
-    pub fn path(&self, index: usize) -> Result<String> {
-        text::written(|buffer, capacity, needed, err| {
+    /// The path of a sample; `None` if the samples are no files.
+    pub fn path(&self, index: usize) -> Result<Option<PathBuf>> {
+        let bytes = text::written_bytes(|buffer, capacity, needed, err| {
             // SAFETY: the handle is alive, and the buffer has the capacity that is passed.
             unsafe { sys::svit_dataset_path(self.raw(), index, buffer, capacity, needed, err) }
-        })
+        })?;
+        Some(bytes).filter(|bytes| !bytes.is_empty()).map(text::path_of).transpose()
     }
 
     pub(crate) fn raw(&self) -> *mut sys::svit_dataset {
@@ -351,11 +351,5 @@ impl Dataset {
             sys::svit_dataset_statistics(self.raw(), scale, mean, variance, err)
         })?;
         Ok((mean, variance))
-    }
-}
-
-impl fmt::Debug for Dataset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dataset").field("len", &self.len()).field("shape", &self.shape()).finish()
     }
 }

@@ -39,6 +39,7 @@
 //! for each other: do not let a closure join a thread that uses what the running call uses, nor the samples
 //! of two data sets read each other's set, nor a loss read a data set whose samples read its model.
 #![deny(missing_docs)]
+#![deny(missing_debug_implementations)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod call;
@@ -46,6 +47,7 @@ mod checkpoint;
 mod config;
 mod context;
 mod dataset;
+mod debug;
 mod enums;
 mod error;
 mod features;
@@ -95,5 +97,6 @@ pub use training::{Evaluated, Training};
 
 /// The page docs/rust.md of the sources, whose programs are doc tests.
 #[cfg(doctest)]
+#[derive(Debug)]
 #[doc = include_str!("../../../../docs/rust.md")]
 pub struct Guide;

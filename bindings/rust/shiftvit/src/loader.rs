@@ -23,6 +23,7 @@ unsafe impl Send for Loader {}
 
 /// What a loss compares logits with.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Target<'a> {
     /// A label for each sample.
     Labels(&'a [i32]),

@@ -9,6 +9,7 @@ use std::slice;
 
 /// What a loss function gets: a micro-batch of logits, with labels or targets, and the place for the gradient.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct LossCall<'a> {
     /// `[n, classes]`
     pub logits: &'a [f32],

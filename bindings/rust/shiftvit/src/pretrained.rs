@@ -38,6 +38,7 @@ pub struct OpenOptions {
 
 /// What was done with a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoadReport {
     /// Parameters that were read.
     pub loaded: u32,

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 /// What a trainer has completed. Fractions are in 0..1, and NaN without validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Event {
     /// A step, an epoch or the run.
     pub kind: EventKind,
@@ -87,6 +88,7 @@ type Locks<'a> = (Vec<DatasetGuard<'a>>, WriteGuard<'a>);
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Run {
     /// After the last epoch, or by early stopping.
     Finished,

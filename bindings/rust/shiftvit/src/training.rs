@@ -17,7 +17,7 @@ use std::ptr;
 /// [`Trainer::new`](crate::Trainer::new) gives the model the pipeline of these settings. The default is that
 /// of the library, whatever pipeline the model has: for a pretrained model begin with
 /// [`fine_tuning`](Self::fine_tuning), or set `pipeline` to [`Model::pipeline`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Training {
     /// Epochs, batch, early stopping, folder.
     pub trainer: TrainerConfig,
@@ -44,11 +44,11 @@ impl Training {
     }
 
     /// The settings for the fine-tuning of a model, which has the head for their classes, on `images` images.
-    pub fn fine_tuning(model: &Model, images: u64) -> Result<Self> {
+    pub fn fine_tuning(model: &Model, images: usize) -> Result<Self> {
         let _reader = model.0.lock.read()?;
         Self::filled(|trainer, optimizer, pipeline, err| {
             let sizes = Self::SIZES;
-            let model = model.raw();
+            let (model, images) = (model.raw(), images as u64);
             // SAFETY: each struct has the size that is passed, and the handle is alive.
             unsafe {
                 sys::svit_fine_tuning_settings(
@@ -126,6 +126,7 @@ impl Training {
 
 /// How a model does on a data set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Evaluated {
     /// The mean cross-entropy.
     pub loss: f64,

@@ -34,6 +34,7 @@ fn objects_are_sync_or_send_as_the_library_permits() {
     shared::<Error>();
     movable::<Session>();
     movable::<Optimizer>();
+    movable::<OptimizerSettings<'_>>();
     movable::<Loader>();
     movable::<Trainer>();
     movable::<Predictor>();

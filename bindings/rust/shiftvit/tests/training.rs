@@ -143,7 +143,7 @@ fn a_loss_function_with_the_formula_of_the_library_gives_the_same_bits() {
                     Target::Labels(labels) => {
                         loss::cross_entropy(call.logits, labels, None, 0.0, call.dlogits)
                     }
-                    Target::Targets(_) => Err(Error::new(Status::Argument, "labels are wanted")),
+                    _ => Err(Error::new(Status::Argument, "labels are wanted")),
                 })
                 .unwrap();
         }
