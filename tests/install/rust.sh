@@ -1,6 +1,6 @@
 #!/bin/sh
 # The Rust crates build without a registry against a moved installation, and pass their tests: the programs of
-# docs/rust.md and the examples too. One program is linked with the static library.
+# docs/rust.md and the examples too. Programs are linked with the static library, and again after a change of it.
 # rust.sh SOURCE_ROOT BUILD
 set -eu
 root=$1 build=$2
@@ -32,13 +32,17 @@ cd "$root/bindings/rust"
 grep -q '^epoch 4/4: loss ' "$folder/said" || { cat "$folder/said"; exit 1; }
 for class in one two; do
     mkdir -p "$folder/photos/$class"
-    cp "$root/docs/images/attention.png" "$folder/photos/$class"
+    for number in 1 2 3 4 5; do
+        cp "$root/docs/images/attention.png" "$folder/photos/$class/$number.png"
+    done
 done
+echo 'no image' >"$folder/photos/two/bad.png"
 finetune() {
     "$cargo" run --offline --locked -q --example finetune -- "$@" "$folder/tuned.safetensors" >"$folder/said" 2>&1
 }
 finetune "$folder/model.safetensors" "$folder/photos" || { cat "$folder/said"; exit 1; }
-grep -q '^2 images, 50.0 % right' "$folder/said" || { cat "$folder/said"; exit 1; }
+grep -q '^left out: .*bad\.png' "$folder/said" || { cat "$folder/said"; exit 1; }
+grep -q '^trained on 8 images; 50\.0 % of 2 others right$' "$folder/said" || { cat "$folder/said"; exit 1; }
 if finetune "$folder/none" "$folder/photos"; then
     echo 'a missing model is accepted'
     exit 1
@@ -65,3 +69,14 @@ LD_LIBRARY_PATH='' "$build/rust/debug/examples/train" "$folder/static.safetensor
 cmp "$folder/model.safetensors" "$folder/static.safetensors"
 "$cargo" build --offline --locked -q --features static --example finetune
 linked_statically "$build/rust/debug/examples/finetune"
+
+# A library that was built anew is linked again.
+again() { "$cargo" build --offline --locked -v --features static --example finetune 2>"$folder/said"; }
+again
+grep -q 'Fresh shiftvit-sys' "$folder/said" || { cat "$folder/said"; exit 1; }
+touch "$libdir/libshiftvit.a"
+again
+if grep -q 'Fresh shiftvit-sys' "$folder/said"; then
+    echo 'the crate does not notice another library'
+    exit 1
+fi

@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+import typed
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
@@ -30,6 +32,18 @@ class Generated(unittest.TestCase):
         self.assertGreater(len(names), 20)
         self.assertEqual([name for name in names if f"\nmod {name};" not in crate], [])
         self.assertEqual([name for name in names if name != "layout" and f"pub use crate::{name}::*;" not in crate], [])
+
+    def test_comments_of_the_crate_have_its_names(self) -> None:
+        source = ROOT / "bindings/rust/shiftvit/src"
+        generated = [path.read_text() for folder in ("config", "enums") for path in (source / folder).glob("*.rs")]
+        self.assertGreater(len(generated), 20)
+        for text in generated:
+            self.assertNotIn("Svit_", text)
+            self.assertNotRegex(text, r"/// [01]: [^:]*\w+: bool;")
+        crate = "".join(path.read_text() for path in source.rglob("*.rs"))
+        for path in typed.NAMES.values():
+            name = path.split("::")[-1]
+            self.assertRegex(crate, rf"pub (fn|struct) {name}\b|pub {name}:", path)
 
     def test_changes_of_headers_are_seen(self) -> None:
         changes = [

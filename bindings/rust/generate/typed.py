@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 import raw
 from headers import Enumeration, Header, Struct, Variable
@@ -86,6 +87,35 @@ CONFIGS = {
     "svit_onnx_options": ("OnnxOptions", "onnx"),
 }
 
+#: What comments call by its name in C, and the crate by another one. Other names are those of the raw declarations.
+NAMES = {
+    "svit_backward_input": "Session::backward_input",
+    "svit_binary_cross_entropy": "loss::binary_cross_entropy",
+    "svit_cross_entropy_weighted": "loss::cross_entropy",
+    "svit_dataset_shards": "Dataset::shards",
+    "svit_folder_lock": "FolderLock",
+    "svit_forward": "Session::forward",
+    "svit_forward_features": "Session::forward_features",
+    "svit_mean_squared_error": "loss::mean_squared_error",
+    "svit_model_add_lora": "Model::add_lora",
+    "svit_model_export_onnx": "Model::export_onnx",
+    "svit_model_fit_class": "Model::fit_class",
+    "svit_model_fit_head": "Model::fit_head",
+    "svit_model_whiten": "Model::whiten",
+    "svit_session_layer_name": "Session::layers",
+    "svit_trainer_create": "Trainer::new",
+    "svit_trainer_event.best_epoch": "Event::best_epoch",
+    "svit_trainer_resume": "Trainer::resume",
+    "svit_trainer_step": "Trainer::step",
+} | {name: struct for name, (struct, _) in CONFIGS.items()}
+
+#: What the crate says of a field beside the header's comment.
+MORE = {
+    ("svit_loader_config", "ranks"): "Gradients of several ranks are added by raw calls (`svit_reducer` of [`sys`](crate::sys)).",
+    ("svit_trainer_config", "leaves"): "A trainer of several processes, with its reducer, is one of raw calls: "
+    "`svit_trainer_create` of [`sys`](crate::sys) on the handles of `as_ptr`.",
+}
+
 #: Fields whose Rust type does not follow from the header.
 TYPES = {
     "decay_exclude": "DecayExclude",
@@ -122,7 +152,7 @@ def variant(name: str) -> str:
 
 
 def rust_words(text: str) -> str:
-    """Constants in a comment as the Rust enums have them."""
+    """Constants and names in a comment as the crate has them."""
 
     def replace(match: re.Match[str]) -> str:
         name = match[0]
@@ -134,14 +164,26 @@ def rust_words(text: str) -> str:
             return name
         return f"`{enum}`" if name.endswith("_*") else f"`{enum}::{variant(name)}`"
 
-    return re.sub(r"\bSVIT_[A-Z0-9_]*[A-Z0-9](?:_\*)?", replace, text)
+    text = re.sub(r"\bSVIT_[A-Z0-9_]*[A-Z0-9](?:_\*)?", replace, text)
+    return re.sub(r"\bsvit_\w+(?:\.\w+)?", lambda match: f"`{NAMES.get(match[0], f'sys::{match[0]}')}`", text)
 
 
 def sentence(text: str) -> str:
-    """A comment behind a field as a sentence."""
+    """A comment behind a field as a sentence. One that begins with a name in backquotes keeps it."""
     text = re.sub(r"\bNULL\b", "`None`", rust_words(text)).strip()
     text = text[0].upper() + text[1:] if text and text[0].isalpha() else text
     return text if text.endswith(".") else text + "."
+
+
+def flag(text: str) -> str:
+    """The comment of a flag, which C calls 1 or 0."""
+    words = {"1": "true", "0": "false"}
+
+    def replace(match: re.Match[str]) -> str:
+        word = words[match[2]]
+        return f"{match[1]}{word if match[1].startswith(';') else word.capitalize()}:"
+
+    return re.sub(r"(^|[.;]\s)([01]):", replace, text)
 
 
 def enums(header: Header) -> str:
@@ -193,12 +235,15 @@ def config(item: Struct, functions: set[str]) -> str:
     for field in item.fields:
         if field.name in ("struct_size", "reserved", "reducer") or field.name in counts:
             continue
-        doc = raw.doc(sentence(field.doc) if field.doc else f"The `{field.name}` of C.", "        ")
-        if field.name in LISTS and field.length:
-            count, kind = LISTS[field.name]
-            lists.append(f"{doc}        {field.name}: {kind}, {count};\n")
+        listed = field.name in LISTS and bool(field.length)
+        kind = LISTS[field.name][1] if listed else field_type(item, field)
+        text = sentence(field.doc) if field.doc else f"The `{field.name}` of C."
+        doc = raw.doc(flag(text) if kind == "bool" else text, "        ")
+        if (item.name, field.name) in MORE:
+            doc += "".join(f"        /// {line}\n" for line in textwrap.wrap(MORE[item.name, field.name], 80))
+        if listed:
+            lists.append(f"{doc}        {field.name}: {kind}, {LISTS[field.name][0]};\n")
         else:
-            kind = field_type(item, field)
             section = held if kind in ("Option<PathBuf>", "Option<String>", "Option<Context>") else plain
             section.append(f"{doc}        {field.name}: {kind};\n")
         used.update(re.findall(r"\b[A-Z]\w+", kind))

@@ -32,12 +32,30 @@ fn main() {
     }
 }
 
+/// The files of the library in a folder that linkers take.
+fn library_names(statically: bool) -> &'static [&'static str] {
+    if statically {
+        &["libshiftvit.a"]
+    } else {
+        &["libshiftvit.so", "libshiftvit.dylib"]
+    }
+}
+
+/// Links again when the library in a folder is built anew. False: the folder has none.
+fn watch(folder: &Path, statically: bool) -> bool {
+    let files = library_names(statically).iter().map(|name| folder.join(name));
+    let found: Vec<_> = files.filter(|file| file.exists()).collect();
+    for file in &found {
+        println!("cargo:rerun-if-changed={}", file.display());
+    }
+    !found.is_empty()
+}
+
 /// Links with the library in a folder. What a static library needs is said by its pkg-config file, if there is one.
 fn link_folder(folder: &str, statically: bool) -> Result<(), String> {
-    let names: &[&str] =
-        if statically { &["libshiftvit.a"] } else { &["libshiftvit.so", "libshiftvit.dylib"] };
-    if !names.iter().any(|name| Path::new(folder).join(name).exists()) {
-        return Err(format!("SHIFTVIT_LIB_DIR is '{}', which has no {}", folder, names[0]));
+    if !watch(Path::new(folder), statically) {
+        let name = library_names(statically)[0];
+        return Err(format!("SHIFTVIT_LIB_DIR is '{}', which has no {}", folder, name));
     }
     println!("cargo:rustc-link-search=native={}", folder);
     link_library(statically);
@@ -68,6 +86,13 @@ fn link_by_pkg_config(statically: bool) -> Result<(), String> {
     let words = pkg_config(words, None)?;
     link_library(statically);
     link_words(&words);
+    // Of the system's folders pkg-config has no -L.
+    let folder = pkg_config(&["--variable=libdir"], None)?;
+    let folders =
+        split(&words).into_iter().filter_map(|word| word.strip_prefix("-L").map(String::from));
+    for folder in folders.chain([folder.trim().to_string()]) {
+        watch(Path::new(&folder), statically);
+    }
     Ok(())
 }
 

@@ -57,6 +57,7 @@ mod session;
 mod status;
 #[rustfmt::skip]
 mod trainer;
+#[rustfmt::skip]
 mod trainer_functions;
 #[rustfmt::skip]
 mod version;

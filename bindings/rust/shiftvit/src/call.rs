@@ -3,7 +3,7 @@
 use crate::error::{BoxError, Error, Result};
 use shiftvit_sys as sys;
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::mem::size_of;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
@@ -16,21 +16,12 @@ enum Failure {
 
 thread_local! {
     static FAILURE: RefCell<Option<Failure>> = const { RefCell::new(None) };
-    static CALLBACKS: Cell<usize> = const { Cell::new(0) };
-}
-
-/// True while the library runs a callback on this thread.
-pub(crate) fn in_callback() -> bool {
-    CALLBACKS.with(|depth| depth.get() > 0)
 }
 
 /// Runs the body of a callback. A panic ends here and goes on in the call that runs the callback, after
 /// the library has returned; an error becomes the source of that call's error. `None` after both.
 pub(crate) fn guarded<T>(body: impl FnOnce() -> Result<T, BoxError>) -> Option<T> {
-    CALLBACKS.with(|depth| depth.set(depth.get() + 1));
-    let result = panic::catch_unwind(AssertUnwindSafe(body));
-    CALLBACKS.with(|depth| depth.set(depth.get() - 1));
-    let failure = match result {
+    let failure = match panic::catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => return Some(value),
         Ok(Err(error)) => Failure::Error(error),
         Err(payload) => Failure::Panic(payload),
@@ -49,7 +40,7 @@ fn finish(status: i32, record: &sys::svit_error) -> Result<()> {
     match FAILURE.with(|place| place.borrow_mut().take()) {
         Some(Failure::Panic(payload)) => panic::resume_unwind(payload),
         Some(Failure::Error(source)) if status != sys::SVIT_OK => {
-            Err(Error::from_record(status, record).with_source(source))
+            Err(Error::from_record(status, record).of_callback(source))
         }
         _ if status == sys::SVIT_OK => Ok(()),
         _ => Err(Error::from_record(status, record)),
@@ -118,6 +109,12 @@ free! {
 pub(crate) struct Handle<T: Free>(NonNull<T>);
 
 impl<T: Free> Handle<T> {
+    /// # Safety
+    /// `raw` is a handle of the library that nobody else frees. It panics for NULL.
+    pub(crate) unsafe fn from_raw(raw: *mut T) -> Self {
+        Handle(NonNull::new(raw).expect("a handle is not NULL"))
+    }
+
     pub(crate) fn get(&self) -> *mut T {
         self.0.as_ptr()
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A checkpoint file that was read and checked. Any number of threads may read it.
 pub struct Checkpoint {
-    raw: Handle<sys::svit_checkpoint>,
+    pub(crate) raw: Handle<sys::svit_checkpoint>,
     _context: Context,
 }
 

@@ -1,5 +1,9 @@
 //! Configurations: plain structs whose `default()` is that of the library. What is out of range is
 //! refused by the call that takes the struct.
+//!
+//! A program fills what it needs and takes the rest from `..Default::default()`. A later version may add fields;
+//! one that names all fields does not compile with it. The structs are therefore not `#[non_exhaustive]`, with
+//! which that form would be refused. Those that the crate alone fills are, and so are the enums.
 
 #[rustfmt::skip]
 mod class;

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
-type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
+pub(crate) type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 pub(crate) struct ContextInner {
     // Is dropped first: after it nothing is logged any more.
@@ -42,6 +42,10 @@ impl Context {
     /// Settings of a context.
     pub fn builder() -> ContextBuilder {
         ContextBuilder::default()
+    }
+
+    pub(crate) fn adopt(raw: Handle<sys::svit_context>, log: Option<Pinned<Log>>) -> Self {
+        Context(Arc::new(ContextInner { raw, _log: log }))
     }
 
     pub(crate) fn raw(&self) -> *mut sys::svit_context {
@@ -79,14 +83,18 @@ impl Context {
     }
 }
 
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("threads", &self.threads()).finish()
+impl PartialEq for Context {
+    /// True for clones, which are the same context.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
+impl Eq for Context {}
+
 /// Settings of a context: `Context::builder().threads(2).build()`.
 #[derive(Default)]
+#[must_use = "a context is created by `build`"]
 pub struct ContextBuilder {
     threads: u32,
     pin: bool,
@@ -135,7 +143,16 @@ impl ContextBuilder {
         }
         // SAFETY: the struct is complete; the log function stays until the context has ended.
         let raw = create(|out, err| unsafe { sys::svit_context_create(out, &config, err) })?;
-        Ok(Context(Arc::new(ContextInner { raw, _log: log })))
+        Ok(Context::adopt(raw, log))
+    }
+}
+
+impl fmt::Debug for ContextBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ContextBuilder { threads, pin, gemm, log } = self;
+        let mut text = f.debug_struct("ContextBuilder");
+        text.field("threads", threads).field("pin", pin).field("gemm", gemm);
+        text.field("log", &log.is_some()).finish()
     }
 }
 
@@ -150,6 +167,7 @@ unsafe extern "C" fn log_message(user: *mut c_void, level: i32, message: *const 
 }
 
 /// An exclusive lock on a folder, which ends with this object or with the process.
+#[must_use = "the folder is locked as long as this object lives"]
 pub struct FolderLock {
     raw: Handle<sys::svit_folder_lock>,
     _context: Context,

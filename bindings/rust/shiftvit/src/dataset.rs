@@ -1,5 +1,7 @@
 //! Data sets: numbered images with labels or targets.
 
+mod memory;
+
 use crate::call::{call, create, Handle, Pinned};
 use crate::config::PipelineConfig;
 use crate::context::Context;
@@ -9,9 +11,8 @@ use crate::lock::{readers, ReadLock};
 use crate::samples::{BadSample, SampleFunction};
 use crate::text;
 use shiftvit_sys as sys;
-use std::fmt;
 use std::os::raw::c_void;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
@@ -19,8 +20,10 @@ use std::sync::{Arc, Mutex};
 #[allow(dead_code)] // The memory is read by the library.
 enum Owner {
     Library,
-    Bytes(Vec<u8>),
-    Floats(Vec<f32>),
+    Bytes(Vec<u8>, Vec<i32>),
+    BytesWithTargets(Vec<u8>, Vec<f32>),
+    Floats(Vec<f32>, Vec<i32>),
+    FloatsWithTargets(Vec<f32>, Vec<f32>),
     Function(Pinned<SampleFunction>),
     Parent(Arc<DatasetInner>),
 }
@@ -30,8 +33,6 @@ pub(crate) struct DatasetInner {
     raw: Handle<sys::svit_dataset>,
     pub(crate) reads: ReadLock,
     _owner: Owner,
-    _labels: Vec<i32>,
-    _targets: Vec<f32>,
     context: Context,
 }
 
@@ -81,9 +82,7 @@ impl Dataset {
             Owner::Parent(parent) => parent.reads.clone(),
             _ => None,
         };
-        let (_labels, _targets) = (Vec::new(), Vec::new());
-        let context = context.clone();
-        Dataset(Arc::new(DatasetInner { raw, reads, _owner: owner, _labels, _targets, context }))
+        Dataset(Arc::new(DatasetInner { raw, reads, _owner: owner, context: context.clone() }))
     }
 
     /// `count` synthetic images of shapes and textures, 32 x 32 pixels, in 10 classes.
@@ -182,111 +181,6 @@ impl Dataset {
         Ok(Dataset::adopt(context, raw, Owner::Library))
     }
 
-    /// Images in memory, `pixels[count, height, width, channels]`, with `labels[count]` below `classes`.
-    pub fn from_pixels(
-        context: &Context,
-        pixels: Vec<u8>,
-        labels: Vec<i32>,
-        shape: ImageShape,
-        classes: usize,
-    ) -> Result<Self> {
-        text::exact("pixels", pixels.len(), &shape.of(labels.len()))?;
-        let ImageShape { height, width, channels } = shape;
-        // SAFETY: the arrays have the shapes that are passed, and stay until the data set has ended.
-        let raw = create(|out, err| unsafe {
-            let (count, context) = (labels.len(), context.raw());
-            let (pixels, labels) = (pixels.as_ptr(), labels.as_ptr());
-            sys::svit_dataset_memory(
-                out, context, pixels, labels, count, height, width, channels, classes, err,
-            )
-        })?;
-        let _owner = Owner::Bytes(pixels);
-        let (reads, _targets, context) = (None, Vec::new(), context.clone());
-        let inner = DatasetInner { raw, reads, _owner, _labels: labels, _targets, context };
-        Ok(Dataset(Arc::new(inner)))
-    }
-
-    /// Images in memory with `targets[count, columns]`, finite numbers.
-    pub fn from_pixels_with_targets(
-        context: &Context,
-        pixels: Vec<u8>,
-        targets: Vec<f32>,
-        shape: ImageShape,
-        columns: usize,
-    ) -> Result<Self> {
-        let count = text::rows("targets", targets.len(), columns)?;
-        text::exact("pixels", pixels.len(), &shape.of(count))?;
-        let ImageShape { height, width, channels } = shape;
-        // SAFETY: the arrays have the shapes that are passed, and stay until the data set has ended.
-        let raw = create(|out, err| unsafe {
-            let context = context.raw();
-            let (pixels, targets) = (pixels.as_ptr(), targets.as_ptr());
-            sys::svit_dataset_memory_targets(
-                out, context, pixels, targets, count, height, width, channels, columns, err,
-            )
-        })?;
-        let _owner = Owner::Bytes(pixels);
-        let (reads, _labels, context) = (None, Vec::new(), context.clone());
-        let inner = DatasetInner { raw, reads, _owner, _labels, _targets: targets, context };
-        Ok(Dataset(Arc::new(inner)))
-    }
-
-    /// Images of floats in memory, which take the place of bytes: with the scale 1/255, 255 is white.
-    pub fn from_floats(
-        context: &Context,
-        images: Vec<f32>,
-        labels: Vec<i32>,
-        shape: ImageShape,
-        classes: usize,
-    ) -> Result<Self> {
-        text::exact("images", images.len(), &shape.of(labels.len()))?;
-        let ImageShape { height, width, channels } = shape;
-        // SAFETY: the arrays have the shapes that are passed, and stay until the data set has ended.
-        let raw = create(|out, err| unsafe {
-            let (count, context, targets) = (labels.len(), context.raw(), ptr::null());
-            let (images, labels) = (images.as_ptr(), labels.as_ptr());
-            sys::svit_dataset_memory_f32(
-                out, context, images, labels, targets, count, height, width, channels, classes, err,
-            )
-        })?;
-        let _owner = Owner::Floats(images);
-        let (reads, _targets, context) = (None, Vec::new(), context.clone());
-        let inner = DatasetInner { raw, reads, _owner, _labels: labels, _targets, context };
-        Ok(Dataset(Arc::new(inner)))
-    }
-
-    /// Samples that a function writes: it gets an index and `pixels[height, width, channels]` and returns
-    /// the label. Its error ends the call that reads, with `Status::Stopped` and that error as the
-    /// source; a panic goes on there. It runs on the thread of the call and never twice at a time.
-    pub fn from_function<F, E>(
-        context: &Context,
-        count: usize,
-        shape: ImageShape,
-        classes: usize,
-        mut function: F,
-    ) -> Result<Self>
-    where
-        F: FnMut(usize, &mut [u8]) -> Result<i32, E> + Send + 'static,
-        E: Into<crate::BoxError>,
-    {
-        let ImageShape { height, width, channels } = shape;
-        let elements = text::product("a sample", &[height, width, channels])?;
-        let function = Pinned::new(SampleFunction {
-            function: Box::new(move |index, pixels| function(index, pixels).map_err(Into::into)),
-            elements,
-        });
-        let user = function.get().cast::<c_void>();
-        let read = Some(crate::samples::read as _);
-        // SAFETY: the function stays until the data set has ended, and `elements` is the size of a sample.
-        let raw = create(|out, err| unsafe {
-            let context = context.raw();
-            sys::svit_dataset_callback(
-                out, context, read, count, height, width, channels, classes, user, err,
-            )
-        })?;
-        Ok(Dataset::adopt(context, raw, Owner::Function(function)))
-    }
-
     /// A view of `count` samples from `first` on.
     pub fn slice(&self, first: usize, count: usize) -> Result<Self> {
         // SAFETY: the handle is alive, and the view keeps it so.
@@ -307,7 +201,7 @@ impl Dataset {
 
     /// A view whose classes are these names: a label becomes that of the same name, so that a test set
     /// which lacks some classes of the training set gets the labels of the training set.
-    pub fn match_classes(&self, names: &[&str]) -> Result<Self> {
+    pub fn match_classes(&self, names: &[impl AsRef<str>]) -> Result<Self> {
         let texts = text::texts("a class name", names)?;
         let names = text::pointers(&texts);
         // SAFETY: the handle is alive, the view keeps it so, and the array has the length that is passed.
@@ -318,12 +212,13 @@ impl Dataset {
         Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
     }
 
-    /// The path of a sample; empty if the samples are no files.
-    pub fn path(&self, index: usize) -> Result<String> {
-        text::written(|buffer, capacity, needed, err| {
+    /// The path of a sample; `None` if the samples are no files.
+    pub fn path(&self, index: usize) -> Result<Option<PathBuf>> {
+        let bytes = text::written_bytes(|buffer, capacity, needed, err| {
             // SAFETY: the handle is alive, and the buffer has the capacity that is passed.
             unsafe { sys::svit_dataset_path(self.raw(), index, buffer, capacity, needed, err) }
-        })
+        })?;
+        Some(bytes).filter(|bytes| !bytes.is_empty()).map(text::path_of).transpose()
     }
 
     pub(crate) fn raw(&self) -> *mut sys::svit_dataset {
@@ -456,11 +351,5 @@ impl Dataset {
             sys::svit_dataset_statistics(self.raw(), scale, mean, variance, err)
         })?;
         Ok((mean, variance))
-    }
-}
-
-impl fmt::Debug for Dataset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dataset").field("len", &self.len()).field("shape", &self.shape()).finish()
     }
 }

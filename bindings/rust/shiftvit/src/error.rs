@@ -1,8 +1,10 @@
 //! Failures: what kind of failure, the library's message, and the failure of a callback behind it.
 
+use crate::pretrained::LoadReport;
 use shiftvit_sys as sys;
 use std::ffi::CStr;
 use std::fmt;
+use std::path::Path;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -54,17 +56,23 @@ impl Status {
 }
 
 /// A failed call. Its text names the argument, field or file, its value and what is accepted.
+///
+/// The call that runs a closure fails with the closure's error as its [`source`](std::error::Error::source),
+/// and its text names the place: the sample, or the loss. If the closure returns an `Error` of this crate, as
+/// `?` in it does, there is no source: the call fails with the status of that error, and its text is the place
+/// and that error's text.
 #[derive(Debug)]
 pub struct Error {
     status: Status,
     message: String,
     source: Option<BoxError>,
+    report: Option<Box<LoadReport>>,
 }
 
 impl Error {
     /// Creates an error, for example in a loss function.
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Error { status, message: message.into(), source: None }
+        Error { status, message: message.into(), source: None, report: None }
     }
 
     /// The kind of the failure.
@@ -77,6 +85,13 @@ impl Error {
         &self.message
     }
 
+    /// What [`Model::open`](crate::Model::open) or [`Model::load_into`](crate::Model::load_into) had done with
+    /// the file when it failed: the fields that it had found, and the parameters up to the one that does not
+    /// fit. `None` for other failures, and where it had done nothing.
+    pub fn load_report(&self) -> Option<&LoadReport> {
+        self.report.as_deref()
+    }
+
     pub(crate) fn argument(message: impl Into<String>) -> Self {
         Error::new(Status::Argument, message)
     }
@@ -84,6 +99,28 @@ impl Error {
     pub(crate) fn with_source(mut self, source: BoxError) -> Self {
         self.source = Some(source);
         self
+    }
+
+    pub(crate) fn with_report(mut self, report: LoadReport) -> Self {
+        if report != LoadReport::default() {
+            self.report = Some(Box::new(report));
+        }
+        self
+    }
+
+    /// The failure of the call that runs a callback. An error of this crate hands its status on, and its message
+    /// behind the place; another one is the source.
+    pub(crate) fn of_callback(self, failure: BoxError) -> Self {
+        match failure.downcast::<Error>() {
+            Ok(own) => Error { message: format!("{}: {}", self.message, own.message), ..*own },
+            Err(source) => self.with_source(source),
+        }
+    }
+
+    /// The failure of a call that was given the bytes of a file.
+    pub(crate) fn of_file(self, path: &Path) -> Self {
+        let name = format!("'{}'", path.display());
+        Error { message: self.message.replace("the model in memory", &name), ..self }
     }
 
     pub(crate) fn from_record(code: i32, record: &sys::svit_error) -> Self {

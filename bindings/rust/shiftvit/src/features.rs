@@ -10,6 +10,7 @@ use crate::lock::readers;
 use crate::model::{pointer, Model};
 use crate::text;
 use shiftvit_sys as sys;
+use std::os::raw::c_char;
 use std::path::Path;
 use std::ptr;
 use std::slice;
@@ -41,8 +42,8 @@ impl Features {
     ) -> Result<Self> {
         let pipeline = pipeline.map(PipelineConfig::to_raw).transpose()?;
         let prepared = config.to_raw()?;
-        let _reader = model.0.lock.read()?;
         let _datasets = readers([&dataset.0.reads])?;
+        let _reader = model.0.lock.read()?;
         // SAFETY: the handles are alive, and the structs are complete.
         let raw = create(|out, err| unsafe {
             let (model, dataset) = (model.raw(), dataset.raw());
@@ -54,22 +55,43 @@ impl Features {
         Ok(features)
     }
 
-    /// A set of copies of `values[count, channels]` and `labels[count]`, -1 for none.
+    /// A set of copies of `values[count, channels]` and `labels[count]`, below `classes` or -1 for none.
     pub fn new(
         context: &Context,
         values: &[f32],
         labels: &[i32],
         channels: usize,
-        class_names: &[&str],
+        classes: usize,
+    ) -> Result<Self> {
+        Features::copied(context, values, labels, channels, classes, &[])
+    }
+
+    /// Such a set of classes with names.
+    pub fn with_class_names(
+        context: &Context,
+        values: &[f32],
+        labels: &[i32],
+        channels: usize,
+        class_names: &[impl AsRef<str>],
+    ) -> Result<Self> {
+        let texts = text::texts("a class name", class_names)?;
+        let names = text::pointers(&texts);
+        Features::copied(context, values, labels, channels, names.len(), &names)
+    }
+
+    fn copied(
+        context: &Context,
+        values: &[f32],
+        labels: &[i32],
+        channels: usize,
+        classes: usize,
+        names: &[*const c_char],
     ) -> Result<Self> {
         let count = text::rows("values", values.len(), channels)?;
         text::exact("labels", labels.len(), &[count])?;
-        let texts = text::texts("a class name", class_names)?;
-        let names = text::pointers(&texts);
         // SAFETY: the context is alive, and the arrays have the lengths that are passed.
         let raw = create(|out, err| unsafe {
             let (context, values, labels) = (context.raw(), values.as_ptr(), labels.as_ptr());
-            let classes = names.len();
             let names = if names.is_empty() { ptr::null() } else { names.as_ptr() };
             sys::svit_features_create(
                 out, context, values, labels, count, channels, classes, names, err,

@@ -176,7 +176,7 @@ macro_rules! config {
     lists { $($(#[$list_doc:meta])* $list:ident: $item:ty, $count:ident;)* }
     held { $($(#[$held_doc:meta])* $held:ident: $held_type:ty;)* }) => {
         $(#[$meta])*
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
             $($(#[$doc])* pub $field: $type,)*
             $($(#[$list_doc])* pub $list: Vec<$item>,)*

@@ -11,14 +11,16 @@ use std::ptr;
 
 impl Model {
     /// Gives the model a new classifier with random initial weights. Class names are dropped.
-    pub fn replace_head(&mut self, num_classes: u32, seed: u64) -> Result<()> {
+    pub fn replace_head(&mut self, num_classes: usize, seed: u64) -> Result<()> {
+        let num_classes = text::count("num_classes", num_classes)?;
         let _alone = self.0.lock.write()?;
         // SAFETY: the handle is alive.
         call(|err| unsafe { sys::svit_model_replace_head(self.raw(), num_classes, seed, err) })
     }
 
     /// Adds classes behind those of the classifier, whose weights stay. Class names are dropped.
-    pub fn add_classes(&mut self, count: u32, seed: u64) -> Result<()> {
+    pub fn add_classes(&mut self, count: usize, seed: u64) -> Result<()> {
+        let count = text::count("the count", count)?;
         let _alone = self.0.lock.write()?;
         // SAFETY: the handle is alive.
         call(|err| unsafe { sys::svit_model_add_classes(self.raw(), count, seed, err) })
@@ -34,7 +36,8 @@ impl Model {
     }
 
     /// Adds adapters of LoRA to a ViT and freezes all else but the head.
-    pub fn add_lora(&mut self, rank: u32, alpha: f64, seed: u64) -> Result<()> {
+    pub fn add_lora(&mut self, rank: usize, alpha: f64, seed: u64) -> Result<()> {
+        let rank = text::count("the rank", rank)?;
         let _alone = self.0.lock.write()?;
         // SAFETY: the handle is alive.
         call(|err| unsafe { sys::svit_model_add_lora(self.raw(), rank, alpha, seed, err) })

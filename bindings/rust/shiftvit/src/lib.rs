@@ -29,10 +29,17 @@
 //! # Callbacks
 //!
 //! A panic in a closure never unwinds through C: it goes on in the call that runs the closure. An error
-//! is the [`source`](std::error::Error::source) of that call's error. In a closure a call does not wait
-//! for what the running call uses, such as the model in a loss function: it fails with
-//! [`Status::State`].
+//! is the [`source`](std::error::Error::source) of that call's [`Error`], which takes over the status and the
+//! text of one of this crate.
+//!
+//! In a closure of samples or a loss a call fails with [`Status::State`] where it would wait for the call
+//! that runs the closure: a loss cannot use the model of its trainer, and samples cannot read their own data
+//! set. What the running call only reads may be read too: the samples of [`Model::evaluate`] may use the
+//! model. For calls of other threads a closure waits as any call does. So closures never return that wait
+//! for each other: do not let a closure join a thread that uses what the running call uses, nor the samples
+//! of two data sets read each other's set, nor a loss read a data set whose samples read its model.
 #![deny(missing_docs)]
+#![deny(missing_debug_implementations)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod call;
@@ -40,6 +47,7 @@ mod checkpoint;
 mod config;
 mod context;
 mod dataset;
+mod debug;
 mod enums;
 mod error;
 mod features;
@@ -56,8 +64,10 @@ mod model;
 mod optimizer;
 mod parameters;
 mod parts;
+mod pipeline;
 mod predictor;
 mod pretrained;
+mod raw;
 mod samples;
 mod session;
 mod text;
@@ -81,10 +91,12 @@ pub use predictor::Predictor;
 pub use pretrained::{LoadFlags, LoadReport, OpenOptions};
 pub use samples::BadSample;
 pub use session::Session;
+pub use shiftvit_sys as sys;
 pub use trainer::{Event, Run, Trainer};
 pub use training::{Evaluated, Training};
 
 /// The page docs/rust.md of the sources, whose programs are doc tests.
 #[cfg(doctest)]
+#[derive(Debug)]
 #[doc = include_str!("../../../../docs/rust.md")]
 pub struct Guide;

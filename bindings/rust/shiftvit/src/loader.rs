@@ -11,7 +11,7 @@ use shiftvit_sys as sys;
 /// Reads a data set batch by batch, epoch after epoch. It may move between threads, and one at a time
 /// uses it.
 pub struct Loader {
-    raw: Handle<sys::svit_loader>,
+    pub(crate) raw: Handle<sys::svit_loader>,
     dataset: Dataset,
     batch: usize,
     /// Batches of the epoch so far. Only they tell where it ends, since a rank's batch may be empty.
@@ -23,6 +23,7 @@ unsafe impl Send for Loader {}
 
 /// What a loss compares logits with.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Target<'a> {
     /// A label for each sample.
     Labels(&'a [i32]),

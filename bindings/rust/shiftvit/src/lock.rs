@@ -1,30 +1,61 @@
 //! Locks around the handles that several others use: a model that sessions read and an optimiser
 //! changes, and data sets whose samples come from a callback.
 //!
-//! A call waits for its locks. Within a callback it does not wait, because the call that runs the callback
-//! may hold them: it fails with `Status::State`.
+//! A call waits for its locks, except for those that its own thread holds: it then runs in a callback of
+//! the call that took them. To read a model that this call reads needs no lock; all else fails with
+//! `Status::State`. Data sets are locked before models, so that a callback of samples may read a model.
 
-use crate::call::in_callback;
 use crate::error::{Error, Result, Status};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::cell::RefCell;
+use std::sync::{Arc, LockResult, Mutex, MutexGuard, PoisonError, RwLock};
 use std::sync::{RwLockReadGuard, RwLockWriteGuard};
 
-/// Takes a lock, whose data cannot be left half changed: it has none.
-fn take<G>(
-    what: &str,
-    wait: impl FnOnce() -> Result<G, PoisonError<G>>,
-    attempt: impl FnOnce() -> Result<G, TryLockError<G>>,
-) -> Result<G> {
-    if !in_callback() {
-        return Ok(wait().unwrap_or_else(PoisonError::into_inner));
+/// A lock that a running call of this thread holds.
+#[derive(Clone, Copy)]
+struct Held {
+    address: usize,
+    shared: bool,
+}
+
+thread_local! {
+    static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keeps a lock until it is dropped, on the thread that took it.
+pub(crate) struct Guard<G> {
+    /// `None`: a running call of this thread reads the model already.
+    taken: Option<G>,
+    address: usize,
+}
+
+impl<G> Guard<G> {
+    /// Takes the lock at an address, whose data cannot be left half changed: it has none.
+    fn take(
+        what: &str,
+        address: usize,
+        shared: bool,
+        lock: impl FnOnce() -> LockResult<G>,
+    ) -> Result<Self> {
+        let own = HELD.with(|held| held.borrow().iter().copied().find(|h| h.address == address));
+        match own {
+            None => {}
+            Some(own) if own.shared && shared => return Ok(Guard { taken: None, address }),
+            Some(_) => {
+                let message = format!("the {} is in use by the call that runs this closure", what);
+                return Err(Error::new(Status::State, message));
+            }
+        }
+        let taken = Some(lock().unwrap_or_else(PoisonError::into_inner));
+        HELD.with(|held| held.borrow_mut().push(Held { address, shared }));
+        Ok(Guard { taken, address })
     }
-    match attempt() {
-        Ok(guard) => Ok(guard),
-        Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => Err(Error::new(
-            Status::State,
-            format!("the {} is in use by another call, for which a callback does not wait", what),
-        )),
+}
+
+impl<G> Drop for Guard<G> {
+    fn drop(&mut self) {
+        if self.taken.is_some() {
+            HELD.with(|held| held.borrow_mut().retain(|h| h.address != self.address));
+        }
     }
 }
 
@@ -32,25 +63,37 @@ fn take<G>(
 #[derive(Default)]
 pub(crate) struct ModelLock(RwLock<()>);
 
+pub(crate) type ReadGuard<'a> = Guard<RwLockReadGuard<'a, ()>>;
+pub(crate) type WriteGuard<'a> = Guard<RwLockWriteGuard<'a, ()>>;
+
 impl ModelLock {
-    pub(crate) fn read(&self) -> Result<RwLockReadGuard<'_, ()>> {
-        take("model", || self.0.read(), || self.0.try_read())
+    fn address(&self) -> usize {
+        self as *const Self as usize
     }
 
-    pub(crate) fn write(&self) -> Result<RwLockWriteGuard<'_, ()>> {
-        take("model", || self.0.write(), || self.0.try_write())
+    pub(crate) fn read(&self) -> Result<ReadGuard<'_>> {
+        Guard::take("model", self.address(), true, || self.0.read())
+    }
+
+    pub(crate) fn write(&self) -> Result<WriteGuard<'_>> {
+        Guard::take("model", self.address(), false, || self.0.write())
     }
 }
 
 /// The lock of a data set that one reader may use at a time; `None`: any number of readers.
 pub(crate) type ReadLock = Option<Arc<Mutex<()>>>;
 
+pub(crate) type DatasetGuard<'a> = Guard<MutexGuard<'a, ()>>;
+
 /// Locks data sets for reading, always in the same order.
 pub(crate) fn readers<'a>(
     locks: impl IntoIterator<Item = &'a ReadLock>,
-) -> Result<Vec<MutexGuard<'a, ()>>> {
+) -> Result<Vec<DatasetGuard<'a>>> {
     let mut locks: Vec<&Arc<Mutex<()>>> = locks.into_iter().flatten().collect();
     locks.sort_by_key(|lock| Arc::as_ptr(lock) as usize);
     locks.dedup_by_key(|lock| Arc::as_ptr(lock) as usize);
-    locks.iter().map(|lock| take("data set", || lock.lock(), || lock.try_lock())).collect()
+    let take = |lock: &&'a Arc<Mutex<()>>| {
+        Guard::take("data set", Arc::as_ptr(lock) as usize, false, || lock.lock())
+    };
+    locks.iter().map(take).collect()
 }

@@ -9,6 +9,7 @@ use std::slice;
 
 /// What a loss function gets: a micro-batch of logits, with labels or targets, and the place for the gradient.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct LossCall<'a> {
     /// `[n, classes]`
     pub logits: &'a [f32],
@@ -30,7 +31,6 @@ pub(crate) unsafe extern "C" fn call_loss(
     user: *mut c_void,
     err: *mut sys::svit_error,
 ) -> i32 {
-    let mut message = None;
     let done = guarded(|| {
         // SAFETY: the trainer passes a call whose arrays are valid until the function returns, `dlogits` filled
         // with NaN, and the function that it was given, which one thread at a time uses.
@@ -47,22 +47,14 @@ pub(crate) unsafe extern "C" fn call_loss(
             let arguments = LossCall { logits, target, dlogits, n, classes };
             (raw, &mut *user.cast::<LossFunction>(), arguments)
         };
-        match function(arguments) {
-            Ok(loss) => {
-                raw.loss = loss;
-                Ok(())
-            }
-            Err(error) => {
-                message = crate::text::text("message", &error.to_string()).ok();
-                Err(error)
-            }
-        }
+        raw.loss = function(arguments)?;
+        Ok(())
     });
     if done.is_some() {
         return sys::SVIT_OK;
     }
-    let message =
-        message.as_ref().map_or(b"the loss function failed\0".as_ptr().cast(), |m| m.as_ptr());
+    // The error itself is handed on by the call that runs this.
+    let message = b"the loss function failed\0".as_ptr().cast();
     // SAFETY: `err` is the record of the trainer's call or NULL, and the text ends with a NUL.
     unsafe { sys::svit_error_set(err, sys::SVIT_E_STOPPED, message) }
 }

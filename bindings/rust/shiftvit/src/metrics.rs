@@ -22,6 +22,7 @@ pub fn confusion_matrix(logits: &[f32], labels: &[i32]) -> Result<Vec<u64>> {
 
 /// Measures of predictions of several labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct MultilabelMetrics {
     /// The fraction of elements that are right.
     pub element_accuracy: f64,

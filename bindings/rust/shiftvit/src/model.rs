@@ -9,7 +9,6 @@ use crate::field::{try_filled, Field};
 use crate::lock::ModelLock;
 use crate::text;
 use shiftvit_sys as sys;
-use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
@@ -110,8 +109,13 @@ impl Model {
         ModelConfig::from_raw(&raw)
     }
 
+    /// The number of logits of an image.
     pub(crate) fn num_classes(&self) -> Result<usize> {
-        Ok(self.config()?.num_classes as usize)
+        let raw: sys::svit_model_config = try_filled(|config, size, err| {
+            // SAFETY: the handle is alive, and the struct has the size that is passed.
+            unsafe { sys::svit_model_get_config(self.raw(), config, size, err) }
+        })?;
+        Ok(raw.num_classes as usize)
     }
 
     /// The class names, in the order of the labels; empty if the model has none.
@@ -126,8 +130,8 @@ impl Model {
         unsafe { text::all(|label| sys::svit_model_text_class_name(self.raw(), label)) }
     }
 
-    /// Sets the class names, as many as there are classes, or removes them if there are none.
-    pub fn set_classes(&mut self, names: &[&str]) -> Result<()> {
+    /// Sets the class names, as many as there are classes, or removes them if there are none: `&[""; 0]`.
+    pub fn set_classes(&mut self, names: &[impl AsRef<str>]) -> Result<()> {
         let texts = text::texts("a class name", names)?;
         let pointers = text::pointers(&texts);
         let _alone = self.0.lock.write()?;
@@ -151,11 +155,11 @@ impl Model {
     }
 
     /// Makes embeddings of texts `[names, num_classes]` the classes of predictors, by their cosine similarities with
-    /// the model's logits, as CLIP does; none removes them.
+    /// the model's logits, as CLIP does; none removes them: `&[""; 0]`.
     pub fn set_text_head(
         &mut self,
         embeddings: &[f32],
-        names: &[&str],
+        names: &[impl AsRef<str>],
         logit_scale: f64,
         logit_bias: f64,
     ) -> Result<()> {
@@ -226,12 +230,6 @@ impl Model {
         let _alone = self.0.lock.write()?;
         // SAFETY: the handle is alive, and the array has n images.
         call(|err| unsafe { sys::svit_model_whiten(self.raw(), images.as_ptr(), n, err) })
-    }
-}
-
-impl fmt::Debug for Model {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Model").field("parameters", &self.parameter_elements()).finish()
     }
 }
 

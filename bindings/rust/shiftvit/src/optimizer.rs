@@ -63,11 +63,16 @@ impl Optimizer {
 }
 
 /// The settings of an optimiser, or of a trainer's optimiser, between two updates.
+#[must_use = "it changes nothing by itself"]
 pub struct OptimizerSettings<'a> {
     pub(crate) raw: *mut sys::svit_optimizer,
     pub(crate) model: Arc<ModelInner>,
     pub(crate) _owner: PhantomData<&'a mut Optimizer>,
 }
+
+// SAFETY: docs/threading.md: an optimiser belongs to no thread, and its owner is borrowed alone; without Sync
+// one thread at a time uses it.
+unsafe impl Send for OptimizerSettings<'_> {}
 
 impl OptimizerSettings<'_> {
     /// Sets "learning_rate", "weight_decay", "momentum", "clip_norm" or "ema_momentum".

@@ -2,7 +2,6 @@
 
 use crate::call::call;
 use crate::error::Result;
-use crate::field::try_filled;
 use crate::model::{Model, ModelInner};
 use crate::text;
 use shiftvit_sys as sys;
@@ -86,15 +85,5 @@ impl ModelInner {
             sys::svit_model_parameter_shape(self.raw(), name.as_ptr(), shape, &mut rank, err)
         })?;
         Ok(shape.iter().take(rank).map(|&side| side as usize).collect())
-    }
-
-    /// The channels of an image of the model.
-    pub(crate) fn in_channels(&self) -> Result<usize> {
-        let raw = try_filled(|config, size, err| {
-            // SAFETY: the handle is alive, and the struct has the size that is passed.
-            unsafe { sys::svit_model_get_config(self.raw(), config, size, err) }
-        })?;
-        let config: sys::svit_model_config = raw;
-        Ok(config.in_channels as usize)
     }
 }

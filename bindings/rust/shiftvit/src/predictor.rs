@@ -5,8 +5,9 @@ use crate::config::PredictorConfig;
 use crate::context::Context;
 use crate::dataset::ImageShape;
 use crate::enums::Output;
-use crate::error::Result;
+use crate::error::{Error, Result, Status};
 use crate::field::Field;
+use crate::lock::ReadGuard;
 use crate::model::{Model, ModelInner};
 use crate::text;
 use shiftvit_sys as sys;
@@ -20,9 +21,10 @@ use std::sync::Arc;
 /// shared::<shiftvit::Predictor>(); // One thread at a time.
 /// ```
 pub struct Predictor {
-    raw: Handle<sys::svit_predictor>,
-    model: Arc<ModelInner>,
-    _context: Option<Context>,
+    pub(crate) raw: Handle<sys::svit_predictor>,
+    /// `None`: a model of its own, which nobody else uses.
+    model: Option<Arc<ModelInner>>,
+    _contexts: Vec<Context>,
 }
 
 // SAFETY: docs/threading.md: a predictor belongs to no thread; without Sync one thread at a time uses it.
@@ -37,12 +39,75 @@ impl Predictor {
         let raw = create(|out, err| unsafe {
             sys::svit_predictor_create_from_model(out, model.raw(), &prepared.raw, err)
         })?;
-        Ok(Predictor { raw, model: model.0.clone(), _context: config.context.clone() })
+        let _contexts = config.context.iter().cloned().collect();
+        Ok(Predictor { raw, model: Some(model.0.clone()), _contexts })
     }
 
-    /// A predictor of a model file, which is read as a whole. [`Model::map`] leaves the weights in the file.
+    /// A predictor of a model file with the default configuration, as [`open_with`](Self::open_with).
     pub fn open(context: &Context, path: impl AsRef<Path>) -> Result<Self> {
-        Predictor::new(&Model::load(context, path)?, &PredictorConfig::default())
+        Predictor::open_with(context, path, &PredictorConfig::default())
+    }
+
+    /// A predictor of a model file, which is read as a whole. It takes less memory than one of a [`Model`]:
+    /// nobody else uses its weights, so they are given back once the predictor has packed them.
+    /// `config.context` runs the predictions in place of `context`.
+    pub fn open_with(
+        context: &Context,
+        path: impl AsRef<Path>,
+        config: &PredictorConfig,
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|error| {
+            Error::new(Status::Io, format!("cannot read '{}': {}", path.display(), error))
+        })?;
+        Predictor::from_bytes(context, &bytes, config).map_err(|error| error.of_file(path))
+    }
+
+    /// A predictor of the bytes of a model file, which are copied. It takes as little memory as that of
+    /// [`open_with`](Self::open_with).
+    pub fn from_bytes(context: &Context, bytes: &[u8], config: &PredictorConfig) -> Result<Self> {
+        let prepared = config.to_raw()?;
+        // SAFETY: the context is alive, the array has the length that is passed, and the struct is complete.
+        let raw = create(|out, err| unsafe {
+            let (context, data, count) = (context.raw(), bytes.as_ptr().cast(), bytes.len());
+            sys::svit_predictor_create_from_memory(out, context, data, count, &prepared.raw, err)
+        })?;
+        Ok(Predictor::alone(raw, context, config))
+    }
+
+    /// A predictor of a model file, which is mapped into memory: its weights are read from the file when they
+    /// are packed.
+    ///
+    /// # Safety
+    /// While the predictor lives, nobody writes to the file or truncates it in place, as for [`Model::map`].
+    pub unsafe fn map(
+        context: &Context,
+        path: impl AsRef<Path>,
+        config: &PredictorConfig,
+    ) -> Result<Self> {
+        let (path, prepared) = (text::path(path.as_ref())?, config.to_raw()?);
+        // SAFETY: the context is alive, the struct is complete, the text ends with a NUL, and the caller sees to the
+        // file.
+        let raw = create(|out, err| unsafe {
+            let (context, path) = (context.raw(), path.as_ptr());
+            sys::svit_predictor_create(out, context, path, &prepared.raw, err)
+        })?;
+        Ok(Predictor::alone(raw, context, config))
+    }
+
+    /// A predictor with a model of its own, which logs to either context.
+    fn alone(
+        raw: Handle<sys::svit_predictor>,
+        context: &Context,
+        config: &PredictorConfig,
+    ) -> Self {
+        let _contexts = [context].into_iter().chain(&config.context).cloned().collect();
+        Predictor { raw, model: None, _contexts }
+    }
+
+    /// Keeps the weights as they are during a call.
+    fn reader(&self) -> Result<Option<ReadGuard<'_>>> {
+        self.model.as_ref().map(|model| model.lock.read()).transpose()
     }
 
     /// The number of classes.
@@ -51,10 +116,16 @@ impl Predictor {
         unsafe { sys::svit_predictor_classes(self.raw.get()) }
     }
 
+    /// The channels of the images that it takes: 1 grey, 3 RGB.
+    pub fn channels(&self) -> usize {
+        // SAFETY: the handle is alive.
+        unsafe { sys::svit_predictor_channels(self.raw.get()) }
+    }
+
     /// The class names; empty if the model has none.
     pub fn class_names(&self) -> Result<Vec<String>> {
-        let _reader = self.model.lock.read()?;
-        // SAFETY: the handle is alive, and the names stay while the model is locked.
+        let _reader = self.reader()?;
+        // SAFETY: the handle is alive, and the names stay while nobody changes the model.
         Ok(unsafe { text::all(|label| sys::svit_predictor_class_name(self.raw.get(), label)) })
     }
 
@@ -82,7 +153,7 @@ impl Predictor {
         let ImageShape { height, width, .. } = shape;
         let n = self.images(pixels.len(), shape)?;
         let mut out = vec![0.0; text::product("probabilities", &[n, self.classes()])?];
-        let _reader = self.model.lock.read()?;
+        let _reader = self.reader()?;
         // SAFETY: the handle is alive, and the arrays have n rows.
         call(|err| unsafe {
             let (raw, pixels) = (self.raw.get(), pixels.as_ptr());
@@ -96,7 +167,7 @@ impl Predictor {
         let ImageShape { height, width, .. } = shape;
         let n = self.images(images.len(), shape)?;
         let mut out = vec![0.0; text::product("probabilities", &[n, self.classes()])?];
-        let _reader = self.model.lock.read()?;
+        let _reader = self.reader()?;
         // SAFETY: the handle is alive, and the arrays have n rows.
         call(|err| unsafe {
             let (raw, images) = (self.raw.get(), images.as_ptr());
@@ -108,11 +179,11 @@ impl Predictor {
     /// The number of images in an array. The library reads as many channels as the model has.
     fn images(&self, elements: usize, shape: ImageShape) -> Result<usize> {
         let ImageShape { height, width, channels } = shape;
-        let wanted = self.model.in_channels()?;
+        let wanted = self.channels();
         if channels != wanted {
             let message =
                 format!("the images have {} channels; the model has {}", channels, wanted);
-            return Err(crate::Error::argument(message));
+            return Err(Error::argument(message));
         }
         text::rows("images", elements, text::product("an image", &[height, width, channels])?)
     }
@@ -121,7 +192,7 @@ impl Predictor {
     pub fn predict_file(&mut self, path: impl AsRef<Path>) -> Result<Vec<f32>> {
         let path = text::path(path.as_ref())?;
         let mut out = vec![0.0; self.classes()];
-        let _reader = self.model.lock.read()?;
+        let _reader = self.reader()?;
         // SAFETY: the handle is alive, the array has an element for each class, and the text ends with a NUL.
         call(|err| unsafe {
             sys::svit_predict_file(self.raw.get(), path.as_ptr(), out.as_mut_ptr(), err)
@@ -132,7 +203,7 @@ impl Predictor {
     /// The probabilities of the bytes of such a file.
     pub fn predict_encoded(&mut self, bytes: &[u8]) -> Result<Vec<f32>> {
         let mut out = vec![0.0; self.classes()];
-        let _reader = self.model.lock.read()?;
+        let _reader = self.reader()?;
         // SAFETY: the handle is alive, and the arrays have the lengths that are passed.
         call(|err| unsafe {
             let (data, count) = (bytes.as_ptr().cast(), bytes.len());

@@ -38,6 +38,7 @@ pub struct OpenOptions {
 
 /// What was done with a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoadReport {
     /// Parameters that were read.
     pub loaded: u32,
@@ -71,7 +72,7 @@ fn reported<T>(
             capacity: buffer.len() as u64,
             needed: 0,
         };
-        let value = read(&mut raw)?;
+        let value = read(&mut raw);
         if raw.needed > buffer.len() as u64 {
             buffer = vec![0; raw.needed as usize];
             continue;
@@ -86,7 +87,10 @@ fn reported<T>(
             buffers: raw.buffers,
             lines,
         };
-        return Ok((value, report));
+        return match value {
+            Ok(value) => Ok((value, report)),
+            Err(error) => Err(error.with_report(report)),
+        };
     }
 }
 
@@ -96,7 +100,8 @@ fn pointer(text: &Option<CString>) -> *const c_char {
 
 impl Model {
     /// Creates a model of a checkpoint: a file of this library, or a ViT of timm, transformers or
-    /// OpenCLIP in safetensors, or the folder that holds it.
+    /// OpenCLIP in safetensors, or the folder that holds it. [`Error::load_report`](crate::Error::load_report)
+    /// tells how far a call came that failed.
     pub fn open(
         context: &Context,
         path: impl AsRef<Path>,
@@ -127,7 +132,8 @@ impl Model {
         })
     }
 
-    /// Reads the parameters from a file, and passes over what the flags allow.
+    /// Reads the parameters from a file, and passes over what the flags allow. On failure the model stays as it
+    /// was, and [`Error::load_report`](crate::Error::load_report) tells how far the call came.
     pub fn load_into(
         &mut self,
         path: impl AsRef<Path>,

@@ -39,6 +39,7 @@ pub(crate) unsafe extern "C" fn read(
 
 /// A sample that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BadSample {
     /// Its index.
     pub index: usize,

@@ -4,7 +4,9 @@ use crate::error::{Error, Result};
 use shiftvit_sys as sys;
 use std::ffi::{CStr, CString};
 use std::os::raw::c_char;
-use std::path::Path;
+#[cfg(unix)]
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 
 /// A text for the library. `name` is what the message calls it.
 pub(crate) fn text(name: &str, value: &str) -> Result<CString> {
@@ -23,6 +25,18 @@ pub(crate) fn path(value: &Path) -> Result<CString> {
     CString::new(bytes).map_err(|error| {
         Error::argument(format!("the path {:?} has a NUL", value)).with_source(error.into())
     })
+}
+
+/// A path of the library.
+#[cfg(unix)]
+pub(crate) fn path_of(bytes: Vec<u8>) -> Result<PathBuf> {
+    Ok(std::ffi::OsString::from_vec(bytes).into())
+}
+
+/// A path of the library, which is UTF-8 where paths are no bytes.
+#[cfg(not(unix))]
+pub(crate) fn path_of(bytes: Vec<u8>) -> Result<PathBuf> {
+    utf8(bytes).map(PathBuf::from)
 }
 
 /// A copy of a text that the library lends; `None` for NULL.
@@ -53,14 +67,25 @@ pub(crate) fn pointers(texts: &[CString]) -> Vec<*const c_char> {
 }
 
 /// Texts for an array of the library.
-pub(crate) fn texts(name: &str, values: &[&str]) -> Result<Vec<CString>> {
-    values.iter().map(|value| text(name, value)).collect()
+pub(crate) fn texts(name: &str, values: &[impl AsRef<str>]) -> Result<Vec<CString>> {
+    values.iter().map(|value| text(name, value.as_ref())).collect()
 }
 
 /// Reads a text that the library writes into a buffer, whose size it tells first.
 pub(crate) fn written(
     write: impl Fn(*mut c_char, usize, *mut usize, *mut sys::svit_error) -> i32,
 ) -> Result<String> {
+    utf8(written_bytes(write)?)
+}
+
+fn utf8(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| Error::argument("the library's text is not UTF-8"))
+}
+
+/// The bytes of such a text, which may be no UTF-8.
+pub(crate) fn written_bytes(
+    write: impl Fn(*mut c_char, usize, *mut usize, *mut sys::svit_error) -> i32,
+) -> Result<Vec<u8>> {
     let mut capacity = 1024;
     loop {
         let mut buffer = vec![0u8; capacity];
@@ -71,13 +96,19 @@ pub(crate) fn written(
             Ok(()) => {
                 let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
                 buffer.truncate(end);
-                return String::from_utf8(buffer)
-                    .map_err(|_| Error::argument("the library's text is not UTF-8"));
+                return Ok(buffer);
             }
             Err(error) if needed <= capacity => return Err(error),
             Err(_) => capacity = needed,
         }
     }
+}
+
+/// A count for the library.
+pub(crate) fn count(name: &str, value: usize) -> Result<u32> {
+    value.try_into().map_err(|_| {
+        Error::argument(format!("{} is {}; at most {} is accepted", name, value, u32::MAX))
+    })
 }
 
 /// The product of sizes.

@@ -6,7 +6,7 @@ use crate::dataset::Dataset;
 use crate::enums::EventKind;
 use crate::error::{BoxError, Result};
 use crate::field::{try_filled, Field};
-use crate::lock::readers;
+use crate::lock::{readers, DatasetGuard, WriteGuard};
 use crate::loss_function::{self, LossCall, LossFunction};
 use crate::model::{pointer, Model, ModelInner};
 use crate::optimizer::OptimizerSettings;
@@ -15,10 +15,11 @@ use shiftvit_sys as sys;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 use std::ptr;
-use std::sync::{Arc, MutexGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 /// What a trainer has completed. Fractions are in 0..1, and NaN without validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Event {
     /// A step, an epoch or the run.
     pub kind: EventKind,
@@ -83,10 +84,11 @@ impl Event {
     }
 }
 
-type Locks<'a> = (RwLockWriteGuard<'a, ()>, Vec<MutexGuard<'a, ()>>);
+type Locks<'a> = (Vec<DatasetGuard<'a>>, WriteGuard<'a>);
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Run {
     /// After the last epoch, or by early stopping.
     Finished,
@@ -96,7 +98,7 @@ pub enum Run {
 
 /// Trains a model on a data set. It may move between threads, and one at a time uses it.
 pub struct Trainer {
-    raw: Handle<sys::svit_trainer>,
+    pub(crate) raw: Handle<sys::svit_trainer>,
     // Is dropped after the trainer, which may call it.
     loss: Option<Pinned<LossFunction>>,
     model: Arc<ModelInner>,
@@ -111,7 +113,8 @@ unsafe impl Send for Trainer {}
 
 impl Trainer {
     /// Creates a trainer. The model takes over the pipeline of the settings and the class names of the
-    /// training set.
+    /// training set. `Training::default()` has the pipeline of the library's defaults, which replaces that of
+    /// a pretrained model; [`Training::fine_tuning`] has the model's.
     pub fn new(
         model: &mut Model,
         training: &Dataset,
@@ -123,9 +126,9 @@ impl Trainer {
         let pipeline = Some(settings.pipeline.to_raw()?);
         let context = model.context().clone();
         let other = validation.map_or(ptr::null_mut(), Dataset::raw);
-        let _alone = model.0.lock.write()?;
         let _datasets =
             readers([&training.0.reads].into_iter().chain(validation.map(|set| &set.0.reads)))?;
+        let _alone = model.0.lock.write()?;
         // SAFETY: the handles are alive, the trainer keeps them so, and the structs are complete.
         let raw = create(|out, err| unsafe {
             sys::svit_trainer_create(
@@ -153,9 +156,9 @@ impl Trainer {
 
     /// The locks of a call that changes the model and reads the data sets.
     fn locks(&self) -> Result<Locks<'_>> {
-        let model = self.model.lock.write()?;
         let validation = self.validation.iter().map(|set| &set.0.reads);
-        Ok((model, readers([&self.training.0.reads].into_iter().chain(validation))?))
+        let datasets = readers([&self.training.0.reads].into_iter().chain(validation))?;
+        Ok((datasets, self.model.lock.write()?))
     }
 
     /// Runs the training to its end and calls a function after each event. If it breaks, a checkpoint is
@@ -206,7 +209,11 @@ impl Trainer {
     }
 
     /// Lets the trainer minimise a function, which returns the mean loss and writes its gradient. Its error
-    /// fails the step and is the source of the step's error; a panic goes on there.
+    /// fails the step, with `Status::Stopped` and that error as the source, or with the status of an
+    /// [`Error`](crate::Error); a panic goes on there.
+    ///
+    /// The running step uses the model and the data sets of the trainer, so the function cannot:
+    /// `Status::State`. It must not hand such work to another thread and join it, which would wait for ever.
     pub fn set_loss<F, E>(&mut self, mut function: F) -> Result<()>
     where
         F: FnMut(LossCall<'_>) -> Result<f32, E> + Send + 'static,

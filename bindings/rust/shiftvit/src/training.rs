@@ -10,9 +10,14 @@ use crate::model::Model;
 use crate::text;
 use shiftvit_sys as sys;
 use std::mem::size_of;
+use std::ptr;
 
 /// The three configurations of a training.
-#[derive(Clone, Debug, Default)]
+///
+/// [`Trainer::new`](crate::Trainer::new) gives the model the pipeline of these settings. The default is that
+/// of the library, whatever pipeline the model has: for a pretrained model begin with
+/// [`fine_tuning`](Self::fine_tuning), or set `pipeline` to [`Model::pipeline`].
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Training {
     /// Epochs, batch, early stopping, folder.
     pub trainer: TrainerConfig,
@@ -39,11 +44,11 @@ impl Training {
     }
 
     /// The settings for the fine-tuning of a model, which has the head for their classes, on `images` images.
-    pub fn fine_tuning(model: &Model, images: u64) -> Result<Self> {
+    pub fn fine_tuning(model: &Model, images: usize) -> Result<Self> {
         let _reader = model.0.lock.read()?;
         Self::filled(|trainer, optimizer, pipeline, err| {
             let sizes = Self::SIZES;
-            let model = model.raw();
+            let (model, images) = (model.raw(), images as u64);
             // SAFETY: each struct has the size that is passed, and the handle is alive.
             unsafe {
                 sys::svit_fine_tuning_settings(
@@ -79,7 +84,7 @@ impl Training {
         })
     }
 
-    /// Sets the settings that a JSON object has; the others stay.
+    /// Sets the settings that a JSON object has; the others stay, and on failure all of them.
     pub fn set_json(&mut self, json: &str) -> Result<()> {
         let json = text::text("json", json)?;
         let mut trainer = self.trainer.to_raw()?;
@@ -91,14 +96,14 @@ impl Training {
             let json = json.as_ptr();
             sys::svit_training_from_json(trainer, optimizer, &mut pipeline.raw, json, err)
         })?;
-        let changed = TrainerConfig {
-            folder: self.trainer.folder.take(),
-            description: self.trainer.description.take(),
-            ..TrainerConfig::from_raw(&trainer.raw)?
-        };
-        self.trainer = changed;
-        self.optimizer = OptimizerConfig::from_raw(&optimizer.raw)?;
-        self.pipeline = PipelineConfig::from_raw(&pipeline.raw)?;
+        // All three are converted before any of them changes.
+        let trainer = TrainerConfig::from_raw(&trainer.raw)?;
+        let optimizer = OptimizerConfig::from_raw(&optimizer.raw)?;
+        let pipeline = PipelineConfig::from_raw(&pipeline.raw)?;
+        let (folder, description) = (self.trainer.folder.take(), self.trainer.description.take());
+        self.trainer = TrainerConfig { folder, description, ..trainer };
+        self.optimizer = optimizer;
+        self.pipeline = pipeline;
         Ok(())
     }
 
@@ -121,6 +126,7 @@ impl Training {
 
 /// How a model does on a data set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Evaluated {
     /// The mean cross-entropy.
     pub loss: f64,
@@ -141,8 +147,8 @@ impl Model {
     ) -> Result<Evaluated> {
         let prepared = pipeline.to_raw()?;
         let mut found = Evaluated::default();
-        let _reader = self.0.lock.read()?;
         let _datasets = readers([&dataset.0.reads])?;
+        let _reader = self.0.lock.read()?;
         // SAFETY: the handles are alive, and the struct is complete.
         call(|err| unsafe {
             let (context, model, compute) = (self.context().raw(), self.raw(), compute.raw());
@@ -155,7 +161,8 @@ impl Model {
         Ok(found)
     }
 
-    /// The logits of every sample of a data set, `[count, classes]`, and the labels, -1 if it has targets.
+    /// The logits of every sample of a data set, `[count, classes]`, and the labels, -1 if it has targets. The
+    /// classes of the data set are those of the model.
     pub fn logits(
         &self,
         dataset: &Dataset,
@@ -164,22 +171,50 @@ impl Model {
         compute: Compute,
         tta: Tta,
     ) -> Result<(Vec<f32>, Vec<i32>)> {
+        let mut labels = vec![0; dataset.len()];
+        let place = Some(&mut labels[..]);
+        let logits = self.evaluate_logits(dataset, pipeline, batch, compute, tta, place)?;
+        Ok((logits, labels))
+    }
+
+    /// The logits alone, also of a data set with labels of other classes than the model's.
+    pub fn logits_only(
+        &self,
+        dataset: &Dataset,
+        pipeline: &PipelineConfig,
+        batch: usize,
+        compute: Compute,
+        tta: Tta,
+    ) -> Result<Vec<f32>> {
+        self.evaluate_logits(dataset, pipeline, batch, compute, tta, None)
+    }
+
+    /// The logits, and the labels if there is an array of one for each sample.
+    fn evaluate_logits(
+        &self,
+        dataset: &Dataset,
+        pipeline: &PipelineConfig,
+        batch: usize,
+        compute: Compute,
+        tta: Tta,
+        labels: Option<&mut [i32]>,
+    ) -> Result<Vec<f32>> {
         let prepared = pipeline.to_raw()?;
-        let count = dataset.len();
-        let mut logits = vec![0.0; text::product("logits", &[count, self.num_classes()?])?];
-        let mut labels = vec![0; count];
-        let _reader = self.0.lock.read()?;
+        let elements = text::product("logits", &[dataset.len(), self.num_classes()?])?;
+        let mut logits = vec![0.0; elements];
         let _datasets = readers([&dataset.0.reads])?;
+        let _reader = self.0.lock.read()?;
         // SAFETY: the handles are alive, the struct is complete, and the arrays have a row for each sample.
         call(|err| unsafe {
             let (context, model) = (self.context().raw(), self.raw());
             let (dataset, pipeline) = (dataset.raw(), &prepared.raw);
             let (compute, tta) = (compute.raw(), tta.raw());
-            let (logits, labels) = (logits.as_mut_ptr(), labels.as_mut_ptr());
+            let (logits, labels) =
+                (logits.as_mut_ptr(), labels.map_or(ptr::null_mut(), |labels| labels.as_mut_ptr()));
             sys::svit_evaluate_logits(
                 context, model, dataset, pipeline, batch, compute, tta, logits, labels, err,
             )
         })?;
-        Ok((logits, labels))
+        Ok(logits)
     }
 }

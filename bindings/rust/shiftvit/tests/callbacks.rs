@@ -88,8 +88,12 @@ fn a_loss_that_fails_or_panics_fails_the_step_alone() {
     let mut trainer = Trainer::new(&mut model, &data, None, &training(1)).unwrap();
     let before = bits(&model);
     trainer.set_loss(|_| Err::<f32, _>("no loss today")).unwrap();
-    let error = refused(trainer.step(), Status::Stopped, "no loss today");
+    let error = refused(trainer.step(), Status::Stopped, "the loss function failed");
+    assert!(!error.to_string().contains("no loss today"), "{}", error);
     assert_eq!(error.source().unwrap().to_string(), "no loss today");
+    trainer.set_loss(|_| Err::<f32, _>(Error::new(Status::Other(-99), "of my own"))).unwrap();
+    let error = refused(trainer.step(), Status::Other(-99), "the loss function failed: of my own");
+    assert!(error.source().is_none());
     trainer.set_loss(|_| -> Result<f32> { panic!("the loss panics") }).unwrap();
     assert_eq!(panic_of(|| drop(trainer.step())), "the loss panics");
     trainer.set_loss(|_| Ok::<f32, BoxError>(1.0)).unwrap();
@@ -115,10 +119,30 @@ fn a_loss_that_reads_its_model_is_told_so_and_does_not_wait_forever() {
             Ok::<f32, Error>(0.0)
         })
         .unwrap();
-    let error = refused(trainer.step(), Status::Stopped, "in use");
-    let source = error.source().unwrap().downcast_ref::<Error>().unwrap();
-    assert_eq!(source.status(), Status::State);
+    refused(trainer.step(), Status::State, "the loss function failed: the model is in use");
     assert!(model.parameter("head.weight").is_ok());
+}
+
+#[test]
+fn samples_read_a_model_that_the_running_call_only_reads() {
+    let context = context();
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let own: Arc<Mutex<Option<Arc<Model>>>> = Arc::default();
+    let reader = own.clone();
+    let shape = ImageShape::new(32, 32, 3);
+    let data = Dataset::from_function(&context, 100, shape, 10, move |index, _| {
+        let model = reader.lock().unwrap().clone();
+        model.map_or(Ok(vec![]), |model| model.parameter("head.bias")).map(|_| index as i32 % 10)
+    })
+    .unwrap();
+    let mut trainer = Trainer::new(&mut model, &data, None, &training(1)).unwrap();
+    let model = Arc::new(model);
+    *own.lock().unwrap() = Some(model.clone());
+    model.evaluate(&data, &pipeline(), 50, Compute::F32).unwrap();
+    data.label(0).unwrap();
+    refused(trainer.step(), Status::State, "in use");
+    own.lock().unwrap().take();
+    trainer.step().unwrap();
 }
 
 #[test]
@@ -133,9 +157,7 @@ fn a_function_of_samples_cannot_enter_its_own_data_set() {
     })
     .unwrap();
     *own.lock().unwrap() = Some(data.clone());
-    let error = refused(data.sample(0), Status::Stopped, "");
-    let source = error.source().unwrap().downcast_ref::<Error>().unwrap();
-    assert_eq!(source.status(), Status::State);
+    refused(data.sample(0), Status::State, "at sample 0: the data set is in use");
     own.lock().unwrap().take();
 }
 

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use shiftvit::*;
+use std::path::Path;
 
 #[test]
 fn numbers_are_learnt_from_targets() {
@@ -47,6 +48,25 @@ fn floats_take_the_place_of_bytes() {
 }
 
 #[test]
+fn floats_have_targets() {
+    let context = context();
+    let shape = ImageShape::new(2, 2, 1);
+    let images: Vec<f32> = (0..8).map(|i| i as f32).collect();
+    let targets = vec![0.5, -1.0, 2.0, 3.0];
+    let data =
+        Dataset::from_floats_with_targets(&context, images.clone(), targets, shape, 2).unwrap();
+    assert_eq!((data.is_f32(), data.has_targets(), data.len()), (true, true, 2));
+    assert_eq!(data.sample_f32(1).unwrap(), (images[4..].to_vec(), -1));
+    assert_eq!(data.targets(1).unwrap(), [2.0, 3.0]);
+    let build = |images: &[f32], targets| {
+        Dataset::from_floats_with_targets(&context, images.to_vec(), targets, shape, 2)
+    };
+    refused(build(&images, vec![1.0; 3]), Status::Argument, "targets");
+    refused(build(&images[1..], vec![1.0; 4]), Status::Argument, "images");
+    refused(build(&images, vec![f32::NAN; 4]), Status::Argument, "target");
+}
+
+#[test]
 fn classes_are_matched_by_name_and_samples_have_paths() {
     let context = context();
     let folder = Folder::new();
@@ -57,12 +77,27 @@ fn classes_are_matched_by_name_and_samples_have_paths() {
     drop(data);
     assert_eq!(matched.class_names(), ["ant", "cat", "dog"]);
     assert_eq!((matched.label(0).unwrap(), matched.label(1).unwrap()), (2, 1));
-    assert_eq!(matched.path(1).unwrap(), "/b.png");
+    assert_eq!(matched.path(1).unwrap().unwrap(), Path::new("/b.png"));
     assert!(matched.match_classes(&["ant", "cat"]).is_err());
-    assert_eq!(synthetic(&context, Split::Train, 1).path(0).unwrap(), "");
+    assert_eq!(synthetic(&context, Split::Train, 1).path(0).unwrap(), None);
     let none = folder.path("none-*.tar");
     refused(Dataset::shards(&context, none, &pipeline()), Status::Io, "no file matches");
     std::fs::write(folder.path("a.tar"), [0; 1024]).unwrap();
     let empty = Dataset::shards(&context, folder.path("a.tar"), &pipeline());
     refused(empty, Status::Format, "have 0 samples");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_has_the_bytes_of_its_file() {
+    use std::os::unix::ffi::OsStrExt;
+    let context = context();
+    let folder = Folder::new();
+    // The library wants UTF-8 of the names in a folder, and takes any name of the folder itself.
+    let images = folder.path("images").join(std::ffi::OsStr::from_bytes(b"\xff"));
+    std::fs::create_dir_all(images.join("one")).unwrap();
+    let file = images.join("one/a.png");
+    Image::write_png(&context, &file, &[7; 12], 2, 2).unwrap();
+    let data = Dataset::folder_for_pipeline(&context, &images, &pipeline()).unwrap();
+    assert_eq!(data.path(0).unwrap(), Some(file));
 }

@@ -55,7 +55,13 @@ fn parts_of_a_file_and_names_of_another_library() {
     assert!(bits(&again) == bits(&vit));
 
     let mut fewer = Model::new(&context, &ModelConfig { num_classes: 3, ..config }, 1).unwrap();
-    refused(fewer.load_into(&path, Some("timm"), LoadFlags::default()), Status::Format, "head");
+    let error =
+        refused(fewer.load_into(&path, Some("timm"), LoadFlags::default()), Status::Format, "head");
+    let report = error.load_report().unwrap();
+    assert_eq!((report.mismatched, report.lines.len()), (1, 1));
+    assert!(report.loaded > 0 && report.lines[0].starts_with("mismatched head."), "{:?}", report);
+    let none = fewer.load_into(folder.path("none"), None, LoadFlags::default());
+    assert!(refused(none, Status::Io, "none").load_report().is_none());
     let flags = LoadFlags { skip_shape_mismatch: true, ..LoadFlags::default() };
     let report = fewer.load_into(&path, Some("timm"), flags).unwrap();
     assert_eq!(report.mismatched, 2);
@@ -72,7 +78,10 @@ fn a_checkpoint_opens_without_a_configuration() {
     let path = folder.path("model.safetensors");
     vit.save_mapped(&path, "timm").unwrap();
     // Nothing in the file tells the number of heads.
-    refused(Model::open(&context, &path, &OpenOptions::default()), Status::Argument, "heads");
+    let error =
+        refused(Model::open(&context, &path, &OpenOptions::default()), Status::Argument, "heads");
+    let found = &error.load_report().unwrap().lines;
+    assert!(found.iter().any(|line| line.starts_with("field depth 2 ")), "{:?}", found);
     let fields =
         r#"{"heads": HEADS, "norm_eps": EPS, "activation": "gelu", "pool": "mean-patches"}"#
             .replace("HEADS", &config.heads.to_string())
@@ -122,10 +131,12 @@ fn files_that_are_missing_or_damaged_are_refused() {
     let bytes = model.to_bytes().unwrap();
     fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
     refused(Model::load(&context, &path), Status::Format, "model.safetensors");
+    refused(Predictor::open(&context, &path), Status::Format, "model.safetensors");
     refused(Model::from_bytes(&context, &bytes[..9]), Status::Format, "memory");
     refused(Model::from_bytes(&context, &[]), Status::Format, "");
     fs::write(&path, &bytes).unwrap();
-    refused(Predictor::open(&context, &path), Status::State, "").to_string();
+    let error = refused(Predictor::open(&context, &path), Status::Argument, "no preprocessing");
+    assert!(error.message().contains("model.safetensors"), "{}", error);
     fs::write(folder.path("photo.png"), b"\x89PNG\r\n\x1a\nbroken").unwrap();
     refused(Image::read(&context, folder.path("photo.png"), 3), Status::Format, "photo.png");
     refused(model.save(folder.path("no/folder")), Status::Io, "folder");
@@ -163,6 +174,41 @@ fn images_folders_and_their_bad_files() {
     let expected = predictor.predict(&source.sample(0).unwrap().0, source.shape()).unwrap();
     assert_eq!(predictor.predict_file(&path).unwrap(), expected);
     assert_eq!(predictor.predict_encoded(&fs::read(&path).unwrap()).unwrap(), expected);
+}
+
+#[test]
+fn predictors_of_a_file_predict_as_that_of_its_model() {
+    let context = context();
+    let folder = Folder::new();
+    let path = folder.path("model.safetensors");
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    model.set_pipeline(Some(&pipeline())).unwrap();
+    model.set_classes(&["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]).unwrap();
+    model.save(&path).unwrap();
+    let own = Context::builder().threads(1).build().unwrap();
+    let config = PredictorConfig {
+        context: Some(own),
+        output: Output::Logits,
+        ..PredictorConfig::default()
+    };
+    let (pixels, shape) = (vec![99; 40 * 30 * 3], ImageShape::new(40, 30, 3));
+    let mut first = Predictor::new(&model, &config).unwrap();
+    let expected = first.predict(&pixels, shape).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let others = [
+        Predictor::open_with(&context, &path, &config).unwrap(),
+        Predictor::from_bytes(&context, &bytes, &config).unwrap(),
+        // SAFETY: nobody else knows the file.
+        unsafe { Predictor::map(&context, &path, &config) }.unwrap(),
+    ];
+    drop((context, config, bytes));
+    for mut other in others {
+        assert_eq!((other.channels(), other.classes()), (3, 10));
+        assert_eq!(other.class_names().unwrap(), model.classes());
+        assert_eq!(other.output().unwrap(), Output::Logits);
+        assert_eq!(other.predict(&pixels, shape).unwrap(), expected);
+        refused(other.predict(&pixels, ImageShape::new(40, 30, 1)), Status::Argument, "1 channels");
+    }
 }
 
 #[test]

@@ -103,8 +103,14 @@ fn a_head_is_fitted_to_features_that_are_computed_once() {
     let neighbours = features.knn(&features.values()[..features.channels()], 1, 0.07).unwrap();
     assert_eq!(neighbours, [0.0, 1.0], "the nearest one is the sample itself");
     let old = features;
-    let mut more = Features::new(&context, old.values(), old.labels(), old.channels(), &[]).err();
-    assert_eq!(more.take().unwrap().status(), Status::Argument, "labels without classes");
+    let (values, labels, channels) = (old.values(), old.labels(), old.channels());
+    refused(Features::new(&context, values, labels, channels, 1), Status::Argument, "label");
+    let unnamed = Features::new(&context, values, labels, channels, 2).unwrap();
+    assert_eq!((unnamed.classes(), unnamed.class_names().len()), (2, 0));
+    let names = ["low".to_string(), "high".to_string()];
+    let named = Features::with_class_names(&context, values, labels, channels, &names).unwrap();
+    assert_eq!((named.classes(), named.class_names()), (2, names.to_vec()));
+    assert!(named.values() == values && unnamed.labels() == labels);
     model.fit_class(None, &again, Some(&old), &ClassConfig::default()).unwrap();
     assert_eq!(model.config().unwrap().num_classes, 3);
     model.add_classes(1, 1).unwrap();

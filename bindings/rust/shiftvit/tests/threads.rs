@@ -34,6 +34,7 @@ fn objects_are_sync_or_send_as_the_library_permits() {
     shared::<Error>();
     movable::<Session>();
     movable::<Optimizer>();
+    movable::<OptimizerSettings<'_>>();
     movable::<Loader>();
     movable::<Trainer>();
     movable::<Predictor>();
@@ -150,4 +151,92 @@ fn samples_of_a_function_come_one_at_a_time() {
             });
         }
     });
+}
+
+/// A data set of black images, whose labels are those of a function.
+fn labelled(
+    context: &Context,
+    count: usize,
+    mut label: impl FnMut(usize) -> Result<i32> + Send + 'static,
+) -> Dataset {
+    let shape = ImageShape::new(32, 32, 3);
+    Dataset::from_function(context, count, shape, 10, move |index, _| label(index)).unwrap()
+}
+
+#[test]
+fn samples_wait_for_a_data_set_that_another_thread_reads() {
+    let context = context();
+    let common = labelled(&context, 200, |index| {
+        thread::yield_now();
+        Ok(index as i32 % 10)
+    });
+    let sets: Vec<Dataset> = (0..2)
+        .map(|_| {
+            let common = common.clone();
+            labelled(&context, 200, move |index| common.label(index))
+        })
+        .collect();
+    thread::scope(|scope| {
+        for set in &sets {
+            scope.spawn(move || {
+                for index in 0..set.len() {
+                    assert_eq!(set.label(index).unwrap(), index as i32 % 10);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn samples_read_a_model_that_another_thread_trains() {
+    let context = context();
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let data = synthetic(&context, Split::Train, 50);
+    let mut trainer = Trainer::new(&mut model, &data, None, &training(1000)).unwrap();
+    let (model, done) = (Arc::new(model), AtomicBool::new(false));
+    let reader = model.clone();
+    let read = labelled(&context, 2, move |index| {
+        thread::sleep(Duration::from_millis(2)); // The trainer waits for the model meanwhile.
+        reader.parameter("head.bias").map(|_| index as i32)
+    });
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                trainer.step().unwrap();
+            }
+        });
+        let evaluate = |_| model.evaluate(&read, &pipeline(), 2, Compute::F32);
+        let found: Result<Vec<Evaluated>> = (0..20).map(evaluate).collect();
+        done.store(true, Ordering::SeqCst);
+        found.unwrap();
+    });
+}
+
+#[test]
+fn a_trainer_waits_for_samples_that_read_its_model() {
+    let context = context();
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let own: Arc<Mutex<Option<Arc<Model>>>> = Arc::default();
+    let reader = own.clone();
+    let data = labelled(&context, 50, move |index| {
+        let model = reader.lock().unwrap().clone();
+        thread::yield_now();
+        match model.map(|model| model.parameter("head.bias")) {
+            Some(Err(error)) if error.status() != Status::State => Err(error),
+            _ => Ok(index as i32 % 10),
+        }
+    });
+    let mut trainer = Trainer::new(&mut model, &data, None, &training(1000)).unwrap();
+    *own.lock().unwrap() = Some(Arc::new(model));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..10 {
+                trainer.step().unwrap();
+            }
+        });
+        for index in 0..500 {
+            data.label(index % 50).unwrap();
+        }
+    });
+    own.lock().unwrap().take();
 }

@@ -37,6 +37,16 @@ fn a_small_model_learns_and_predicts() {
     let (logits, labels) = model.logits(&test, &pipeline(), 64, Compute::F32, Tta::None).unwrap();
     let right = loss::count_top_k(&logits, &labels, 1).unwrap();
     assert_eq!(right as f64 / 200.0, found.top1);
+    let shape = test.shape();
+    let pixels = (0..3).flat_map(|index| test.sample(index).unwrap().0).collect();
+    let others = Dataset::from_pixels(&context, pixels, vec![0, 70, 0], shape, 100).unwrap();
+    let refusal = model.logits(&others, &pipeline(), 64, Compute::F32, Tta::None);
+    refused(refusal, Status::Argument, "classes");
+    let only = model.logits_only(&others, &pipeline(), 64, Compute::F32, Tta::None).unwrap();
+    assert_eq!(only.len(), 30);
+    for (a, b) in only.iter().zip(&logits) {
+        assert!((a - b).abs() < 1e-4, "{} {}", a, b);
+    }
 
     let mut predictor = Predictor::new(&model, &PredictorConfig::default()).unwrap();
     drop((trainer, model));
@@ -133,7 +143,7 @@ fn a_loss_function_with_the_formula_of_the_library_gives_the_same_bits() {
                     Target::Labels(labels) => {
                         loss::cross_entropy(call.logits, labels, None, 0.0, call.dlogits)
                     }
-                    Target::Targets(_) => Err(Error::new(Status::Argument, "labels are wanted")),
+                    _ => Err(Error::new(Status::Argument, "labels are wanted")),
                 })
                 .unwrap();
         }

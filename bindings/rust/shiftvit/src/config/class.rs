@@ -6,7 +6,7 @@ use crate::field::{config, json};
 use shiftvit_sys as sys;
 
 config! {
-    /// How svit_model_fit_class finds the row of a new class.
+    /// How `Model::fit_class` finds the row of a new class.
     pub struct ClassConfig: svit_class_config, svit_class_config_init {
         /// With old features, at least 0: the penalty is weight_decay \|w\|^2 / 2 on
         /// features divided by their standard deviation.

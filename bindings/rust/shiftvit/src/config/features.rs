@@ -21,11 +21,11 @@ config! {
     lists {
     }
     held {
-        /// A name that svit_session_layer_name returns; `None`: "features", the
+        /// A name that `Session::layers` returns; `None`: "features", the
         /// input of the classifier. In a distilled model that is the class
         /// token, then the distillation token: 2 dim values.
         layer: Option<String>;
-        /// Whose workers compute, as in svit_session_config; `None`: the model's.
+        /// Whose workers compute, as in `SessionConfig`; `None`: the model's.
         context: Option<Context>;
     }
 }

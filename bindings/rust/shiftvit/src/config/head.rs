@@ -6,13 +6,13 @@ use crate::field::{config, json};
 use shiftvit_sys as sys;
 
 config! {
-    /// How svit_model_fit_head trains: AdamW, whose learning rate falls to 0 as half a cosine.
+    /// How `Model::fit_head` trains: AdamW, whose learning rate falls to 0 as half a cosine.
     pub struct HeadConfig: svit_head_config, svit_head_config_init {
         /// 1\..1000000.
         epochs: u32;
         /// Samples in an update, 1..65536; all of them if there are fewer.
         batch: u32;
-        /// 1: each class counts as much as any other in the loss.
+        /// True: each class counts as much as any other in the loss.
         balanced: bool;
         /// Above 0: of the first update.
         learning_rate: f64;

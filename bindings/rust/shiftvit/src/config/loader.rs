@@ -13,9 +13,9 @@ config! {
         batch: u32;
         /// Of the order and the augmentation.
         seed: u64;
-        /// 1: a new order in each epoch; 0: the order of the dataset.
+        /// True: a new order in each epoch; false: the order of the dataset.
         shuffle: bool;
-        /// 1: the training pipeline; 0: the evaluation pipeline.
+        /// True: the training pipeline; false: the evaluation pipeline.
         augment: bool;
         /// Batches that are prepared ahead, 0..16; 0: each batch is
         /// prepared on the calling thread.
@@ -26,15 +26,17 @@ config! {
         /// one.
         leaves: u32;
         /// 0\..ranks - 1: which part of each batch the loader makes: the images of
-        /// the leaves from svit_partition_begin(leaves, ranks, rank) on and before
+        /// the leaves from `sys::svit_partition_begin`(leaves, ranks, rank) on and before
         /// that of rank + 1. They have the bits that they have in a whole batch,
         /// also where Mixup and CutMix take partners from other ranks.
         rank: u32;
         /// 1\..leaves: loaders that share the batches; 1: the loader makes whole
         /// ones.
+        /// Gradients of several ranks are added by raw calls (`svit_reducer` of
+        /// [`sys`](crate::sys)).
         ranks: u32;
         /// With `shuffle`: 0: an epoch is a permutation of all samples; else
-        /// the shards of the dataset (svit_dataset_shards) are read in random
+        /// the shards of the dataset (`Dataset::shards`) are read in random
         /// order, and a sample less than this many places from its own in that
         /// order. A dataset without shards is one shard.
         shuffle_window: u32;

@@ -57,15 +57,15 @@ config! {
         groups: ShiftGroups;
         /// `Norm`.
         norm: Norm;
-        /// 1: a norm after the patch embedding.
+        /// True: a norm after the patch embedding.
         patch_norm: bool;
-        /// 1: a norm before the pooling; of a ShiftViT or a ViT.
+        /// True: a norm before the pooling; of a ShiftViT or a ViT.
         final_norm: bool;
         /// `Padding` of the patch embedding.
         patch_padding: Padding;
         /// `Padding` of the patch merging.
         merge_padding: Padding;
-        /// 1: a classification head; 0: the pooled features are the logits, and
+        /// True: a classification head; false: the pooled features are the logits, and
         /// num_classes is their number.
         classifier: bool;
         /// `DropPathRule`.
@@ -98,15 +98,15 @@ config! {
         attention: Attention;
         /// `Temperature`, for `Attention::Lsa`.
         temperature: Temperature;
-        /// 1: queries, keys and values have biases.
+        /// True: queries, keys and values have biases.
         qkv_bias: bool;
-        /// 1: GELU also after the second layer of the MLP.
+        /// True: GELU also after the second layer of the MLP.
         mlp_last_gelu: bool;
         /// `Pool`.
         pool: Pool;
         /// `Names`.
         names: Names;
-        /// ViT: rank of the adapters of LoRA (svit_model_add_lora) in every
+        /// ViT: rank of the adapters of LoRA (`Model::add_lora`) in every
         /// attention block, at most dim and heads \* head_dim; 0: none.
         lora_rank: u32;
         /// \[0, 1): dropout rate of the attention weights.
@@ -119,7 +119,7 @@ config! {
         mixer: Mixer;
         /// Learnt tokens after the class token, 0..1024 (Darcet et al. 2023).
         register_tokens: u32;
-        /// 1: DeiT's distillation token after the class token and a second
+        /// True: DeiT's distillation token after the class token and a second
         /// linear head on it, whose logits are averaged with the first one's
         /// (Touvron et al. 2020); needs `Pool::ClassToken`.
         distilled: bool;
@@ -131,18 +131,18 @@ config! {
         position_height: u32;
         /// Likewise.
         position_width: u32;
-        /// 1: the patch embedding has a bias.
+        /// True: the patch embedding has a bias.
         patch_bias: bool;
-        /// 1: a layer norm before the first block (CLIP).
+        /// True: a layer norm before the first block (CLIP).
         pre_norm: bool;
-        /// 1: a learnt factor for each channel of each residual branch
+        /// True: a learnt factor for each channel of each residual branch
         /// (Touvron et al. 2021).
         layer_scale: bool;
         /// `Activation`.
         activation: Activation;
         /// `Mlp`.
         mlp: Mlp;
-        /// 1: a layer norm after the pooling.
+        /// True: a layer norm after the pooling.
         head_norm: bool;
         /// Hidden width of the MLP that mixes tokens, 1..1048576.
         token_mlp_dim: u32;
@@ -166,14 +166,14 @@ config! {
         rope_height: u32;
         /// Likewise columns.
         rope_width: u32;
-        /// 1: of queries, keys and values with biases, those of the keys are 0 and
+        /// True: of queries, keys and values with biases, those of the keys are 0 and
         /// stay so (EVA-02, DINOv3).
         no_key_bias: bool;
-        /// 1: a layer norm of the channels of each query and key of a head.
+        /// True: a layer norm of the channels of each query and key of a head.
         qk_norm: bool;
-        /// 1: a layer norm of the heads' outputs before their projection.
+        /// True: a layer norm of the heads' outputs before their projection.
         attention_norm: bool;
-        /// 1: a layer norm of the hidden channels of an MLP before its second
+        /// True: a layer norm of the hidden channels of an MLP before its second
         /// layer (EVA-02).
         mlp_norm: bool;
         /// `Pool::Attention`: heads, of dim / pool_heads channels, 1..dim;
@@ -182,7 +182,7 @@ config! {
         /// `Pool::Attention`: hidden channels of its MLP, 1..1048576; otherwise
         /// 0\.
         pool_mlp_dim: u32;
-        /// 1: all layer norms are root-mean-square norms, which subtract no mean
+        /// True: all layer norms are root-mean-square norms, which subtract no mean
         /// and have no bias (Zhang, Sennrich 2019).
         rms_norm: bool;
         /// `Block`.

@@ -52,7 +52,7 @@ config! {
         decay_rule: DecayRule;
         /// Sum of SVIT_EXCLUDE_\*.
         decay_exclude: DecayExclude;
-        /// 1: Nesterov's momentum, of SGD and Muon.
+        /// True: Nesterov's momentum, of SGD and Muon.
         nesterov: bool;
         /// `Ema`.
         ema: Ema;

@@ -36,7 +36,7 @@ config! {
         output_width: u32;
         /// `Evaluation`.
         evaluation: Evaluation;
-        /// 1: one random crop offset for a batch, as in Keras; 0: one for
+        /// True: one random crop offset for a batch, as in Keras; false: one for
         /// each image. Each image is mirrored by itself in both cases.
         per_batch: bool;
         /// `Source`.

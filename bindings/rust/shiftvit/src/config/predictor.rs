@@ -25,7 +25,7 @@ config! {
     lists {
     }
     held {
-        /// Whose workers run it, as in svit_session_config; `None`: the model's.
+        /// Whose workers run it, as in `SessionConfig`; `None`: the model's.
         context: Option<Context>;
     }
 }

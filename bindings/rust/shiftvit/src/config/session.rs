@@ -30,23 +30,23 @@ config! {
         input_width: u32;
         /// `Memory`; no effect in a session created with `Mode::Infer`.
         memory: Memory;
-        /// 1: inference fuses no layers, so that svit_forward_features reaches
+        /// True: inference fuses no layers, so that `Session::forward_features` reaches
         /// the output of every one.
         features: bool;
         /// "": the session takes images. Otherwise the name of a layer
-        /// (svit_session_layer_name): the session takes its output, as
-        /// svit_forward_features computes it, in place of images. The layers up
+        /// (`Session::layers`): the session takes its output, as
+        /// `Session::forward_features` computes it, in place of images. The layers up
         /// to this one never run, and their parameters have no gradient.
         /// input_height and input_width are those of the images from which the
         /// features came. Where inference fuses the layer with a later one, the
         /// session fuses no layers.
         input_layer: String;
-        /// 1: svit_backward_input computes the gradient of the input. The
+        /// True: `Session::backward_input` computes the gradient of the input. The
         /// session needs `Mode::Train`, and all parameters may be frozen. A
         /// training forward runs frozen layers as it runs all others, with
         /// dropout, and saves their activations.
         input_gradient: bool;
-        /// 1: a pass looks at the output of every layer, and a backward at the
+        /// True: a pass looks at the output of every layer, and a backward at the
         /// gradients of outputs and parameters; `Status::Numeric` names the first
         /// tensor that is not finite, and the training forward. Passes run layer
         /// by layer then. The same bits, and some percent slower.

@@ -53,23 +53,25 @@ config! {
         sampling: Sampling;
         /// `Tta`: how validation evaluates.
         tta: Tta;
-        /// 1: the history is written for TensorBoard too, to
+        /// True: the history is written for TensorBoard too, to
         /// `folder`/events.out.tfevents.shiftvit.
         tensorboard: bool;
-        /// 1: svit_trainer_resume of a run that had fewer epochs computes its
-        /// schedule over all `epochs`; 0: the run's schedule keeps its length,
+        /// True: `Trainer::resume` of a run that had fewer epochs computes its
+        /// schedule over all `epochs`; false: the run's schedule keeps its length,
         /// after which a rate other than a constant one stays at its last value,
         /// mostly 0.
         schedule_anew: bool;
         /// 0\..batch: parts of a batch whose gradients are added in one binary tree
         /// (reducer.h), so that they can be computed by any number of processes; 0: the
         /// gradients of a batch are one sum. With leaves, accumulate is 1.
+        /// A trainer of several processes, with its reducer, is one of raw calls:
+        /// `svit_trainer_create` of [`sys`](crate::sys) on the handles of `as_ptr`.
         leaves: u32;
-        /// As in svit_loader_config: 0: an epoch is a permutation of all
+        /// As in `LoaderConfig`: 0: an epoch is a permutation of all
         /// samples; else shards are read nearly from end to end.
         shuffle_window: u32;
-        /// 1: a step that fails with `Status::Numeric` names the first tensor that is
-        /// not finite, as in svit_session_config.
+        /// True: a step that fails with `Status::Numeric` names the first tensor that is
+        /// not finite, as in `SessionConfig`.
         check_finite: bool;
         /// With early_fraction: pixels, 1..the model's input_height.
         early_height: u32;
@@ -85,16 +87,16 @@ config! {
     }
     lists {
         /// Above 0: factors of the loss, by the class of
-        /// the label, as in svit_cross_entropy_weighted;
+        /// the label, as in `loss::cross_entropy`;
         /// with `Loss::Binary` `pos_weight` of
-        /// svit_binary_cross_entropy.
+        /// `loss::binary_cross_entropy`.
         class_weights: f64, class_weight_count;
     }
     held {
         /// Where checkpoint.safetensors and history.csv are written,
         /// best.safetensors if there is validation, and run.json if there is a
         /// `description`. The trainer creates it if it does not exist and locks
-        /// it (svit_folder_lock). `None`: nothing is written.
+        /// it (`FolderLock`). `None`: nothing is written.
         folder: Option<PathBuf>;
         /// The caller's notes on the run, UTF-8: stored in each checkpoint as
         /// the entry "trainer.description" and in `folder`/run.json. `None`:

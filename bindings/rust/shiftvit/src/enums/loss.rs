@@ -10,9 +10,9 @@ enumeration! {
     pub enum Loss {
         /// Of one label for each sample, or of probabilities.
         CrossEntropy = SVIT_LOSS_CROSS_ENTROPY,
-        /// Svit_binary_cross_entropy, for several labels for each sample.
+        /// `loss::binary_cross_entropy`, for several labels for each sample.
         Binary = SVIT_LOSS_BINARY,
-        /// Svit_mean_squared_error, for numbers.
+        /// `loss::mean_squared_error`, for numbers.
         Mse = SVIT_LOSS_MSE,
     }
 }

@@ -129,7 +129,7 @@ enumeration! {
         /// A linear map of each patch.
         Patch = SVIT_STEM_PATCH,
         /// A linear map of each patch to twice its values, a GELU, and a linear
-        /// map to the tokens. svit_model_whiten gives the first map the whitening
+        /// map to the tokens. `Model::whiten` gives the first map the whitening
         /// filters of training images and their negatives (Jordan 2024).
         Whitened = SVIT_STEM_WHITENED,
         /// Two convolutions of 3 x 3 pixels with zero padding: to half of `dim`,

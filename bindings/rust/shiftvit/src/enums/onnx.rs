@@ -8,7 +8,7 @@ use shiftvit_sys as sys;
 enumeration! {
     /// The output of the graph.
     pub enum OnnxOutput {
-        /// "logits", what svit_forward writes.
+        /// "logits", what `Session::forward` writes.
         Logits = SVIT_ONNX_LOGITS,
         /// "probabilities", what predictors make of them: the softmax, or
         /// with `Output::Sigmoid` the sigmoid; of a model with a text

@@ -60,7 +60,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// The learning rate as a function of the step; svit_learning_rate has the formulas. All but the
+    /// The learning rate as a function of the step; `sys::svit_learning_rate` has the formulas. All but the
     /// first and `Schedule::Step` and `Schedule::CosineRestarts` have a length, total_steps.
     pub enum Schedule {
         /// The same for all steps.

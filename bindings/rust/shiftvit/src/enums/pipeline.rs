@@ -27,7 +27,7 @@ enumeration! {
     pub enum Source {
         /// Scales each axis by itself, by nearest neighbour.
         Nearest = SVIT_SOURCE_NEAREST,
-        /// Scales both axes alike, with svit_resize_antialias_u8, until
+        /// Scales both axes alike, with `sys::svit_resize_antialias_u8`, until
         /// the image just covers the source size, then crops the centre.
         ShorterSide = SVIT_SOURCE_SHORTER_SIDE,
         /// Likewise, with bicubic interpolation, antialiased.

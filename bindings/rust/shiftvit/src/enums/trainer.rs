@@ -10,7 +10,7 @@ enumeration! {
     pub enum Keep {
         /// Those of the last step.
         Last = SVIT_KEEP_LAST,
-        /// Those of the best epoch (svit_trainer_event.best_epoch).
+        /// Those of the best epoch (`Event::best_epoch`).
         Best = SVIT_KEEP_BEST,
     }
 }
@@ -19,9 +19,9 @@ enumeration! {
     /// What a trainer does if its folder already holds a run, that is, checkpoint.safetensors,
     /// best.safetensors, history.csv or run.json.
     pub enum Existing {
-        /// Svit_trainer_create fails with `Status::State`.
+        /// `Trainer::new` fails with `Status::State`.
         Refuse = SVIT_EXISTING_REFUSE,
-        /// Svit_trainer_resume must precede the first step.
+        /// `Trainer::resume` must precede the first step.
         Resume = SVIT_EXISTING_RESUME,
         /// The first checkpoint of the new run replaces the files of the old
         /// run; other files stay. If the process is killed, the old run or
@@ -31,7 +31,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// What svit_trainer_step has completed.
+    /// What `Trainer::step` has completed.
     pub enum EventKind {
         /// One optimiser step.
         Step = SVIT_EVENT_STEP,
