@@ -232,7 +232,7 @@ static svit_status fit(anomaly_options *self, svit_model *model,
     svit_dataset *images = NULL;
     svit_features *patches = NULL, *memory = NULL;
     char layer[64];
-    TRY(output_check_place(program, "--out", self->out));
+    TRY(output_check_replaced(program, "--out", self->out, ".safetensors", NULL));
     TRY(find_layer(self, layer, model));
     svit_status status = open_images(self, &images, self->fit, pipeline);
     if (status == SVIT_OK)

@@ -234,7 +234,8 @@ static svit_status check_out(convert_options *self)
     TRY(output_check_model(program, "OUT", self->out, self->in));
     TRY(output_check(program, "OUT", self->out, "--map", self->from.map_path));
     TRY(output_check(program, "OUT", self->out, "--config", self->config.file));
-    TRY(output_check_place(program, "OUT", self->out));
+    TRY(output_check_replaced(program, "OUT", self->out,
+                              self->to == TO_ONNX ? ".onnx" : ".safetensors", NULL));
     return output_check(program, "OUT", self->out, "--texts", self->texts.path);
 }
 

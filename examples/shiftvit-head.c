@@ -418,7 +418,7 @@ static svit_status check_out(struct program *program, const head_options *self)
 {
     TRY(output_check(program, "--out", self->out, "--fit", self->fit));
     TRY(output_check(program, "--out", self->out, "--evaluate", self->evaluate));
-    TRY(output_check_place(program, "--out", self->out));
+    TRY(output_check_replaced(program, "--out", self->out, ".safetensors", self->model));
     return output_check(program, "--out", self->out, "--old-features", self->old_features);
 }
 

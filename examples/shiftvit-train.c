@@ -10,6 +10,7 @@
 #include "common/progress.h"
 #include "common/results.h"
 #include "common/run_file.h"
+#include "common/shown.h"
 #include "common/stored_options.h"
 #include "common/train_command_line.h"
 #include "common/train_notes.h"
@@ -57,6 +58,17 @@ static svit_status keep_rate(train_run *self)
     if (self->trainer_config.epochs > stored.epochs && !self->trainer_config.schedule_anew &&
         (gives_rate || options->lr >= 0))
         self->optimizer_config.schedule = SVIT_SCHEDULE_CONSTANT;
+    return SVIT_OK;
+}
+
+/* Leaves out the points of a preset's or a stored schedule, of which another one takes the place. */
+static svit_status drop_points(train_run *self, int32_t before)
+{
+    struct program *program = &self->options.program;
+    int given;
+    TRY(config_gives(&given, program, &self->options.config, "points"));
+    if (!given && self->optimizer_config.schedule != before)
+        self->optimizer_config.point_count = 0;
     return SVIT_OK;
 }
 
@@ -143,9 +155,11 @@ static svit_status resolve_settings(train_run *self, size_t images)
     TRY(config_resolve_training(trainer, &self->optimizer_config, &self->pipeline,
                                 &options->program, &options->config, options->resumed_training,
                                 self->model ? &model : NULL));
+    const int32_t schedule = self->optimizer_config.schedule;
     apply_options(self);
     if (options->resume && options->resumed_training)
         TRY(keep_rate(self));
+    TRY(drop_points(self, schedule));
     TRY(apply_freeze(self));
     if (options->program.seed_given)
         trainer->seed = options->program.seed;
@@ -422,12 +436,13 @@ static svit_status finish(train_run *self)
 static svit_status tell_stop(train_run *self)
 {
     struct program *program = &self->options.program;
+    char folder[SHOWN_CAPACITY];
     if (mpi_is_first(&self->place) &&
         curves_draw(program, self->trainer, self->curves) != SVIT_OK && !program->quiet)
         fprintf(stderr, "%s: warning: %s\n", option_program_name, program->err.message);
     return program_fail(program, SVIT_E_STOPPED,
                         "stopped, checkpoint written; go on with: shiftvit-train --resume %s",
-                        self->options.out);
+                        shown_word(folder, self->options.out));
 }
 
 /* Trains the model; rank 0 then writes and tests it. */

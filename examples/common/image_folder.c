@@ -60,8 +60,11 @@ static svit_status write_list(struct program *self, FILE *list, const char *fold
     if (count < 0)
         return program_fail(self, SVIT_E_IO, "cannot list '%s': %s", folder, strerror(code));
     if (count == 0)
-        return program_fail(self, SVIT_E_FORMAT, "'%s' has no image; files that end in %s are read",
-                            folder, svit_image_endings());
+        return program_fail(
+            self, SVIT_E_FORMAT,
+            "'%s' has no image; files in it that end in %s are read, those in its subfolders "
+            "are not",
+            folder, svit_image_endings());
     if (failed)
         return program_fail(self, SVIT_E_IO, "cannot write the list of the images of '%s'", folder);
     return SVIT_OK;

@@ -154,6 +154,11 @@ svit_status model_note_features(struct program *self, const svit_model *model, c
 {
     svit_model_config config;
     TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    if (config.mask_ratio > 0)
+        return program_fail(
+            self, SVIT_E_ARGUMENT,
+            "the model is a masked autoencoder, which has no classes; shiftvit-train "
+            "--init-from gives its encoder a classifier");
     if (!config.classifier && !self->quiet)
         fprintf(stderr, "%s: the model has no classifier; its %u features are taken for %s\n",
                 option_program_name, config.num_classes, what);

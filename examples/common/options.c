@@ -4,6 +4,7 @@
 
 #include <getopt.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,6 +140,20 @@ static struct option_place *find_letter(struct option_list *list, int letter)
     return NULL;
 }
 
+/* Fails after getopt_long has said why, and names the option that `given`, an unknown one, resembles. */
+static void fail_to_take(const struct option_list *list, const char *given)
+{
+    const char *names[OPTION_LINES + 1] = {NULL};
+    char name[64];
+    for (size_t i = 0; i < list->count; i++)
+        names[i] = list->places[i].line->name;
+    snprintf(name, sizeof name, "%.*s", given ? (int)strcspn(given, "=") : 0, given ? given : "");
+    const char *nearest = name[0] ? nearest_word(name + strspn(name, "-"), names) : NULL;
+    if (nearest)
+        fprintf(stderr, "%s: did you mean '--%s'?\n", option_program_name, nearest);
+    fail_with_hint();
+}
+
 /* Takes the options, and brings the other arguments behind them, to argv[optind]. getopt_long prints
  * what is wrong with an option and returns '?', as for the letter '?', with which optopt stays 0. */
 static void take_options(struct option_list *list, int argc, char **argv, const char *version)
@@ -147,17 +162,20 @@ static void take_options(struct option_list *list, int argc, char **argv, const 
     char letters[SHORT];
     describe(known, letters, list);
     optind = 0; /* anew: a run that is resumed has a second command line */
+    char *path = argv[0];
+    argv[0] = (char *)option_program_name; /* what its messages begin with */
     for (;;) {
         optopt = 0;
         const int key = getopt_long(argc, argv, letters, known, NULL);
         if (key == -1)
-            return;
+            break;
         if (key == '?' && (optopt != 0 || strncmp(argv[optind - 1], "--", 2) == 0))
-            fail_with_hint();
+            fail_to_take(list, optopt == 0 ? argv[optind - 1] : NULL);
         take_option(list,
                     key >= OPTION_LONG ? &list->places[key - OPTION_LONG] : find_letter(list, key),
                     optarg, version);
     }
+    argv[0] = path;
 }
 
 /* Gives the arguments that are no options to the first table that takes them. */

@@ -66,10 +66,13 @@ svit_status out_folder_check(struct program *self, const data_option *data, cons
                              int may_be_it)
 {
     const char *folder = data_spec_folder(data->spec);
+    const int quiet = self->quiet;
     split_folders found;
     if (!folder)
         return SVIT_OK;
+    self->quiet = 1; /* what is left out is said when the data are opened */
     svit_status status = split_folders_find(&found, self, folder);
+    self->quiet = quiet;
     if (status == SVIT_OK)
         status = check_splits(self, folder, &found, out, may_be_it);
     split_folders_free(&found);

@@ -4,6 +4,7 @@
 #include "data_option.h"
 #include "model_path.h"
 #include "path_text.h"
+#include "run_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,6 +86,40 @@ svit_status output_check_place(struct program *self, const char *out_name, const
     return access(folder, W_OK) == 0 ? SVIT_OK
                                      : program_fail(self, SVIT_E_IO, "%s: cannot write to '%s': %s",
                                                     out_name, folder, strerror(errno));
+}
+
+/* Fails if `out` is a file of a run, by which the run goes on or is tested. */
+static svit_status check_run(struct program *self, const char *out_name, const char *out,
+                             const char *may_be)
+{
+    char folder[PATH_CAPACITY];
+    const char *name = split_path(folder, out);
+    if (!path_exists(out) || !model_path_is_run(folder))
+        return SVIT_OK;
+    for (size_t i = 0; model_path_files[i]; i++) {
+        const int resumes = strcmp(model_path_files[i], RUN_CHECKPOINT_FILE) == 0;
+        if (strcmp(name, model_path_files[i]) == 0 && (resumes || !output_is_same(out, may_be)))
+            return program_fail(self, SVIT_E_ARGUMENT,
+                                "%s: '%s' belongs to the run in its folder, which would lose it; "
+                                "another name is needed",
+                                out_name, out);
+    }
+    return SVIT_OK;
+}
+
+svit_status output_check_replaced(struct program *self, const char *out_name, const char *out,
+                                  const char *ending, const char *may_be)
+{
+    struct stat found;
+    if (!out)
+        return SVIT_OK;
+    TRY(output_check_place(self, out_name, out));
+    if (stat(out, &found) == 0 && S_ISREG(found.st_mode) && !has_ending(out, ending))
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "%s: '%s' is there and ends in something else than %s; a file of that "
+                            "ending, or a new one, is accepted",
+                            out_name, out, ending);
+    return check_run(self, out_name, out, may_be);
 }
 
 svit_status output_check_data(struct program *self, const char *out_name, const char *out,

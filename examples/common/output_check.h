@@ -20,6 +20,11 @@ svit_status output_check(struct program *self, const char *out_name, const char 
  * no folder. Work whose result cannot be kept is not begun. */
 svit_status output_check_place(struct program *self, const char *out_name, const char *out);
 
+/* Does that, and fails if a file that is there ends in something else than `ending`, and is no such file
+ * then, or belongs to a training run: `out` may be `may_be`, from --model or NULL, but no checkpoint. */
+svit_status output_check_replaced(struct program *self, const char *out_name, const char *out,
+                                  const char *ending, const char *may_be);
+
 /* Checks the file of --data, and of a list train.csv those beside it that are its other splits. */
 svit_status output_check_data(struct program *self, const char *out_name, const char *out,
                               const char *spec);

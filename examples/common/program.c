@@ -114,6 +114,26 @@ svit_status program_open(struct program *self)
     return svit_context_create(&self->context, &config, &self->err);
 }
 
+/* What the library's messages advise a program in C, and what does it here. */
+static const char *const ADVICE[][2] = {
+    {"svit_session_layer_name lists them", "shiftvit-features --list-layers lists them"},
+    {"svit_model_replace_head gives it one", "shiftvit-train --init-from gives it one"},
+    {"svit_model_set_trainable changes that", "--freeze of fewer is accepted"},
+};
+
+static void print_message(const char *message)
+{
+    for (size_t i = 0; i < sizeof ADVICE / sizeof *ADVICE; i++) {
+        const char *found = strstr(message, ADVICE[i][0]);
+        if (found) {
+            fprintf(stderr, "%s: %.*s%s%s\n", option_program_name, (int)(found - message), message,
+                    ADVICE[i][1], found + strlen(ADVICE[i][0]));
+            return;
+        }
+    }
+    fprintf(stderr, "%s: %s\n", option_program_name, message);
+}
+
 int program_exit(struct program *self, svit_status status)
 {
     svit_context_free(self->context);
@@ -122,8 +142,7 @@ int program_exit(struct program *self, svit_status status)
         return STATUS_DONE;
     const char *message = self->err.message;
     if (!self->is_mute)
-        fprintf(stderr, "%s: %s\n", option_program_name,
-                message[0] != '\0' ? message : svit_status_name(status));
+        print_message(message[0] != '\0' ? message : svit_status_name(status));
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
 }
 

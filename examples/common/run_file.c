@@ -3,6 +3,7 @@
 #include "run_file.h"
 
 #include "path_text.h"
+#include "shown.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,13 +109,18 @@ static svit_status refuse_file(struct program *self, const char *folder, const c
 static svit_status refuse_used(struct program *self, const char *folder, const char *file)
 {
     char *epochs = NULL;
-    read_entry(&epochs, self, folder, "trainer.state.epoch");
+    if (read_entry(&epochs, self, folder, "trainer.state.epoch") != SVIT_OK)
+        return program_fail(self, SVIT_E_STATE,
+                            "'%s' holds a run (%s) without a checkpoint that can be read; replace "
+                            "it: --overwrite; or take another folder: --out DIR",
+                            folder, file);
+    char shown[SHOWN_CAPACITY];
     svit_status status =
         program_fail(self, SVIT_E_STATE,
                      "'%s' holds a run (%s%s%.10s%s); go on with it: --resume %s; replace it: "
                      "--overwrite; or take another folder: --out DIR",
                      folder, file, epochs ? ", " : "", epochs ? epochs : "",
-                     epochs ? " epochs done" : "", folder);
+                     epochs ? " epochs done" : "", shown_word(shown, folder));
     free(epochs);
     return status;
 }

@@ -4,6 +4,8 @@
 #include "path_text.h"
 #include "shown.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,10 +155,12 @@ static svit_status parse_object(json_t **out, struct program *self, const char *
     *out = json_loads(text, JSON_REJECT_DUPLICATES, &where);
     if (json_is_object(*out))
         return SVIT_OK;
+    const int is_json = *out != NULL;
     json_decref(*out);
     *out = NULL;
-    return program_fail(self, SVIT_E_FORMAT, "%s is no JSON object: line %d: %s", what, where.line,
-                        where.text);
+    return is_json ? program_fail(self, SVIT_E_FORMAT, "%s is no JSON object, but other JSON", what)
+                   : program_fail(self, SVIT_E_FORMAT, "%s is no JSON object: line %d: %s", what,
+                                  where.line, where.text);
 }
 
 /* Takes both parts of a run.json. */
@@ -196,6 +200,43 @@ static svit_status read_file(settings *out, struct program *self, const config_o
     return status;
 }
 
+/* Reads a number that JSON writes otherwise, such as .1, 007 or 0x10; NULL if the text is none. */
+static json_t *read_number(const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    const long long whole = strtoll(text, &end, 10);
+    if (end != text && !*end && errno == 0)
+        return json_integer(whole);
+    const double number = strtod(text, &end);
+    return end != text && !*end && isfinite(number) ? json_real(number) : NULL;
+}
+
+/* Reads the value of FIELD=VALUE: JSON if possible, otherwise a text, unless it begins as a list or an
+ * object. */
+static svit_status parse_value(json_t **value, struct program *self, const char *set,
+                               const char *text)
+{
+    json_error_t wrong;
+    svit_status status = SVIT_OK;
+    *value = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &wrong);
+    if (!*value && (text[0] == '[' || text[0] == '{'))
+        return program_fail(self, SVIT_E_ARGUMENT, "--set %.100s: no JSON: column %d: %s", set,
+                            wrong.column, wrong.text);
+    if (!*value)
+        *value = read_number(text);
+    if (json_is_real(*value) && text[strspn(text, "0123456789")] == '\0')
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "--set %.100s: whole numbers up to 2^63 - 1 are accepted here", set);
+    if (!*value)
+        *value = json_string(text);
+    if (!*value)
+        status = program_fail(self, SVIT_E_ARGUMENT, "--set: '%s' is no UTF-8 text", set);
+    if (status != SVIT_OK)
+        json_decref(*value);
+    return status;
+}
+
 /* Applies FIELD=VALUE. The value is parsed as JSON if possible and is a text otherwise: dim=48,
  * shift=keras. */
 static svit_status put_set(settings *out, struct program *self, const config_option *option,
@@ -203,11 +244,8 @@ static svit_status put_set(settings *out, struct program *self, const config_opt
 {
     char field[SHOWN_CAPACITY];
     const char *equals = strchr(set, '=');
-    json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
-    if (!value)
-        value = json_string(equals + 1);
-    if (!value)
-        return program_fail(self, SVIT_E_ARGUMENT, "--set: '%s' is no UTF-8 text", set);
+    json_t *value = NULL;
+    TRY(parse_value(&value, self, set, equals + 1));
     snprintf(field, sizeof field, "%.*s", (int)(equals - set), set);
     svit_status status = put_field(out, self, option, SET, field, value, names);
     json_decref(value);

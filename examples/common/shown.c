@@ -59,6 +59,26 @@ const char *shown_text(char *shown, const char *text)
     return shown;
 }
 
+const char *shown_word(char *shown, const char *text)
+{
+    static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_-./:,@%+=";
+    static const char QUOTE[] = "'\\''"; /* ends the quotes, and begins them again */
+    char plain[SHOWN_CAPACITY];
+    size_t used = 0;
+    shown_text(plain, text);
+    if (text[0] && text[strspn(text, PLAIN)] == '\0')
+        return strcpy(shown, plain);
+    shown[used++] = '\'';
+    for (const char *c = plain; *c && used + sizeof QUOTE + 1 < SHOWN_CAPACITY; c++) {
+        const size_t bytes = *c == '\'' ? strlen(QUOTE) : 1;
+        memcpy(shown + used, *c == '\'' ? QUOTE : c, bytes);
+        used += bytes;
+    }
+    strcpy(shown + used, "'");
+    return shown;
+}
+
 const char *text_cut(char *cut, size_t capacity, const char *text)
 {
     size_t length = strlen(text);

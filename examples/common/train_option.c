@@ -120,6 +120,8 @@ static int parse_text(int key, char *text, const struct option_state *state, tra
         self->memory = option_choice(state, "--memory", text, train_memories);
         return 0;
     case KEY_OUT:
+        if (!text[0])
+            option_error(state, "--out: the folder has no name");
         self->out = text;
         return 0;
     case KEY_RESUME:
@@ -141,12 +143,12 @@ static int parse_text(int key, char *text, const struct option_state *state, tra
         return 0;
     case OPTION_END:
         option_check_rules(state, rules);
+        if (self->lora >= 0 && self->resume)
+            option_error(state, "--lora: a resumed run has the adapters that it began with");
         if (self->lora >= 0 && !self->init_from)
             option_error(state, "--lora adapts the weights of a model; --init-from is needed");
         if (self->lora_alpha >= 0 && self->lora < 0)
             option_error(state, "--lora-alpha is of adapters; --lora is needed");
-        if (self->lora >= 0 && self->resume)
-            option_error(state, "--lora: a resumed run has the adapters that it began with");
         if (self->resume && self->overwrite)
             option_error(
                 state,

@@ -202,11 +202,11 @@ static size_t edit_distance(const char *a, const char *b)
     return rows[rows_a % 3][columns];
 }
 
-/* The key of any of the structs that is most similar to `key`. */
+/* The key of any of the structs that is most similar to `key`; NULL if none resembles it. */
 static const char *most_similar_key(const sv_field_struct *structs, size_t count, const char *key)
 {
-    const char *found = "";
-    size_t min = SIZE_MAX;
+    const char *found = NULL;
+    size_t min = strlen(key) < 6 ? 3 : strlen(key) / 3 + 1;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < structs[i].table->count; j++) {
             const char *known = sv_field_key(&structs[i].table->fields[j]);
@@ -232,8 +232,9 @@ static svit_status read_member(const sv_field_struct *structs, size_t count, con
         if (field)
             return sv_field_from_json(field, structs[i].config, member, err);
     }
-    return sv_fail(err, SVIT_E_ARGUMENT, "'%.64s' is no field of %s; did you mean '%s'?",
-                   member->key, noun, most_similar_key(structs, count, member->key));
+    const char *similar = most_similar_key(structs, count, member->key);
+    return sv_fail(err, SVIT_E_ARGUMENT, "'%.64s' is no field of %s%s%s%s", member->key, noun,
+                   similar ? "; did you mean '" : "", similar ? similar : "", similar ? "'?" : "");
 }
 
 static svit_status read_members(const sv_field_struct *structs, size_t count, const char *noun,

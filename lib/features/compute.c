@@ -103,7 +103,7 @@ static svit_status find_prefix(computation *self, svit_error *err)
         self->prefix = prefix;
     if (masked && self->config.tokens >= SVIT_TOKENS_PATCHES)
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "layer '%.40s' has visible patches alone; SVIT_TOKENS_MEAN is accepted",
+                       "layer '%.40s' has visible patches alone; tokens 'mean' is accepted",
                        self->layer);
     return SVIT_OK;
 }
@@ -138,8 +138,8 @@ static svit_status find_layer(computation *self, svit_error *err)
     find_grid(self);
     if (self->tokens > 1 && self->config.tokens == SVIT_TOKENS_CLASS && self->prefix == 0)
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "tokens is SVIT_TOKENS_CLASS; layer '%.40s' has no class token, and "
-                       "SVIT_TOKENS_MEAN and SVIT_TOKENS_PATCHES are accepted",
+                       "tokens is 'class'; layer '%.40s' has no class token, and 'mean' and "
+                       "'patches' are accepted",
                        self->layer);
     return SVIT_OK;
 }

@@ -83,8 +83,10 @@ svit_status sv_gemm_find(const sv_gemm **gemm, const sv_gemm **small_m_gemm, con
     }
     const backend *named = find_backend(name);
     if (!named)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "gemm is '%.60s'; 'tile', 'cblas', 'amx' or NULL is accepted", name);
+        return sv_fail(
+            err, SVIT_E_ARGUMENT,
+            "gemm is '%.60s'; 'tile', 'cblas' and 'amx' are accepted, or none for the best one",
+            name);
     SVIT_TRY(check_runs(named, isa, err));
     if (named->load)
         SVIT_TRY(named->load(err));

@@ -24,13 +24,14 @@ static svit_status check(const void *checked, svit_error *err)
 {
     const svit_session_config *config = checked;
     if (config->compute == SVIT_COMPUTE_INT8 && config->mode == SVIT_MODE_TRAIN)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "compute is SVIT_COMPUTE_INT8, which only infers; SVIT_COMPUTE_F32 and "
-                       "SVIT_COMPUTE_BF16 are accepted in SVIT_MODE_TRAIN");
+        return sv_fail(
+            err, SVIT_E_ARGUMENT,
+            "compute is 'int8', which only infers; 'f32' and 'bf16' are accepted in mode "
+            "'train'");
     if (config->input_gradient && config->mode != SVIT_MODE_TRAIN)
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "input_gradient is 1 in SVIT_MODE_INFER, which has no backward; it needs "
-                       "SVIT_MODE_TRAIN");
+                       "input_gradient is 1 in mode 'infer', which has no backward; it needs mode "
+                       "'train'");
     return SVIT_OK;
 }
 

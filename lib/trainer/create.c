@@ -346,9 +346,10 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
 {
     SVIT_TRY(read_ranks(trainer, err));
     if (config->keep == SVIT_KEEP_BEST && !validation)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "keep is SVIT_KEEP_BEST but validation is NULL; the best weights are chosen "
-                       "by validation");
+        return sv_fail(
+            err, SVIT_E_ARGUMENT,
+            "keep is 'best' and there is no validation data, by which the best weights are "
+            "chosen; 'last' is accepted");
     SVIT_TRY(copy_texts(trainer, config, err));
     trainer->training_count = svit_dataset_count(training);
     SVIT_TRY(check_data(trainer, training, validation, err));

@@ -55,7 +55,33 @@ for option in --predictions --confusion; do
         says "$file.csv' is the file of"
     done
 done
+# Nor another file than one of its kind, and nothing that a run needs.
 photo=$(find photos -name '*.png' | head -n 1)
+mkdir run
+cp vit/* run
+for out in "$photo" run/run.json; do
+    run 2 shiftvit-convert run "$out"
+    says "'$out' is there and ends in something else than .safetensors"
+done
+for file in best model checkpoint; do
+    [ -e run/$file.safetensors ] || continue
+    run 2 shiftvit-convert vit run/$file.safetensors
+    says "'run/$file.safetensors' belongs to the run in its folder"
+    run 2 shiftvit-features --model vit --data folder:photos --split all --out run/$file.safetensors
+    says "'run/$file.safetensors' belongs to the run in its folder"
+done
+run 0 shiftvit-features --model vit --data folder:photos --split all --out features.safetensors
+run 2 shiftvit-head --model run/checkpoint.safetensors --fit features.safetensors --out run/checkpoint.safetensors
+says "'run/checkpoint.safetensors' belongs to the run in its folder"
+run 2 shiftvit-head --model run --fit features.safetensors --out "$photo"
+run 0 shiftvit-head --model run/model.safetensors --fit features.safetensors --epochs 1 --out run/model.safetensors
+for file in vit/*.*; do
+    [ "$file" = vit/model.safetensors ] || cmp "$file" run/"${file#vit/}"
+done
+run 2 shiftvit-export --data folder:photos --split all --by-class --out photos
+says "'photos' is 'photos', the folder of the data"
+run 2 shiftvit-export --data folder:photos --split all --out "$(dirname "$photo")"
+says "lies in 'photos', the folder of the data"
 run 2 shiftvit-eval --model vit --data folder:photos --split all --confusion "$photo"
 run 2 shiftvit-head --model vit --add-class fox --images fox --out "$(find fox -name '*.png' | head -n 1)"
 cp lists/train.csv list.safetensors

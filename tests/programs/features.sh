@@ -259,7 +259,7 @@ run 1 shiftvit-head --add-class fox --images absent --model nine.safetensors --o
 says "cannot open 'absent'"
 mkdir empty
 run 1 shiftvit-head --add-class fox --images empty --model nine.safetensors --out no.safetensors
-says "has no image; files that end in \.jpg \.jpeg"
+says "has no image; files in it that end in \.jpg \.jpeg"
 run 1 shiftvit-head --fit "$model" --model "$model" --out no.safetensors
 says "tensor 'features' is missing"
 run 1 shiftvit-head --fit absent.safetensors --model "$model" --out no.safetensors

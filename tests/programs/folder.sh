@@ -107,6 +107,14 @@ refuses 2 "'maybe' is none of fail, skip" $train --on-bad maybe
 works $train --data "folder:$data" --on-bad skip --epochs 1 --out "$work/run4"
 says '90 [a-z]* train, 90 validate, 90 test'
 says '3 of 273 images cannot be read and are left out'
+mkdir -p "$work/lost/a" "$work/lost/b"
+cp "$data"/train/ring/*.png "$work/lost/a"
+printf x >"$work/lost/b/1.png"
+printf x >"$work/lost/b/2.png"
+works $bin/shiftvit-export --data "folder:$work/lost" --split all --on-bad skip --count 3 --out "$work/found"
+says "no image of 1 of the 2 classes of all can be read, such as 'b'"
+refuses 1 '2 of 11 images cannot be read' $bin/shiftvit-export --data "folder:$work/lost" --split all --out "$work/none"
+[ ! -e "$work/none" ] || fail "$work/none was made"
 
 # A run on such a folder still ends at SIGTERM, and goes on without the bad images.
 $train --data "folder:$data" --on-bad skip --epochs 100000 --out "$work/run5" >"$work/said" 2>&1 &

@@ -44,6 +44,12 @@ says 'warmup_steps has no effect'
 
 run 2 shiftvit-train --resume again --epochs 2
 says 'epochs is 3 in the checkpoint and 2 here'
+run 2 shiftvit-train --resume again --compute bf16
+says 'compute is f32 in the checkpoint and bf16 here'
+run 2 shiftvit-train --resume again --set tta=flip
+says "'loss [a-z-]*, sampling shuffle, tta none, .*, tta flip, "
+run 2 shiftvit-train --resume again --lora 2
+says 'a resumed run has the adapters that it began with'
 run 2 shiftvit-train --resume again --set dim=12
 says 'the model of a resumed run is fixed'
 
@@ -221,3 +227,60 @@ synthetic='--data procedural:30 --limit-val 20 --limit-test 20'
     run 0 shiftvit-train $synthetic --init-from sized --set resize_height=18 --epochs 1 --out tuned
 }
 grep -q '"resize_height": 18,$' tuned/run.json || fail 'the size of the resize step is lost'
+
+# Values that --set reads, and what it says of others.
+# shellcheck disable=SC2086
+for value in .5 0.5 5e-1 +.5 0x1p-1; do
+    rm -rf sized
+    run 0 shiftvit-train $synthetic --preset shiftvit-cifar10 --set dim=12 --set 'blocks=[1,1]' --set num_div=12 \
+        --batch 16 --epochs 1 --set label_smoothing=$value --set seed=007 --out sized
+    grep -q '"label_smoothing": 0.5,$' sized/run.json || fail "$value is $(grep label_smoothing sized/run.json)"
+    grep -q '"seed": 7,$' sized/run.json || fail "007 is $(grep seed sized/run.json)"
+done
+run 2 shiftvit-train --set seed=9223372036854775808 --out refused
+says 'set seed=9223372036854775808: whole numbers up to 2\^63 - 1 are accepted here'
+run 2 shiftvit-train --set 'augment=[{"name":"flip",}]' --out refused
+says 'no JSON: column 17: '
+run 2 shiftvit-train --set 'groups=[{"pattern":"*","lr":1}]' --out refused
+says "'lr' is no field of a parameter group\$"
+echo '[1]' >list.json
+run 1 shiftvit-train --config list.json --out refused
+says 'list.json is no JSON object, but other JSON'
+run 2 shiftvit-train --epochz 1
+says '^shiftvit-train: unrecognized option .--epochz.$'
+says "^shiftvit-train: did you mean '--epochs'\?\$"
+run 2 shiftvit-train --out ''
+says 'the folder has no name'
+
+# A setting of the preset's schedule is not held against the one that the command names.
+rm -rf sized
+# shellcheck disable=SC2086
+run 0 shiftvit-train $synthetic --preset shiftvit-cifar10-fast --set dim=24 --set 'blocks=[1,1]' --set num_div=12 --batch 16 \
+    --epochs 1 --schedule linear --set ema=none --out sized
+! grep 'has no effect' "$work/err" || fail 'a warning of the points of the preset'
+
+# A folder whose run cannot go on says so, and the command that goes on can be pasted.
+cp -r sized 'one run'
+run 1 shiftvit-train --out 'one run'
+says "go on with it: --resume 'one run'; replace"
+rm 'one run/checkpoint.safetensors'
+run 1 shiftvit-train --out 'one run'
+says 'without a checkpoint that can be read; replace it: --overwrite'
+
+# More classes than the data names: the names are not lost without a word. Other classes than the data's are refused.
+rm -rf sized
+# shellcheck disable=SC2086
+run 0 shiftvit-train $folder --preset shiftvit-cifar10 --set dim=12 --set 'blocks=[1,1]' --set num_div=12 --set num_classes=12 \
+    --batch 16 --epochs 1 --out sized
+says 'the model has 12 classes and the training set names 10: the model does not get its class names'
+says '^[0-9]+ parameters, 12 classes; '
+run 0 shiftvit-eval --model sized --split all
+says 'the model has 12 classes without names and the data 10'
+# shellcheck disable=SC2086
+run 2 shiftvit-train $folder --init-from first --set num_classes=12 --out refused
+says 'set num_classes=12: the classifier that the model of --init-from gets has a class for each of the data.s 10'
+
+run 2 shiftvit-eval --model masked --data procedural --limit-test 20
+says 'a masked autoencoder, which has no classes'
+run 2 shiftvit-features --model first --data procedural --layer nope --out f.safetensors
+says 'shiftvit-features --list-layers lists them'

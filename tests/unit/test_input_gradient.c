@@ -441,7 +441,7 @@ START_TEST(test_misuse_of_the_input_gradient)
           svit_session_create(&session, f.model, &plan, &err));
     plan.input_gradient = 1;
     plan.mode = SVIT_MODE_INFER;
-    FAILS(SVIT_E_ARGUMENT, "input_gradient is 1 in SVIT_MODE_INFER",
+    FAILS(SVIT_E_ARGUMENT, "input_gradient is 1 in mode 'infer'",
           svit_session_create(&session, f.model, &plan, &err));
     plan.mode = SVIT_MODE_TRAIN;
     OK(svit_session_create(&session, f.model, &plan, &err));

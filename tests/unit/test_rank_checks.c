@@ -130,7 +130,7 @@ static const struct {
     {.change = no_validation,
      .of_all = all_keep_best,
      .status = SVIT_E_ARGUMENT,
-     .message = "rank 1 of 3: keep is SVIT_KEEP_BEST but validation is NULL"},
+     .message = "rank 1 of 3: keep is 'best' and there is no validation data"},
     {.call = set_loss,
      .status = SVIT_E_STATE,
      .message = "rank 1 of 3 has called another function of its trainer than rank 0; all ranks"},

@@ -188,7 +188,8 @@ START_TEST(test_a_checkpoint_without_an_objective)
     checkpoint_rename(checkpoint_path(), "trainer.objective", "trainer.objectivx");
     p.trainer.tta = SVIT_TTA_FLIP;
     check_resume(&p, validation, whole, SVIT_E_ARGUMENT,
-                 "the checkpoint's run has 'loss 0, sampling 0, tta 0, class weights', this one");
+                 "the checkpoint's run has 'loss cross-entropy, sampling shuffle, tta none, class "
+                 "weights', this one 'loss cross-entropy, sampling shuffle, tta flip, class");
     svit_model_free(whole);
 }
 END_TEST

@@ -41,7 +41,7 @@ void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkp
     char text[256];
     snprintf(text, sizeof text,
              "the learning rate is %g from epoch %" PRIu64 " on, where the run's schedule has "
-             "ended; schedule_anew 1, or another schedule, gives the new epochs a rate",
+             "ended; a schedule that is given, or schedule_anew, gives the new epochs a rate",
              rate, epochs + 1);
     svit_context_log(trainer->context, SVIT_LOG_WARNING, text);
 }

@@ -7,40 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the value of an entry as a message shows it: real numbers in decimal. */
-static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry *entry,
-                            const char *text)
-{
-    if (entry->kind == SV_ENTRY_F64) {
-        uint64_t bits = strtoull(text, NULL, 16);
-        double value;
-        memcpy(&value, &bits, sizeof value);
-        return sv_trainer_number(out, value);
-    }
-    return text;
-}
-
 /* Fails unless the saved setting is that of `trainer`. */
 static svit_status check_setting(const sv_trainer_entry *entry, const svit_trainer *trainer,
                                  const char *saved, svit_error *err)
 {
     char present[SV_TRAINER_VALUE];
     sv_trainer_entry_print(present, entry, trainer);
-    if (strcmp(saved, present) == 0)
-        return SVIT_OK;
-    if (entry->kind == SV_ENTRY_FINGERPRINT)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "the %s data differ from the checkpoint's (fingerprint %.16s "
-                       "there, %s here); a resumed run needs the same",
-                       entry->offset == offsetof(svit_trainer, training_fingerprint) ? "training"
-                                                                                     : "validation",
-                       saved, present);
-    char a[SV_TRAINER_NUMBER], b[SV_TRAINER_NUMBER];
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "%s is %.24s in the checkpoint and %s here; a resumed run must have "
-                   "the settings of the run that it continues",
-                   strchr(entry->key, '.') + 1, readable(a, entry, saved),
-                   readable(b, entry, present));
+    return strcmp(saved, present) == 0 ? SVIT_OK
+                                       : sv_trainer_setting_differs(entry, saved, present, err);
 }
 
 /* Reads one value of the progress into `into`: decimal digits, or the bits of a real number. */
@@ -116,10 +90,11 @@ static svit_status differs(const char *noun, const char *name, const char *saved
     const size_t of_a = strlen(a + from) - 1, of_b = strlen(b + from) - 1;
     const char *dots = from > 0 ? "..." : "";
     return sv_fail(err, SVIT_E_ARGUMENT,
-                   "%s: '%s' is %s%.*s in the checkpoint and %s%.*s here; a resumed run needs "
+                   "%s: '%s' is %s%.*s%s in the checkpoint and %s%.*s%s here; a resumed run needs "
                    "the same",
-                   noun, name, dots, (int)(of_a < MOST ? of_a : MOST), a + from, dots,
-                   (int)(of_b < MOST ? of_b : MOST), b + from);
+                   noun, name, dots, (int)(of_a < MOST ? of_a : MOST), a + from,
+                   of_a > MOST ? "..." : "", dots, (int)(of_b < MOST ? of_b : MOST), b + from,
+                   of_b > MOST ? "..." : "");
 }
 
 /* SVIT_E_ARGUMENT if a field of two configurations differs. It is compared as JSON, since unused
@@ -218,10 +193,7 @@ static svit_status check_objective(const svit_checkpoint *checkpoint, const svit
     sv_trainer_objective_text(present, &trainer->config, trainer->objective.function != NULL);
     if (strcmp(saved ? saved : old, present) == 0)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "the checkpoint's run has '%.80s', this one '%.80s'; a resumed run needs the "
-                   "same",
-                   saved ? saved : old, present);
+    return sv_trainer_objective_differs(saved ? saved : old, present, err);
 }
 
 /* Logs a warning if the checkpoint has no fingerprints to compare. */

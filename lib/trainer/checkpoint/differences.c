@@ -1,0 +1,101 @@
+/* What a refused resume says: settings by the words that JSON has for them, in place of the numbers
+ * that checkpoints store. */
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The field of a configuration that an entry stores; NULL if it stores something else. */
+static const sv_field *field_of(const sv_trainer_entry *entry)
+{
+    static const char RULE[] = "optimizer.";
+    const char *name = strchr(entry->key, '.') + 1;
+    if (strncmp(name, RULE, strlen(RULE)) == 0)
+        return sv_fields_find_member(&sv_optimizer_config_type.table, name + strlen(RULE));
+    return sv_fields_find_member(&sv_trainer_config_type.table, name);
+}
+
+/* The word of a field for its value; NULL if it has none. */
+static const char *word_of(const sv_field *field, uint64_t value)
+{
+    return field && field->kind == SV_FIELD_WORD && value < SV_FIELD_WORDS ? field->words[value]
+                                                                           : NULL;
+}
+
+/* Returns the value of an entry as a message shows it: words, and real numbers in decimal. */
+static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry *entry,
+                            const char *text)
+{
+    if (entry->kind == SV_ENTRY_F64) {
+        uint64_t bits = strtoull(text, NULL, 16);
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return sv_trainer_number(out, value);
+    }
+    uint64_t value;
+    const char *word =
+        sv_trainer_read_digits(&value, text, 10) ? word_of(field_of(entry), value) : NULL;
+    return word ? word : text;
+}
+
+svit_status sv_trainer_setting_differs(const sv_trainer_entry *entry, const char *saved,
+                                       const char *present, svit_error *err)
+{
+    const bool is_training = entry->offset == offsetof(svit_trainer, training_fingerprint) ||
+                             entry->offset == offsetof(svit_trainer, training_count);
+    const char *data = is_training ? "training" : "validation";
+    const sv_field *field = field_of(entry);
+    char a[SV_TRAINER_NUMBER], b[SV_TRAINER_NUMBER];
+    if (entry->kind == SV_ENTRY_FINGERPRINT)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the %s data differ from the checkpoint's: other images, or a split by "
+                       "another seed; a resumed run needs the same",
+                       data);
+    if (!field)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the %s data have %.24s samples in the checkpoint and %s here; a resumed "
+                       "run needs the same",
+                       data, saved, present);
+    return sv_fail(
+        err, SVIT_E_ARGUMENT,
+        "%s is %.24s in the checkpoint and %s here; a resumed run must have the settings "
+        "of the run that it continues",
+        sv_field_key(field), readable(a, entry, saved), readable(b, entry, present));
+}
+
+/* Writes the text of an objective with words for loss, sampling and test-time augmentation; one of
+ * another form stays as it is. */
+static void objective_words(char out[SV_TRAINER_OBJECTIVE], const char *text)
+{
+    static const char *const NAMES[] = {"loss", "sampling", "tta"};
+    const char *words[3], *rest[3], *at = text;
+    bool is_known = true;
+    for (size_t i = 0; i < 3 && is_known; i++) {
+        at = strstr(at, NAMES[i]);
+        char *end = NULL;
+        const unsigned long value = at ? strtoul(at + strlen(NAMES[i]), &end, 10) : 0;
+        words[i] = word_of(sv_fields_find_member(&sv_trainer_config_type.table, NAMES[i]), value);
+        is_known = at && words[i];
+        rest[i] = at = end;
+    }
+    if (!is_known) {
+        snprintf(out, SV_TRAINER_OBJECTIVE, "%s", text);
+        return;
+    }
+    const int by_function = (int)strcspn(rest[0], ",");
+    snprintf(out, SV_TRAINER_OBJECTIVE, "loss %s%.*s, sampling %s, tta %s%s", words[0], by_function,
+             rest[0], words[1], words[2], rest[2]);
+}
+
+svit_status sv_trainer_objective_differs(const char *saved, const char *present, svit_error *err)
+{
+    char a[SV_TRAINER_OBJECTIVE], b[SV_TRAINER_OBJECTIVE];
+    objective_words(a, saved);
+    objective_words(b, present);
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "the checkpoint's run has '%.110s', this one '%.110s'; a resumed run needs the "
+                   "same",
+                   a, b);
+}
