@@ -181,6 +181,17 @@ static const char *named_preset(const bench_options *options)
     return config->file && !config->preset_given ? NULL : config->preset;
 }
 
+/* Adds what --set has changed in the preset. */
+static void add_sets(json_t *line, const config_option *config)
+{
+    json_t *sets = json_array();
+    for (size_t i = 0; i < config->set_count; i++)
+        json_array_append_new(sets, json_string(config->sets[i]));
+    if (config->set_count > 0)
+        json_object_set(line, "set", sets);
+    json_decref(sets);
+}
+
 /* Starts the output line. "gemm" is the GEMM backend of the precision in use. */
 static json_t *new_line(const bench_options *options)
 {
@@ -194,6 +205,7 @@ static json_t *new_line(const bench_options *options)
                               "gemm", json_object_get(build, gemms[options->compute]),
                               "peak_vectors", machine_peak_vectors(0));
     json_object_update(line, facts);
+    add_sets(line, &options->config);
     json_decref(facts);
     json_decref(build);
     return line;

@@ -12,7 +12,9 @@ enum { TEXT_LIMIT = 16 << 20 };
 
 svit_status path_join(struct program *self, char *path, const char *folder, const char *name)
 {
-    int length = snprintf(path, PATH_CAPACITY, "%s/%s", folder, name);
+    const size_t bytes = strlen(folder);
+    const char *slash = bytes > 0 && folder[bytes - 1] == '/' ? "" : "/";
+    int length = snprintf(path, PATH_CAPACITY, "%s%s%s", folder, slash, name);
     if (length < 0 || length >= PATH_CAPACITY)
         return program_fail(self, SVIT_E_ARGUMENT, "the path '%.80s...' is too long", folder);
     return SVIT_OK;
