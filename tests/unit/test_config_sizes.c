@@ -102,9 +102,9 @@ START_TEST(test_configurations_of_models_are_checked)
     FAILS(svit_model_open(&out, context, path, &options, NULL, err), SVIT_E_ARGUMENT,
           "struct_size of svit_open_options is 5");
     svit_load_report report = {.struct_size = 5};
-    FAILS(svit_model_open(&out, context, path, NULL, &report, err), SVIT_E_VERSION,
+    FAILS(svit_model_open(&out, context, path, NULL, &report, err), SVIT_E_ARGUMENT,
           "struct_size of svit_load_report is 5");
-    FAILS(svit_model_load_into(model, path, "timm", 0, &report, err), SVIT_E_VERSION,
+    FAILS(svit_model_load_into(model, path, "timm", 0, &report, err), SVIT_E_ARGUMENT,
           "struct_size of svit_load_report is 5");
     ck_assert_ptr_null(out);
 
