@@ -182,7 +182,8 @@ SVIT_API svit_status svit_optimizer_config_init(svit_optimizer_config *config, s
  * svit_optimizer_create does not accept it.
  *
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
- * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
+ * accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this
+ * `size` lacks a field that is not at its default. Any thread may call it. */
 SVIT_API svit_status svit_optimizer_config_from_json(svit_optimizer_config *config, size_t size,
                                                      const char *json, svit_error *err);
 

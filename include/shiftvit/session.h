@@ -97,8 +97,8 @@ SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
  * default. Words: mode "infer", "train"; compute "f32", "bf16", "int8"; memory "store", "blocks",
  * "stages". `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
- * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
- * it. */
+ * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a
+ * struct of this `size` lacks a field that is not at its default. Any thread may call it. */
 SVIT_API svit_status svit_session_config_from_json(svit_session_config *config, size_t size,
                                                    const char *json, svit_error *err);
 

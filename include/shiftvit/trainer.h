@@ -138,7 +138,8 @@ SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_
  * are not accepted, since a text cannot hold them; the caller sets these fields itself.
  *
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
- * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
+ * accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this
+ * `size` lacks a field that is not at its default. Any thread may call it. */
 SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, size_t size,
                                                    const char *json, svit_error *err);
 
@@ -155,7 +156,8 @@ SVIT_API svit_status svit_trainer_config_to_json(const svit_trainer_config *conf
  *
  * The structs are written only on success. SVIT_E_ARGUMENT names an unknown key, with the most
  * similar known one, or a value that is not accepted; SVIT_E_FORMAT means that the text is no JSON
- * object. Any thread may call it. */
+ * object. SVIT_E_VERSION: a struct of an older size lacks a field that is not at its default. Any
+ * thread may call it. */
 SVIT_API svit_status svit_training_from_json(svit_trainer_config *trainer,
                                              svit_optimizer_config *optimizer,
                                              svit_pipeline_config *pipeline, const char *json,
@@ -182,7 +184,8 @@ SVIT_API svit_status svit_config_fields(const char *of, char *buffer, size_t cap
 /* Fills three configurations with the training settings of a model preset: epochs, batch,
  * optimiser, pipeline and so on of the example or paper that it comes from. Each of the three may
  * be NULL; each size is that of the struct as the caller was compiled. SVIT_E_ARGUMENT: there is no
- * such preset. Any thread may call it. */
+ * such preset. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at its default.
+ * Any thread may call it. */
 SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_config *trainer,
                                           size_t trainer_size, svit_optimizer_config *optimizer,
                                           size_t optimizer_size, svit_pipeline_config *pipeline,
@@ -196,7 +199,8 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
  * none, a resize to its input and values in -1..1.
  *
  * Each of the three may be NULL; each size is that of the struct as the caller was compiled.
- * SVIT_E_ARGUMENT: `images` is 0. The model is only read, so any number of threads may call it. */
+ * SVIT_E_ARGUMENT: `images` is 0. SVIT_E_VERSION: a struct of this `size` lacks a field that is not
+ * at its default. The model is only read, so any number of threads may call it. */
 SVIT_API svit_status svit_fine_tuning_settings(const svit_model *model, uint64_t images,
                                                svit_trainer_config *trainer, size_t trainer_size,
                                                svit_optimizer_config *optimizer,

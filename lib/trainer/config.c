@@ -148,6 +148,9 @@ svit_status sv_training_write(void *const callers[SV_TRAINING_PARTS],
     sv_training_parts(parts, training);
     for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
         if (callers[i])
+            SVIT_TRY(sv_config_check_room(parts[i].type, sizes[i], parts[i].config, err));
+    for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
+        if (callers[i])
             SVIT_TRY(sv_config_write(parts[i].type, callers[i], sizes[i], parts[i].config, err));
     return SVIT_OK;
 }
@@ -186,9 +189,7 @@ SVIT_API svit_status svit_training_from_json(svit_trainer_config *trainer,
     /* The fields may each be in range and yet not fit together. */
     for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
         SVIT_TRY(sv_config_check(parts[i].type, parts[i].config, err));
-    for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
-        SVIT_TRY(sv_config_write(parts[i].type, callers[i], sizes[i], parts[i].config, err));
-    return SVIT_OK;
+    return sv_training_write(callers, sizes, &training, err);
 }
 
 SVIT_API svit_status svit_training_to_json(const svit_trainer_config *trainer,

@@ -14,7 +14,8 @@ extern "C" {
     pub fn svit_model_config_init(config: *mut svit_model_config, size: usize) -> svit_status;
 
     /// Fills `config` from the preset of this name; svit_model_preset_name lists them. SVIT_E_ARGUMENT
-    /// means that there is no such preset. Any thread may call it.
+    /// means that there is no such preset. SVIT_E_VERSION: a struct of this `size` lacks a field that is
+    /// not at its default. Any thread may call it.
     pub fn svit_model_config_preset(
         config: *mut svit_model_config,
         size: usize,
@@ -33,7 +34,8 @@ extern "C" {
     /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes the
     /// default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
     /// that is unknown or belongs to another architecture, or a value that is not accepted;
-    /// SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
+    /// SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this `size`
+    /// lacks a field that is not at its default. Any thread may call it.
     pub fn svit_model_config_from_json(
         config: *mut svit_model_config,
         size: usize,
@@ -153,7 +155,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Copies the configuration of the model to \*config. `size` is sizeof(svit_model_config) as the
-    /// caller was compiled.
+    /// caller was compiled. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at its
+    /// default.
     pub fn svit_model_get_config(
         model: *const svit_model,
         config: *mut svit_model_config,
@@ -335,7 +338,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Copies the pipeline of the model to \*config. `size` is sizeof(svit_pipeline_config) as the caller
-    /// was compiled. SVIT_E_STATE: the model has none.
+    /// was compiled. SVIT_E_STATE: the model has none. SVIT_E_VERSION: a struct of this `size` lacks a
+    /// field that is not at its default.
     pub fn svit_model_get_pipeline(
         model: *const svit_model,
         config: *mut svit_pipeline_config,

@@ -257,7 +257,8 @@ extern "C" {
     /// svit_optimizer_create does not accept it.
     ///
     /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
-    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
+    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this
+    /// `size` lacks a field that is not at its default. Any thread may call it.
     pub fn svit_optimizer_config_from_json(
         config: *mut svit_optimizer_config,
         size: usize,

@@ -225,14 +225,14 @@ extern "C" {
 
     /// Fills `config` from a JSON object, which model files carry as "preprocessing". Its keys are the
     /// names of the fields; a missing one takes its default. "mean" and "variance" are lists of
-    /// `channels` numbers. "augment" is a list of objects with "name"
-    /// and the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
-    /// "flip" (mode "random", "alternating"), "color-jitter", "randaugment" (n and m for count and
-    /// magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "resized-crop" (mode
-    /// "bilinear", "bicubic"), "erasing", "cutout",
-    /// "mixup", "cutmix", "repeat" (n for count).
-    /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
-    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
+    /// `channels` numbers. "augment" is a list of objects with "name" and the fields of that step, for
+    /// example {"name": "crop", "padding": 4, "mode": "zero"}: "crop", "flip" (mode "random",
+    /// "alternating"), "color-jitter", "randaugment" (n and m for count and magnitude),
+    /// "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "resized-crop" (mode "bilinear",
+    /// "bicubic"), "erasing", "cutout", "mixup", "cutmix", "repeat" (n for count). `config` is written
+    /// only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not accepted;
+    /// SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this `size`
+    /// lacks a field that is not at its default. Any thread may call it.
     pub fn svit_pipeline_config_from_json(
         config: *mut svit_pipeline_config,
         size: usize,

@@ -123,8 +123,8 @@ extern "C" {
     /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
     /// default. Words: mode "infer", "train"; compute "f32", "bf16", "int8"; memory "store", "blocks",
     /// "stages". `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
-    /// that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
-    /// it.
+    /// that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a
+    /// struct of this `size` lacks a field that is not at its default. Any thread may call it.
     pub fn svit_session_config_from_json(
         config: *mut svit_session_config,
         size: usize,

@@ -29,7 +29,8 @@ extern "C" {
     /// are not accepted, since a text cannot hold them; the caller sets these fields itself.
     ///
     /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
-    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
+    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this
+    /// `size` lacks a field that is not at its default. Any thread may call it.
     pub fn svit_trainer_config_from_json(
         config: *mut svit_trainer_config,
         size: usize,
@@ -55,7 +56,8 @@ extern "C" {
     ///
     /// The structs are written only on success. SVIT_E_ARGUMENT names an unknown key, with the most
     /// similar known one, or a value that is not accepted; SVIT_E_FORMAT means that the text is no JSON
-    /// object. Any thread may call it.
+    /// object. SVIT_E_VERSION: a struct of an older size lacks a field that is not at its default. Any
+    /// thread may call it.
     pub fn svit_training_from_json(
         trainer: *mut svit_trainer_config,
         optimizer: *mut svit_optimizer_config,
@@ -95,7 +97,8 @@ extern "C" {
     /// Fills three configurations with the training settings of a model preset: epochs, batch,
     /// optimiser, pipeline and so on of the example or paper that it comes from. Each of the three may
     /// be NULL; each size is that of the struct as the caller was compiled. SVIT_E_ARGUMENT: there is no
-    /// such preset. Any thread may call it.
+    /// such preset. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at its default.
+    /// Any thread may call it.
     pub fn svit_training_preset(
         preset: *const c_char,
         trainer: *mut svit_trainer_config,
@@ -115,7 +118,8 @@ extern "C" {
     /// none, a resize to its input and values in -1..1.
     ///
     /// Each of the three may be NULL; each size is that of the struct as the caller was compiled.
-    /// SVIT_E_ARGUMENT: `images` is 0. The model is only read, so any number of threads may call it.
+    /// SVIT_E_ARGUMENT: `images` is 0. SVIT_E_VERSION: a struct of this `size` lacks a field that is not
+    /// at its default. The model is only read, so any number of threads may call it.
     pub fn svit_fine_tuning_settings(
         model: *const svit_model,
         images: u64,
