@@ -77,8 +77,8 @@ SVIT_API int32_t svit_predictor_output(const svit_predictor *predictor);
 
 /* Writes to labels[n] the class of the largest of each row of probabilities[n, classes], as the
  * predictor has computed them, of equal ones the first; or -1, none of these, if it is below the
- * model's threshold (svit_model_set_threshold). SVIT_E_STATE: the predictor makes no probabilities
- * of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it. */
+ * model's threshold (svit_model_set_threshold) or the row has a NaN. SVIT_E_STATE: the predictor
+ * makes no probabilities of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it. */
 SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
                                            const float *probabilities, size_t n, int32_t *labels,
                                            svit_error *err);

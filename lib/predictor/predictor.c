@@ -234,7 +234,9 @@ SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
     const size_t classes = svit_predictor_classes(predictor);
     for (size_t i = 0; i < n; i++, probabilities += classes) {
         const size_t best = sv_largest_index(probabilities, classes);
-        labels[i] = (double)probabilities[best] < predictor->threshold ? -1 : (int32_t)best;
+        const bool none = sv_row_has_nan(probabilities, classes) ||
+                          (double)probabilities[best] < predictor->threshold;
+        labels[i] = none ? -1 : (int32_t)best;
     }
     return SVIT_OK;
 }

@@ -160,7 +160,7 @@ extern "C" {
 
     /// Counts the rows of logits\[n, classes\] whose largest logit is that of the label. Among equal
     /// logits the first counts, as in Keras' SparseCategoricalAccuracy. labels\[n\] are in 0..classes-1.
-    /// Writes the number, 0..n, to \*correct.
+    /// Writes the number, 0..n, to \*correct. SVIT_E_NUMERIC names a row with a NaN.
     pub fn svit_count_top1(
         logits: *const f32,
         labels: *const i32,
@@ -172,7 +172,7 @@ extern "C" {
 
     /// Counts the rows of logits\[n, classes\] in which fewer than k logits are greater than the label's,
     /// as in Keras' SparseTopKCategoricalAccuracy. k is at least 1. Writes the number, 0..n, to
-    /// \*correct.
+    /// \*correct. SVIT_E_NUMERIC names a row with a NaN.
     pub fn svit_count_top_k(
         logits: *const f32,
         labels: *const i32,

@@ -106,8 +106,8 @@ extern "C" {
 
     /// Writes to labels\[n\] the class of the largest of each row of probabilities\[n, classes\], as the
     /// predictor has computed them, of equal ones the first; or -1, none of these, if it is below the
-    /// model's threshold (svit_model_set_threshold). SVIT_E_STATE: the predictor makes no probabilities
-    /// of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it.
+    /// model's threshold (svit_model_set_threshold) or the row has a NaN. SVIT_E_STATE: the predictor
+    /// makes no probabilities of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it.
     pub fn svit_predictor_labels(
         predictor: *const svit_predictor,
         probabilities: *const f32,
