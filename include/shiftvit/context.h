@@ -146,8 +146,8 @@ SVIT_API void svit_folder_lock_free(svit_folder_lock *lock);
 SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *lock, const char *name);
 
 /* Removes the file `name` from the locked folder; succeeds if there is no such file.
- * SVIT_E_ARGUMENT: `name` has a slash. SVIT_E_STATE: the process is a child by fork. SVIT_E_IO
- * names the path and the system's reason. */
+ * SVIT_E_ARGUMENT: `name` has a slash, or is `.lock`. SVIT_E_STATE: the process is a child by fork.
+ * SVIT_E_IO names the path and the system's reason. */
 SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *lock, const char *name,
                                              svit_error *err);
 

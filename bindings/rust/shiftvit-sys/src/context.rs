@@ -181,8 +181,8 @@ extern "C" {
     pub fn svit_folder_lock_has(lock: *const svit_folder_lock, name: *const c_char) -> i32;
 
     /// Removes the file `name` from the locked folder; succeeds if there is no such file.
-    /// SVIT_E_ARGUMENT: `name` has a slash. SVIT_E_STATE: the process is a child by fork. SVIT_E_IO
-    /// names the path and the system's reason.
+    /// SVIT_E_ARGUMENT: `name` has a slash, or is `.lock`. SVIT_E_STATE: the process is a child by fork.
+    /// SVIT_E_IO names the path and the system's reason.
     pub fn svit_folder_lock_remove(
         lock: *mut svit_folder_lock,
         name: *const c_char,
