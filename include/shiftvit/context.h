@@ -106,7 +106,8 @@ SVIT_API uint32_t svit_context_threads(const svit_context *context);
  *
  * Writes at most `capacity` bytes including the NUL into `buffer`, which may be NULL if `capacity`
  * is 0. Writes the size that the text needs, in bytes including the NUL, into *needed, which may be
- * NULL. SVIT_E_ARGUMENT means that the text does not fit. Any thread may call it. */
+ * NULL. With a capacity of 0 it does nothing else and succeeds. SVIT_E_ARGUMENT means that the text
+ * does not fit. Any thread may call it. */
 SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,
                                            size_t capacity, size_t *needed, svit_error *err);
 

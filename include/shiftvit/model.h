@@ -433,9 +433,10 @@ SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, 
 SVIT_API svit_status svit_model_load_memory(svit_model **out, svit_context *context,
                                             const void *data, size_t bytes, svit_error *err);
 
-/* Writes to buffer[capacity] the bytes of the file that svit_model_save writes. `buffer` may be
- * NULL if `capacity` is 0. Writes the number of these bytes into *needed, which may be NULL.
- * SVIT_E_ARGUMENT means that they do not fit; `buffer` is then unchanged. */
+/* Writes to buffer[capacity] the bytes of the file that svit_model_save writes. Writes the number
+ * of these bytes into *needed, which may be NULL; with a capacity of 0 it does nothing else and
+ * succeeds, and `buffer` may be NULL. SVIT_E_ARGUMENT means that they do not fit; `buffer` is then
+ * unchanged. */
 SVIT_API svit_status svit_model_save_memory(const svit_model *model, void *buffer, size_t capacity,
                                             size_t *needed, svit_error *err);
 

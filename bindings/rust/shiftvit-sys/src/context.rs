@@ -139,7 +139,8 @@ extern "C" {
     ///
     /// Writes at most `capacity` bytes including the NUL into `buffer`, which may be NULL if `capacity`
     /// is 0. Writes the size that the text needs, in bytes including the NUL, into \*needed, which may be
-    /// NULL. SVIT_E_ARGUMENT means that the text does not fit. Any thread may call it.
+    /// NULL. With a capacity of 0 it does nothing else and succeeds. SVIT_E_ARGUMENT means that the text
+    /// does not fit. Any thread may call it.
     pub fn svit_context_describe(
         context: *const svit_context,
         buffer: *mut c_char,

@@ -143,9 +143,10 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Writes to buffer\[capacity\] the bytes of the file that svit_model_save writes. `buffer` may be
-    /// NULL if `capacity` is 0. Writes the number of these bytes into \*needed, which may be NULL.
-    /// SVIT_E_ARGUMENT means that they do not fit; `buffer` is then unchanged.
+    /// Writes to buffer\[capacity\] the bytes of the file that svit_model_save writes. Writes the number
+    /// of these bytes into \*needed, which may be NULL; with a capacity of 0 it does nothing else and
+    /// succeeds, and `buffer` may be NULL. SVIT_E_ARGUMENT means that they do not fit; `buffer` is then
+    /// unchanged.
     pub fn svit_model_save_memory(
         model: *const svit_model,
         buffer: *mut c_void,
