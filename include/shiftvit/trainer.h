@@ -243,7 +243,18 @@ typedef struct svit_trainer_event {
 } svit_trainer_event;
 
 /* Receives an event, which is borrowed until the function returns. Returns 0 to continue. Another
- * value stops the run: a checkpoint is written, and svit_trainer_run returns SVIT_E_STOPPED. */
+ * value stops the run: a checkpoint is written, and svit_trainer_run returns SVIT_E_STOPPED.
+ *
+ * At SVIT_EVENT_STEP and SVIT_EVENT_EPOCH the model has the weights of the last step. If the
+ * optimiser keeps an average, val_* describe the average instead: svit_optimizer_swap_ema of
+ * svit_trainer_optimizer gives it to the model, and a second call takes it back, before the
+ * function returns or calls svit_trainer_checkpoint. At SVIT_EVENT_FINISHED the model has its final
+ * weights.
+ *
+ * The function may evaluate, copy and save the model, call svit_trainer_checkpoint and read the
+ * history, and change settings of the optimiser and the loss for the next step. svit_trainer_run,
+ * _step and _resume return SVIT_E_STATE there; svit_trainer_free must not be called. It must not
+ * throw, nor leave by longjmp. */
 typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *user);
 
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
