@@ -91,9 +91,10 @@ typedef struct svit_trainer_config {
     int32_t sampling;          /* SVIT_SAMPLING_* of loader.h: the samples of an epoch */
     int32_t tta;               /* SVIT_TTA_*: how validation evaluates */
     uint32_t class_weight_count; /* of `class_weights`: 0, or the model's number of classes */
-    double class_weights[SVIT_MAX_CLASS_WEIGHTS]; /* above 0: factors of the loss, by the class of
-                                                     the label, as in svit_cross_entropy_weighted;
-                                                     with SVIT_LOSS_BINARY `pos_weight` of
+    double class_weights[SVIT_MAX_CLASS_WEIGHTS]; /* 1.2e-38..3.4e38, the range of float32: factors
+                                                     of the loss, by the class of the label, as in
+                                                     svit_cross_entropy_weighted; with
+                                                     SVIT_LOSS_BINARY `pos_weight` of
                                                      svit_binary_cross_entropy */
     int32_t tensorboard;   /* 1: the history is written for TensorBoard too, to
                               `folder`/events.out.tfevents.shiftvit */

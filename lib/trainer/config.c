@@ -13,7 +13,8 @@ static svit_status check_weight(const void *element, svit_error *err)
     double weight = *(const double *)element;
     if (weight >= (double)FLT_MIN && weight <= (double)FLT_MAX)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "it is %g; numbers above 0 are accepted", weight);
+    return sv_fail(err, SVIT_E_ARGUMENT, "it is %g; numbers from %g to %g are accepted", weight,
+                   (double)FLT_MIN, (double)FLT_MAX);
 }
 
 static svit_status read_weight(void *element, const sv_json_value *value, svit_error *err)

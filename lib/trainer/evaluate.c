@@ -130,6 +130,9 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err)
 {
+    SV_REQUIRE(context);
+    SV_REQUIRE(model);
+    SV_REQUIRE(dataset);
     return svit_evaluate_with_compute(context, model, dataset, pipeline, batch, SVIT_COMPUTE_F32,
                                       loss, top1, top5, err);
 }

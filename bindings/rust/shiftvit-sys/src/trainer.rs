@@ -116,9 +116,10 @@ pub struct svit_trainer_config {
     pub tta: i32,
     /// of `class_weights`: 0, or the model's number of classes
     pub class_weight_count: u32,
-    /// above 0: factors of the loss, by the class of
-    /// the label, as in svit_cross_entropy_weighted;
-    /// with SVIT_LOSS_BINARY `pos_weight` of
+    /// 1\.2e-38..3.4e38, the range of float32: factors
+    /// of the loss, by the class of the label, as in
+    /// svit_cross_entropy_weighted; with
+    /// SVIT_LOSS_BINARY `pos_weight` of
     /// svit_binary_cross_entropy
     pub class_weights: [f64; SVIT_MAX_CLASS_WEIGHTS as usize],
     /// 1: the history is written for TensorBoard too, to

@@ -84,9 +84,10 @@ config! {
         early_fraction: f64;
     }
     lists {
-        /// Above 0: factors of the loss, by the class of
-        /// the label, as in svit_cross_entropy_weighted;
-        /// with `Loss::Binary` `pos_weight` of
+        /// 1\.2e-38..3.4e38, the range of float32: factors
+        /// of the loss, by the class of the label, as in
+        /// svit_cross_entropy_weighted; with
+        /// `Loss::Binary` `pos_weight` of
         /// svit_binary_cross_entropy.
         class_weights: f64, class_weight_count;
     }
@@ -94,7 +95,9 @@ config! {
         /// Where checkpoint.safetensors and history.csv are written,
         /// best.safetensors if there is validation, and run.json if there is a
         /// `description`. The trainer creates it if it does not exist and locks
-        /// it (svit_folder_lock). `None`: nothing is written.
+        /// it (svit_folder_lock). A relative path is used until the trainer is
+        /// freed, so the program must not change its working folder before.
+        /// `None`: nothing is written.
         folder: Option<PathBuf>;
         /// The caller's notes on the run, UTF-8: stored in each checkpoint as
         /// the entry "trainer.description" and in `folder`/run.json. `None`:
