@@ -149,6 +149,10 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
     sv_config_defaults(&sv_pipeline_config_type, &local);
     if (pipeline)
         SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
+    else
+        svit_context_log(context, SVIT_LOG_WARNING,
+                         "pipeline is NULL and the model has none; the default pipeline evaluates "
+                         "it");
     if (how->batch < 1 || how->batch > 65536)
         return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
     SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", reads_labels, err));

@@ -255,13 +255,15 @@ extern "C" {
     ) -> svit_status;
 
     /// Evaluates a model in float32 on a dataset with the evaluation steps of `pipeline`, `batch`
-    /// samples in a forward pass. A `pipeline` of NULL is that of the model, or the default if it has
-    /// none. Writes the mean cross-entropy to \*loss and fractions in 0..1 to \*top1 and \*top5; each may
-    /// be NULL. SVIT_E_ARGUMENT: the sizes or the classes of model, pipeline and dataset do not match,
-    /// or both have class names and these differ. If the dataset has targets, they are probabilities:
-    /// each at least 0, with the sum 1. Others, and a model with one output, are SVIT_E_ARGUMENT;
-    /// svit_evaluate_logits serves them. The loss of a masked autoencoder is the mean squared error of
-    /// its patches, and its fractions are NaN.
+    /// samples in a forward pass. A `pipeline` of NULL is that of the model, or, with a warning in the
+    /// log, the default if it has none. The model computes at the evaluation size of the pipeline
+    /// (svit_pipeline_evaluation_size). Writes the mean cross-entropy to \*loss and fractions in 0..1 to
+    /// \*top1 and \*top5; each may be NULL. SVIT_E_ARGUMENT: the model takes no images of that size
+    /// (input_height in svit_session_config), the channels or the classes of model, pipeline and dataset
+    /// differ, or both have class names and these differ. If the dataset has targets, they are
+    /// probabilities: each at least 0, with the sum 1. Others, and a model with one output, are
+    /// SVIT_E_ARGUMENT; svit_evaluate_logits serves them. The loss of a masked autoencoder is the mean
+    /// squared error of its patches, and its fractions are NaN.
     pub fn svit_evaluate(
         context: *mut svit_context,
         model: *mut svit_model,
