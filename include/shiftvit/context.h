@@ -23,7 +23,8 @@ enum {
 };
 
 /* Receives a log message. `level` is one of SVIT_LOG_*; `message` is borrowed until the function
- * returns. The library calls it only on a thread that called into the library. */
+ * returns. The library calls it only on a thread that called into the library. `user` is used until
+ * the last handle of the context is freed. The function must not throw, nor leave by longjmp. */
 typedef void (*svit_log_function)(void *user, int32_t level, const char *message);
 
 /* The configuration of a context, which is read at creation.

@@ -34,7 +34,8 @@ typedef struct svit_loss_call {
 
 /* Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails, of
  * which a positive one becomes SVIT_E_STOPPED; the message comes from `err`, which the function
- * fills by svit_error_set and is not NULL. */
+ * fills by svit_error_set and is not NULL. `user` is used until the trainer gets another function
+ * or is freed. The function must not throw, nor leave by longjmp. */
 typedef svit_status (*svit_loss_function)(svit_loss_call *call, void *user, svit_error *err);
 
 /* Computes the mean cross-entropy of logits[n, classes] with labels[n] in 0..classes-1, with a

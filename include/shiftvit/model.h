@@ -348,8 +348,9 @@ SVIT_API const char *svit_model_preset_name(size_t index);
  * storage, or NULL past the end. Any thread may call it. */
 SVIT_API const char *svit_model_architecture_name(size_t index);
 
-/* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes the
- * default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
+/* Fills `config` from a JSON object whose keys are the names of the fields, but for `stages` and
+ * `head_layers`, which follow from the lengths of "blocks" and "head_units"; a missing one takes
+ * the default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
  * that is unknown or belongs to another architecture, or a value that is not accepted;
  * SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this `size`
  * lacks a field that is not at its default. Any thread may call it. */
@@ -562,8 +563,8 @@ SVIT_API svit_status svit_model_set_threshold(svit_model *model, double threshol
 SVIT_API double svit_model_threshold(const svit_model *model);
 
 /* Sets the pipeline that turns an image into the model's input. It is copied and saved with the
- * model, and predictors use it. NULL removes it. SVIT_E_ARGUMENT names the field that is not
- * accepted. */
+ * model, and predictors read it when they are created. NULL removes it. SVIT_E_ARGUMENT names the
+ * field that is not accepted. */
 SVIT_API svit_status svit_model_set_pipeline(svit_model *model, const svit_pipeline_config *config,
                                              svit_error *err);
 

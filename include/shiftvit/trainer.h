@@ -76,7 +76,9 @@ typedef struct svit_trainer_config {
     const char *folder;     /* where checkpoint.safetensors and history.csv are written,
                                best.safetensors if there is validation, and run.json if there is a
                                `description`. The trainer creates it if it does not exist and locks
-                               it (svit_folder_lock). NULL: nothing is written */
+                               it (svit_folder_lock). A relative path is used until the trainer is
+                               freed, so the program must not change its working folder before.
+                               NULL: nothing is written */
     double checkpoint_seconds; /* at least 0: shortest time between checkpoints within an epoch;
                                   0: they are written at the end of epochs only */
     int32_t compute;           /* SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 */
@@ -132,7 +134,8 @@ typedef struct svit_trainer_config {
  * compiled. Any thread may call it. */
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size);
 
-/* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+/* Fills `config` from a JSON object whose keys are the names of the fields, but for
+ * `class_weight_count`, which follows from the length of "class_weights"; a missing one takes its
  * default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
  * existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
  * "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer`
@@ -254,8 +257,8 @@ typedef struct svit_trainer_event {
  *
  * The function may evaluate, copy and save the model, call svit_trainer_checkpoint and read the
  * history, and change settings of the optimiser and the loss for the next step. svit_trainer_run,
- * _step and _resume return SVIT_E_STATE there; svit_trainer_free must not be called. It must not
- * throw, nor leave by longjmp. */
+ * _step and _resume return SVIT_E_STATE there; svit_trainer_free must not be called. The function
+ * must not throw, nor leave by longjmp. */
 typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *user);
 
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be

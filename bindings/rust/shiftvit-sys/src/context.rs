@@ -84,7 +84,8 @@ pub struct svit_context_config {
 }
 
 /// Receives a log message. `level` is one of SVIT_LOG_\*; `message` is borrowed until the function
-/// returns. The library calls it only on a thread that called into the library.
+/// returns. The library calls it only on a thread that called into the library. `user` is used until
+/// the last handle of the context is freed. The function must not throw, nor leave by longjmp.
 pub type svit_log_function = Option<
     unsafe extern "C" fn(user: *mut c_void, level: i32, message: *const c_char),
 >;

@@ -43,7 +43,8 @@ pub struct svit_loss_call {
 
 /// Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails, of
 /// which a positive one becomes SVIT_E_STOPPED; the message comes from `err`, which the function
-/// fills by svit_error_set and is not NULL.
+/// fills by svit_error_set and is not NULL. `user` is used until the trainer gets another function
+/// or is freed. The function must not throw, nor leave by longjmp.
 pub type svit_loss_function = Option<
     unsafe extern "C" fn(
         call: *mut svit_loss_call,

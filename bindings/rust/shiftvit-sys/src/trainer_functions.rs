@@ -22,7 +22,8 @@ extern "C" {
     /// compiled. Any thread may call it.
     pub fn svit_trainer_config_init(config: *mut svit_trainer_config, size: usize) -> svit_status;
 
-    /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+    /// Fills `config` from a JSON object whose keys are the names of the fields, but for
+    /// `class_weight_count`, which follows from the length of "class_weights"; a missing one takes its
     /// default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
     /// existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
     /// "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer`
