@@ -23,7 +23,8 @@ enum {
 };
 
 /* Receives a log message. `level` is one of SVIT_LOG_*; `message` is borrowed until the function
- * returns. The library calls it only on a thread that called into the library. */
+ * returns. The library calls it only on a thread that called into the library. `user` is used until
+ * the last handle of the context is freed. The function must not throw, nor leave by longjmp. */
 typedef void (*svit_log_function)(void *user, int32_t level, const char *message);
 
 /* The configuration of a context, which is read at creation.
@@ -106,7 +107,8 @@ SVIT_API uint32_t svit_context_threads(const svit_context *context);
  *
  * Writes at most `capacity` bytes including the NUL into `buffer`, which may be NULL if `capacity`
  * is 0. Writes the size that the text needs, in bytes including the NUL, into *needed, which may be
- * NULL. SVIT_E_ARGUMENT means that the text does not fit. Any thread may call it. */
+ * NULL. With a capacity of 0 it does nothing else and succeeds. SVIT_E_ARGUMENT means that the text
+ * does not fit. Any thread may call it. */
 SVIT_API svit_status svit_context_describe(const svit_context *context, char *buffer,
                                            size_t capacity, size_t *needed, svit_error *err);
 
@@ -146,8 +148,8 @@ SVIT_API void svit_folder_lock_free(svit_folder_lock *lock);
 SVIT_API int32_t svit_folder_lock_has(const svit_folder_lock *lock, const char *name);
 
 /* Removes the file `name` from the locked folder; succeeds if there is no such file.
- * SVIT_E_ARGUMENT: `name` has a slash. SVIT_E_STATE: the process is a child by fork. SVIT_E_IO
- * names the path and the system's reason. */
+ * SVIT_E_ARGUMENT: `name` has a slash, or is `.lock`. SVIT_E_STATE: the process is a child by fork.
+ * SVIT_E_IO names the path and the system's reason. */
 SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *lock, const char *name,
                                              svit_error *err);
 

@@ -192,7 +192,8 @@ typedef struct svit_head_config {
  * was compiled. Any thread may call it. */
 SVIT_API svit_status svit_head_config_init(svit_head_config *config, size_t size);
 
-/* Fills `config` from a JSON object, as svit_class_config_from_json does. */
+/* Fills `config` from a JSON object, as svit_class_config_from_json does. SVIT_E_VERSION: a struct
+ * of this `size` lacks a field that is not at its default. */
 SVIT_API svit_status svit_head_config_from_json(svit_head_config *config, size_t size,
                                                 const char *json, svit_error *err);
 
@@ -233,8 +234,8 @@ SVIT_API svit_status svit_class_config_init(svit_class_config *config, size_t si
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
  * default. `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
- * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
- * it. */
+ * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a
+ * struct of this `size` lacks a field that is not at its default. Any thread may call it. */
 SVIT_API svit_status svit_class_config_from_json(svit_class_config *config, size_t size,
                                                  const char *json, svit_error *err);
 

@@ -61,10 +61,10 @@ typedef struct svit_loader_config {
 SVIT_API svit_status svit_loader_config_init(svit_loader_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
- * default. Words: sampling "shuffle", "balanced".
- * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
- * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
- * it. */
+ * default. Words: sampling "shuffle", "balanced". `config` is written only on success.
+ * SVIT_E_ARGUMENT names an unknown key or a value that is not accepted; SVIT_E_FORMAT means that
+ * the text is no JSON object. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at
+ * its default. Any thread may call it. */
 SVIT_API svit_status svit_loader_config_from_json(svit_loader_config *config, size_t size,
                                                   const char *json, svit_error *err);
 

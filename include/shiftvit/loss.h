@@ -34,7 +34,8 @@ typedef struct svit_loss_call {
 
 /* Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails, of
  * which a positive one becomes SVIT_E_STOPPED; the message comes from `err`, which the function
- * fills by svit_error_set and is not NULL. */
+ * fills by svit_error_set and is not NULL. `user` is used until the trainer gets another function
+ * or is freed. The function must not throw, nor leave by longjmp. */
 typedef svit_status (*svit_loss_function)(svit_loss_call *call, void *user, svit_error *err);
 
 /* Computes the mean cross-entropy of logits[n, classes] with labels[n] in 0..classes-1, with a
@@ -101,13 +102,13 @@ SVIT_API svit_status svit_sigmoid(const float *logits, size_t n, size_t classes,
 
 /* Counts the rows of logits[n, classes] whose largest logit is that of the label. Among equal
  * logits the first counts, as in Keras' SparseCategoricalAccuracy. labels[n] are in 0..classes-1.
- * Writes the number, 0..n, to *correct. */
+ * Writes the number, 0..n, to *correct. SVIT_E_NUMERIC names a row with a NaN. */
 SVIT_API svit_status svit_count_top1(const float *logits, const int32_t *labels, size_t n,
                                      size_t classes, uint64_t *correct, svit_error *err);
 
 /* Counts the rows of logits[n, classes] in which fewer than k logits are greater than the label's,
  * as in Keras' SparseTopKCategoricalAccuracy. k is at least 1. Writes the number, 0..n, to
- * *correct. */
+ * *correct. SVIT_E_NUMERIC names a row with a NaN. */
 SVIT_API svit_status svit_count_top_k(const float *logits, const int32_t *labels, size_t n,
                                       size_t classes, size_t k, uint64_t *correct, svit_error *err);
 

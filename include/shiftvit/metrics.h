@@ -10,8 +10,8 @@ extern "C" {
 
 /* Adds n rows of logits[n, classes] with labels[n] to matrix[classes, classes], which the caller
  * sets to zero first: element (i, j) counts rows of label i whose largest logit is that of class j.
- * Among equal logits the first counts. SVIT_E_ARGUMENT names a label that is out of range. Any
- * thread may call it. */
+ * Among equal logits the first counts. SVIT_E_ARGUMENT names a label that is out of range.
+ * SVIT_E_NUMERIC names a row with a NaN; the matrix is then unchanged. Any thread may call it. */
 SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *labels, size_t n,
                                            size_t classes, uint64_t *matrix, svit_error *err);
 
@@ -20,7 +20,7 @@ SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *l
  * 0..1, of which each may be NULL: *element_accuracy of all elements, *exact_match of rows in which
  * all elements are right, *micro_f1 2 TP / (2 TP + FP + FN) over all elements, and *macro_f1 the
  * mean over classes of this value in each class; it is 0 for a class that is neither present nor
- * predicted. Any thread may call it. */
+ * predicted. SVIT_E_NUMERIC names a row whose logits have a NaN. Any thread may call it. */
 SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *targets, size_t n,
                                              size_t classes, double *element_accuracy,
                                              double *exact_match, double *micro_f1,

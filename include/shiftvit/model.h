@@ -335,7 +335,8 @@ typedef struct svit_model_config {
 SVIT_API svit_status svit_model_config_init(svit_model_config *config, size_t size);
 
 /* Fills `config` from the preset of this name; svit_model_preset_name lists them. SVIT_E_ARGUMENT
- * means that there is no such preset. Any thread may call it. */
+ * means that there is no such preset. SVIT_E_VERSION: a struct of this `size` lacks a field that is
+ * not at its default. Any thread may call it. */
 SVIT_API svit_status svit_model_config_preset(svit_model_config *config, size_t size,
                                               const char *preset, svit_error *err);
 
@@ -347,10 +348,12 @@ SVIT_API const char *svit_model_preset_name(size_t index);
  * storage, or NULL past the end. Any thread may call it. */
 SVIT_API const char *svit_model_architecture_name(size_t index);
 
-/* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes the
- * default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
+/* Fills `config` from a JSON object whose keys are the names of the fields, but for `stages` and
+ * `head_layers`, which follow from the lengths of "blocks" and "head_units"; a missing one takes
+ * the default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
  * that is unknown or belongs to another architecture, or a value that is not accepted;
- * SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
+ * SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this `size`
+ * lacks a field that is not at its default. Any thread may call it. */
 SVIT_API svit_status svit_model_config_from_json(svit_model_config *config, size_t size,
                                                  const char *json, svit_error *err);
 
@@ -431,14 +434,16 @@ SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, 
 SVIT_API svit_status svit_model_load_memory(svit_model **out, svit_context *context,
                                             const void *data, size_t bytes, svit_error *err);
 
-/* Writes to buffer[capacity] the bytes of the file that svit_model_save writes. `buffer` may be
- * NULL if `capacity` is 0. Writes the number of these bytes into *needed, which may be NULL.
- * SVIT_E_ARGUMENT means that they do not fit; `buffer` is then unchanged. */
+/* Writes to buffer[capacity] the bytes of the file that svit_model_save writes. Writes the number
+ * of these bytes into *needed, which may be NULL; with a capacity of 0 it does nothing else and
+ * succeeds, and `buffer` may be NULL. SVIT_E_ARGUMENT means that they do not fit; `buffer` is then
+ * unchanged. */
 SVIT_API svit_status svit_model_save_memory(const svit_model *model, void *buffer, size_t capacity,
                                             size_t *needed, svit_error *err);
 
 /* Copies the configuration of the model to *config. `size` is sizeof(svit_model_config) as the
- * caller was compiled. */
+ * caller was compiled. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at its
+ * default. */
 SVIT_API svit_status svit_model_get_config(const svit_model *model, svit_model_config *config,
                                            size_t size, svit_error *err);
 
@@ -558,13 +563,14 @@ SVIT_API svit_status svit_model_set_threshold(svit_model *model, double threshol
 SVIT_API double svit_model_threshold(const svit_model *model);
 
 /* Sets the pipeline that turns an image into the model's input. It is copied and saved with the
- * model, and predictors use it. NULL removes it. SVIT_E_ARGUMENT names the field that is not
- * accepted. */
+ * model, and predictors read it when they are created. NULL removes it. SVIT_E_ARGUMENT names the
+ * field that is not accepted. */
 SVIT_API svit_status svit_model_set_pipeline(svit_model *model, const svit_pipeline_config *config,
                                              svit_error *err);
 
 /* Copies the pipeline of the model to *config. `size` is sizeof(svit_pipeline_config) as the caller
- * was compiled. SVIT_E_STATE: the model has none. */
+ * was compiled. SVIT_E_STATE: the model has none. SVIT_E_VERSION: a struct of this `size` lacks a
+ * field that is not at its default. */
 SVIT_API svit_status svit_model_get_pipeline(const svit_model *model, svit_pipeline_config *config,
                                              size_t size, svit_error *err);
 

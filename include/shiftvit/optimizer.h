@@ -76,7 +76,9 @@ enum {
 };
 
 /* Settings of the parameters whose names match a pattern. Of several groups that match, the last
- * one counts. */
+ * one counts. Every field has to be set: `lr_scale` 1, `weight_decay` -1, `trainable` 1 and `rule`
+ * 0, the values of a field that is missing in JSON, leave parameters as they are. A group of zeros
+ * freezes them. */
 typedef struct svit_parameter_group {
     char pattern[96];    /* the whole name, in which * stands for any characters and ? for one */
     double lr_scale;     /* at least 0: factor of the learning rate, beside that of layer_decay */
@@ -172,7 +174,8 @@ typedef struct svit_optimizer_config {
 SVIT_API svit_status svit_optimizer_config_init(svit_optimizer_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields, except that `kind` is
- * "optimizer"; a missing one takes its default. Words: optimizer "adamw", "sgd", "muon", "lion";
+ * "optimizer", and that `group_count` and `point_count` follow from the lengths of "groups" and
+ * "points"; a missing one takes its default. Words: optimizer "adamw", "sgd", "muon", "lion";
  * schedule "constant", "warmup-cosine", "linear", "one-cycle", "step", "cosine-restarts",
  * "piecewise"; decay_rule "scaled", "unscaled"; decay_exclude a list of "bias", "norm", "position";
  * ema "none", "plain", "keras", "swa"; sgd_form and epsilon_form "keras", "torch". `groups` is a
@@ -182,7 +185,8 @@ SVIT_API svit_status svit_optimizer_config_init(svit_optimizer_config *config, s
  * svit_optimizer_create does not accept it.
  *
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
- * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
+ * accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this
+ * `size` lacks a field that is not at its default. Any thread may call it. */
 SVIT_API svit_status svit_optimizer_config_from_json(svit_optimizer_config *config, size_t size,
                                                      const char *json, svit_error *err);
 

@@ -87,7 +87,13 @@ enum {
     SVIT_RESIZE_BICUBIC = 1        /* bicubic interpolation */
 };
 
-/* One step. Fields of other kinds of steps are 0. */
+/* One step. Fields of other kinds of steps are 0. All fields of its own kind have to be set:
+ * erasing, Mixup, CutMix and a random flip with the `probability` 0 do nothing.
+ *
+ * JSON has these defaults: `padding` 4; `probability` 0.5 of flip and erasing, 1 of Mixup and
+ * CutMix; `count` 2 and `magnitude` 9 of RandAugment; `scale` 0.08 to 1 and `ratio` 3/4 to 4/3 of
+ * the resized crop, 0.02 to 0.33 and 0.3 to 3.3 of erasing; `size` 8; `alpha` 0.8 of Mixup, 1 of
+ * CutMix; `count` 3 of repeat; all others 0. */
 typedef struct svit_augment_step {
     int32_t kind;       /* SVIT_AUGMENT_* */
     int32_t mode;       /* as above; 0 for other kinds */
@@ -159,15 +165,17 @@ typedef struct svit_pipeline_config {
 SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, size_t size);
 
 /* Fills `config` from a JSON object, which model files carry as "preprocessing". Its keys are the
- * names of the fields; a missing one takes its default. "mean" and "variance" are lists of
- * `channels` numbers. "augment" is a list of objects with "name"
- * and the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
+ * names of the fields, but for `augment_count`, which follows from "augment"; a missing one takes
+ * its default. "filter" is accepted and written too, always "bilinear": that of the resize. "mean"
+ * and "variance" are lists of `channels` numbers. "augment" is a list of objects with "name" and
+ * the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
  * "flip" (mode "random", "alternating"), "color-jitter", "randaugment" (n and m for count and
  * magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "resized-crop" (mode
- * "bilinear", "bicubic"), "erasing", "cutout",
- * "mixup", "cutmix", "repeat" (n for count).
- * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
- * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
+ * "bilinear", "bicubic"), "erasing", "cutout", "mixup", "cutmix", "repeat" (n for count). A missing
+ * field of a step has the default of svit_augment_step. `config` is written only on success.
+ * SVIT_E_ARGUMENT names an unknown key or a value that is not accepted; SVIT_E_FORMAT means that
+ * the text is no JSON object. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at
+ * its default. Any thread may call it. */
 SVIT_API svit_status svit_pipeline_config_from_json(svit_pipeline_config *config, size_t size,
                                                     const char *json, svit_error *err);
 

@@ -10,7 +10,11 @@ extern "C" {
 #endif
 
 /* A predictor combines a model, its preprocessing and its class names. One thread at a time may use
- * it. */
+ * it.
+ *
+ * It reads the pipeline, the output (svit_model_set_output) and the threshold of its model when it
+ * is created, and is created anew after a change of these. It follows changes of the weights and
+ * the class names. */
 typedef struct svit_predictor svit_predictor;
 
 /* The configuration of a predictor. */
@@ -51,7 +55,8 @@ SVIT_API svit_status svit_predictor_create_from_memory(svit_predictor **out, svi
 
 /* Creates a predictor from a model, which it keeps alive. The model needs a pipeline
  * (svit_model_set_pipeline). `config` may be NULL for the defaults. The caller owns *out and frees
- * it with svit_predictor_free. */
+ * it with svit_predictor_free. SVIT_E_STATE: the model has no pipeline. Other errors are those of
+ * svit_predictor_create and svit_session_create. Any thread may call it. */
 SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit_model *model,
                                                       const svit_predictor_config *config,
                                                       svit_error *err);
@@ -63,7 +68,7 @@ SVIT_API void svit_predictor_free(svit_predictor *predictor);
 SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor);
 
 /* Returns the channels of the images that the predictor takes as pixels: those of the model's
- * pipeline, 1 or 3. 0 for NULL. */
+ * pipeline, 1, 3 or 4. 0 for NULL. */
 SVIT_API size_t svit_predictor_channels(const svit_predictor *predictor);
 
 /* Returns the name of class `label`, or NULL past the end or if the model has no names. The text is
@@ -77,15 +82,18 @@ SVIT_API int32_t svit_predictor_output(const svit_predictor *predictor);
 
 /* Writes to labels[n] the class of the largest of each row of probabilities[n, classes], as the
  * predictor has computed them, of equal ones the first; or -1, none of these, if it is below the
- * model's threshold (svit_model_set_threshold). SVIT_E_STATE: the predictor makes no probabilities
- * of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it. */
+ * model's threshold (svit_model_set_threshold) or the row has a NaN. SVIT_E_STATE: the predictor
+ * makes no probabilities of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it. */
 SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
                                            const float *probabilities, size_t n, int32_t *labels,
                                            svit_error *err);
 
 /* Computes probabilities[n, classes] of n images pixels[n, height, width, channels], n at least 1,
- * of any one size, with svit_predictor_channels channels: the evaluation pipeline with its source
- * step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and with
+ * of one size with sides of 1..16384 pixels, with svit_predictor_channels channels: grey, RGB or
+ * RGBA, in rows from top to bottom without padding between them. It runs the evaluation pipeline
+ * with its source step, the model, and the softmax. The call allocates memory for the
+ * preprocessing, some kilobytes, or a few images for each worker where the source step is
+ * antialiased, and frees it again. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and with
  * SVIT_OUTPUT_LOGITS `probabilities` gets the logits. SVIT_E_NUMERIC names the first image, from 0,
  * and the class of a logit that is not finite; `probabilities` are then undefined. */
 SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *pixels, size_t n,

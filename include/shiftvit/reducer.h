@@ -46,8 +46,8 @@ typedef struct svit_bucket {
 } svit_bucket;
 
 /* The functions of a reducer run on threads that call into the session. They may not call it, and
- * must not throw. `err` is not NULL, and a failure's message goes to err->message. A positive
- * status is a failure too, SVIT_E_STOPPED. */
+ * must not throw, nor leave by longjmp. `err` is not NULL, and a failure's message goes to
+ * err->message. A positive status is a failure too, SVIT_E_STOPPED. */
 
 /* Begins to add a bucket, and returns; the arrays stay where they are until svit_reducer.finish
  * returns. The reducer may change them. It is called while the backward of lower layers is still to

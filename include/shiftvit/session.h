@@ -97,8 +97,8 @@ SVIT_API svit_status svit_session_config_init(svit_session_config *config, size_
 /* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
  * default. Words: mode "infer", "train"; compute "f32", "bf16", "int8"; memory "store", "blocks",
  * "stages". `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
- * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
- * it. */
+ * that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a
+ * struct of this `size` lacks a field that is not at its default. Any thread may call it. */
 SVIT_API svit_status svit_session_config_from_json(svit_session_config *config, size_t size,
                                                    const char *json, svit_error *err);
 
@@ -110,14 +110,16 @@ SVIT_API svit_status svit_session_config_to_json(const svit_session_config *conf
 
 /* Creates a session for `model`, whose weights the first forward packs. `config` may be NULL for
  * the defaults. The session keeps config->context alive. The caller owns *out and frees it with
- * svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_UNSUPPORTED: the
- * build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY says how many bytes the plan needs. Any
- * thread may call it. */
+ * svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_STATE: the
+ * session is to train, and every parameter that it reaches is frozen, without input_gradient;
+ * SVIT_E_UNSUPPORTED: the build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY says how many
+ * bytes the plan needs. Any thread may call it. */
 SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
                                          const svit_session_config *config, svit_error *err);
 
 /* Writes to *bytes the memory that a session would allocate, without creating it: the value of
- * svit_session_memory for the same arguments, shared weights included. Errors are those of
+ * svit_session_memory for the same arguments, shared weights included. The descriptions of the
+ * layers come on top: less than 16 KiB and 4 KiB for each block. Errors are those of
  * svit_session_create; *bytes is written only on success. Any thread may call it. */
 SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *model,
                                                 const svit_session_config *config, svit_error *err);
@@ -125,9 +127,9 @@ SVIT_API svit_status svit_session_memory_needed(uint64_t *bytes, svit_model *mod
 /* Frees a session. NULL is allowed. */
 SVIT_API void svit_session_free(svit_session *session);
 
-/* Returns the bytes that the session holds: activations, gradients, packed weights and workspaces.
- * Each session that shares packed weights with others counts them in full, as if it were alone. 0
- * for NULL. */
+/* Returns the bytes that the session holds for activations, gradients, packed weights and
+ * workspaces. Each session that shares packed weights with others counts them in full, as if it
+ * were alone. 0 for NULL. */
 SVIT_API uint64_t svit_session_memory(const svit_session *session);
 
 /* Sets the mode to SVIT_MODE_INFER or SVIT_MODE_TRAIN and discards the saved activations, so that
@@ -222,8 +224,9 @@ SVIT_API svit_status svit_session_set_reducer(svit_session *session, const svit_
 /* Returns the name of a layer whose output svit_forward_features computes, by its index in the
  * order of the model, from the first layer behind input_layer on, or NULL past the end:
  * "patch_embed"; in a ViT "tokens", the tokens with their positions; "blocks.0" and so on, in a
- * ShiftViT "layers.0.blocks.0" and so on; "features", the pooled input of the classifier. The text
- * is borrowed until svit_session_free. */
+ * ShiftViT "layers.0.blocks.0" and so on; "features", the pooled input of the classifier. Of these,
+ * a session without `features` refuses those that inference fuses with others. The text is borrowed
+ * until svit_session_free. */
 SVIT_API const char *svit_session_layer_name(const svit_session *session, size_t index);
 
 /* Writes the tokens and the channels of a layer's output for one image; pooled features are one

@@ -76,7 +76,9 @@ typedef struct svit_trainer_config {
     const char *folder;     /* where checkpoint.safetensors and history.csv are written,
                                best.safetensors if there is validation, and run.json if there is a
                                `description`. The trainer creates it if it does not exist and locks
-                               it (svit_folder_lock). NULL: nothing is written */
+                               it (svit_folder_lock). A relative path is used until the trainer is
+                               freed, so the program must not change its working folder before.
+                               NULL: nothing is written */
     double checkpoint_seconds; /* at least 0: shortest time between checkpoints within an epoch;
                                   0: they are written at the end of epochs only */
     int32_t compute;           /* SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 */
@@ -91,9 +93,10 @@ typedef struct svit_trainer_config {
     int32_t sampling;          /* SVIT_SAMPLING_* of loader.h: the samples of an epoch */
     int32_t tta;               /* SVIT_TTA_*: how validation evaluates */
     uint32_t class_weight_count; /* of `class_weights`: 0, or the model's number of classes */
-    double class_weights[SVIT_MAX_CLASS_WEIGHTS]; /* above 0: factors of the loss, by the class of
-                                                     the label, as in svit_cross_entropy_weighted;
-                                                     with SVIT_LOSS_BINARY `pos_weight` of
+    double class_weights[SVIT_MAX_CLASS_WEIGHTS]; /* 1.2e-38..3.4e38, the range of float32: factors
+                                                     of the loss, by the class of the label, as in
+                                                     svit_cross_entropy_weighted; with
+                                                     SVIT_LOSS_BINARY `pos_weight` of
                                                      svit_binary_cross_entropy */
     int32_t tensorboard;   /* 1: the history is written for TensorBoard too, to
                               `folder`/events.out.tfevents.shiftvit */
@@ -131,14 +134,16 @@ typedef struct svit_trainer_config {
  * compiled. Any thread may call it. */
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size);
 
-/* Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+/* Fills `config` from a JSON object whose keys are the names of the fields, but for
+ * `class_weight_count`, which follows from the length of "class_weights"; a missing one takes its
  * default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
  * existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
  * "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer`
  * are not accepted, since a text cannot hold them; the caller sets these fields itself.
  *
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
- * accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it. */
+ * accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this
+ * `size` lacks a field that is not at its default. Any thread may call it. */
 SVIT_API svit_status svit_trainer_config_from_json(svit_trainer_config *config, size_t size,
                                                    const char *json, svit_error *err);
 
@@ -155,7 +160,8 @@ SVIT_API svit_status svit_trainer_config_to_json(const svit_trainer_config *conf
  *
  * The structs are written only on success. SVIT_E_ARGUMENT names an unknown key, with the most
  * similar known one, or a value that is not accepted; SVIT_E_FORMAT means that the text is no JSON
- * object. Any thread may call it. */
+ * object. SVIT_E_VERSION: a struct of an older size lacks a field that is not at its default. Any
+ * thread may call it. */
 SVIT_API svit_status svit_training_from_json(svit_trainer_config *trainer,
                                              svit_optimizer_config *optimizer,
                                              svit_pipeline_config *pipeline, const char *json,
@@ -182,7 +188,8 @@ SVIT_API svit_status svit_config_fields(const char *of, char *buffer, size_t cap
 /* Fills three configurations with the training settings of a model preset: epochs, batch,
  * optimiser, pipeline and so on of the example or paper that it comes from. Each of the three may
  * be NULL; each size is that of the struct as the caller was compiled. SVIT_E_ARGUMENT: there is no
- * such preset. Any thread may call it. */
+ * such preset. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at its default.
+ * Any thread may call it. */
 SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_config *trainer,
                                           size_t trainer_size, svit_optimizer_config *optimizer,
                                           size_t optimizer_size, svit_pipeline_config *pipeline,
@@ -196,7 +203,8 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
  * none, a resize to its input and values in -1..1.
  *
  * Each of the three may be NULL; each size is that of the struct as the caller was compiled.
- * SVIT_E_ARGUMENT: `images` is 0. The model is only read, so any number of threads may call it. */
+ * SVIT_E_ARGUMENT: `images` is 0. SVIT_E_VERSION: a struct of this `size` lacks a field that is not
+ * at its default. The model is only read, so any number of threads may call it. */
 SVIT_API svit_status svit_fine_tuning_settings(const svit_model *model, uint64_t images,
                                                svit_trainer_config *trainer, size_t trainer_size,
                                                svit_optimizer_config *optimizer,
@@ -239,7 +247,18 @@ typedef struct svit_trainer_event {
 } svit_trainer_event;
 
 /* Receives an event, which is borrowed until the function returns. Returns 0 to continue. Another
- * value stops the run: a checkpoint is written, and svit_trainer_run returns SVIT_E_STOPPED. */
+ * value stops the run: a checkpoint is written, and svit_trainer_run returns SVIT_E_STOPPED.
+ *
+ * At SVIT_EVENT_STEP and SVIT_EVENT_EPOCH the model has the weights of the last step. If the
+ * optimiser keeps an average, val_* describe the average instead: svit_optimizer_swap_ema of
+ * svit_trainer_optimizer gives it to the model, and a second call takes it back, before the
+ * function returns or calls svit_trainer_checkpoint. At SVIT_EVENT_FINISHED the model has its final
+ * weights.
+ *
+ * The function may evaluate, copy and save the model, call svit_trainer_checkpoint and read the
+ * history, and change settings of the optimiser and the loss for the next step. svit_trainer_run,
+ * _step and _resume return SVIT_E_STATE there; svit_trainer_free must not be called. The function
+ * must not throw, nor leave by longjmp. */
 typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *user);
 
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
@@ -343,13 +362,15 @@ SVIT_API svit_status svit_trainer_history(const svit_trainer *trainer, size_t in
                                           svit_trainer_event *event, size_t size, svit_error *err);
 
 /* Evaluates a model in float32 on a dataset with the evaluation steps of `pipeline`, `batch`
- * samples in a forward pass. A `pipeline` of NULL is that of the model, or the default if it has
- * none. Writes the mean cross-entropy to *loss and fractions in 0..1 to *top1 and *top5; each may
- * be NULL. SVIT_E_ARGUMENT: the sizes or the classes of model, pipeline and dataset do not match,
- * or both have class names and these differ. If the dataset has targets, they are probabilities:
- * each at least 0, with the sum 1. Others, and a model with one output, are SVIT_E_ARGUMENT;
- * svit_evaluate_logits serves them. The loss of a masked autoencoder is the mean squared error of
- * its patches, and its fractions are NaN. */
+ * samples in a forward pass. A `pipeline` of NULL is that of the model, or, with a warning in the
+ * log, the default if it has none. The model computes at the evaluation size of the pipeline
+ * (svit_pipeline_evaluation_size). Writes the mean cross-entropy to *loss and fractions in 0..1 to
+ * *top1 and *top5; each may be NULL. SVIT_E_ARGUMENT: the model takes no images of that size
+ * (input_height in svit_session_config), the channels or the classes of model, pipeline and dataset
+ * differ, or both have class names and these differ. If the dataset has targets, they are
+ * probabilities: each at least 0, with the sum 1. Others, and a model with one output, are
+ * SVIT_E_ARGUMENT; svit_evaluate_logits serves them. The loss of a masked autoencoder is the mean
+ * squared error of its patches, and its fractions are NaN. */
 SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svit_dataset *dataset,
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err);

@@ -97,8 +97,15 @@ class trainer : public handle<svit_trainer, svit_trainer_free>
 };
 
 /* Evaluates a model: the mean cross-entropy and the fractions of right answers. `compute` is the
- * precision, SVIT_COMPUTE_*. */
-inline result evaluate(const context &c, model &m, const dataset &data,
+ * precision, SVIT_COMPUTE_*. Without `pipeline` it is the model's. */
+inline result evaluate(const context &c, const model &m, const dataset &data, std::size_t batch,
+                       double &loss, double &top1, double &top5,
+                       std::int32_t compute = SVIT_COMPUTE_F32)
+{
+    return detail::call(svit_evaluate_with_compute, c.get(), m.get(), data.get(), nullptr, batch,
+                        compute, &loss, &top1, &top5);
+}
+inline result evaluate(const context &c, const model &m, const dataset &data,
                        const svit_pipeline_config &pipeline, std::size_t batch, double &loss,
                        double &top1, double &top5, std::int32_t compute = SVIT_COMPUTE_F32)
 {
@@ -106,9 +113,17 @@ inline result evaluate(const context &c, model &m, const dataset &data,
                         compute, &loss, &top1, &top5);
 }
 
-/* Computes the logits[count, classes] of all samples, in a precision SVIT_COMPUTE_* and averaged over
- * versions SVIT_TTA_*, and the labels[count], which may be nullptr. */
-inline result evaluate_logits(const context &c, model &m, const dataset &data,
+/* Computes the logits[count, classes] of all samples, in a precision SVIT_COMPUTE_* and averaged
+ * over versions SVIT_TTA_*, and the labels[count], which may be nullptr. Without `pipeline` it is
+ * the model's. */
+inline result evaluate_logits(const context &c, const model &m, const dataset &data,
+                              std::size_t batch, std::int32_t compute, std::int32_t tta,
+                              float *logits, std::int32_t *labels)
+{
+    return detail::call(svit_evaluate_logits, c.get(), m.get(), data.get(), nullptr, batch, compute,
+                        tta, logits, labels);
+}
+inline result evaluate_logits(const context &c, const model &m, const dataset &data,
                               const svit_pipeline_config &pipeline, std::size_t batch,
                               std::int32_t compute, std::int32_t tta, float *logits,
                               std::int32_t *labels)

@@ -3,9 +3,14 @@
 
 #include <shiftvit/version.h>
 
+#include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
-enum { MAX_SIZE = 65536 };
+enum {
+    MAX_SIZE = 65536, /* bytes that a caller's struct may have */
+    MAX_LOCAL = 4096  /* bytes that a struct of this version may have */
+};
 
 svit_status sv_config_check_size(size_t size, size_t local_size, const char *type, svit_error *err)
 {
@@ -101,9 +106,28 @@ svit_status sv_config_read(const sv_config_type *type, void *local, const void *
     return sv_config_check(type, local, err);
 }
 
+/* Headers of an older version have a shorter struct. */
+svit_status sv_config_check_room(const sv_config_type *type, size_t size, const void *local,
+                                 svit_error *err)
+{
+    _Alignas(max_align_t) unsigned char seen[MAX_LOCAL];
+    SVIT_TRY(sv_config_check_size(size, type->size, type->table.type, err));
+    assert(type->size <= sizeof seen);
+    sv_config_defaults(type, seen);
+    memcpy(seen, local, size < type->size ? size : type->size);
+    const char *lost = sv_config_difference(type, local, seen);
+    if (!lost)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_VERSION,
+                   "%s of %zu bytes lacks the field %s, which is not at its default here; compile "
+                   "the program with the headers of version %s",
+                   type->table.type, size, lost, svit_version_string());
+}
+
 svit_status sv_config_write(const sv_config_type *type, void *config, size_t size,
                             const void *local, svit_error *err)
 {
+    SVIT_TRY(sv_config_check_room(type, size, local, err));
     return sv_config_export(config, size, local, type->size, type->table.type, err);
 }
 

@@ -53,9 +53,15 @@ svit_status sv_config_read(const sv_config_type *type, void *local, const void *
 /* Checks every field of a struct of this version. SVIT_E_VERSION if `reserved` is not 0. */
 svit_status sv_config_check(const sv_config_type *type, const void *local, svit_error *err);
 
+/* SVIT_E_VERSION if a caller's struct of `size` bytes lacks a field that is not at its default in
+ * *local, so that sv_config_read of it would not give *local back. `local` has been checked.
+ * SVIT_E_ARGUMENT if `size` is below 4 bytes or above 64 KiB. */
+svit_status sv_config_check_room(const sv_config_type *type, size_t size, const void *local,
+                                 svit_error *err);
+
 /* Copies *local to the caller's struct of `size` bytes, which becomes its struct_size. Bytes that
- * this version does not know are cleared. SVIT_E_ARGUMENT if `config` is NULL, or `size` is below 4
- * bytes or above 64 KiB. */
+ * this version does not know are cleared. SVIT_E_ARGUMENT if `config` is NULL, and the errors of
+ * sv_config_check_room. */
 svit_status sv_config_write(const sv_config_type *type, void *config, size_t size,
                             const void *local, svit_error *err);
 

@@ -219,6 +219,18 @@ static const char *most_similar_key(const sv_field_struct *structs, size_t count
     return found;
 }
 
+/* The key of the array whose length is the field `name`; NULL: it is no such field. */
+static const char *array_counted_by(const sv_field_struct *structs, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < structs[i].table->count; j++) {
+            const sv_field *field = &structs[i].table->fields[j];
+            if (field->count_name && strcmp(field->count_name, name) == 0)
+                return sv_field_key(field);
+        }
+    return NULL;
+}
+
 /* Reads one member of an object in one of two passes: with `reals` only if its field is of kind
  * SV_FIELD_REALS, otherwise only if it is of another kind. Those arrays come last, since other
  * fields hold their counts. SVIT_E_ARGUMENT: no struct has such a field. */
@@ -232,6 +244,11 @@ static svit_status read_member(const sv_field_struct *structs, size_t count, con
         if (field)
             return sv_field_from_json(field, structs[i].config, member, err);
     }
+    const char *array = array_counted_by(structs, count, member->key);
+    if (array)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "'%.64s' is no field of %s; it follows from the length of '%s'", member->key,
+                       noun, array);
     const char *similar = most_similar_key(structs, count, member->key);
     return sv_fail(err, SVIT_E_ARGUMENT, "'%.64s' is no field of %s%s%s%s", member->key, noun,
                    similar ? "; did you mean '" : "", similar ? similar : "", similar ? "'?" : "");

@@ -241,6 +241,11 @@ SVIT_API svit_status svit_folder_lock_remove(svit_folder_lock *lock, const char 
     if (!sv_path_is_name(name))
         return sv_fail(err, SVIT_E_ARGUMENT, "name is '%.100s'; the name of a file is needed",
                        name);
+    /* Another process could then lock a new file of this name. */
+    if (strcmp(name, LOCK_NAME) == 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "name is '" LOCK_NAME "', the file of the lock; svit_folder_lock_free "
+                       "removes it");
     char path[SV_PATH_MAX];
     if (path_of(path, lock, name))
         errno = sv_file_remove(path);

@@ -50,6 +50,8 @@ svit_status sv_byte_sink_begin(sv_byte_sink *sink, const sv_allocator *allocator
                        target->name, bytes);
     if (target->needed)
         *target->needed = (size_t)bytes;
+    if (target->capacity == 0)
+        return SVIT_OK;
     if (bytes > target->capacity)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s needs %" PRIu64 " bytes; capacity is %zu",
                        target->name, bytes, target->capacity);
@@ -61,9 +63,10 @@ svit_status sv_byte_sink_write(sv_byte_sink *sink, const void *data, size_t byte
 {
     if (sink->file)
         return sv_replacement_write(sink->file, data, bytes, err);
-    if (bytes)
+    if (sink->memory && bytes) {
         memcpy(sink->memory, data, bytes);
-    sink->memory += bytes;
+        sink->memory += bytes;
+    }
     return SVIT_OK;
 }
 

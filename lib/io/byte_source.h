@@ -47,11 +47,11 @@ typedef struct sv_byte_target {
 /* A file in the making. Zero it before sv_byte_sink_begin. */
 typedef struct sv_byte_sink {
     sv_replacement *file; /* NULL: memory */
-    char *memory;         /* where the next byte is written */
+    char *memory;         /* where the next byte is written; NULL: nothing is */
 } sv_byte_sink;
 
 /* Begins a file of `bytes` bytes. In memory: writes `bytes` to *target->needed, and
- * SVIT_E_ARGUMENT if they do not fit the capacity. */
+ * SVIT_E_ARGUMENT if they do not fit the capacity. With a capacity of 0 nothing is written. */
 svit_status sv_byte_sink_begin(sv_byte_sink *sink, const sv_allocator *allocator,
                                const sv_byte_target *target, uint64_t bytes, svit_error *err);
 

@@ -35,6 +35,22 @@ svit_status sv_loss_check_labels(const int32_t *labels, size_t n, size_t classes
     return SVIT_OK;
 }
 
+bool sv_row_has_nan(const float *row, size_t classes)
+{
+    for (size_t k = 0; k < classes; k++)
+        if (isnan(row[k]))
+            return true;
+    return false;
+}
+
+svit_status sv_loss_check_rows(const float *logits, size_t n, size_t classes, svit_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (sv_row_has_nan(logits + i * classes, classes))
+            return sv_fail(err, SVIT_E_NUMERIC, "row %zu has a logit that is not a number", i);
+    return SVIT_OK;
+}
+
 svit_status sv_loss_check_smoothing(float label_smoothing, svit_error *err)
 {
     if (label_smoothing >= 0 && label_smoothing < 1)
@@ -121,12 +137,9 @@ SVIT_API svit_status svit_cross_entropy(const float *logits, const int32_t *labe
 static bool has_softmax(const float *row, size_t classes)
 {
     float largest = -INFINITY;
-    for (size_t k = 0; k < classes; k++) {
-        if (isnan(row[k]))
-            return false;
+    for (size_t k = 0; k < classes; k++)
         largest = row[k] > largest ? row[k] : largest;
-    }
-    return isfinite(largest);
+    return isfinite(largest) && !sv_row_has_nan(row, classes);
 }
 
 SVIT_API svit_status svit_softmax(const float *logits, size_t n, size_t classes,
@@ -167,6 +180,7 @@ SVIT_API svit_status svit_count_top1(const float *logits, const int32_t *labels,
     SV_REQUIRE(correct);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
     SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
+    SVIT_TRY(sv_loss_check_rows(logits, n, classes, err));
     uint64_t count = 0;
     for (size_t i = 0; i < n; i++)
         count += (size_t)labels[i] == sv_largest_index(logits + i * classes, classes);
@@ -185,6 +199,7 @@ SVIT_API svit_status svit_count_top_k(const float *logits, const int32_t *labels
     SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
     if (k < 1)
         return sv_fail(err, SVIT_E_ARGUMENT, "k is 0; at least 1 is accepted");
+    SVIT_TRY(sv_loss_check_rows(logits, n, classes, err));
     uint64_t count = 0;
     for (size_t i = 0; i < n; i++) {
         const float *row = logits + i * classes;

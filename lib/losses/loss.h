@@ -6,6 +6,8 @@
 
 #include <shiftvit/loss.h>
 
+#include <stdbool.h>
+
 /* SVIT_E_ARGUMENT if there are no rows or no classes. */
 svit_status sv_loss_check_sizes(size_t n, size_t classes, svit_error *err);
 
@@ -14,6 +16,12 @@ svit_status sv_loss_check_softmax(size_t n, size_t classes, svit_error *err);
 
 /* SVIT_E_ARGUMENT if one of labels[n] is not in 0..classes-1. */
 svit_status sv_loss_check_labels(const int32_t *labels, size_t n, size_t classes, svit_error *err);
+
+/* Whether an element of a row is NaN, which is neither larger nor smaller than the others. */
+bool sv_row_has_nan(const float *row, size_t classes);
+
+/* SVIT_E_NUMERIC names the first row of logits[n, classes] with a NaN. */
+svit_status sv_loss_check_rows(const float *logits, size_t n, size_t classes, svit_error *err);
 
 /* SVIT_E_ARGUMENT unless the value is in [0, 1). */
 svit_status sv_loss_check_smoothing(float label_smoothing, svit_error *err);

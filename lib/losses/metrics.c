@@ -23,6 +23,7 @@ SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *l
     SV_REQUIRE(matrix);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
     SVIT_TRY(sv_loss_check_labels(labels, n, classes, err));
+    SVIT_TRY(sv_loss_check_rows(logits, n, classes, err));
     for (size_t i = 0; i < n; i++)
         matrix[(size_t)labels[i] * classes + sv_largest_index(logits + i * classes, classes)]++;
     return SVIT_OK;
@@ -81,6 +82,7 @@ SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *t
     SV_REQUIRE(logits);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(sv_loss_check_rows(logits, n, classes, err));
     counts all = {0};
     double f1_sum = 0;
     for (size_t class = 0; class < classes; class ++) {

@@ -155,6 +155,8 @@ SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *pat
 
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err)
 {
+    SV_REQUIRE(model);
+    SV_REQUIRE(path);
     return svit_model_save_as(model, path, SVIT_DTYPE_F32, err);
 }
 

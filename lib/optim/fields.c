@@ -116,24 +116,26 @@ static const char *const SETTABLE[] = {"learning_rate", "weight_decay", "momentu
                                        "ema_momentum"};
 enum { SETTABLE_COUNT = sizeof SETTABLE / sizeof *SETTABLE };
 
-static svit_status fail_unknown(const char *name, svit_error *err)
+static svit_status fail_unknown(const char *name, const char *also, svit_error *err)
 {
     char known[128];
     size_t used = 0;
     for (size_t i = 0; i < SETTABLE_COUNT && used < sizeof known; i++)
         used +=
             (size_t)snprintf(known + used, sizeof known - used, used ? ", %s" : "%s", SETTABLE[i]);
-    return sv_fail(err, SVIT_E_ARGUMENT, "key '%.40s' is unknown; known are %s", name, known);
+    return sv_fail(err, SVIT_E_ARGUMENT, "key '%.40s' is unknown; known are %s%s", name, known,
+                   also);
 }
 
-svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_error *err)
+svit_status sv_optim_field_find(const sv_field **out, const char *name, const char *also,
+                                svit_error *err)
 {
     for (size_t i = 0; i < SETTABLE_COUNT; i++)
         if (strcmp(SETTABLE[i], name) == 0) {
             *out = sv_fields_find_member(&sv_optimizer_config_type.table, name);
             return SVIT_OK;
         }
-    return fail_unknown(name, err);
+    return fail_unknown(name, also, err);
 }
 
 void sv_optim_field_range(const sv_field *field, const svit_optimizer_config *config, double *min,

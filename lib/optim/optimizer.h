@@ -51,8 +51,10 @@ typedef struct sv_optim {
     size_t workspace_bytes;
 } sv_optim;
 
-/* Finds a field that may change during training. SVIT_E_ARGUMENT lists the known names. */
-svit_status sv_optim_field_find(const sv_field **out, const char *name, svit_error *err);
+/* Finds a field that may change during training. SVIT_E_ARGUMENT lists the known names, and then
+ * `also`, which is "" or begins with a comma. */
+svit_status sv_optim_field_find(const sv_field **out, const char *name, const char *also,
+                                svit_error *err);
 
 /* Returns the range of a field. With a schedule that begins at lr_start the learning rate is
  * at least that of `config`. */

@@ -234,7 +234,9 @@ SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
     const size_t classes = svit_predictor_classes(predictor);
     for (size_t i = 0; i < n; i++, probabilities += classes) {
         const size_t best = sv_largest_index(probabilities, classes);
-        labels[i] = (double)probabilities[best] < predictor->threshold ? -1 : (int32_t)best;
+        const bool none = sv_row_has_nan(probabilities, classes) ||
+                          (double)probabilities[best] < predictor->threshold;
+        labels[i] = none ? -1 : (int32_t)best;
     }
     return SVIT_OK;
 }
@@ -288,11 +290,10 @@ static svit_status check_images(const char *where, const svit_predictor *predict
                                 svit_error *err)
 {
     size_t factors[] = {n, shape->height, shape->width, sv_image_pixel_bytes(shape)}, bytes;
-    if (n < 1 || shape->height < 1 || shape->width < 1 || !sv_size_product(&bytes, factors, 4))
+    SVIT_TRY(sv_check_sides(where, "", shape->height, shape->width, err));
+    if (n < 1 || !sv_size_product(&bytes, factors, 4))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "n, height, width are %zu, %zu, %zu; each is at least 1, and the images "
-                       "fit memory",
-                       n, shape->height, shape->width);
+                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", where, n);
     if (!shape->is_f32)
         return SVIT_OK;
     return sv_check_values(where, images, n, bytes / n / sizeof(float),

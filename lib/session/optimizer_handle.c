@@ -99,13 +99,15 @@ SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const cha
                                             double value, svit_error *err)
 {
     SV_DEFAULT_FP_ENV;
+    SV_REQUIRE(optimizer);
+    SV_REQUIRE(key);
     double min, max;
     SVIT_TRY(svit_optimizer_bounds(optimizer, key, &min, &max, err));
     if (!(value >= min && value <= max))
         return sv_fail(err, SVIT_E_ARGUMENT, "value for '%s' is %g; it is in [%g, %.17g]", key,
                        value, min, max);
     const sv_field *field;
-    SVIT_TRY(sv_optim_field_find(&field, key, err));
+    SVIT_TRY(sv_optim_field_find(&field, key, "", err));
     if (field->offset == offsetof(svit_optimizer_config, weight_decay))
         SVIT_TRY(sv_optim_set_parameter(optimizer->core, NULL, key, value, err));
     memcpy((char *)&optimizer->core->config + field->offset, &value, sizeof value);
@@ -135,7 +137,7 @@ SVIT_API svit_status svit_optimizer_get_f64(const svit_optimizer *optimizer, con
         return SVIT_OK;
     }
     const sv_field *field;
-    SVIT_TRY(sv_optim_field_find(&field, key, err));
+    SVIT_TRY(sv_optim_field_find(&field, key, ", gradient_norm", err));
     memcpy(value, (const char *)&optimizer->core->config + field->offset, sizeof *value);
     return SVIT_OK;
 }
@@ -148,7 +150,7 @@ SVIT_API svit_status svit_optimizer_bounds(const svit_optimizer *optimizer, cons
     SV_REQUIRE(min);
     SV_REQUIRE(max);
     const sv_field *field;
-    SVIT_TRY(sv_optim_field_find(&field, key, err));
+    SVIT_TRY(sv_optim_field_find(&field, key, "", err));
     sv_optim_field_range(field, &optimizer->core->config, min, max);
     return SVIT_OK;
 }

@@ -13,7 +13,8 @@ static svit_status check_weight(const void *element, svit_error *err)
     double weight = *(const double *)element;
     if (weight >= (double)FLT_MIN && weight <= (double)FLT_MAX)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "it is %g; numbers above 0 are accepted", weight);
+    return sv_fail(err, SVIT_E_ARGUMENT, "it is %g; numbers from %g to %g are accepted", weight,
+                   (double)FLT_MIN, (double)FLT_MAX);
 }
 
 static svit_status read_weight(void *element, const sv_json_value *value, svit_error *err)
@@ -148,6 +149,9 @@ svit_status sv_training_write(void *const callers[SV_TRAINING_PARTS],
     sv_training_parts(parts, training);
     for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
         if (callers[i])
+            SVIT_TRY(sv_config_check_room(parts[i].type, sizes[i], parts[i].config, err));
+    for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
+        if (callers[i])
             SVIT_TRY(sv_config_write(parts[i].type, callers[i], sizes[i], parts[i].config, err));
     return SVIT_OK;
 }
@@ -186,9 +190,7 @@ SVIT_API svit_status svit_training_from_json(svit_trainer_config *trainer,
     /* The fields may each be in range and yet not fit together. */
     for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
         SVIT_TRY(sv_config_check(parts[i].type, parts[i].config, err));
-    for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
-        SVIT_TRY(sv_config_write(parts[i].type, callers[i], sizes[i], parts[i].config, err));
-    return SVIT_OK;
+    return sv_training_write(callers, sizes, &training, err);
 }
 
 SVIT_API svit_status svit_training_to_json(const svit_trainer_config *trainer,

@@ -33,7 +33,7 @@ void sv_training_parts(sv_training_part parts[SV_TRAINING_PARTS], sv_training *t
 svit_status sv_training_begin(sv_training *training, void *const callers[SV_TRAINING_PARTS],
                               const size_t sizes[SV_TRAINING_PARTS], svit_error *err);
 
-/* Copies *training to the callers' structs. */
+/* Copies *training to the callers' structs, all or none. SVIT_E_VERSION as sv_config_write. */
 svit_status sv_training_write(void *const callers[SV_TRAINING_PARTS],
                               const size_t sizes[SV_TRAINING_PARTS], sv_training *training,
                               svit_error *err);

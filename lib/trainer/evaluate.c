@@ -130,6 +130,9 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
                                    const svit_pipeline_config *pipeline, size_t batch, double *loss,
                                    double *top1, double *top5, svit_error *err)
 {
+    SV_REQUIRE(context);
+    SV_REQUIRE(model);
+    SV_REQUIRE(dataset);
     return svit_evaluate_with_compute(context, model, dataset, pipeline, batch, SVIT_COMPUTE_F32,
                                       loss, top1, top5, err);
 }
@@ -146,6 +149,10 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
     sv_config_defaults(&sv_pipeline_config_type, &local);
     if (pipeline)
         SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
+    else
+        svit_context_log(context, SVIT_LOG_WARNING,
+                         "pipeline is NULL and the model has none; the default pipeline evaluates "
+                         "it");
     if (how->batch < 1 || how->batch > 65536)
         return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
     SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", reads_labels, err));

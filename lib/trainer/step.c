@@ -277,11 +277,23 @@ static svit_status check_event(const svit_trainer_event *event, size_t size, svi
     return sv_config_check_size(size, sizeof *event, "svit_trainer_event", err);
 }
 
+svit_status sv_trainer_check_outside(const svit_trainer *trainer, const char *where,
+                                     svit_error *err)
+{
+    if (!trainer->in_callback)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_STATE,
+                   "%s: the callback of svit_trainer_run is running; the run goes on when it "
+                   "returns",
+                   where);
+}
+
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err)
 {
     SV_DEFAULT_FP_ENV;
     SV_REQUIRE(trainer);
+    SVIT_TRY(sv_trainer_check_outside(trainer, __func__, err));
     svit_trainer_event local = {.struct_size = sizeof local};
     svit_error cause = {.struct_size = sizeof cause};
     svit_status status = check_event(event, size, &cause);

@@ -29,11 +29,14 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
 {
     SV_DEFAULT_FP_ENV;
     SV_REQUIRE(trainer);
+    SVIT_TRY(sv_trainer_check_outside(trainer, __func__, err));
     trainer->stop_value = 0;
     svit_trainer_event event;
     do {
         SVIT_TRY(svit_trainer_step(trainer, &event, sizeof event, err));
+        trainer->in_callback = true;
         int32_t value = callback ? callback(&event, user) : 0;
+        trainer->in_callback = false;
         SVIT_TRY(sv_ranks_agree_on_value(&trainer->ranks, &value, err));
         if (value)
             return stop(trainer, value, err);

@@ -96,6 +96,7 @@ struct svit_trainer {
                             written it */
     int32_t is_settled;  /* 1: all files of a run in the folder belong to this run */
     int32_t stop_value;  /* what the callback returned to stop svit_trainer_run */
+    bool in_callback;    /* the callback of svit_trainer_run is running */
     const char *activity; /* for messages: what is done beside the steps, "validation" */
 
     /* Times in seconds and counts of the current epoch, in this process only. */
@@ -113,6 +114,13 @@ svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, 
  * first epochs if `early`. */
 svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_session **out,
                                     svit_error *err);
+
+/* step.c */
+
+/* SVIT_E_STATE while the callback of svit_trainer_run is running, which is inside of that call.
+ * `where` is the public function, for the message. */
+svit_status sv_trainer_check_outside(const svit_trainer *trainer, const char *where,
+                                     svit_error *err);
 
 /* early.c */
 

@@ -188,6 +188,13 @@ START_TEST(test_a_pointer_that_is_null_is_refused_by_its_name)
                       (strstr(error.message, of->argument) || strstr(error.message, of->type)),
                   "%s without %s gave %d (%s)", of->function, of->argument, (int)status,
                   error.message);
+    /* A message that names a function names the one that was called. */
+    const char *colon = strchr(error.message, ':');
+    const size_t length = strlen(of->function);
+    ck_assert_msg(!colon || strncmp(error.message, "svit_", 5) != 0 ||
+                      ((size_t)(colon - error.message) == length &&
+                       strncmp(error.message, of->function, length) == 0),
+                  "%s without %s gave '%s'", of->function, of->argument, error.message);
 }
 END_TEST
 

@@ -143,6 +143,15 @@ static void test_train_and_predict(shiftvit::context &context, const std::string
     std::vector<std::int32_t> labels(test.count());
     WORKS(shiftvit::evaluate_logits(context, model, test, pipeline, settings.batch,
                                     SVIT_COMPUTE_F32, SVIT_TTA_NONE, logits.data(), labels.data()));
+    const shiftvit::model &unchanged = model; // whose pipeline the trainer has set
+    double own_loss, own_top1, own_top5;
+    std::vector<float> own_logits(logits.size());
+    WORKS(
+        shiftvit::evaluate(context, unchanged, test, settings.batch, own_loss, own_top1, own_top5));
+    CHECK(own_loss == loss && own_top1 == top1 && own_top5 == top5);
+    WORKS(shiftvit::evaluate_logits(context, unchanged, test, settings.batch, SVIT_COMPUTE_F32,
+                                    SVIT_TTA_NONE, own_logits.data(), nullptr));
+    CHECK(own_logits == logits);
     std::size_t right = 0;
     for (std::size_t i = 0; i < labels.size(); i++) {
         const auto first = logits.begin() + std::ptrdiff_t(10 * i);

@@ -66,10 +66,10 @@ static uint8_t *saved(const svit_model *model, size_t *bytes)
 {
     svit_error err = FUZZ_ERROR;
     svit_status status = svit_model_save_memory(model, NULL, 0, bytes, &err);
-    FUZZ_CHECK(!fuzz_ok(status, &err));
+    FUZZ_CHECK(status == SVIT_OK || status == SVIT_E_MEMORY);
     if (status == SVIT_E_MEMORY)
         return NULL;
-    FUZZ_CHECK(status == SVIT_E_ARGUMENT && *bytes > 0);
+    FUZZ_CHECK(*bytes > 0);
     uint8_t *data = malloc(*bytes);
     FUZZ_CHECK(data);
     status = svit_model_save_memory(model, data, *bytes, bytes, &err);

@@ -174,6 +174,9 @@ static const struct {
     {SESSION, "{\"struct_size\":48}", "'struct_size' is no field"},
     {SESSION, "{\"reserved\":0}", "'reserved' is no field"},
     {OPTIMIZER, "{\"kind\":\"sgd\"}", "'kind' is no field"},
+    {OPTIMIZER, "{\"group_count\":1}",
+     "'group_count' is no field of the optimizer configuration; it follows from the length of "
+     "'groups'"},
     {OPTIMIZER, "{\"optimiser\":\"sgd\"}", "did you mean 'optimizer'?"},
     {OPTIMIZER, "{\"optimizer\":\"adam\"}",
      "optimizer is 'adam'; it is 'adamw' or 'sgd' or 'muon' or 'lion'"},

@@ -102,9 +102,9 @@ START_TEST(test_configurations_of_models_are_checked)
     FAILS(svit_model_open(&out, context, path, &options, NULL, err), SVIT_E_ARGUMENT,
           "struct_size of svit_open_options is 5");
     svit_load_report report = {.struct_size = 5};
-    FAILS(svit_model_open(&out, context, path, NULL, &report, err), SVIT_E_VERSION,
+    FAILS(svit_model_open(&out, context, path, NULL, &report, err), SVIT_E_ARGUMENT,
           "struct_size of svit_load_report is 5");
-    FAILS(svit_model_load_into(model, path, "timm", 0, &report, err), SVIT_E_VERSION,
+    FAILS(svit_model_load_into(model, path, "timm", 0, &report, err), SVIT_E_ARGUMENT,
           "struct_size of svit_load_report is 5");
     ck_assert_ptr_null(out);
 
@@ -150,6 +150,82 @@ START_TEST(test_structs_of_a_training_are_checked)
 }
 END_TEST
 
+/* The sizes that programs of library 0.1 have. */
+enum {
+    OLD_MODEL = offsetof(svit_model_config, class_token),
+    OLD_TRAINER = offsetof(svit_trainer_config, loss)
+};
+
+/* A field that an older struct lacks may be lost where it is at its default, and only there. */
+START_TEST(test_an_older_struct_is_filled_only_where_it_holds_all)
+{
+    static const char *const json[] = {
+        "{\"architecture\": \"vit\", \"dim\": 24, \"heads\": 2, \"head_dim\": 12, \"depth\": 1}",
+        "{\"architecture\": \"vit\", \"dim\": 24, \"heads\": 2, \"head_dim\": 12, \"depth\": 1,"
+        " \"rope\": \"axial\", \"rope_theta\": 100}"};
+    svit_model_config config, before, old;
+    memset(&old, 0x5A, sizeof old);
+    before = old;
+    for (int i = 1; i >= 0; i--) {
+        svit_model *vit = NULL;
+        const char *part = "lacks the field rope";
+        WORKS(svit_model_config_from_json(&config, sizeof config, json[i], err));
+        WORKS(svit_model_create(&vit, context, &config, 1, err));
+        if (i == 1) {
+            FAILS(svit_model_get_config(vit, &old, OLD_MODEL, err), SVIT_E_VERSION, part);
+            FAILS(svit_model_config_from_json(&old, OLD_MODEL, json[i], err), SVIT_E_VERSION, part);
+            ck_assert_mem_eq(&old, &before, sizeof old);
+        } else {
+            WORKS(svit_model_config_from_json(&old, OLD_MODEL, json[i], err));
+            WORKS(svit_model_get_config(vit, &old, OLD_MODEL, err));
+            ck_assert_uint_eq(old.struct_size, OLD_MODEL);
+            ck_assert_mem_eq(&old.architecture, &config.architecture,
+                             OLD_MODEL - sizeof old.struct_size);
+        }
+        svit_model_free(vit);
+    }
+}
+END_TEST
+
+/* One of three structs cannot hold its part, so none is written. */
+START_TEST(test_older_structs_of_a_training_are_filled_together)
+{
+    svit_trainer_config trainer = p.trainer;
+    svit_optimizer_config optimizer = p.optimizer;
+    svit_pipeline_config pipeline = p.pipeline;
+    trainer.struct_size = OLD_TRAINER;
+    FAILS(svit_training_from_json(&trainer, &optimizer, &pipeline,
+                                  "{\"tta\": \"flip\", \"learning_rate\": 0.125, \"epochs\": 9}",
+                                  err),
+          SVIT_E_VERSION, "lacks the field tta");
+    ck_assert_mem_eq(&optimizer, &p.optimizer, sizeof optimizer);
+    ck_assert_uint_eq(trainer.epochs, p.trainer.epochs);
+    WORKS(svit_training_from_json(&trainer, &optimizer, &pipeline,
+                                  "{\"learning_rate\": 0.125, \"epochs\": 9}", err));
+    ck_assert_double_eq(optimizer.learning_rate, 0.125);
+    ck_assert_uint_eq(trainer.epochs, 9);
+    ck_assert_uint_eq(trainer.struct_size, OLD_TRAINER);
+    optimizer = p.optimizer;
+    FAILS(svit_training_preset("vit-mae-cifar100", &trainer, OLD_TRAINER, &optimizer,
+                               sizeof optimizer, NULL, 0, err),
+          SVIT_E_VERSION, "lacks the field loss");
+    ck_assert_mem_eq(&optimizer, &p.optimizer, sizeof optimizer);
+}
+END_TEST
+
+START_TEST(test_an_older_pipeline_is_filled_only_where_it_holds_all)
+{
+    svit_pipeline_config config = p.pipeline, old;
+    const size_t size = offsetof(svit_pipeline_config, zoom);
+    config.zoom = 0;
+    WORKS(svit_model_set_pipeline(model, &config, err));
+    WORKS(svit_model_get_pipeline(model, &old, size, err));
+    config.zoom = 0.25;
+    WORKS(svit_model_set_pipeline(model, &config, err));
+    FAILS(svit_model_get_pipeline(model, &old, size, err), SVIT_E_VERSION, "lacks the field zoom");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("config_sizes");
@@ -158,6 +234,9 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_pipelines_are_checked, 0, 5);
     tcase_add_test(c, test_configurations_of_models_are_checked);
     tcase_add_test(c, test_structs_of_a_training_are_checked);
+    tcase_add_test(c, test_an_older_struct_is_filled_only_where_it_holds_all);
+    tcase_add_test(c, test_older_structs_of_a_training_are_filled_together);
+    tcase_add_test(c, test_an_older_pipeline_is_filled_only_where_it_holds_all);
     suite_add_tcase(all, c);
     return all;
 }

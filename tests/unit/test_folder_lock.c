@@ -225,6 +225,9 @@ START_TEST(test_folders_are_made_and_taken_back_where_they_are_empty)
     *strrchr(deep, '/') = '\0';
     lock = lock_of(deep);
     FAILS(svit_folder_lock_remove(lock, "a/b", err), SVIT_E_ARGUMENT, "name is 'a/b'");
+    FAILS(svit_folder_lock_remove(lock, ".lock", err), SVIT_E_ARGUMENT, "the file of the lock");
+    FAILS(svit_folder_lock_remove(lock, "..", err), SVIT_E_IO, "cannot remove ");
+    ck_assert_int_eq(is_locked(deep), 1);
     WORKS(svit_folder_lock_remove(lock, "note", err));
     WORKS(svit_folder_lock_remove(lock, "note", err));
     svit_folder_lock_free(lock);

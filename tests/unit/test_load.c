@@ -196,7 +196,7 @@ START_TEST(test_report_is_cut_at_whole_lines)
     for (size_t i = capacity; i < sizeof text; i++)
         ck_assert_int_eq(text[i], '#');
     report.struct_size--;
-    FAILS(svit_model_load_into(model, path, "timm", SKIP, &report, err), SVIT_E_VERSION,
+    FAILS(svit_model_load_into(model, path, "timm", SKIP, &report, err), SVIT_E_ARGUMENT,
           "svit_load_report");
     svit_model_free(model);
 }

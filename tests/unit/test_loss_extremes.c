@@ -152,6 +152,43 @@ START_TEST(test_weights_that_give_too_large_gradients_are_refused)
 }
 END_TEST
 
+/* A NaN is neither larger nor smaller than the logit of the label, so a row with one would count as
+ * right; an infinite logit has its place in the order. */
+START_TEST(test_metrics_refuse_nan_and_order_infinite_logits)
+{
+    float logits[ELEMENTS] = {-INFINITY, 1, 0, NAN};
+    static const float targets[ELEMENTS] = {0, 1, 1, 0};
+    uint64_t count = 7, matrix[CLASSES * CLASSES] = {0};
+    double exact = 7;
+    for (size_t k = 0; k < CLASSES; k++) {
+        logits[2 + k] = NAN;
+        logits[3 - k] = 0;
+        FAILS(svit_count_top1(logits, LABELS, N, CLASSES, &count, err), SVIT_E_NUMERIC, "row 1");
+        FAILS(svit_count_top_k(logits, LABELS, N, CLASSES, 1, &count, err), SVIT_E_NUMERIC,
+              "row 1");
+        FAILS(svit_confusion_matrix(logits, LABELS, N, CLASSES, matrix, err), SVIT_E_NUMERIC,
+              "row 1");
+        FAILS(svit_multilabel_metrics(logits, targets, N, CLASSES, NULL, &exact, NULL, NULL, err),
+              SVIT_E_NUMERIC, "row 1");
+    }
+    ck_assert_uint_eq(count, 7);
+    ck_assert_double_eq(exact, 7);
+    for (size_t k = 0; k < CLASSES * CLASSES; k++)
+        ck_assert_uint_eq(matrix[k], 0);
+    logits[2] = INFINITY;
+    logits[3] = -1;
+    WORKS(svit_count_top1(logits, LABELS, N, CLASSES, &count, err));
+    ck_assert_uint_eq(count, 2);
+    WORKS(svit_count_top_k(logits, LABELS, N, CLASSES, 1, &count, err));
+    ck_assert_uint_eq(count, 2);
+    WORKS(svit_confusion_matrix(logits, LABELS, N, CLASSES, matrix, err));
+    ck_assert_uint_eq(matrix[0], 1);
+    ck_assert_uint_eq(matrix[3], 1);
+    WORKS(svit_multilabel_metrics(logits, targets, N, CLASSES, NULL, &exact, NULL, NULL, err));
+    ck_assert_double_eq(exact, 1);
+}
+END_TEST
+
 static Suite *loss_extremes_suite(void)
 {
     Suite *suite = suite_create("loss extremes");
@@ -159,6 +196,7 @@ static Suite *loss_extremes_suite(void)
     tcase_add_loop_test(all, test_a_loss_is_finite_or_refused, 0, LOSS_COUNT);
     tcase_add_test(all, test_weights_that_give_too_large_gradients_are_refused);
     tcase_add_test(all, test_a_loss_that_fits_a_double_alone_is_refused);
+    tcase_add_test(all, test_metrics_refuse_nan_and_order_infinite_logits);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -25,7 +25,7 @@ START_TEST(test_a_model_in_memory_has_the_bytes_of_its_file_and_loads)
     svit_model *model = saved_model(), *back = NULL;
     size_t bytes, needed = 0;
     char *file = fit_read(path, &bytes), *memory = malloc(bytes);
-    FAILS(svit_model_save_memory(model, NULL, 0, &needed, err), SVIT_E_ARGUMENT, "capacity is 0");
+    WORKS(svit_model_save_memory(model, NULL, 0, &needed, err));
     ck_assert_uint_eq(needed, bytes);
     memset(memory, 7, bytes);
     needed = 0;

@@ -78,6 +78,9 @@ static size_t find_keys(char keys[KEYS_MAX][32])
     rig r = rig_make("{}");
     svit_error error = {.struct_size = sizeof error};
     ck_assert_int_eq(svit_optimizer_set_f64(r.optimizer, "none", 0, &error), SVIT_E_ARGUMENT);
+    double value;
+    FAILS(svit_optimizer_get_f64(r.optimizer, "none", &value, err), SVIT_E_ARGUMENT,
+          "clip_norm, ema_momentum, gradient_norm");
     size_t count = 0;
     for (char *key = strtok(strstr(error.message, "known are ") + 10, ", "); key;
          key = strtok(NULL, ", "))

@@ -296,7 +296,10 @@ START_TEST(test_wrong_calls_on_channels_and_floats_are_refused)
     FAILS(svit_predict_f32(predictor, floats, 1, SIDE, SIDE, out, err), SVIT_E_UNSUPPORTED,
           "source_filter is antialiased");
     WORKS(svit_predict_f32(predictor, floats, 1, 8, 8, out, err));
-    FAILS(svit_predict_f32(predictor, floats, 0, 8, 8, out, err), SVIT_E_ARGUMENT, "0, 8");
+    FAILS(svit_predict_f32(predictor, floats, 0, 8, 8, out, err), SVIT_E_ARGUMENT,
+          "svit_predict_f32: n is 0");
+    FAILS(svit_predict_f32(predictor, floats, 1, 8, 0, out, err), SVIT_E_ARGUMENT,
+          "svit_predict_f32: width is 0; 1..16384");
     FAILS(svit_predict_f32(predictor, floats, SIZE_MAX / 2, 8, 8, out, err), SVIT_E_ARGUMENT,
           "fit memory");
     FAILS(svit_predict_f32(predictor, NULL, 1, 8, 8, out, err), SVIT_E_ARGUMENT, "images is NULL");
@@ -328,7 +331,10 @@ START_TEST(test_wrong_calls_are_refused)
     ck_assert_ptr_null(predictor);
     WORKS(svit_predictor_create_from_model(&predictor, model, NULL, err));
     float out[CLASSES];
-    FAILS(svit_predict_u8(predictor, images, 0, SIDE, SIDE, out, err), SVIT_E_ARGUMENT, "0, 11");
+    FAILS(svit_predict_u8(predictor, images, 0, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
+          "svit_predict_u8: n is 0");
+    FAILS(svit_predict_u8(predictor, images, 1, 16385, SIDE, out, err), SVIT_E_ARGUMENT,
+          "svit_predict_u8: height is 16385; 1..16384");
     FAILS(svit_predict_u8(predictor, NULL, 1, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,
           "pixels is NULL");
     FAILS(svit_predict_u8(predictor, images, SIZE_MAX, SIDE, SIDE, out, err), SVIT_E_ARGUMENT,

@@ -112,6 +112,21 @@ START_TEST(test_labels_are_none_below_the_threshold)
 }
 END_TEST
 
+/* NaN is below no threshold, and is the largest of no row. */
+START_TEST(test_a_row_with_a_nan_has_no_label)
+{
+    static const float rows[4 * CLASSES] = {NAN, 0.5f, 0.25f, 0.25f, 0.75f, NAN, 0.25f, 0,
+                                            0,   0,    1,     NAN,   0,     0,   1,     0};
+    static const int32_t expected[4] = {-1, -1, -1, 2};
+    svit_predictor *predictor = NULL;
+    int32_t labels[4];
+    WORKS(svit_predictor_create_from_model(&predictor, model, NULL, err));
+    WORKS(svit_predictor_labels(predictor, rows, 4, labels, err));
+    ck_assert_mem_eq(labels, expected, sizeof labels);
+    svit_predictor_free(predictor);
+}
+END_TEST
+
 /* By every way through a file, and along with adapters. A new head has none. */
 START_TEST(test_the_threshold_is_kept_with_the_model)
 {
@@ -202,6 +217,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_rounding_takes_no_further_row);
     tcase_add_test(c, test_the_threshold_is_the_largest_that_enough_rows_reach);
     tcase_add_test(c, test_labels_are_none_below_the_threshold);
+    tcase_add_test(c, test_a_row_with_a_nan_has_no_label);
     tcase_add_test(c, test_the_threshold_is_kept_with_the_model);
     tcase_add_test(c, test_thresholds_of_files_are_checked);
     tcase_add_test(c, test_what_is_not_accepted_is_named);

@@ -143,6 +143,60 @@ START_TEST(test_a_stop_tells_the_step_or_the_end_of_the_epoch)
 }
 END_TEST
 
+/* What the callback of a run needs. */
+typedef struct inside {
+    svit_trainer *trainer;
+    svit_model *model;
+    size_t epochs;
+} inside;
+
+/* Steps and runs are refused. The average, with which the model was validated, is there between two
+ * swaps. */
+static int32_t look_inside(const svit_trainer_event *event, void *user)
+{
+    inside *self = user;
+    svit_trainer_event other;
+    double loss;
+    FAILS(svit_trainer_step(self->trainer, &other, sizeof other, err), SVIT_E_STATE,
+          "svit_trainer_step: the callback of svit_trainer_run");
+    FAILS(svit_trainer_run(self->trainer, NULL, NULL, err), SVIT_E_STATE,
+          "svit_trainer_run: the callback of svit_trainer_run");
+    FAILS(svit_trainer_resume(self->trainer, err), SVIT_E_STATE, "begun");
+    WORKS(svit_trainer_checkpoint(self->trainer, err));
+    if (event->kind != SVIT_EVENT_EPOCH)
+        return 0;
+    self->epochs++;
+    WORKS(svit_optimizer_swap_ema(svit_trainer_optimizer(self->trainer), err));
+    WORKS(svit_evaluate(context, self->model, validation, NULL, BATCH, &loss, NULL, NULL, err));
+    WORKS(svit_optimizer_swap_ema(svit_trainer_optimizer(self->trainer), err));
+    ck_assert_double_eq(loss, event->val_loss);
+    return 0;
+}
+
+START_TEST(test_a_callback_sees_the_average_and_cannot_run_the_trainer)
+{
+    float *weights[2];
+    size_t elements;
+    plan p = plan_make(2);
+    p.optimizer.ema = SVIT_EMA_PLAIN;
+    p.optimizer.ema_momentum = 0.5;
+    for (int i = 0; i < 2; i++) {
+        svit_model *model = fit_model(context, CLASSES, 1);
+        p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+        svit_trainer *trainer = open_trainer(model, &p, validation);
+        inside self = {trainer, model, 0};
+        WORKS(svit_trainer_run(trainer, i ? look_inside : NULL, &self, err));
+        ck_assert_uint_eq(self.epochs, i ? 2 : 0);
+        weights[i] = fit_weights(model, &elements);
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+    }
+    ck_assert_mem_eq(weights[0], weights[1], elements * sizeof(float));
+    free(weights[0]);
+    free(weights[1]);
+}
+END_TEST
+
 START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
 {
     svit_model *model = fit_model(context, 2, 1);
@@ -244,6 +298,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_micro_batches_and_leaves_give_the_gradient_of_the_batch);
     tcase_add_test(c, test_events_tell_where_the_run_stands);
     tcase_add_test(c, test_a_stop_tells_the_step_or_the_end_of_the_epoch);
+    tcase_add_test(c, test_a_callback_sees_the_average_and_cannot_run_the_trainer);
     tcase_add_test(c, test_what_cannot_be_trained_is_refused_and_the_model_stays);
     tcase_add_test(c, test_a_struct_smaller_than_the_first_version_is_refused);
     tcase_add_test(c, test_the_schedule_is_filled_in_from_the_dataset);

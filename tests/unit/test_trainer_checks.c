@@ -249,14 +249,20 @@ START_TEST(test_no_pipeline_is_the_default_one)
     WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
     config.input_height = pipeline.output_height;
     config.input_width = pipeline.output_width;
+    svit_context *own = listening();
     WORKS(svit_model_create(&model, context, &config, 1, err));
-    WORKS(svit_evaluate(context, model, training, NULL, 4, &loss[0], &top1, NULL, err));
-    WORKS(svit_evaluate(context, model, training, &pipeline, 22, &loss[1], NULL, NULL, err));
+    WORKS(svit_evaluate(own, model, training, NULL, 4, &loss[0], &top1, NULL, err));
+    ck_assert_str_eq(logged, "pipeline is NULL and the model has none; the default pipeline "
+                             "evaluates it\n");
+    logged[0] = '\0';
+    WORKS(svit_evaluate(own, model, training, &pipeline, 22, &loss[1], NULL, NULL, err));
     ck_assert_double_eq_tol(loss[0], loss[1], 1e-6);
     pipeline.mean[0] = 100;
     pipeline.variance[0] = 100;
     WORKS(svit_model_set_pipeline(model, &pipeline, err));
-    WORKS(svit_evaluate(context, model, training, NULL, 4, &loss[1], NULL, NULL, err));
+    WORKS(svit_evaluate(own, model, training, NULL, 4, &loss[1], NULL, NULL, err));
+    ck_assert_str_eq(logged, "");
+    svit_context_free(own);
     ck_assert_double_gt(fabs(loss[0] - loss[1]), 1e-3);
     WORKS(svit_evaluate(context, model, training, &pipeline, 4, &loss[0], NULL, NULL, err));
     ck_assert_double_eq(loss[0], loss[1]);

@@ -287,7 +287,10 @@ START_TEST(test_what_is_refused)
     REFUSED((p.trainer.class_weight_count = 2, p.trainer.class_weights[0] = 1,
              p.trainer.class_weights[1] = 1),
             "there are 2 class_weights; the model has 3 classes");
-    REFUSED(p.trainer.class_weight_count = 3, "it is 0; numbers above 0 are accepted");
+    REFUSED(p.trainer.class_weight_count = 3,
+            "it is 0; numbers from 1.17549e-38 to 3.40282e+38 are");
+    REFUSED((p.trainer.class_weight_count = 3, p.trainer.class_weights[0] = 1e-300),
+            "class_weights[0]: it is 1e-300; numbers from 1.17549e-38");
     REFUSED((p.trainer.loss = SVIT_LOSS_MSE, p.trainer.label_smoothing = 0.1),
             "loss is 'mse', which has neither label_smoothing nor class_weights");
     svit_dataset *two = NULL;

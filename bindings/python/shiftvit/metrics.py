@@ -1,4 +1,5 @@
-"""What a model gets right and wrong, from logits and labels."""
+"""What a model gets right and wrong, from logits and labels. A NaN among logits is a ``NumericError``; the errors
+of ``regression`` are NaN then."""
 
 from __future__ import annotations
 

@@ -91,11 +91,7 @@ class Model(_library.Handle):
         """The bytes of the file that :meth:`save` writes."""
         needed = ctypes.c_size_t()
         with _library.reading(self):
-            try:
-                _library.call("svit_model_save_memory", self, None, 0, ctypes.byref(needed))
-            except errors.ArgumentError:
-                if needed.value == 0:
-                    raise
+            _library.call("svit_model_save_memory", self, None, 0, ctypes.byref(needed))
             out = np.empty(needed.value, dtype=np.uint8)
             _library.call("svit_model_save_memory", self, out, out.size, None)
         return out.tobytes()

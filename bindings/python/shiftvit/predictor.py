@@ -150,7 +150,7 @@ class Predictor(_library.Handle):
 
     def labels(self, probabilities: Any) -> NDArray[np.int32]:
         """The class of the largest of each row of probabilities, or -1, none of these, where it is below the model's
-        ``threshold``.
+        ``threshold`` or the row has a NaN.
 
         Args:
             probabilities: [n, num_classes] or [num_classes], as :meth:`predict` returns them.

@@ -547,3 +547,13 @@ class Losses(unittest.TestCase):
         np.testing.assert_array_equal(shiftvit.metrics.average_precision(logits, targets), 1)
         binary = np.log1p(np.exp(-abs(logits))).mean()
         self.assertAlmostEqual(shiftvit.binary_cross_entropy(logits, targets)[0], float(binary), places=5)
+
+    def test_metrics_refuse_logits_that_are_not_numbers(self):
+        logits, targets = np.zeros((3, 2), dtype=np.float32), np.eye(3, 2)
+        logits[1, 0] = np.nan
+        for measure in (shiftvit.metrics.top_k, shiftvit.metrics.confusion_matrix):
+            with self.assertRaisesRegex(errors.NumericError, "row 1"):
+                measure(logits, [0, 1, 0])
+        with self.assertRaisesRegex(errors.NumericError, "row 1"):
+            shiftvit.metrics.multilabel(logits, targets)
+        self.assertTrue(np.isnan(shiftvit.metrics.regression(logits, targets)["mean_absolute"]))

@@ -18,8 +18,11 @@ SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, co
 {
     (void)options;
     (void)report;
+    SV_REQUIRE(out);
+    SV_REQUIRE(context);
+    SV_REQUIRE(path);
     const svit_status status = svit_model_load(out, context, path, err);
-    return status == SVIT_E_ARGUMENT && out && context && path ? refuse(path, err) : status;
+    return status == SVIT_E_ARGUMENT ? refuse(path, err) : status;
 }
 
 SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *context,

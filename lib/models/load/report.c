@@ -10,8 +10,9 @@ svit_status sv_report_begin(svit_load_report *report, svit_error *err)
     if (!report)
         return SVIT_OK;
     if (report->struct_size < sizeof *report || report->struct_size > UINT16_MAX)
-        return sv_fail(err, SVIT_E_VERSION, "struct_size of svit_load_report is %u; it is %zu here",
-                       report->struct_size, sizeof *report);
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "struct_size of svit_load_report is %u; it is %zu here", report->struct_size,
+                       sizeof *report);
     SVIT_TRY(
         sv_config_check_end(report, report->struct_size, sizeof *report, "svit_load_report", err));
     report->loaded = report->missing = report->mismatched = report->extra = report->buffers = 0;

@@ -84,7 +84,8 @@ pub struct svit_context_config {
 }
 
 /// Receives a log message. `level` is one of SVIT_LOG_\*; `message` is borrowed until the function
-/// returns. The library calls it only on a thread that called into the library.
+/// returns. The library calls it only on a thread that called into the library. `user` is used until
+/// the last handle of the context is freed. The function must not throw, nor leave by longjmp.
 pub type svit_log_function = Option<
     unsafe extern "C" fn(user: *mut c_void, level: i32, message: *const c_char),
 >;
@@ -139,7 +140,8 @@ extern "C" {
     ///
     /// Writes at most `capacity` bytes including the NUL into `buffer`, which may be NULL if `capacity`
     /// is 0. Writes the size that the text needs, in bytes including the NUL, into \*needed, which may be
-    /// NULL. SVIT_E_ARGUMENT means that the text does not fit. Any thread may call it.
+    /// NULL. With a capacity of 0 it does nothing else and succeeds. SVIT_E_ARGUMENT means that the text
+    /// does not fit. Any thread may call it.
     pub fn svit_context_describe(
         context: *const svit_context,
         buffer: *mut c_char,
@@ -181,8 +183,8 @@ extern "C" {
     pub fn svit_folder_lock_has(lock: *const svit_folder_lock, name: *const c_char) -> i32;
 
     /// Removes the file `name` from the locked folder; succeeds if there is no such file.
-    /// SVIT_E_ARGUMENT: `name` has a slash. SVIT_E_STATE: the process is a child by fork. SVIT_E_IO
-    /// names the path and the system's reason.
+    /// SVIT_E_ARGUMENT: `name` has a slash, or is `.lock`. SVIT_E_STATE: the process is a child by fork.
+    /// SVIT_E_IO names the path and the system's reason.
     pub fn svit_folder_lock_remove(
         lock: *mut svit_folder_lock,
         name: *const c_char,

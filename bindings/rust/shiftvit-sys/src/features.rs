@@ -281,7 +281,8 @@ extern "C" {
     /// was compiled. Any thread may call it.
     pub fn svit_head_config_init(config: *mut svit_head_config, size: usize) -> svit_status;
 
-    /// Fills `config` from a JSON object, as svit_class_config_from_json does.
+    /// Fills `config` from a JSON object, as svit_class_config_from_json does. SVIT_E_VERSION: a struct
+    /// of this `size` lacks a field that is not at its default.
     pub fn svit_head_config_from_json(
         config: *mut svit_head_config,
         size: usize,
@@ -322,8 +323,8 @@ extern "C" {
 
     /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
     /// default. `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
-    /// that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
-    /// it.
+    /// that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a
+    /// struct of this `size` lacks a field that is not at its default. Any thread may call it.
     pub fn svit_class_config_from_json(
         config: *mut svit_class_config,
         size: usize,

@@ -70,10 +70,10 @@ extern "C" {
     pub fn svit_loader_config_init(config: *mut svit_loader_config, size: usize) -> svit_status;
 
     /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
-    /// default. Words: sampling "shuffle", "balanced".
-    /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
-    /// that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
-    /// it.
+    /// default. Words: sampling "shuffle", "balanced". `config` is written only on success.
+    /// SVIT_E_ARGUMENT names an unknown key or a value that is not accepted; SVIT_E_FORMAT means that
+    /// the text is no JSON object. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at
+    /// its default. Any thread may call it.
     pub fn svit_loader_config_from_json(
         config: *mut svit_loader_config,
         size: usize,

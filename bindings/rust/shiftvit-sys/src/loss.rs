@@ -43,7 +43,8 @@ pub struct svit_loss_call {
 
 /// Computes a loss and its gradient. Returns SVIT_OK, or the status with which the step fails, of
 /// which a positive one becomes SVIT_E_STOPPED; the message comes from `err`, which the function
-/// fills by svit_error_set and is not NULL.
+/// fills by svit_error_set and is not NULL. `user` is used until the trainer gets another function
+/// or is freed. The function must not throw, nor leave by longjmp.
 pub type svit_loss_function = Option<
     unsafe extern "C" fn(
         call: *mut svit_loss_call,
@@ -160,7 +161,7 @@ extern "C" {
 
     /// Counts the rows of logits\[n, classes\] whose largest logit is that of the label. Among equal
     /// logits the first counts, as in Keras' SparseCategoricalAccuracy. labels\[n\] are in 0..classes-1.
-    /// Writes the number, 0..n, to \*correct.
+    /// Writes the number, 0..n, to \*correct. SVIT_E_NUMERIC names a row with a NaN.
     pub fn svit_count_top1(
         logits: *const f32,
         labels: *const i32,
@@ -172,7 +173,7 @@ extern "C" {
 
     /// Counts the rows of logits\[n, classes\] in which fewer than k logits are greater than the label's,
     /// as in Keras' SparseTopKCategoricalAccuracy. k is at least 1. Writes the number, 0..n, to
-    /// \*correct.
+    /// \*correct. SVIT_E_NUMERIC names a row with a NaN.
     pub fn svit_count_top_k(
         logits: *const f32,
         labels: *const i32,

@@ -8,8 +8,8 @@ use crate::status::*;
 extern "C" {
     /// Adds n rows of logits\[n, classes\] with labels\[n\] to matrix\[classes, classes\], which the caller
     /// sets to zero first: element (i, j) counts rows of label i whose largest logit is that of class j.
-    /// Among equal logits the first counts. SVIT_E_ARGUMENT names a label that is out of range. Any
-    /// thread may call it.
+    /// Among equal logits the first counts. SVIT_E_ARGUMENT names a label that is out of range.
+    /// SVIT_E_NUMERIC names a row with a NaN; the matrix is then unchanged. Any thread may call it.
     pub fn svit_confusion_matrix(
         logits: *const f32,
         labels: *const i32,
@@ -24,7 +24,7 @@ extern "C" {
     /// 0\..1, of which each may be NULL: \*element_accuracy of all elements, \*exact_match of rows in which
     /// all elements are right, \*micro_f1 2 TP / (2 TP + FP + FN) over all elements, and \*macro_f1 the
     /// mean over classes of this value in each class; it is 0 for a class that is neither present nor
-    /// predicted. Any thread may call it.
+    /// predicted. SVIT_E_NUMERIC names a row whose logits have a NaN. Any thread may call it.
     pub fn svit_multilabel_metrics(
         logits: *const f32,
         targets: *const f32,

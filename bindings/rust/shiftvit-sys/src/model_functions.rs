@@ -14,7 +14,8 @@ extern "C" {
     pub fn svit_model_config_init(config: *mut svit_model_config, size: usize) -> svit_status;
 
     /// Fills `config` from the preset of this name; svit_model_preset_name lists them. SVIT_E_ARGUMENT
-    /// means that there is no such preset. Any thread may call it.
+    /// means that there is no such preset. SVIT_E_VERSION: a struct of this `size` lacks a field that is
+    /// not at its default. Any thread may call it.
     pub fn svit_model_config_preset(
         config: *mut svit_model_config,
         size: usize,
@@ -30,10 +31,12 @@ extern "C" {
     /// storage, or NULL past the end. Any thread may call it.
     pub fn svit_model_architecture_name(index: usize) -> *const c_char;
 
-    /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes the
-    /// default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
+    /// Fills `config` from a JSON object whose keys are the names of the fields, but for `stages` and
+    /// `head_layers`, which follow from the lengths of "blocks" and "head_units"; a missing one takes
+    /// the default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
     /// that is unknown or belongs to another architecture, or a value that is not accepted;
-    /// SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
+    /// SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this `size`
+    /// lacks a field that is not at its default. Any thread may call it.
     pub fn svit_model_config_from_json(
         config: *mut svit_model_config,
         size: usize,
@@ -141,9 +144,10 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Writes to buffer\[capacity\] the bytes of the file that svit_model_save writes. `buffer` may be
-    /// NULL if `capacity` is 0. Writes the number of these bytes into \*needed, which may be NULL.
-    /// SVIT_E_ARGUMENT means that they do not fit; `buffer` is then unchanged.
+    /// Writes to buffer\[capacity\] the bytes of the file that svit_model_save writes. Writes the number
+    /// of these bytes into \*needed, which may be NULL; with a capacity of 0 it does nothing else and
+    /// succeeds, and `buffer` may be NULL. SVIT_E_ARGUMENT means that they do not fit; `buffer` is then
+    /// unchanged.
     pub fn svit_model_save_memory(
         model: *const svit_model,
         buffer: *mut c_void,
@@ -153,7 +157,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Copies the configuration of the model to \*config. `size` is sizeof(svit_model_config) as the
-    /// caller was compiled.
+    /// caller was compiled. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at its
+    /// default.
     pub fn svit_model_get_config(
         model: *const svit_model,
         config: *mut svit_model_config,
@@ -326,8 +331,8 @@ extern "C" {
     pub fn svit_model_threshold(model: *const svit_model) -> f64;
 
     /// Sets the pipeline that turns an image into the model's input. It is copied and saved with the
-    /// model, and predictors use it. NULL removes it. SVIT_E_ARGUMENT names the field that is not
-    /// accepted.
+    /// model, and predictors read it when they are created. NULL removes it. SVIT_E_ARGUMENT names the
+    /// field that is not accepted.
     pub fn svit_model_set_pipeline(
         model: *mut svit_model,
         config: *const svit_pipeline_config,
@@ -335,7 +340,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Copies the pipeline of the model to \*config. `size` is sizeof(svit_pipeline_config) as the caller
-    /// was compiled. SVIT_E_STATE: the model has none.
+    /// was compiled. SVIT_E_STATE: the model has none. SVIT_E_VERSION: a struct of this `size` lacks a
+    /// field that is not at its default.
     pub fn svit_model_get_pipeline(
         model: *const svit_model,
         config: *mut svit_pipeline_config,

@@ -127,7 +127,9 @@ pub struct svit_schedule_point {
 }
 
 /// Settings of the parameters whose names match a pattern. Of several groups that match, the last
-/// one counts.
+/// one counts. Every field has to be set: `lr_scale` 1, `weight_decay` -1, `trainable` 1 and `rule`
+/// 0, the values of a field that is missing in JSON, leave parameters as they are. A group of zeros
+/// freezes them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_parameter_group {
@@ -247,7 +249,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Fills `config` from a JSON object whose keys are the names of the fields, except that `kind` is
-    /// "optimizer"; a missing one takes its default. Words: optimizer "adamw", "sgd", "muon", "lion";
+    /// "optimizer", and that `group_count` and `point_count` follow from the lengths of "groups" and
+    /// "points"; a missing one takes its default. Words: optimizer "adamw", "sgd", "muon", "lion";
     /// schedule "constant", "warmup-cosine", "linear", "one-cycle", "step", "cosine-restarts",
     /// "piecewise"; decay_rule "scaled", "unscaled"; decay_exclude a list of "bias", "norm", "position";
     /// ema "none", "plain", "keras", "swa"; sgd_form and epsilon_form "keras", "torch". `groups` is a
@@ -257,7 +260,8 @@ extern "C" {
     /// svit_optimizer_create does not accept it.
     ///
     /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
-    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
+    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this
+    /// `size` lacks a field that is not at its default. Any thread may call it.
     pub fn svit_optimizer_config_from_json(
         config: *mut svit_optimizer_config,
         size: usize,

@@ -9,6 +9,10 @@ use std::os::raw::{c_char, c_void};
 
 /// A predictor combines a model, its preprocessing and its class names. One thread at a time may use
 /// it.
+///
+/// It reads the pipeline, the output (svit_model_set_output) and the threshold of its model when it
+/// is created, and is created anew after a change of these. It follows changes of the weights and
+/// the class names.
 #[repr(C)]
 pub struct svit_predictor {
     _data: [u8; 0],
@@ -74,7 +78,8 @@ extern "C" {
 
     /// Creates a predictor from a model, which it keeps alive. The model needs a pipeline
     /// (svit_model_set_pipeline). `config` may be NULL for the defaults. The caller owns \*out and frees
-    /// it with svit_predictor_free.
+    /// it with svit_predictor_free. SVIT_E_STATE: the model has no pipeline. Other errors are those of
+    /// svit_predictor_create and svit_session_create. Any thread may call it.
     pub fn svit_predictor_create_from_model(
         out: *mut *mut svit_predictor,
         model: *mut svit_model,
@@ -89,7 +94,7 @@ extern "C" {
     pub fn svit_predictor_classes(predictor: *const svit_predictor) -> usize;
 
     /// Returns the channels of the images that the predictor takes as pixels: those of the model's
-    /// pipeline, 1 or 3. 0 for NULL.
+    /// pipeline, 1, 3 or 4. 0 for NULL.
     pub fn svit_predictor_channels(predictor: *const svit_predictor) -> usize;
 
     /// Returns the name of class `label`, or NULL past the end or if the model has no names. The text is
@@ -106,8 +111,8 @@ extern "C" {
 
     /// Writes to labels\[n\] the class of the largest of each row of probabilities\[n, classes\], as the
     /// predictor has computed them, of equal ones the first; or -1, none of these, if it is below the
-    /// model's threshold (svit_model_set_threshold). SVIT_E_STATE: the predictor makes no probabilities
-    /// of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it.
+    /// model's threshold (svit_model_set_threshold) or the row has a NaN. SVIT_E_STATE: the predictor
+    /// makes no probabilities of classes (SVIT_OUTPUT_SOFTMAX). Any thread may call it.
     pub fn svit_predictor_labels(
         predictor: *const svit_predictor,
         probabilities: *const f32,
@@ -117,8 +122,11 @@ extern "C" {
     ) -> svit_status;
 
     /// Computes probabilities\[n, classes\] of n images pixels\[n, height, width, channels\], n at least 1,
-    /// of any one size, with svit_predictor_channels channels: the evaluation pipeline with its source
-    /// step, the model, and the softmax. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and with
+    /// of one size with sides of 1..16384 pixels, with svit_predictor_channels channels: grey, RGB or
+    /// RGBA, in rows from top to bottom without padding between them. It runs the evaluation pipeline
+    /// with its source step, the model, and the softmax. The call allocates memory for the
+    /// preprocessing, some kilobytes, or a few images for each worker where the source step is
+    /// antialiased, and frees it again. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and with
     /// SVIT_OUTPUT_LOGITS `probabilities` gets the logits. SVIT_E_NUMERIC names the first image, from 0,
     /// and the class of a logit that is not finite; `probabilities` are then undefined.
     pub fn svit_predict_u8(

@@ -123,8 +123,8 @@ extern "C" {
     /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
     /// default. Words: mode "infer", "train"; compute "f32", "bf16", "int8"; memory "store", "blocks",
     /// "stages". `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value
-    /// that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call
-    /// it.
+    /// that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a
+    /// struct of this `size` lacks a field that is not at its default. Any thread may call it.
     pub fn svit_session_config_from_json(
         config: *mut svit_session_config,
         size: usize,
@@ -145,9 +145,10 @@ extern "C" {
 
     /// Creates a session for `model`, whose weights the first forward packs. `config` may be NULL for
     /// the defaults. The session keeps config-\>context alive. The caller owns \*out and frees it with
-    /// svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_UNSUPPORTED: the
-    /// build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY says how many bytes the plan needs. Any
-    /// thread may call it.
+    /// svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_STATE: the
+    /// session is to train, and every parameter that it reaches is frozen, without input_gradient;
+    /// SVIT_E_UNSUPPORTED: the build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY says how many
+    /// bytes the plan needs. Any thread may call it.
     pub fn svit_session_create(
         out: *mut *mut svit_session,
         model: *mut svit_model,
@@ -156,7 +157,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Writes to \*bytes the memory that a session would allocate, without creating it: the value of
-    /// svit_session_memory for the same arguments, shared weights included. Errors are those of
+    /// svit_session_memory for the same arguments, shared weights included. The descriptions of the
+    /// layers come on top: less than 16 KiB and 4 KiB for each block. Errors are those of
     /// svit_session_create; \*bytes is written only on success. Any thread may call it.
     pub fn svit_session_memory_needed(
         bytes: *mut u64,
@@ -168,9 +170,9 @@ extern "C" {
     /// Frees a session. NULL is allowed.
     pub fn svit_session_free(session: *mut svit_session);
 
-    /// Returns the bytes that the session holds: activations, gradients, packed weights and workspaces.
-    /// Each session that shares packed weights with others counts them in full, as if it were alone. 0
-    /// for NULL.
+    /// Returns the bytes that the session holds for activations, gradients, packed weights and
+    /// workspaces. Each session that shares packed weights with others counts them in full, as if it
+    /// were alone. 0 for NULL.
     pub fn svit_session_memory(session: *const svit_session) -> u64;
 
     /// Sets the mode to SVIT_MODE_INFER or SVIT_MODE_TRAIN and discards the saved activations, so that
@@ -312,8 +314,9 @@ extern "C" {
     /// Returns the name of a layer whose output svit_forward_features computes, by its index in the
     /// order of the model, from the first layer behind input_layer on, or NULL past the end:
     /// "patch_embed"; in a ViT "tokens", the tokens with their positions; "blocks.0" and so on, in a
-    /// ShiftViT "layers.0.blocks.0" and so on; "features", the pooled input of the classifier. The text
-    /// is borrowed until svit_session_free.
+    /// ShiftViT "layers.0.blocks.0" and so on; "features", the pooled input of the classifier. Of these,
+    /// a session without `features` refuses those that inference fuses with others. The text is borrowed
+    /// until svit_session_free.
     pub fn svit_session_layer_name(session: *const svit_session, index: usize) -> *const c_char;
 
     /// Writes the tokens and the channels of a layer's output for one image; pooled features are one

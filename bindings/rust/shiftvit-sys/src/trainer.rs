@@ -90,7 +90,9 @@ pub struct svit_trainer_config {
     /// where checkpoint.safetensors and history.csv are written,
     /// best.safetensors if there is validation, and run.json if there is a
     /// `description`. The trainer creates it if it does not exist and locks
-    /// it (svit_folder_lock). NULL: nothing is written
+    /// it (svit_folder_lock). A relative path is used until the trainer is
+    /// freed, so the program must not change its working folder before.
+    /// NULL: nothing is written
     pub folder: *const c_char,
     /// at least 0: shortest time between checkpoints within an epoch;
     /// 0: they are written at the end of epochs only
@@ -116,9 +118,10 @@ pub struct svit_trainer_config {
     pub tta: i32,
     /// of `class_weights`: 0, or the model's number of classes
     pub class_weight_count: u32,
-    /// above 0: factors of the loss, by the class of
-    /// the label, as in svit_cross_entropy_weighted;
-    /// with SVIT_LOSS_BINARY `pos_weight` of
+    /// 1\.2e-38..3.4e38, the range of float32: factors
+    /// of the loss, by the class of the label, as in
+    /// svit_cross_entropy_weighted; with
+    /// SVIT_LOSS_BINARY `pos_weight` of
     /// svit_binary_cross_entropy
     pub class_weights: [f64; SVIT_MAX_CLASS_WEIGHTS as usize],
     /// 1: the history is written for TensorBoard too, to
@@ -216,6 +219,17 @@ pub struct svit_trainer_event {
 
 /// Receives an event, which is borrowed until the function returns. Returns 0 to continue. Another
 /// value stops the run: a checkpoint is written, and svit_trainer_run returns SVIT_E_STOPPED.
+///
+/// At SVIT_EVENT_STEP and SVIT_EVENT_EPOCH the model has the weights of the last step. If the
+/// optimiser keeps an average, val_\* describe the average instead: svit_optimizer_swap_ema of
+/// svit_trainer_optimizer gives it to the model, and a second call takes it back, before the
+/// function returns or calls svit_trainer_checkpoint. At SVIT_EVENT_FINISHED the model has its final
+/// weights.
+///
+/// The function may evaluate, copy and save the model, call svit_trainer_checkpoint and read the
+/// history, and change settings of the optimiser and the loss for the next step. svit_trainer_run,
+/// _step and _resume return SVIT_E_STATE there; svit_trainer_free must not be called. The function
+/// must not throw, nor leave by longjmp.
 pub type svit_trainer_callback = Option<
     unsafe extern "C" fn(event: *const svit_trainer_event, user: *mut c_void) -> i32,
 >;

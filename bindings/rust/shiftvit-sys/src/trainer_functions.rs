@@ -22,14 +22,16 @@ extern "C" {
     /// compiled. Any thread may call it.
     pub fn svit_trainer_config_init(config: *mut svit_trainer_config, size: usize) -> svit_status;
 
-    /// Fills `config` from a JSON object whose keys are the names of the fields; a missing one takes its
+    /// Fills `config` from a JSON object whose keys are the names of the fields, but for
+    /// `class_weight_count`, which follows from the length of "class_weights"; a missing one takes its
     /// default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
     /// existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
     /// "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer`
     /// are not accepted, since a text cannot hold them; the caller sets these fields itself.
     ///
     /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
-    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. Any thread may call it.
+    /// accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this
+    /// `size` lacks a field that is not at its default. Any thread may call it.
     pub fn svit_trainer_config_from_json(
         config: *mut svit_trainer_config,
         size: usize,
@@ -55,7 +57,8 @@ extern "C" {
     ///
     /// The structs are written only on success. SVIT_E_ARGUMENT names an unknown key, with the most
     /// similar known one, or a value that is not accepted; SVIT_E_FORMAT means that the text is no JSON
-    /// object. Any thread may call it.
+    /// object. SVIT_E_VERSION: a struct of an older size lacks a field that is not at its default. Any
+    /// thread may call it.
     pub fn svit_training_from_json(
         trainer: *mut svit_trainer_config,
         optimizer: *mut svit_optimizer_config,
@@ -95,7 +98,8 @@ extern "C" {
     /// Fills three configurations with the training settings of a model preset: epochs, batch,
     /// optimiser, pipeline and so on of the example or paper that it comes from. Each of the three may
     /// be NULL; each size is that of the struct as the caller was compiled. SVIT_E_ARGUMENT: there is no
-    /// such preset. Any thread may call it.
+    /// such preset. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at its default.
+    /// Any thread may call it.
     pub fn svit_training_preset(
         preset: *const c_char,
         trainer: *mut svit_trainer_config,
@@ -115,7 +119,8 @@ extern "C" {
     /// none, a resize to its input and values in -1..1.
     ///
     /// Each of the three may be NULL; each size is that of the struct as the caller was compiled.
-    /// SVIT_E_ARGUMENT: `images` is 0. The model is only read, so any number of threads may call it.
+    /// SVIT_E_ARGUMENT: `images` is 0. SVIT_E_VERSION: a struct of this `size` lacks a field that is not
+    /// at its default. The model is only read, so any number of threads may call it.
     pub fn svit_fine_tuning_settings(
         model: *const svit_model,
         images: u64,
@@ -251,13 +256,15 @@ extern "C" {
     ) -> svit_status;
 
     /// Evaluates a model in float32 on a dataset with the evaluation steps of `pipeline`, `batch`
-    /// samples in a forward pass. A `pipeline` of NULL is that of the model, or the default if it has
-    /// none. Writes the mean cross-entropy to \*loss and fractions in 0..1 to \*top1 and \*top5; each may
-    /// be NULL. SVIT_E_ARGUMENT: the sizes or the classes of model, pipeline and dataset do not match,
-    /// or both have class names and these differ. If the dataset has targets, they are probabilities:
-    /// each at least 0, with the sum 1. Others, and a model with one output, are SVIT_E_ARGUMENT;
-    /// svit_evaluate_logits serves them. The loss of a masked autoencoder is the mean squared error of
-    /// its patches, and its fractions are NaN.
+    /// samples in a forward pass. A `pipeline` of NULL is that of the model, or, with a warning in the
+    /// log, the default if it has none. The model computes at the evaluation size of the pipeline
+    /// (svit_pipeline_evaluation_size). Writes the mean cross-entropy to \*loss and fractions in 0..1 to
+    /// \*top1 and \*top5; each may be NULL. SVIT_E_ARGUMENT: the model takes no images of that size
+    /// (input_height in svit_session_config), the channels or the classes of model, pipeline and dataset
+    /// differ, or both have class names and these differ. If the dataset has targets, they are
+    /// probabilities: each at least 0, with the sum 1. Others, and a model with one output, are
+    /// SVIT_E_ARGUMENT; svit_evaluate_logits serves them. The loss of a masked autoencoder is the mean
+    /// squared error of its patches, and its fractions are NaN.
     pub fn svit_evaluate(
         context: *mut svit_context,
         model: *mut svit_model,

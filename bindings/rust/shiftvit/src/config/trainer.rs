@@ -86,9 +86,10 @@ config! {
         early_fraction: f64;
     }
     lists {
-        /// Above 0: factors of the loss, by the class of
-        /// the label, as in `loss::cross_entropy`;
-        /// with `Loss::Binary` `pos_weight` of
+        /// 1\.2e-38..3.4e38, the range of float32: factors
+        /// of the loss, by the class of the label, as in
+        /// `loss::cross_entropy`; with
+        /// `Loss::Binary` `pos_weight` of
         /// `loss::binary_cross_entropy`.
         class_weights: f64, class_weight_count;
     }
@@ -96,7 +97,9 @@ config! {
         /// Where checkpoint.safetensors and history.csv are written,
         /// best.safetensors if there is validation, and run.json if there is a
         /// `description`. The trainer creates it if it does not exist and locks
-        /// it (`FolderLock`). `None`: nothing is written.
+        /// it (`FolderLock`). A relative path is used until the trainer is
+        /// freed, so the program must not change its working folder before.
+        /// `None`: nothing is written.
         folder: Option<PathBuf>;
         /// The caller's notes on the run, UTF-8: stored in each checkpoint as
         /// the entry "trainer.description" and in `folder`/run.json. `None`:
