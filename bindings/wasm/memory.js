@@ -108,7 +108,7 @@ export class Memory {
   /* An array of texts, as the library takes names. */
   borrowTexts(texts, use) {
     if (!Array.isArray(texts)) throw new TypeError('the names are no array; an array of strings is needed');
-    const all = texts.map(encoded), bytes = all.reduce((sum, text) => sum + text.length, 0);
+    const all = Array.from(texts, encoded), bytes = all.reduce((sum, text) => sum + text.length, 0);
     return this.borrow(4 * texts.length + bytes, (at) => {
       let next = at + 4 * texts.length;
       all.forEach((text, i) => {
@@ -156,6 +156,8 @@ export class Memory {
 
   /* Calls `use` with a configuration struct that is read from an object. */
   borrowConfig(type, fields, use) {
+    if (fields === null || typeof fields !== 'object' || Array.isArray(fields))
+      throw new TypeError('the configuration is no object of its fields');
     return this.borrow(this.sizes[type], (at) =>
       this.borrowText(JSON.stringify(fields), (text) => {
         this.call(`svit_${type}_config_from_json`, at, this.sizes[type], text);

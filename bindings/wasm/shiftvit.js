@@ -3,7 +3,7 @@
  * there are no files. */
 import { importsOf, Memory } from './memory.js';
 import { endWorkers, isNode, nodeModule, sharedMemory, startWorkers, threadsFor } from './threads.js';
-import { checkSamples, checkValues, countSamples, shuffle, Training } from './training.js';
+import { checkOptions, checkSamples, checkValues, checkWhole, countSamples, shuffle, Training } from './training.js';
 
 export { ShiftvitError } from './memory.js';
 
@@ -80,7 +80,7 @@ export class Shiftvit {
   get usedBytes() { return this.#memory.exports.module_used_bytes(); }
 
   /* What svit_context_describe says of the build. */
-  describe() { return this.#memory.json('svit_context_describe', this.#context); }
+  describe() { return { ...this.#memory.json('svit_context_describe', this.#context), threads: this.threads }; }
 
   /* Reads the bytes of a model file. */
   model(bytes) {
@@ -214,15 +214,15 @@ export class Model {
   }
 
   /* Writes the input that the preprocessing makes of an image to the address `out`. */
-  #prepare(image, channels, pipeline, out) {
+  #prepare(image, which, channels, pipeline, out) {
     const { data, width, height } = image ?? {}, memory = this.#memory;
     if (!['Uint8Array', 'Uint8ClampedArray'].includes(data?.[Symbol.toStringTag])) /* also of another window */
-      throw new TypeError('the data of an image is no Uint8Array or Uint8ClampedArray, whose numbers are 0 to 255');
+      throw new TypeError(`the data of image ${which} is no Uint8Array or Uint8ClampedArray, whose numbers are 0 to 255`);
     if (!(Number.isInteger(width) && Number.isInteger(height) && width > 0 && height > 0))
-      throw new TypeError(`the size of an image is ${width} x ${height}; whole numbers above 0 are needed`);
+      throw new TypeError(`the size of image ${which} is ${width} x ${height}; whole numbers above 0 are needed`);
     const has = data.length / (width * height);
     if (has !== channels && has !== 4)
-      throw new RangeError(`an image of ${width} x ${height} pixels has ${data.length} bytes; ` +
+      throw new RangeError(`image ${which}, of ${width} x ${height} pixels, has ${data.length} bytes; ` +
         `it needs 4 for each pixel (RGBA), or the model's ${channels}`);
     memory.borrowBytes(data, (pixels) => {
       if (has !== channels) memory.exports.module_convert_rgba(pixels, width * height, channels);
@@ -238,7 +238,7 @@ export class Model {
       memory.borrow(4 * size * Math.min(images.length, ENCODER_BATCH), (input) => {
         for (let first = 0; first < images.length; first += ENCODER_BATCH) {
           const n = Math.min(ENCODER_BATCH, images.length - first);
-          for (let i = 0; i < n; i++) this.#prepare(images[first + i], channels, pipeline, input + 4 * i * size);
+          for (let i = 0; i < n; i++) this.#prepare(images[first + i], first + i, channels, pipeline, input + 4 * i * size);
           use(session, input, first, n);
         }
       });
@@ -370,6 +370,8 @@ export class Model {
   /* Gives the model a new classifier of the classes `names`, with random weights of `seed`. */
   replaceHead(names, seed = 0) {
     const memory = this.#memory, model = this.#model;
+    if (typeof seed !== 'bigint' || seed < 0n || seed >= 2n ** 64n) checkWhole(seed, 'seed', 0);
+    this.#checkUntrained();
     this.#release();
     memory.borrowTexts(names, (texts) => {
       memory.call('svit_model_replace_head', model, names.length, BigInt(seed));
@@ -405,6 +407,7 @@ export class Model {
   /* Adds the class `name`, whose row is fitted to features of it: svit_model_fit_class. `old` are
    * features of the old classes, or null. `config` has the fields of svit_class_config. */
   addClass(name, values, old = null, config = {}) {
+    this.#checkUntrained();
     const memory = this.#memory, model = this.#model, [, channels] = this.#layerShape('features');
     for (const features of [values, old ?? values]) {
       checkValues(features, 'the class');
@@ -418,18 +421,34 @@ export class Model {
       old ? this.#borrowFeatures({ values: old }, channels, 0, (others) => fit(set, others)) : fit(set, 0));
   }
 
+  /* The library changes no classifier, and no second training begins, while one has not ended. */
+  #checkUntrained() {
+    if (this.#trainings.size > 0) throw new Error('a training has not ended; leave its loop, or call its return()');
+  }
+
   /* Trains what lies behind a layer on its features, an epoch at a time: a generator, which yields
-   * { epoch, epochs, loss, accuracy, validation } after each. Leaving its loop ends the training; the
-   * model keeps what it has learnt. Without a `layer` the classifier alone learns, in the way of
+   * { epoch, epochs, loss, accuracy, validation } after each. Leaving its loop ends the training, as its return()
+   * does; the model keeps what it has learnt. Without a `layer` the classifier alone learns, in the way of
    * svit_model_fit_head. */
-  *train(samples, options = {}) {
+  train(samples, options = {}) {
     const { layer = 'features', epochs = 100, batch = 256, learningRate = 0.003, seed = 0,
       trainable = ['head*'], balanced = false, validation = null, weightDecay = null, ...others } = options;
     for (const name of Object.keys(others))
       throw new TypeError(`'${name}' is no option of train; these are: layer, epochs, batch, learningRate, weightDecay, seed, ` +
         'trainable, balanced, validation');
-    if (!Number.isInteger(epochs)) throw new RangeError(`epochs is ${epochs}; it is a whole number`);
     const count = countSamples(samples, 'samples');
+    const all = { layer, epochs, batch, learningRate, seed, trainable, balanced, validation,
+      weightDecay: weightDecay ?? Math.min(10, 5000 / count) };
+    checkOptions(all);
+    const { output } = this;
+    if (output !== 'softmax')
+      throw new Error(`train learns one class for each sample, and the output of the model is '${output}'; ` +
+        "fitHead and replaceHead make it 'softmax'");
+    return this.#epochs(samples, count, all);
+  }
+
+  *#epochs(samples, count, { layer, epochs, batch, learningRate, seed, trainable, balanced, validation, weightDecay }) {
+    this.#checkUntrained();
     const memory = this.#memory, model = this.#model, { num_classes: classes } = this.config;
     const setTrainable = (pattern, on) =>
       memory.borrowText(pattern, (text) => memory.call('svit_model_set_trainable', model, text, on));
@@ -443,7 +462,7 @@ export class Model {
       const trained = checkSamples(samples, training.channels, classes, 'samples');
       const held = validation && checkSamples(validation, training.channels, classes, 'samples of the validation');
       if (balanced) training.balance(trained.labels);
-      training.start(model, { learning_rate: learningRate, weight_decay: weightDecay ?? Math.min(10, 5000 / count), decay_exclude: ['bias'],
+      training.start(model, { learning_rate: learningRate, weight_decay: weightDecay, decay_exclude: ['bias'],
         schedule: 'warmup-cosine', total_steps: epochs * Math.ceil(count / training.batch) });
       const order = Array.from({ length: count }, (none, i) => i);
       const heldOrder = Array.from(held?.labels ?? [], (none, i) => i);

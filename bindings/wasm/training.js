@@ -27,6 +27,24 @@ export function checkValues(values, what) {
     throw new TypeError(`the values of ${what} are no Float32Array`);
 }
 
+/* Throws unless a value is a whole number from `min` to `max`. */
+export function checkWhole(value, name, min, max = Number.MAX_SAFE_INTEGER) {
+  if (!Number.isSafeInteger(value) || value < min || value > max)
+    throw new RangeError(`${name} is ${value}; it is a whole number from ${min} to ${max}`);
+}
+
+/* Throws unless the options of a training are of their types; what fits the model is checked where it is used. */
+export function checkOptions({ epochs, batch, learningRate, weightDecay, seed, trainable, balanced }) {
+  checkWhole(epochs, 'epochs', 1, 1000000);
+  checkWhole(batch, 'batch', 1);
+  checkWhole(seed, 'seed', 0);
+  for (const [name, value] of Object.entries({ learningRate, weightDecay }))
+    if (typeof value !== 'number' || !(value >= 0 && value < Infinity))
+      throw new RangeError(`${name} is ${value}; it is a number from 0 on`);
+  if (!Array.isArray(trainable)) throw new TypeError('trainable is no array of patterns');
+  if (typeof balanced !== 'boolean') throw new TypeError(`balanced is ${balanced}; it is true or false`);
+}
+
 /* Returns how many samples there are; throws if they are none. */
 export function countSamples(samples, what) {
   checkValues(samples?.values, what);
@@ -42,6 +60,10 @@ export function checkSamples(samples, channels, classes, what) {
   if (values.length !== labels.length * channels)
     throw new RangeError(`${what} have ${values.length} values and ${labels.length} labels; ` +
       `a sample has ${channels} values`);
+  const wrong = values.findIndex((value) => !Number.isFinite(value));
+  if (wrong >= 0)
+    throw new RangeError(`${what} have the value ${values[wrong]} in channel ${wrong % channels} of sample ` +
+      `${Math.floor(wrong / channels)}; finite numbers are accepted`);
   for (const label of labels)
     if (!Number.isInteger(label) || label < 0 || label >= classes)
       throw new RangeError(`${what} have the label ${label}; the model has ${classes} classes`);

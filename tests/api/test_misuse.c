@@ -290,7 +290,8 @@ START_TEST(test_wrong_context_configurations_are_named)
           svit_context_create(&out, &config, &err));
     config.threads = 1;
     config.gemm = "abacus";
-    FAILS(SVIT_E_ARGUMENT, "gemm is 'abacus'; 'tile', 'cblas' and 'amx' are accepted, or none for the",
+    FAILS(SVIT_E_ARGUMENT,
+          "gemm is 'abacus'; 'tile', 'cblas' and 'amx' are accepted, or none for the",
           svit_context_create(&out, &config, &err));
 #ifndef SV_HAVE_AMX
     config.gemm = "amx";

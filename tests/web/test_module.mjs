@@ -154,10 +154,30 @@ const tests = {
     assert.throws(() => model.addClass('x', [...values]), /no Float32Array/);
     assert.throws(() => model.addClass('x', values, [...values]), /no Float32Array/);
     assert.throws(() => model.train(samples, { learning_rate: 1 }).next(), /'learning_rate' is no option .*learningRate/);
-    for (const epochs of [2.5, NaN, Infinity, '3', null]) {
-      const message = `epochs is ${epochs}; it is a whole number`;
-      assert.throws(() => model.train(samples, { epochs, batch: 10 }).next(), { name: 'RangeError', message });
+    for (const [name, values] of Object.entries({ epochs: [2.5, NaN, Infinity, '3', null, 0, -1, 1e12], batch: [0, NaN, '8', -1],
+      seed: ['abc', NaN, 1.5, -1, 2 ** 60, null] }))
+      for (const value of values)
+        assert.throws(() => model.train(samples, { [name]: value }), { name: 'RangeError',
+          message: new RegExp(`^${name} is ${value}; it is a whole number from`) });
+    for (const value of [-1, NaN, Infinity, '1', null]) {
+      assert.throws(() => model.train(samples, { learningRate: value }), /^RangeError: learningRate is .*; it is a number from 0 on/);
+      if (value !== null) assert.throws(() => model.train(samples, { weightDecay: value }), /weightDecay is/);
     }
+    for (const trainable of ['head*', '*', null, {}]) assert.throws(() => model.train(samples, { trainable }), /trainable is no array/);
+    assert.throws(() => model.train(samples, { balanced: 'no' }), /balanced is no; it is true or false/);
+    for (const names of [[, 'a'], new Array(3), new Array(14)]) /* sparse arrays */
+      assert.throws(() => model.replaceHead(names), { name: 'TypeError', message: /name is of the type undefined/ });
+    for (const seed of ['abc', {}, -1, 2 ** 64, '', true, '5', -1n, 2n ** 64n])
+      assert.throws(() => model.replaceHead(['a', 'b'], seed), { name: 'RangeError', message: /^seed is / });
+    for (const config of [null, () => 1, [], 3]) assert.throws(() => model.fitHead(samples, config), /configuration is no object/);
+    const broken = { values: samples.values.slice(), labels };
+    broken.values[3 + 384] = NaN;
+    for (const call of [() => model.fitHead(broken), () => model.train(broken).next(), () => model.train(samples, { validation: broken }).next()])
+      assert.throws(call, /have the value NaN in channel 3 of sample 1; finite numbers/);
+    const image = read(native.images[0]);
+    assert.throws(() => model.logits([image, { data: new Uint8Array(5), width: 1, height: 1 }]), /image 1, of 1 x 1 pixels, has 5 bytes/);
+    assert.throws(() => model.logits([image, null]), /data of image 1 is no Uint8Array/);
+    assert.deepEqual(model.classes, shiftvit.model(bytes).classes);
     for (const lone of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
       assert.throws(() => model.replaceHead(['a', lone]), /half of a surrogate pair/);
       assert.throws(() => model.addClass(lone, values), /half of a surrogate pair/);
@@ -165,6 +185,25 @@ const tests = {
     model.replaceHead(['a', '\u{1f600}']);
     assert.deepEqual(model.classes, ['a', '\u{1f600}']);
     model.free();
+  },
+
+  'trains one training at a time, which ends before the classifier changes'() {
+    const model = shiftvit.model(bytes), samples = learnable(model);
+    const [first, second] = [model.train(samples), model.train(samples)];
+    first.next();
+    for (const call of [() => second.next(), () => model.replaceHead(['a', 'b']), () => model.addClass('x', samples.values)])
+      assert.throws(call, /a training has not ended; leave its loop, or call its return\(\)/);
+    assert.equal(first.next().value.epoch, 2);
+    first.return();
+    model.replaceHead(['a', 'b']);
+    model.free();
+    for (const output of ['sigmoid', 'logits']) {
+      const other = shiftvit.model(withMetadata((metadata) => Object.assign(metadata, { output })));
+      assert.throws(() => other.train(samples), new RegExp(`output of the model is '${output}'`));
+      other.fitHead(samples, { epochs: 1 });
+      assert.equal(other.train(samples, { epochs: 1 }).next().value.epoch, 1);
+      other.free();
+    }
   },
 
   'takes all fields of its types'() {

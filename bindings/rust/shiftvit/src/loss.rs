@@ -147,6 +147,7 @@ pub fn sigmoid(logits: &[f32]) -> Result<Vec<f32>> {
 }
 
 /// The rows of `logits[n, classes]` in which fewer than k logits are greater than the label's.
+/// `Status::Numeric`: a logit is NaN.
 pub fn count_top_k(logits: &[f32], labels: &[i32], k: usize) -> Result<u64> {
     let classes = if labels.is_empty() { 0 } else { logits.len() / labels.len() };
     let n = rows("logits", logits.len(), classes)?;

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::text::{exact, product, rows};
 use shiftvit_sys as sys;
 
-/// Counts of `[label, prediction]`, row-major `[classes, classes]`.
+/// Counts of `[label, prediction]`, row-major `[classes, classes]`. `Status::Numeric`: a logit is NaN.
 pub fn confusion_matrix(logits: &[f32], labels: &[i32]) -> Result<Vec<u64>> {
     let classes = if labels.is_empty() { 0 } else { logits.len() / labels.len() };
     let n = rows("logits", logits.len(), classes)?;
@@ -35,7 +35,7 @@ pub struct MultilabelMetrics {
 }
 
 /// Measures `logits[n, classes]`, in which a label above 0 is predicted, against `targets[n, classes]`, in
-/// which one above 0.5 is present.
+/// which one above 0.5 is present. `Status::Numeric`: a logit is NaN.
 pub fn multilabel_metrics(
     logits: &[f32],
     targets: &[f32],
