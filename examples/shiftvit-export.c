@@ -313,7 +313,9 @@ static svit_status export_split(export_options *self, data_splits *parts)
     if (!parts->split[self->split])
         return program_fail(&self->program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             self->data.spec, data_split_names[self->split]);
-    TRY(bad_check(parts, &self->program, &self->data, self->on_bad));
+    /* Shards have the files as they are, which are not decoded. */
+    if (self->out || self->on_bad == ON_BAD_SKIP)
+        TRY(bad_check(parts, &self->program, &self->data, self->on_bad));
     const svit_dataset *data = parts->split[self->split];
     if (self->shards)
         return export_shards(self, data);

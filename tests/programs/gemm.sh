@@ -44,7 +44,7 @@ refuses() {
     [ "$status" = "$wanted" ] || fail "$program $*: exit status $status, not $wanted"
     grep -qF "$words" "$work/said" || fail "$program $*: says $(cat "$work/said")"
 }
-accepted="'tile', 'cblas', 'amx'"
+accepted="'tile', 'cblas' and 'amx'"
 refuses 2 "$accepted" shiftvit-info --build --gemm abacus
 refuses 2 "$accepted" shiftvit-train --gemm abacus --out "$work/run"
 refuses 2 "$accepted" shiftvit-eval --gemm abacus --model "$work/none" --data procedural

@@ -49,6 +49,9 @@ echo text >"images/$(head -n 1 sets/classes.txt)/00099.png"
 run 1 shiftvit-export --data folder:images --val-fraction 0 --split train --shards bad/train --samples-per-shard 2
 says 'is no JPEG, PNG or WebP image'
 absent bad/classes.txt
+run 0 shiftvit-export --data folder:images --val-fraction 0 --split train --shards good/train --on-bad skip
+says '1 of 41 images cannot be read and are left out'
+says '^40 images in 1 shards'
 run 2 shiftvit-export --data 'shards:sets/train-*.tar' --split all --shards sets/again
 says '\-\-shards does not take --data shards:'
 [ -z "$(find files bad -name '*val*' -o -name '*.tar*' | grep -v files/train)" ] ||
