@@ -300,6 +300,20 @@ static svit_status export_images(export_options *self, const svit_dataset *data,
     return SVIT_OK;
 }
 
+/* Leaves out the images that are not written, which need not be good ones. */
+static svit_status keep_first(const export_options *self, svit_dataset **data)
+{
+    struct program *program = (struct program *)&self->program;
+    const size_t count = count_of(self, *data, self->shards ? 0 : 9);
+    svit_dataset *first = NULL;
+    if (count == svit_dataset_count(*data))
+        return SVIT_OK;
+    TRY(svit_dataset_slice(&first, *data, 0, count, &program->err));
+    svit_dataset_free(*data);
+    *data = first;
+    return SVIT_OK;
+}
+
 static svit_status export_split(export_options *self, data_splits *parts)
 {
     if (self->out)
@@ -313,8 +327,10 @@ static svit_status export_split(export_options *self, data_splits *parts)
     if (!parts->split[self->split])
         return program_fail(&self->program, SVIT_E_ARGUMENT, "--split: '%s' has no images for '%s'",
                             self->data.spec, data_split_names[self->split]);
+    if (self->on_bad == ON_BAD_FAIL)
+        TRY(keep_first(self, &parts->split[self->split]));
     /* Shards have the files as they are, which are not decoded. */
-    if (self->out || self->on_bad == ON_BAD_SKIP)
+    if (self->out || option_is_given("on-bad"))
         TRY(bad_check(parts, &self->program, &self->data, self->on_bad));
     const svit_dataset *data = parts->split[self->split];
     if (self->shards)

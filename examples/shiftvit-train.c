@@ -67,7 +67,9 @@ static svit_status drop_points(train_run *self, int32_t before)
     struct program *program = &self->options.program;
     int given;
     TRY(config_gives(&given, program, &self->options.config, "points"));
-    if (!given && self->optimizer_config.schedule != before)
+    const int is_new = !self->options.resumed_training;
+    const int32_t schedule = self->optimizer_config.schedule;
+    if (!given && (is_new ? schedule != SVIT_SCHEDULE_PIECEWISE : schedule != before))
         self->optimizer_config.point_count = 0;
     return SVIT_OK;
 }
@@ -358,6 +360,7 @@ static svit_status join_others(train_run *self)
 
 static void introduce(const train_run *self)
 {
+    const svit_dataset *train = self->data.split[SVIT_SPLIT_TRAIN];
     svit_model_config model;
     if (self->options.program.quiet)
         return;
@@ -366,7 +369,8 @@ static void introduce(const train_run *self)
             "%" PRIu64 " parameters, %" PRIu32 " classes; %zu images train, %zu validate, %zu "
             "test%s%s; "
             "at most %" PRIu32 " epochs in batches of %" PRIu32 ", %" PRIu32 " threads; %s/\n",
-            svit_model_parameter_elements(self->model), model.num_classes,
+            svit_model_parameter_elements(self->model),
+            model.mask_ratio > 0 ? (uint32_t)svit_dataset_classes(train) : model.num_classes,
             svit_dataset_count(self->data.split[SVIT_SPLIT_TRAIN]),
             svit_dataset_count(self->data.split[SVIT_SPLIT_VALIDATION]),
             svit_dataset_count(self->data.split[SVIT_SPLIT_TEST]), self->data.drawn ? ", " : "",

@@ -397,6 +397,7 @@ export class Model {
    * the fields of svit_head_config. */
   fitHead(samples, config = {}) {
     const memory = this.#memory, model = this.#model, { num_classes: classes } = this.config;
+    this.#checkUntrained();
     const [, channels] = this.#layerShape('features');
     checkSamples(samples, channels, classes, 'samples');
     this.#release();
@@ -469,7 +470,7 @@ export class Model {
       for (let epoch = 1; epoch <= epochs; epoch++) {
         if (this.#handle !== model) throw new Error('the model has been freed');
         let correct = 0, loss = 0;
-        shuffle(order, seed * 1000003 + epoch);
+        shuffle(order, Math.imul(seed, 1000003) + epoch);
         for (let first = 0; first < count; first += training.batch) {
           const n = Math.min(training.batch, count - first);
           correct += training.forward(trained, order, first, n);

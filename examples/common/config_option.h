@@ -70,9 +70,8 @@ svit_status config_init_training(svit_trainer_config *trainer, svit_optimizer_co
 
 /* Builds the settings of a training: those of the preset (without one, those that the three structs
  * have) or, unless it is NULL, of `resumed`, the stored settings of a run as JSON; then those of
- * --config and --set. The pipeline of a new run has as many channels as the model, unless it is set
- * otherwise, and the output and the margin of the crop fit the model's input, unless --set says
- * otherwise. `model` is that of --init-from; NULL: that of the options, or, without a preset, none is
+ * --config and --set. The channels and the output of a new run's pipeline are those of the model's
+ * input, and the margin of the crop stays, unless --set gives another size. `model` is that of --init-from; NULL: that of the options, or, without a preset, none is
  * known yet, and sizes that --set gives are left out. */
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,

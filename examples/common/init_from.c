@@ -105,8 +105,7 @@ svit_status init_other_classes(struct program *self, svit_model *model, const ch
     if (status == SVIT_OK && svit_model_class_name(old, 0) && !has_classes(old, &config, data)) {
         if (!self->quiet && config.num_classes == own.num_classes)
             fprintf(stderr, "--init-from: the classes are others: the classifier starts anew\n");
-        status = svit_model_replace_head(model, (uint32_t)svit_dataset_classes(data), self->seed,
-                                         &self->err);
+        status = svit_model_replace_head(model, own.num_classes, self->seed, &self->err);
     }
     svit_model_free(old);
     return status;

@@ -70,7 +70,7 @@ svit_status output_check(struct program *self, const char *out_name, const char 
                         out_name, out, other_name);
 }
 
-svit_status output_check_place(struct program *self, const char *out_name, const char *out)
+static svit_status check_place(struct program *self, const char *out_name, const char *out)
 {
     struct stat found;
     char folder[PATH_CAPACITY];
@@ -88,23 +88,45 @@ svit_status output_check_place(struct program *self, const char *out_name, const
                                                     out_name, folder, strerror(errno));
 }
 
-/* Fails if `out` is a file of a run, by which the run goes on or is tested. */
+/* Fails if `out` is a file of a run, by which the run goes on or is tested. `may_be` may be its last
+ * weights, which no run reads again. */
 static svit_status check_run(struct program *self, const char *out_name, const char *out,
                              const char *may_be)
 {
+    static const char *const FILES[] = {RUN_CHECKPOINT_FILE, "best.safetensors", RUN_MODEL_FILE,
+                                        "history.csv"};
     char folder[PATH_CAPACITY];
-    const char *name = split_path(folder, out);
-    if (!path_exists(out) || !model_path_is_run(folder))
+    if (!out || !path_exists(out))
         return SVIT_OK;
-    for (size_t i = 0; model_path_files[i]; i++) {
-        const int resumes = strcmp(model_path_files[i], RUN_CHECKPOINT_FILE) == 0;
-        if (strcmp(name, model_path_files[i]) == 0 && (resumes || !output_is_same(out, may_be)))
+    const char *name = split_path(folder, out);
+    const int may_be_it = strcmp(name, RUN_MODEL_FILE) == 0 && output_is_same(out, may_be);
+    for (size_t i = 0; !may_be_it && i < sizeof FILES / sizeof *FILES; i++)
+        if (strcmp(name, FILES[i]) == 0 && model_path_is_run(folder))
             return program_fail(self, SVIT_E_ARGUMENT,
                                 "%s: '%s' belongs to the run in its folder, which would lose it; "
                                 "another name is needed",
                                 out_name, out);
-    }
     return SVIT_OK;
+}
+
+svit_status output_check_place(struct program *self, const char *out_name, const char *out)
+{
+    TRY(check_place(self, out_name, out));
+    return check_run(self, out_name, out, NULL);
+}
+
+/* Whether a file is empty, or begins as safetensors (a length and an object) or ONNX (the version of its
+ * form) do. */
+static int is_of_kind(const char *path, const char *ending)
+{
+    unsigned char begin[9] = {0};
+    FILE *file = fopen(path, "rb");
+    const size_t bytes = file ? fread(begin, 1, sizeof begin, file) : 1;
+    if (file)
+        fclose(file);
+    if (bytes == 0 || has_ending(path, ending))
+        return 1;
+    return strcmp(ending, ".onnx") == 0 ? begin[0] == 8 : bytes == sizeof begin && begin[8] == '{';
 }
 
 svit_status output_check_replaced(struct program *self, const char *out_name, const char *out,
@@ -113,11 +135,11 @@ svit_status output_check_replaced(struct program *self, const char *out_name, co
     struct stat found;
     if (!out)
         return SVIT_OK;
-    TRY(output_check_place(self, out_name, out));
-    if (stat(out, &found) == 0 && S_ISREG(found.st_mode) && !has_ending(out, ending))
+    TRY(check_place(self, out_name, out));
+    if (stat(out, &found) == 0 && S_ISREG(found.st_mode) && !is_of_kind(out, ending))
         return program_fail(self, SVIT_E_ARGUMENT,
-                            "%s: '%s' is there and ends in something else than %s; a file of that "
-                            "ending, or a new one, is accepted",
+                            "%s: '%s' is there and is no %s file; such a file, or a new one, is "
+                            "accepted",
                             out_name, out, ending);
     return check_run(self, out_name, out, may_be);
 }

@@ -20,8 +20,9 @@ svit_status output_check(struct program *self, const char *out_name, const char 
  * no folder. Work whose result cannot be kept is not begun. */
 svit_status output_check_place(struct program *self, const char *out_name, const char *out);
 
-/* Does that, and fails if a file that is there ends in something else than `ending`, and is no such file
- * then, or belongs to a training run: `out` may be `may_be`, from --model or NULL, but no checkpoint. */
+/* Does that, but `out` may be `may_be`, from --model or NULL, if these are the last weights of a run.
+ * Fails if a file is there that is neither empty nor of the kind that is written: ".safetensors" or
+ * ".onnx". */
 svit_status output_check_replaced(struct program *self, const char *out_name, const char *out,
                                   const char *ending, const char *may_be);
 

@@ -52,6 +52,7 @@ svit_status pipeline_check_output(struct program *self, const json_t *sizes,
                                   const svit_model_config *model)
 {
     static const char INPUT[] = "the model's input";
+    TRY(check_size(self, sizes, "channels", model->in_channels, INPUT));
     TRY(check_size(self, sizes, "output_height", model->input_height, INPUT));
     return check_size(self, sizes, "output_width", model->input_width, INPUT);
 }

@@ -16,7 +16,7 @@ void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config 
 void pipeline_fit(svit_pipeline_config *pipeline, const svit_model_config *model,
                   const svit_dataset *data);
 
-/* Fails if `sizes`, those that --set gives, have an output that is not the model's input. */
+/* Fails if `sizes`, those that --set gives, have an output or channels other than the model's input. */
 svit_status pipeline_check_output(struct program *self, const json_t *sizes,
                                   const svit_model_config *model);
 

@@ -118,7 +118,10 @@ svit_status program_open(struct program *self)
 static const char *const ADVICE[][2] = {
     {"svit_session_layer_name lists them", "shiftvit-features --list-layers lists them"},
     {"svit_model_replace_head gives it one", "shiftvit-train --init-from gives it one"},
-    {"svit_model_set_trainable changes that", "--freeze of fewer is accepted"},
+    {"svit_model_set_trainable changes that",
+     "--freeze, or trainable in groups, of fewer is accepted"},
+    {"svit_model_replace_head gives it another number",
+     "shiftvit-train --init-from gives it another classifier"},
 };
 
 static void print_message(const char *message)

@@ -121,7 +121,8 @@ static svit_status take(run_data *out, struct program *self, const run_data_of *
     parse_stored(out, of);
     if (!self->quiet && (out->count > 0 || takes_seed))
         print_taken(out, folder, takes_seed ? &self->seed : NULL);
-    if (takes_seed) {
+    uint64_t seed;
+    if (is_split && seed_of(&seed, run) && seed == self->seed) {
         snprintf(out->folder, sizeof out->folder, "%s", folder);
         run_file_drawn(out->drawn, run);
     }

@@ -11,7 +11,7 @@ enum { RUN_DATA_MOST = 4 };
 typedef struct run_data {
     char *arguments[RUN_DATA_MOST];
     int count;
-    char folder[PATH_CAPACITY]; /* of the run whose seed was taken */
+    char folder[PATH_CAPACITY]; /* of the run, if it has the seed of the program */
     char drawn[DRAWN_CAPACITY]; /* which images it has split; empty: another seed, or none */
 } run_data;
 

@@ -115,12 +115,13 @@ static int is_of_model(const char *field, const json_t *value, const field_names
     return !(json_object_get(names->training, field) && json_is_array(value));
 }
 
-/* Whether a setting is a size of the pipeline's images, or how they are brought to the first one. */
+/* Whether a setting is a size of the pipeline's images, their channels, or how they are brought to the
+ * first size. */
 static int is_size(const char *field)
 {
     static const char *const SIZES[] = {"source_height", "source_width", "source_filter",
                                         "resize_height", "resize_width", "output_height",
-                                        "output_width"};
+                                        "output_width",  "channels"};
     for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++)
         if (strcmp(SIZES[i], field) == 0)
             return 1;
@@ -209,6 +210,9 @@ static json_t *read_number(const char *text)
     if (end != text && !*end && errno == 0)
         return json_integer(whole);
     const double number = strtod(text, &end);
+    if (end != text && !*end && strpbrk(text, "xX") && number == floor(number) &&
+        fabs(number) < 0x1p53)
+        return json_integer((json_int_t)number);
     return end != text && !*end && isfinite(number) ? json_real(number) : NULL;
 }
 

@@ -268,6 +268,8 @@ static svit_status set_class_names(const svit_trainer *trainer, const svit_datas
 {
     if (!training->names)
         return SVIT_OK;
+    if (trainer->model->config.mask_ratio > 0)
+        return SVIT_OK;
     if (training->classes != trainer->classes) {
         char text[160];
         snprintf(text, sizeof text,

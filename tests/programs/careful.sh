@@ -61,7 +61,7 @@ mkdir run
 cp vit/* run
 for out in "$photo" run/run.json; do
     run 2 shiftvit-convert run "$out"
-    says "'$out' is there and ends in something else than .safetensors"
+    says "'$out' is there and is no .safetensors file"
 done
 for file in best model checkpoint; do
     [ -e run/$file.safetensors ] || continue
@@ -71,6 +71,16 @@ for file in best model checkpoint; do
     says "'run/$file.safetensors' belongs to the run in its folder"
 done
 run 0 shiftvit-features --model vit --data folder:photos --split all --out features.safetensors
+run 2 shiftvit-head --model run/best.safetensors --fit features.safetensors --out run/best.safetensors
+says "'run/best.safetensors' belongs to the run in its folder"
+# shellcheck disable=SC2086
+run 2 shiftvit-eval --model vit $test_on --predictions run/history.csv
+says "'run/history.csv' belongs to the run in its folder"
+for again in 1 2; do
+    run 0 shiftvit-convert vit weights.bin
+    rm weights.bin
+    : >weights.bin
+done
 run 2 shiftvit-head --model run/checkpoint.safetensors --fit features.safetensors --out run/checkpoint.safetensors
 says "'run/checkpoint.safetensors' belongs to the run in its folder"
 run 2 shiftvit-head --model run --fit features.safetensors --out "$photo"

@@ -113,7 +113,10 @@ printf x >"$work/lost/b/1.png"
 printf x >"$work/lost/b/2.png"
 works $bin/shiftvit-export --data "folder:$work/lost" --split all --on-bad skip --count 3 --out "$work/found"
 says "no image of 1 of the 2 classes of all can be read, such as 'b'"
-refuses 1 '2 of 11 images cannot be read' $bin/shiftvit-export --data "folder:$work/lost" --split all --out "$work/none"
+refuses 1 '2 of 11 images cannot be read' $bin/shiftvit-export --data "folder:$work/lost" --split all --count 0 --out "$work/none"
+works $bin/shiftvit-export --data "folder:$work/lost" --split all --count 2 --out "$work/two"
+refuses 1 '2 of 11 images cannot be read' $bin/shiftvit-export --data "folder:$work/lost" --split all --on-bad fail \
+    --shards "$work/none/x"
 [ ! -e "$work/none" ] || fail "$work/none was made"
 
 # A run on such a folder still ends at SIGTERM, and goes on without the bad images.

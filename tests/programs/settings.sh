@@ -219,6 +219,8 @@ synthetic='--data procedural:30 --limit-val 20 --limit-test 20'
     sized '32 32 "nearest" 24 16 16 16' $synthetic --set resize_height=24 --set resize_width=16 --set source_height=32
     run 2 shiftvit-train $synthetic --config sized/run.json --set source_width=40 --out refused
     says 'set source_width=40: it is that of the images of --data, 32'
+    run 2 shiftvit-train $synthetic --config sized/run.json --set channels=1 --out refused
+    says "set channels=1: it is that of the model's input, 3"
     run 2 shiftvit-train $synthetic --config sized/run.json --set output_height=20 --out refused
     says "set output_height=20: it is that of the model's input, 16"
     run 2 shiftvit-train $synthetic --init-from sized --set resize_width=12 --out refused
@@ -259,6 +261,13 @@ run 0 shiftvit-train $synthetic --preset shiftvit-cifar10-fast --set dim=24 --se
     --epochs 1 --schedule linear --set ema=none --out sized
 ! grep 'has no effect' "$work/err" || fail 'a warning of the points of the preset'
 
+rm -rf sized
+# shellcheck disable=SC2086
+run 0 shiftvit-train $synthetic --preset shiftvit-cifar10-fast --set dim=0x18 --set 'blocks=[1,1]' --set num_div=12 --batch 16 \
+    --epochs 1 --set schedule=linear --set ema=none --out sized
+! grep 'has no effect' "$work/err" || fail 'a warning of the points of the preset'
+! grep 'class names' "$work/err" || fail 'a warning of class names'
+
 # A folder whose run cannot go on says so, and the command that goes on can be pasted.
 cp -r sized 'one run'
 run 1 shiftvit-train --out 'one run'
@@ -276,6 +285,9 @@ says 'the model has 12 classes and the training set names 10: the model does not
 says '^[0-9]+ parameters, 12 classes; '
 run 0 shiftvit-eval --model sized --split all
 says 'the model has 12 classes without names and the data 10'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $folder --config first/run.json --init-from first --set num_classes=12 --epochs 1 --out twelve
+grep -q '"num_classes": 12,$' twelve/run.json || fail 'num_classes is lost'
 # shellcheck disable=SC2086
 run 2 shiftvit-train $folder --init-from first --set num_classes=12 --out refused
 says 'set num_classes=12: the classifier that the model of --init-from gets has a class for each of the data.s 10'

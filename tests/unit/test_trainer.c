@@ -210,7 +210,7 @@ START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
     svit_model_free(model);
     model = fit_model(context, CLASSES, 1);
     p.trainer.keep = SVIT_KEEP_BEST;
-    FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "validation is NULL");
+    FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "keep is 'best' and there is no validation data");
     p = plan_make(0);
     FAILS(CREATE(model, NULL), SVIT_E_ARGUMENT, "epochs is 0");
     p = plan_make(1);

@@ -232,8 +232,9 @@ START_TEST(test_a_resumed_run_needs_the_function_again)
     svit_trainer_free(trainer);
     trainer = reopen(model, p);
     FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT,
-          "the checkpoint's run has 'loss 0 by a function, sampling 0, tta 0, class weights', this "
-          "one 'loss 0, sampling");
+          "the checkpoint's run has 'loss cross-entropy by a function, sampling shuffle, tta none, "
+          "class "
+          "weights', this one 'loss cross-entropy, sampling");
     WORKS(svit_trainer_set_loss(trainer, custom_loss, &second, err));
     WORKS(svit_trainer_resume(trainer, err));
     WORKS(svit_trainer_run(trainer, NULL, NULL, err));

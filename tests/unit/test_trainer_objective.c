@@ -317,7 +317,8 @@ START_TEST(test_another_objective_is_refused_at_resume)
     p.trainer.tta = SVIT_TTA_NONE;
     trainer = open_trainer(model, &p, validation);
     FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT,
-          "the checkpoint's run has 'loss 0, sampling 0, tta 1, class weights', this one");
+          "the checkpoint's run has 'loss cross-entropy, sampling shuffle, tta flip, class "
+          "weights', this one");
     svit_trainer_free(trainer);
     p.trainer.tta = SVIT_TTA_FLIP;
     p.trainer.leaves = 2;

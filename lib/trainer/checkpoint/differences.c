@@ -91,11 +91,18 @@ static void objective_words(char out[SV_TRAINER_OBJECTIVE], const char *text)
 
 svit_status sv_trainer_objective_differs(const char *saved, const char *present, svit_error *err)
 {
+    enum { BEFORE = 20, MOST = 80 };
     char a[SV_TRAINER_OBJECTIVE], b[SV_TRAINER_OBJECTIVE];
     objective_words(a, saved);
     objective_words(b, present);
+    size_t same = 0;
+    while (a[same] && a[same] == b[same])
+        same++;
+    /* Of long texts it has what begins a little before they differ. */
+    const size_t from = same > MOST - BEFORE ? same - BEFORE : 0;
+    const char *dots = from > 0 ? "..." : "";
     return sv_fail(err, SVIT_E_ARGUMENT,
-                   "the checkpoint's run has '%.110s', this one '%.110s'; a resumed run needs the "
+                   "the checkpoint's run has '%s%.*s', this one '%s%.*s'; a resumed run needs the "
                    "same",
-                   a, b);
+                   dots, MOST, a + from, dots, MOST, b + from);
 }
