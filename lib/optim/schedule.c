@@ -11,12 +11,6 @@ static double half_cosine(double from, double to, double fraction)
     return to + 0.5 * (from - to) * (1 + cos(PI * fraction));
 }
 
-static double constant(const svit_optimizer_config *config, uint64_t step)
-{
-    (void)step;
-    return config->learning_rate;
-}
-
 static double warmup(const svit_optimizer_config *config, uint64_t step)
 {
     return config->lr_start +
@@ -130,35 +124,40 @@ static svit_status check_restarts(const svit_optimizer_config *config, svit_erro
     return SVIT_OK;
 }
 
-/* What a schedule is. */
-typedef struct schedule_kind {
-    double (*rate)(const svit_optimizer_config *config, uint64_t step);
-    svit_status (*check)(const svit_optimizer_config *config, svit_error *err); /* or NULL */
-    unsigned settings; /* sv_schedule_setting: those that it uses */
-} schedule_kind;
-
-static const schedule_kind KINDS[] = {
-    [SVIT_SCHEDULE_CONSTANT] = {constant, NULL, 0},
-    [SVIT_SCHEDULE_WARMUP_COSINE] = {warmup_cosine, NULL,
-                                     SV_SCHEDULE_LENGTH | SV_SCHEDULE_WARMUP | SV_SCHEDULE_START},
-    [SVIT_SCHEDULE_LINEAR] = {linear, NULL,
-                              SV_SCHEDULE_LENGTH | SV_SCHEDULE_WARMUP | SV_SCHEDULE_START},
-    [SVIT_SCHEDULE_ONE_CYCLE] = {one_cycle, NULL,
-                                 SV_SCHEDULE_LENGTH | SV_SCHEDULE_WARMUP | SV_SCHEDULE_START},
-    [SVIT_SCHEDULE_STEP] = {step_decay, check_step, SV_SCHEDULE_STEP_SIZE},
-    [SVIT_SCHEDULE_COSINE_RESTARTS] = {cosine_restarts, check_restarts,
-                                       SV_SCHEDULE_RESTARTS | SV_SCHEDULE_START},
-    [SVIT_SCHEDULE_PIECEWISE] = {piecewise, check_points, SV_SCHEDULE_LENGTH | SV_SCHEDULE_POINTS},
+/* The settings that a schedule uses, a sum of sv_schedule_setting. */
+static const unsigned char SETTINGS[] = {
+    [SVIT_SCHEDULE_CONSTANT] = 0,
+    [SVIT_SCHEDULE_WARMUP_COSINE] = SV_SCHEDULE_LENGTH | SV_SCHEDULE_WARMUP | SV_SCHEDULE_START,
+    [SVIT_SCHEDULE_LINEAR] = SV_SCHEDULE_LENGTH | SV_SCHEDULE_WARMUP | SV_SCHEDULE_START,
+    [SVIT_SCHEDULE_ONE_CYCLE] = SV_SCHEDULE_LENGTH | SV_SCHEDULE_WARMUP | SV_SCHEDULE_START,
+    [SVIT_SCHEDULE_STEP] = SV_SCHEDULE_STEP_SIZE,
+    [SVIT_SCHEDULE_COSINE_RESTARTS] = SV_SCHEDULE_RESTARTS | SV_SCHEDULE_START,
+    [SVIT_SCHEDULE_PIECEWISE] = SV_SCHEDULE_LENGTH | SV_SCHEDULE_POINTS,
 };
 
 double sv_learning_rate(const svit_optimizer_config *config, uint64_t step)
 {
-    return KINDS[config->schedule].rate(config, step);
+    switch (config->schedule) {
+    case SVIT_SCHEDULE_WARMUP_COSINE:
+        return warmup_cosine(config, step);
+    case SVIT_SCHEDULE_LINEAR:
+        return linear(config, step);
+    case SVIT_SCHEDULE_ONE_CYCLE:
+        return one_cycle(config, step);
+    case SVIT_SCHEDULE_STEP:
+        return step_decay(config, step);
+    case SVIT_SCHEDULE_COSINE_RESTARTS:
+        return cosine_restarts(config, step);
+    case SVIT_SCHEDULE_PIECEWISE:
+        return piecewise(config, step);
+    default:
+        return config->learning_rate;
+    }
 }
 
 bool sv_schedule_uses(int32_t schedule, sv_schedule_setting setting)
 {
-    return KINDS[schedule].settings & setting;
+    return SETTINGS[schedule] & setting;
 }
 
 static svit_status check_start(const svit_optimizer_config *config, svit_error *err)
@@ -180,12 +179,16 @@ static svit_status check_length(const svit_optimizer_config *config, svit_error 
 
 svit_status sv_schedule_check(const svit_optimizer_config *config, svit_error *err)
 {
-    const schedule_kind *kind = &KINDS[config->schedule];
+    const unsigned settings = SETTINGS[config->schedule];
     /* A trainer computes the steps of a schedule that has none yet, and checks it again. */
-    const bool waits = kind->settings & SV_SCHEDULE_LENGTH && config->total_steps == 0;
-    if (kind->settings & SV_SCHEDULE_LENGTH && !waits)
+    const bool waits = settings & SV_SCHEDULE_LENGTH && config->total_steps == 0;
+    if (settings & SV_SCHEDULE_LENGTH && !waits)
         SVIT_TRY(check_length(config, err));
-    if (kind->check)
-        SVIT_TRY(kind->check(config, err));
-    return kind->settings & SV_SCHEDULE_START && !waits ? check_start(config, err) : SVIT_OK;
+    if (settings & SV_SCHEDULE_POINTS)
+        return check_points(config, err);
+    if (settings & SV_SCHEDULE_STEP_SIZE)
+        return check_step(config, err);
+    if (settings & SV_SCHEDULE_RESTARTS)
+        SVIT_TRY(check_restarts(config, err));
+    return settings & SV_SCHEDULE_START && !waits ? check_start(config, err) : SVIT_OK;
 }

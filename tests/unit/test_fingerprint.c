@@ -138,7 +138,7 @@ START_TEST(test_a_run_does_not_go_on_with_other_data_of_equal_counts)
     svit_dataset *other = NULL;
     WORKS(svit_dataset_slice(&other, training, SAMPLES - VALIDATION, VALIDATION, err));
     svit_trainer *trainer = open_trainer(model, &p, other);
-    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "the validation data differ");
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "the validation data are others");
     svit_trainer_free(trainer);
     svit_dataset_free(other);
 
@@ -148,7 +148,7 @@ START_TEST(test_a_run_does_not_go_on_with_other_data_of_equal_counts)
     svit_dataset *kept = training;
     training = memory_of(mirrored, labels, SAMPLES, SIDE, SIDE, CLASSES);
     trainer = open_trainer(model, &p, validation);
-    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "the training data differ");
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "the training data are others");
     svit_trainer_free(trainer);
     svit_dataset_free(training);
     training = kept;

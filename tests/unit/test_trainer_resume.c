@@ -20,7 +20,7 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
             "patience",
             "beta1 is 0.9 in the checkpoint and 0.5 here",
             "preprocessing: 'flip_probability' is 0.5 in the checkpoint and 0.25 here;",
-            "the validation data have 10 samples in the checkpoint and 0 here",
+            "the validation data are others than the checkpoint's",
             "optimizer is adamw in the checkpoint and ",
             "the optimizer configuration: 'epsilon_form' is ",
             "preprocessing: 'augment' is none in the checkpoint and [{\"name\":"};

@@ -45,31 +45,23 @@ svit_status sv_trainer_setting_differs(const sv_trainer_entry *entry, const char
 {
     const bool is_training = entry->offset == offsetof(svit_trainer, training_fingerprint) ||
                              entry->offset == offsetof(svit_trainer, training_count);
-    const char *data = is_training ? "training" : "validation";
     const sv_field *field = field_of(entry);
     char a[SV_TRAINER_NUMBER], b[SV_TRAINER_NUMBER];
-    if (entry->kind == SV_ENTRY_FINGERPRINT)
+    if (field)
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "the %s data differ from the checkpoint's: other images, or a split by "
-                       "another seed; a resumed run needs the same",
-                       data);
-    if (!field)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "the %s data have %.24s samples in the checkpoint and %s here; a resumed "
-                       "run needs the same",
-                       data, saved, present);
-    return sv_fail(
-        err, SVIT_E_ARGUMENT,
-        "%s is %.24s in the checkpoint and %s here; a resumed run must have the settings "
-        "of the run that it continues",
-        sv_field_key(field), readable(a, entry, saved), readable(b, entry, present));
+                       "%s is %.24s in the checkpoint and %s here; a resumed run needs the same",
+                       sv_field_key(field), readable(a, entry, saved), readable(b, entry, present));
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "the %s data are others than the checkpoint's, in number, images or split; a "
+                   "resumed run needs the same",
+                   is_training ? "training" : "validation");
 }
 
 /* Writes the text of an objective with words for loss, sampling and test-time augmentation; one of
  * another form stays as it is. */
 static void objective_words(char out[SV_TRAINER_OBJECTIVE], const char *text)
 {
-    static const char *const NAMES[] = {"loss", "sampling", "tta"};
+    static const char NAMES[][9] = {"loss", "sampling", "tta"};
     const char *words[3], *rest[3], *at = text;
     bool is_known = true;
     for (size_t i = 0; i < 3 && is_known; i++) {
