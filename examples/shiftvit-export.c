@@ -301,14 +301,13 @@ static svit_status export_images(export_options *self, const svit_dataset *data,
 }
 
 /* Leaves out the images that are not written, which need not be good ones. */
-static svit_status keep_first(const export_options *self, svit_dataset **data)
+static svit_status keep_first(export_options *self, svit_dataset **data)
 {
-    struct program *program = (struct program *)&self->program;
     const size_t count = count_of(self, *data, self->shards ? 0 : 9);
     svit_dataset *first = NULL;
     if (count == svit_dataset_count(*data))
         return SVIT_OK;
-    TRY(svit_dataset_slice(&first, *data, 0, count, &program->err));
+    TRY(svit_dataset_slice(&first, *data, 0, count, &self->program.err));
     svit_dataset_free(*data);
     *data = first;
     return SVIT_OK;
