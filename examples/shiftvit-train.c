@@ -398,7 +398,7 @@ static int32_t watch(const svit_trainer_event *event, void *user)
     if (event->kind == SVIT_EVENT_FINISHED && event->stopped_early && !program->quiet)
         fprintf(stderr, "stopped early: no better validation than that of epoch %" PRIu64 "\n",
                 event->best_epoch);
-    return interrupts_seen();
+    return 0;
 }
 
 /* Tests the model. A masked autoencoder has no classes to test. */
@@ -472,6 +472,7 @@ static svit_status train(train_run *self)
 /* Opens what a failure on one process alone must not hold up the others for, and trains. */
 static svit_status run_together(train_run *self)
 {
+    self->options.program.stop = interrupts_seen;
     TRY(program_open(&self->options.program));
     TRY(choose_source(self));
     TRY(resolve_settings(self, 1));

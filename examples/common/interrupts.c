@@ -1,4 +1,4 @@
-/* Signals that end a training after its step. */
+/* Signals that end a training after its step, or within a validation. */
 #include "interrupts.h"
 
 #include <signal.h>
@@ -29,9 +29,11 @@ void interrupts_unwatch(void)
     for (size_t i = 0; i < SIGNAL_COUNT; i++)
         if (sigaction(SIGNALS[i], NULL, &old) == 0 && old.sa_handler == remember)
             signal(SIGNALS[i], SIG_DFL);
+    seen = 0;
 }
 
-int32_t interrupts_seen(void)
+int32_t interrupts_seen(void *unused)
 {
+    (void)unused;
     return seen;
 }

@@ -111,6 +111,7 @@ svit_status program_open(struct program *self)
     config.gemm = self->gemm;
     config.log = log_message;
     config.log_user = self;
+    config.stop = self->stop;
     return svit_context_create(&self->context, &config, &self->err);
 }
 

@@ -21,7 +21,8 @@ struct program {
     int seed_given; /* 1: --seed was given */
     int json;
     int quiet;
-    int is_mute; /* 1: another process of the job prints the failures */
+    svit_stop_function stop; /* as in svit_context_config; NULL: no call is stopped */
+    int is_mute;             /* 1: another process of the job prints the failures */
     svit_context *context;
     svit_error err; /* pass &program.err to the library; program_exit prints it */
 };

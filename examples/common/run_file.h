@@ -15,7 +15,7 @@ svit_status run_file_text(char **text, struct program *self, const json_t *optio
                           const data_splits *data, const char *config, const char *training);
 
 /* Writes which images a run, of this description, has split at random, for data_check_drawn; empty if
- * it has split none, or is of a version before 0.3.1. */
+ * it has split none, or is of a version before 0.4.0. */
 void run_file_drawn(char text[DRAWN_CAPACITY], const json_t *run);
 
 #define RUN_CHECKPOINT_FILE "checkpoint.safetensors"

@@ -27,6 +27,28 @@ enum {
  * the last handle of the context is freed. The function must not throw, nor leave by longjmp. */
 typedef void (*svit_log_function)(void *user, int32_t level, const char *message);
 
+/* Says whether a long call goes on, 0, or stops, another value. A call that is stopped returns
+ * SVIT_E_STOPPED and leaves what any failure of it leaves; arrays that it fills hold anything. The
+ * library asks on the thread that called into it, so a function can tell one call from another, and
+ * asks
+ *
+ *   svit_predict_u8 and _f32       before each batch but the first
+ *   svit_evaluate and its like     before each batch
+ *   svit_features_compute          before each batch
+ *   svit_features_nearest, _knn    before each part of the queries
+ *   svit_features_coreset          before each sample that it chooses
+ *   svit_model_fit_head            before each update
+ *   svit_model_fit_class           before each pass over the samples
+ *   svit_dataset_statistics        every 64 images
+ *   svit_trainer_run               after each event, and before each batch of a validation
+ *   svit_trainer_step              before each batch of a validation
+ *
+ * with the context that the call works on. A trainer that was stopped in a validation begins this
+ * validation again; with several ranks it is not asked there. `user` is used until the last handle
+ * of the context is freed. The function must not throw, nor leave by longjmp, nor call the library
+ * with a handle of the call that asks. */
+typedef int32_t (*svit_stop_function)(void *user);
+
 /* The configuration of a context, which is read at creation.
  *
  * `gemm` names the GEMM backend for float32. "tile" is the library's own SIMD microkernels. "amx"
@@ -59,11 +81,15 @@ typedef struct svit_context_config {
     int32_t pin;       /* 0: the operating system places workers; 1: each worker is pinned to a CPU,
                           see above; 0 with `parallel_for` */
     uint32_t reserved; /* 0 */
+    svit_stop_function stop; /* NULL: no call is stopped. With several threads, several of them may
+                                call it at the same time */
+    void *stop_user;         /* first argument of `stop` */
 } svit_context_config;
 
-/* Fills `config` with the defaults: all cores, the C library's allocator, no log, the default GEMM
- * backend. `size` is sizeof(svit_context_config) as the caller was compiled. SVIT_E_ARGUMENT means
- * that `config` is NULL or that `size` cannot hold `struct_size`. Any thread may call it. */
+/* Fills `config` with the defaults: all cores, the C library's allocator, no log, nothing that stops
+ * calls, the default GEMM backend. `size` is sizeof(svit_context_config) as the caller was compiled.
+ * SVIT_E_ARGUMENT means that `config` is NULL or that `size` cannot hold `struct_size`. Any thread
+ * may call it. */
 SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_t size);
 
 /* Creates a context and starts its worker threads. `config` may be NULL for the defaults. The

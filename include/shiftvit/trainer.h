@@ -332,14 +332,16 @@ SVIT_API svit_status svit_trainer_set_loss(svit_trainer *trainer, svit_loss_func
 SVIT_API svit_optimizer *svit_trainer_optimizer(svit_trainer *trainer);
 
 /* Runs the training to its end and calls `callback`, which may be NULL, after each event.
- * SVIT_E_STOPPED: the callback stopped the run; svit_trainer_stop_value returns its value. After
+ * SVIT_E_STOPPED: the callback, or the context's stop function (svit_stop_function), stopped the
+ * run; svit_trainer_stop_value returns its value, and with a folder a checkpoint was written. After
  * any failure the last checkpoint is still valid. */
 SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callback callback,
                                       void *user, svit_error *err);
 
 /* Works up to the next event and writes it to *event. After SVIT_EVENT_FINISHED it returns this
- * event again. `size` is sizeof(svit_trainer_event) as the caller was compiled. Errors are those of
- * svit_loader_next, svit_forward, svit_cross_entropy, svit_backward, svit_step and
+ * event again. `size` is sizeof(svit_trainer_event) as the caller was compiled. SVIT_E_STOPPED: the
+ * context's stop function ended a validation, which the next call begins again. Other errors are
+ * those of svit_loader_next, svit_forward, svit_cross_entropy, svit_backward, svit_step and
  * svit_checkpoint_save. */
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err);

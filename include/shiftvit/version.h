@@ -11,8 +11,8 @@ extern "C" {
 /* The version of these headers, for the preprocessor. SVIT_VERSION_NUMBER is larger for a newer
  * release; minor and patch are 0..255. */
 #define SVIT_VERSION_MAJOR 0
-#define SVIT_VERSION_MINOR 3
-#define SVIT_VERSION_PATCH 1
+#define SVIT_VERSION_MINOR 4
+#define SVIT_VERSION_PATCH 0
 #define SVIT_VERSION_NUMBER                                                                        \
     (SVIT_VERSION_MAJOR << 16 | SVIT_VERSION_MINOR << 8 | SVIT_VERSION_PATCH)
 

@@ -95,6 +95,8 @@ SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_
     context->allocator = allocator;
     context->log = local.log;
     context->log_user = local.log_user;
+    context->stop = local.stop;
+    context->stop_user = local.stop_user;
     svit_status status = context_open(context, &local, err);
     if (status == SVIT_OK)
         *out = context;
@@ -133,6 +135,22 @@ SVIT_API void svit_context_free(svit_context *context)
     sv_allocator allocator = context->allocator;
     sv_pool_free(&allocator, context->pool);
     sv_release(&allocator, context, sizeof *context);
+}
+
+int32_t sv_context_stop_value(const svit_context *context)
+{
+    return context->stop ? context->stop(context->stop_user) : 0;
+}
+
+svit_status sv_context_fail_stopped(int32_t value, svit_error *err)
+{
+    return sv_fail(err, SVIT_E_STOPPED, "the stop function of the context returned %d", (int)value);
+}
+
+svit_status sv_context_go_on(const svit_context *context, svit_error *err)
+{
+    const int32_t value = sv_context_stop_value(context);
+    return value ? sv_context_fail_stopped(value, err) : SVIT_OK;
 }
 
 SVIT_API uint32_t svit_context_threads(const svit_context *context)

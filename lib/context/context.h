@@ -17,6 +17,8 @@ struct svit_context {
     sv_allocator allocator;
     svit_log_function log;
     void *log_user;
+    svit_stop_function stop;
+    void *stop_user;
     sv_pool *pool;
     sv_isa isa;
     const sv_kernels *kernels;
@@ -26,6 +28,15 @@ struct svit_context {
 
 /* Adds a reference, which svit_context_free removes. Returns `context`. */
 svit_context *sv_context_retain(svit_context *context);
+
+/* Asks the caller's stop function: its value; 0, to go on, if there is none. */
+int32_t sv_context_stop_value(const svit_context *context);
+
+/* SVIT_E_STOPPED, after that function has returned `value`. */
+svit_status sv_context_fail_stopped(int32_t value, svit_error *err);
+
+/* Asks between two parts of a long call. SVIT_E_STOPPED: the function asks to stop. */
+svit_status sv_context_go_on(const svit_context *context, svit_error *err);
 
 /* Says whether the locked folder has an entry `name`, as svit_folder_lock_has. SVIT_E_IO: the system
  * cannot say it. */

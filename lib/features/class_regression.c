@@ -9,6 +9,7 @@
 #include "features/lbfgs.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Samples whose partial gradient one task computes. */
 enum { SAMPLE_BLOCK = 512 };
@@ -25,7 +26,8 @@ typedef struct regression {
     double weight_decay;
     const double *w; /* [d] */
     double *partial; /* [blocks, d + 1]: of each block the gradient [d], then its loss */
-    sv_pool *pool;
+    const svit_context *context;
+    int32_t stopped; /* what the context's stop function has returned */
 } regression;
 
 static const float *sample(const regression *self, size_t i)
@@ -93,14 +95,21 @@ static size_t block_count(const regression *self)
     return (self->n + SAMPLE_BLOCK - 1) / SAMPLE_BLOCK;
 }
 
-/* The objective and its gradient. Blocks are added in the order of their indices. */
+/* The objective and its gradient. Blocks are added in the order of their indices. Once it is asked to
+ * stop it is a plain without a slope, where the minimisation ends. */
 static double objective(void *argument, const double *w, double *g)
 {
     regression *self = argument;
     const size_t d = self->d, blocks = block_count(self);
     double value = 0;
     self->w = w;
-    sv_pool_run(self->pool, compute_block, self, blocks);
+    if (!self->stopped)
+        self->stopped = sv_context_stop_value(self->context);
+    if (self->stopped) {
+        memset(g, 0, d * sizeof *g);
+        return 0;
+    }
+    sv_pool_run(self->context->pool, compute_block, self, blocks);
     for (size_t k = 0; k < d; k++) {
         const double decay = k + 1 < d ? self->weight_decay : 0;
         value += decay * w[k] * w[k] / 2;
@@ -145,7 +154,7 @@ svit_status sv_class_from_regression(double *w, size_t old_classes, const svit_f
                        .n = features->count + old->count,
                        .d = d,
                        .weight_decay = config->weight_decay,
-                       .pool = features->context->pool};
+                       .context = features->context};
     double *memory;
     size_t elements;
     if (!sv_size_multiply(&elements, block_count(&self) + SV_LBFGS_VECTORS, d + 1))
@@ -161,5 +170,5 @@ svit_status sv_class_from_regression(double *w, size_t old_classes, const svit_f
     for (size_t k = 0; k + 1 < d; k++)
         w[k] *= self.scale;
     sv_release(allocator, memory, elements * sizeof *memory);
-    return SVIT_OK;
+    return self.stopped ? sv_context_fail_stopped(self.stopped, err) : SVIT_OK;
 }

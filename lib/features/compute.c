@@ -251,6 +251,7 @@ static svit_status next_batch(computation *self, int32_t *labels, size_t *n, svi
 static svit_status compute_batch(computation *self, svit_features *out, int32_t *labels,
                                  size_t done, size_t *n, svit_error *err)
 {
+    SVIT_TRY(sv_context_go_on(self->context, err));
     SVIT_TRY(next_batch(self, labels, n, err));
     if (*n == 0)
         return SVIT_OK;

@@ -168,6 +168,7 @@ static void gather(fit *self, size_t first, size_t n)
 
 static svit_status update(fit *self, size_t n, svit_error *err)
 {
+    SVIT_TRY(sv_context_go_on(self->model->context, err));
     SVIT_TRY(svit_forward(self->session, self->rows, n, self->logits, err));
     SVIT_TRY(svit_cross_entropy_weighted(
         self->logits, self->labels, self->class_weights, n, self->features->classes,

@@ -99,6 +99,7 @@ static svit_status select_samples(selection *self, svit_features *out, svit_erro
     for (size_t i = 0; i < from->count; i++)
         self->distances[i] = INFINITY;
     for (size_t done = 0; done < out->count; done++) {
+        SVIT_TRY(sv_context_go_on(from->context, err));
         self->newest = farthest(self);
         if (done > 0 && self->distances[self->newest] == INFINITY)
             return sv_fail(err, SVIT_E_NUMERIC,

@@ -17,6 +17,7 @@ typedef struct call {
     float *units;             /* [count, c]: memory for those rows; NULL: none is needed */
     sv_neighbour *neighbours; /* [threads, QUERY_BLOCK, k] */
     float *query_rows;        /* [threads, QUERY_BLOCK, c] */
+    size_t first;             /* block that is task 0 */
 } call;
 
 /* out = x / |x|, or 0 if x is 0. Squares are summed in double, which has room for those of all
@@ -78,7 +79,8 @@ static void search_block(void *argument, size_t task, uint32_t worker)
     const call *self = argument;
     const sv_neighbour_search *search = self->search;
     const bool cosine = search->metric == SVIT_METRIC_COSINE;
-    const size_t c = search->reference->channels, k = search->k, first = task * QUERY_BLOCK;
+    const size_t c = search->reference->channels, k = search->k,
+                 first = (self->first + task) * QUERY_BLOCK;
     const size_t queries = sv_size_min(QUERY_BLOCK, search->n - first);
     sv_neighbour *lists = self->neighbours + worker * QUERY_BLOCK * k;
     float *rows = self->query_rows + worker * QUERY_BLOCK * c;
@@ -98,7 +100,22 @@ static void search_block(void *argument, size_t task, uint32_t worker)
         search->use(search, first + q, lists + q * k);
 }
 
-static void run(call *self)
+/* Blocks that the workers share between two questions whether to go on. */
+enum { BLOCKS_OF_WORKER = 16 };
+
+static svit_status search_all(call *self, svit_error *err)
+{
+    const svit_context *context = self->search->reference->context;
+    const size_t most = BLOCKS_OF_WORKER * sv_pool_threads(context->pool);
+    const size_t blocks = (self->search->n + QUERY_BLOCK - 1) / QUERY_BLOCK;
+    for (; self->first < blocks; self->first += most) {
+        SVIT_TRY(sv_context_go_on(context, err));
+        sv_pool_run(context->pool, search_block, self, sv_size_min(most, blocks - self->first));
+    }
+    return SVIT_OK;
+}
+
+static svit_status run(call *self, svit_error *err)
 {
     const svit_features *reference = self->search->reference;
     const size_t c = reference->channels;
@@ -106,8 +123,7 @@ static void run(call *self)
         for (size_t i = 0; i < reference->count; i++)
             normalise(self->units + i * c, reference->values + i * c, c);
     self->rows = self->units ? self->units : reference->values;
-    sv_pool_run(reference->context->pool, search_block, self,
-                (self->search->n + QUERY_BLOCK - 1) / QUERY_BLOCK);
+    return search_all(self, err);
 }
 
 svit_status sv_neighbours_check(const svit_features *reference, const float *queries, size_t n,
@@ -143,7 +159,7 @@ static svit_status allocate_and_run(call *self, size_t lists, size_t vectors, sv
         status = sv_allocate_array(allocator, (void **)&self->units, elements, sizeof *self->units,
                                    "the unit vectors of features", err);
     if (status == SVIT_OK)
-        run(self);
+        status = run(self, err);
     sv_release(allocator, self->units, elements * sizeof *self->units);
     sv_release(allocator, self->query_rows, vectors * sizeof *self->query_rows);
     sv_release(allocator, self->neighbours, lists * sizeof *self->neighbours);

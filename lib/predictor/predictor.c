@@ -308,6 +308,8 @@ static svit_status predict(const char *where, svit_predictor *predictor, const v
     SVIT_TRY(check_images(where, predictor, images, n, shape, err));
     for (size_t done = 0, batch; done < n; done += batch) {
         batch = n - done < predictor->max_batch ? n - done : predictor->max_batch;
+        if (done > 0)
+            SVIT_TRY(sv_context_go_on(predictor->context, err));
         SVIT_TRY(predict_batch(predictor, (const char *)images + done * sv_image_bytes(shape), done,
                                batch, shape,
                                probabilities + done * svit_predictor_classes(predictor), err));

@@ -73,6 +73,7 @@ svit_status sv_evaluator_open(sv_evaluator *evaluator, svit_context *context, sv
 {
     size_t count = svit_dataset_count(dataset);
     *evaluator = (sv_evaluator){.arrays.allocator = &context->allocator,
+                                .context = context,
                                 .ranks = how->ranks,
                                 .batch = sv_size_min(how->batch, count),
                                 .views.tta = how->tta};
@@ -90,9 +91,14 @@ void sv_evaluator_close(sv_evaluator *evaluator)
     *evaluator = (sv_evaluator){0};
 }
 
-/* Reads a batch and computes its logits. */
+/* Reads a batch and computes its logits, unless the caller asks to stop. Several ranks go on, since
+ * all of them would have to be asked. */
 static svit_status next_logits(sv_evaluator *evaluator, svit_error *err)
 {
+    if (evaluator->ranks->reducer.ranks == 1)
+        evaluator->stop_value = sv_context_stop_value(evaluator->context);
+    if (evaluator->stop_value)
+        return sv_context_fail_stopped(evaluator->stop_value, err);
     SVIT_TRY(sv_batch_next(&evaluator->data, &evaluator->objective, evaluator->loader, err));
     return sv_views_forward(&evaluator->views, evaluator->session, evaluator->data.images,
                             evaluator->data.n, 0, evaluator->logits, err);

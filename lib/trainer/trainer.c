@@ -4,7 +4,7 @@
 
 #include "base/threads/fp_env.h"
 
-/* Ends a run that the callback has stopped with `value`: writes a checkpoint and reports the
+/* Ends a run that the callback, or the context's stop function, has stopped with `value`: writes a checkpoint and reports the
  * step. */
 static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
 {
@@ -24,6 +24,18 @@ static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
                    (unsigned long long)trainer->progress.epoch + 1);
 }
 
+/* Passes an event on, and returns what the callback says, or else the context's stop function. */
+static int32_t ask(svit_trainer *trainer, const svit_trainer_event *event,
+                   svit_trainer_callback callback, void *user)
+{
+    trainer->in_callback = true;
+    const int32_t value = callback ? callback(event, user) : 0;
+    trainer->in_callback = false;
+    if (value || event->kind == SVIT_EVENT_FINISHED)
+        return value;
+    return sv_context_stop_value(trainer->context);
+}
+
 SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callback callback,
                                       void *user, svit_error *err)
 {
@@ -33,10 +45,12 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
     trainer->stop_value = 0;
     svit_trainer_event event;
     do {
-        SVIT_TRY(svit_trainer_step(trainer, &event, sizeof event, err));
-        trainer->in_callback = true;
-        int32_t value = callback ? callback(&event, user) : 0;
-        trainer->in_callback = false;
+        trainer->validation.stop_value = 0;
+        const svit_status status = svit_trainer_step(trainer, &event, sizeof event, err);
+        if (trainer->validation.stop_value)
+            return stop(trainer, trainer->validation.stop_value, err);
+        SVIT_TRY(status);
+        int32_t value = ask(trainer, &event, callback, user);
         SVIT_TRY(sv_ranks_agree_on_value(&trainer->ranks, &value, err));
         if (value)
             return stop(trainer, value, err);

@@ -17,6 +17,8 @@
 typedef struct sv_evaluator {
     sv_ranks *ranks; /* among which the batches are divided */
     svit_session *session;
+    const svit_context *context;
+    int32_t stop_value; /* what its stop function has returned in the last run; 0: not to stop */
     svit_loader *loader;
     sv_objective objective; /* without smoothing and class weights */
     sv_batch data; /* images [batch, image_floats], labels [batch], and targets [batch, classes] if

@@ -33,8 +33,10 @@
     F(T, parallel_for, 56, 8) \
     F(T, parallel_for_user, 64, 8) \
     F(T, pin, 72, 4) \
-    F(T, reserved, 76, 4)
-LAYOUT(svit_context_config, 80, SVIT_CONTEXT_CONFIG)
+    F(T, reserved, 76, 4) \
+    F(T, stop, 80, 8) \
+    F(T, stop_user, 88, 8)
+LAYOUT(svit_context_config, 96, SVIT_CONTEXT_CONFIG)
 
 #define SVIT_LOAD_REPORT(F, T) \
     F(T, struct_size, 0, 4) \

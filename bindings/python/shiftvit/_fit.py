@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from .trainer import Callback, History, Loss, LossFunction
 
 _DEFAULTS = {"epochs": 10, "batch": 32, "patience": 0}
+#: What `fit` calls arguments of a Trainer.
+_OTHERWISE = {
+    "batch": "batch_size",
+    "training": "x",
+    "validation": "validation_data",
+    "existing": "resume",
+}
 
 
 def dataset_of(model: Model, x: Any, y: Any, what: str, caller: str | None = None) -> Dataset:
@@ -149,8 +156,9 @@ def fit(
     from .trainer import Trainer, checked_callbacks
 
     callbacks = checked_callbacks(callbacks)
-    if "batch" in settings:
-        raise TypeError("batch is given as batch_size")
+    for name, meant in _OTHERWISE.items():
+        if name in settings:
+            raise TypeError(f"{name} is given as {meant}")
     if resume and folder is None:
         raise TypeError("resume needs folder")
     if fine_tune and preset is not None:

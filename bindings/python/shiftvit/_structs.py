@@ -28,6 +28,8 @@ class ContextConfig(ctypes.Structure):
         ("parallel_for_user", c_void_p),
         ("pin", c_int32),
         ("reserved", c_uint32),
+        ("stop", c_void_p),
+        ("stop_user", c_void_p),
     ]
 
 

@@ -24,6 +24,14 @@ def _log(user: int | None, level: int, message: bytes) -> None:
 _log_function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_char_p)(_log)
 
 
+def _go_on(user: int | None) -> int:
+    return 0
+
+
+# The guard runs signal handlers that wait, and what they raise, such as KeyboardInterrupt, stops the call that asks.
+_stop_function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(_library.guard(_go_on, 1))
+
+
 class Context(_library.Handle):
     """Worker threads and kernels. Most programs need none of their own: see :func:`default_context`.
 
@@ -31,6 +39,9 @@ class Context(_library.Handle):
         threads: Worker threads including the calling one, 1..1024; 0 takes one for each core of the process.
         gemm: The float32 backend, ``"tile"``, ``"amx"`` or ``"cblas"``; None takes the fastest of the library's own.
         pin: True pins each worker to a CPU of the process; the calling thread stays as it is.
+
+    Signal handlers, that of Ctrl-C among them, run within long calls, which end with what a handler raises: between the
+    batches of an evaluation, the features of a dataset or many predictions, the updates of a head, and so on.
 
     Messages go to the logger ``"shiftvit"``. Any number of threads may use a context. After ``os.fork`` a child needs
     a context of its own.
@@ -47,6 +58,7 @@ class Context(_library.Handle):
         config.gemm = _library.text_bytes(gemm)
         config.pin = bool(pin)
         config.log = ctypes.cast(_log_function, ctypes.c_void_p)
+        config.stop = ctypes.cast(_stop_function, ctypes.c_void_p)
         _library.create("svit_context_create", config, adopt=self._adopt)
 
     @property

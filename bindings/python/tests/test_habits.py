@@ -64,6 +64,13 @@ class Words(unittest.TestCase):
             with self.assertRaisesRegex(errors.ArgumentError, words):
                 call()
 
+    def test_what_a_trainer_takes_has_another_name_in_fit(self):
+        for name, meant in (("batch", "batch_size"), ("training", "x"), ("validation", "validation_data")):
+            with self.assertRaisesRegex(TypeError, f"{name} is given as {meant}"):
+                tiny().fit(*few(), **{name: 2})
+        with self.assertRaisesRegex(TypeError, "existing is given as resume"):
+            tiny().fit(*few(), existing="resume")
+
     def test_map_is_a_flag_of_load(self):
         with self.assertRaisesRegex(TypeError, "map is 'timm'; True or False"):
             shiftvit.load("model.safetensors", map="timm")

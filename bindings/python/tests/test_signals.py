@@ -61,6 +61,34 @@ class Signals(FolderTest):
         self.assertIs(signal.getsignal(signal.SIGALRM), alarm)
         self.model.set_trainable("*")
 
+    def test_calls_of_hours_end_when_a_signal_comes(self):
+        model = tiny(num_classes=10)
+        many = shiftvit.Dataset.synthetic(5_000_000)
+        few_of_them = shiftvit.Dataset.synthetic(8)
+        pipeline = {f"{part}_{side}": 32 for part in ("source", "resize", "output") for side in ("height", "width")}
+        features = shiftvit.FeatureSet.compute(model, few_of_them, pipeline=pipeline)
+        for function in (
+            lambda: model.evaluate(many, pipeline=pipeline, batch_size=64),
+            lambda: shiftvit.FeatureSet.compute(model, many, pipeline=pipeline, batch=64),
+            lambda: model.fit_head(features, epochs=1_000_000),
+            lambda: many.statistics(),
+            lambda: model.fit(few_of_them, epochs=1, validation_data=many, pipeline=pipeline),
+        ):
+            started = time.monotonic()
+            self.interrupt(function, 1, 2e-1)
+            self.assertLess(time.monotonic() - started, 30)
+            self.unused(model, many, few_of_them, features)
+
+    def test_ctrl_c_in_a_validation_leaves_a_checkpoint(self):
+        folder = self.folder / "run"
+        model = tiny(num_classes=10)
+        data, many = shiftvit.Dataset.synthetic(8), shiftvit.Dataset.synthetic(5_000_000)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with self.assertRaises(Alarm):
+            model.fit(data, validation_data=many, epochs=2, folder=folder)
+        self.assertTrue((folder / "checkpoint.safetensors").exists())
+        self.unused(model, data, many)
+
     def test_a_loss_function_is_interrupted_by_the_exception_of_the_handler(self):
         def loss(logits, labels):
             return shiftvit.cross_entropy(logits, labels)

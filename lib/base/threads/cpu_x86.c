@@ -10,6 +10,7 @@
 #include <unistd.h>
 #endif
 
+#if defined(SV_HAVE_AVX2) || defined(SV_HAVE_AVX512)
 /* Tells the instruction sets above AVX-512 apart by CPUID leaf 7, which __builtin_cpu_supports does
  * not cover in every compiler. */
 static sv_isa best_above_avx512(void)
@@ -42,17 +43,29 @@ sv_isa sv_cpu_isa(void)
         return SV_ISA_AVX2;
     return SV_ISA_BASELINE;
 }
+#else
+/* A build with kernels for the baseline alone does without the compiler's table of CPUs. */
+sv_isa sv_cpu_isa(void)
+{
+    return SV_ISA_BASELINE;
+}
+#endif
+
+/* The vendor is the text "AuthenticAMD" in leaf 0; its first four letters tell it from others. */
+static bool is_amd(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx;
+}
 
 bool sv_cpu_has_fast_bf16_dots(void)
 {
-    __builtin_cpu_init();
-    return sv_cpu_isa() >= SV_ISA_AVX512_BF16 && __builtin_cpu_is("amd");
+    return sv_cpu_isa() >= SV_ISA_AVX512_BF16 && is_amd();
 }
 
 bool sv_cpu_prefers_interleaved_reads(void)
 {
-    __builtin_cpu_init();
-    return !__builtin_cpu_is("amd");
+    return !is_amd();
 }
 
 bool sv_cpu_request_amx(void)

@@ -12,13 +12,22 @@ typedef struct histogram {
     uint64_t count[SVIT_MAX_CHANNELS][VALUES]; /* pixels with each value, by channel */
 } histogram;
 
+static svit_status read_sample(const svit_dataset *dataset, size_t index, void *image,
+                               svit_error *err)
+{
+    enum { TOGETHER = 64 }; /* images between two questions whether to go on */
+    int32_t label = 0;
+    if (index % TOGETHER == 0)
+        SVIT_TRY(sv_context_go_on(dataset->context, err));
+    return dataset->ops->sample(dataset, index, image, &label, err);
+}
+
 static svit_status histogram_fill(histogram *pixels, const svit_dataset *dataset, uint8_t *image,
                                   svit_error *err)
 {
     size_t bytes = sv_dataset_image_bytes(dataset), channels = dataset->channels;
     for (size_t i = 0; i < dataset->count; i++) {
-        int32_t label = 0;
-        SVIT_TRY(dataset->ops->sample(dataset, i, image, &label, err));
+        SVIT_TRY(read_sample(dataset, i, image, err));
         for (size_t p = 0; p < bytes; p += channels)
             for (size_t c = 0; c < channels; c++)
                 pixels->count[c][image[p + c]]++;
@@ -59,8 +68,7 @@ static svit_status add_powers(double sum[SVIT_MAX_CHANNELS], const svit_dataset 
 {
     size_t elements = dataset->height * dataset->width * dataset->channels;
     for (size_t i = 0; i < dataset->count; i++) {
-        int32_t label = 0;
-        SVIT_TRY(dataset->ops->sample(dataset, i, image, &label, err));
+        SVIT_TRY(read_sample(dataset, i, image, err));
         for (size_t p = 0; p < elements; p++) {
             double value = (double)image[p] - centre[p % dataset->channels];
             sum[p % dataset->channels] += power == 1 ? value : value * value;

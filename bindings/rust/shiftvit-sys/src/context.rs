@@ -81,6 +81,11 @@ pub struct svit_context_config {
     pub pin: i32,
     /// 0
     pub reserved: u32,
+    /// NULL: no call is stopped. With several threads, several of them may
+    /// call it at the same time
+    pub stop: svit_stop_function,
+    /// first argument of `stop`
+    pub stop_user: *mut c_void,
 }
 
 /// Receives a log message. `level` is one of SVIT_LOG_\*; `message` is borrowed until the function
@@ -90,10 +95,35 @@ pub type svit_log_function = Option<
     unsafe extern "C" fn(user: *mut c_void, level: i32, message: *const c_char),
 >;
 
+/// Says whether a long call goes on, 0, or stops, another value. A call that is stopped returns
+/// SVIT_E_STOPPED and leaves what any failure of it leaves; arrays that it fills hold anything. The
+/// library asks on the thread that called into it, so a function can tell one call from another, and
+/// asks
+///
+/// svit_predict_u8 and _f32       before each batch but the first
+/// svit_evaluate and its like     before each batch
+/// svit_features_compute          before each batch
+/// svit_features_nearest, _knn    before each part of the queries
+/// svit_features_coreset          before each sample that it chooses
+/// svit_model_fit_head            before each update
+/// svit_model_fit_class           before each pass over the samples
+/// svit_dataset_statistics        every 64 images
+/// svit_trainer_run               after each event, and before each batch of a validation
+/// svit_trainer_step              before each batch of a validation
+///
+/// with the context that the call works on. A trainer that was stopped in a validation begins this
+/// validation again; with several ranks it is not asked there. `user` is used until the last handle
+/// of the context is freed. The function must not throw, nor leave by longjmp, nor call the library
+/// with a handle of the call that asks.
+pub type svit_stop_function = Option<
+    unsafe extern "C" fn(user: *mut c_void) -> i32,
+>;
+
 extern "C" {
-    /// Fills `config` with the defaults: all cores, the C library's allocator, no log, the default GEMM
-    /// backend. `size` is sizeof(svit_context_config) as the caller was compiled. SVIT_E_ARGUMENT means
-    /// that `config` is NULL or that `size` cannot hold `struct_size`. Any thread may call it.
+    /// Fills `config` with the defaults: all cores, the C library's allocator, no log, nothing that stops
+    /// calls, the default GEMM backend. `size` is sizeof(svit_context_config) as the caller was compiled.
+    /// SVIT_E_ARGUMENT means that `config` is NULL or that `size` cannot hold `struct_size`. Any thread
+    /// may call it.
     pub fn svit_context_config_init(config: *mut svit_context_config, size: usize) -> svit_status;
 
     /// Creates a context and starts its worker threads. `config` may be NULL for the defaults. The

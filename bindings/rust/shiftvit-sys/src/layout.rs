@@ -6,7 +6,7 @@
 use crate::*;
 use std::mem::size_of;
 
-const _: () = assert!(size_of::<svit_context_config>() == 80, "svit_context_config has another size than in C");
+const _: () = assert!(size_of::<svit_context_config>() == 96, "svit_context_config has another size than in C");
 const _: () = assert!(size_of::<svit_load_report>() == 48, "svit_load_report has another size than in C");
 const _: () = assert!(size_of::<svit_open_options>() == 40, "svit_open_options has another size than in C");
 const _: () = assert!(size_of::<svit_loader_config>() == 48, "svit_loader_config has another size than in C");

@@ -6,9 +6,9 @@ use std::os::raw::c_char;
 
 pub const SVIT_VERSION_MAJOR: u32 = 0;
 
-pub const SVIT_VERSION_MINOR: u32 = 3;
+pub const SVIT_VERSION_MINOR: u32 = 4;
 
-pub const SVIT_VERSION_PATCH: u32 = 1;
+pub const SVIT_VERSION_PATCH: u32 = 0;
 
 extern "C" {
     /// Returns the version of the library that the program runs with, as major \<\< 16 \| minor \<\< 8 \|

@@ -15,14 +15,23 @@ use std::sync::Arc;
 
 pub(crate) type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
 
-pub(crate) struct ContextInner {
-    // Is dropped first: after it nothing is logged any more.
-    raw: Handle<sys::svit_context>,
+type Stop = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// The closures of a context, which the library calls as long as the context lives.
+#[derive(Default)]
+struct Closures {
     _log: Option<Pinned<Log>>,
+    _stop: Option<Pinned<Stop>>,
+}
+
+pub(crate) struct ContextInner {
+    // Is dropped first: after it none of the closures is called any more.
+    raw: Handle<sys::svit_context>,
+    _closures: Closures,
 }
 
 // SAFETY: docs/threading.md: any number of threads may use a context, which does not change after its
-// creation. The log function may be called by all of them.
+// creation. The closures may be called by all of them.
 unsafe impl Send for ContextInner {}
 // SAFETY: as above.
 unsafe impl Sync for ContextInner {}
@@ -44,8 +53,12 @@ impl Context {
         ContextBuilder::default()
     }
 
-    pub(crate) fn adopt(raw: Handle<sys::svit_context>, log: Option<Pinned<Log>>) -> Self {
-        Context(Arc::new(ContextInner { raw, _log: log }))
+    pub(crate) fn adopt(raw: Handle<sys::svit_context>) -> Self {
+        Context::with_closures(raw, Closures::default())
+    }
+
+    fn with_closures(raw: Handle<sys::svit_context>, closures: Closures) -> Self {
+        Context(Arc::new(ContextInner { raw, _closures: closures }))
     }
 
     pub(crate) fn raw(&self) -> *mut sys::svit_context {
@@ -100,6 +113,7 @@ pub struct ContextBuilder {
     pin: bool,
     gemm: Option<String>,
     log: Option<Log>,
+    stop: Option<Stop>,
 }
 
 impl ContextBuilder {
@@ -128,11 +142,20 @@ impl ContextBuilder {
         self
     }
 
+    /// A function that long calls ask between the parts of their work, on the thread that made them: `true` ends
+    /// the call with `Status::Stopped`. Which calls ask, and when, is said at
+    /// [`svit_stop_function`](sys::svit_stop_function). A panic ends the call, too, and goes on there.
+    pub fn stop(mut self, stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.stop = Some(Box::new(stop));
+        self
+    }
+
     /// Creates the context and starts its workers.
     pub fn build(self) -> Result<Context> {
         let gemm: Option<CString> =
             self.gemm.as_deref().map(|name| text::text("gemm", name)).transpose()?;
         let log = self.log.map(Pinned::new);
+        let stop = self.stop.map(Pinned::new);
         let mut config = crate::field::defaults(sys::svit_context_config_init);
         config.threads = self.threads;
         config.pin = self.pin.into();
@@ -141,18 +164,22 @@ impl ContextBuilder {
             config.log = Some(log_message);
             config.log_user = log.get().cast();
         }
-        // SAFETY: the struct is complete; the log function stays until the context has ended.
+        if let Some(stop) = &stop {
+            config.stop = Some(asks_to_stop);
+            config.stop_user = stop.get().cast();
+        }
+        // SAFETY: the struct is complete; the closures stay until the context has ended.
         let raw = create(|out, err| unsafe { sys::svit_context_create(out, &config, err) })?;
-        Ok(Context::adopt(raw, log))
+        Ok(Context::with_closures(raw, Closures { _log: log, _stop: stop }))
     }
 }
 
 impl fmt::Debug for ContextBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ContextBuilder { threads, pin, gemm, log } = self;
+        let ContextBuilder { threads, pin, gemm, log, stop } = self;
         let mut text = f.debug_struct("ContextBuilder");
         text.field("threads", threads).field("pin", pin).field("gemm", gemm);
-        text.field("log", &log.is_some()).finish()
+        text.field("log", &log.is_some()).field("stop", &stop.is_some()).finish()
     }
 }
 
@@ -164,6 +191,12 @@ unsafe extern "C" fn log_message(user: *mut c_void, level: i32, message: *const 
         log(level, &message.to_string_lossy());
         Ok(())
     });
+}
+
+unsafe extern "C" fn asks_to_stop(user: *mut c_void) -> i32 {
+    // SAFETY: `user` is the stop function of a context that is alive.
+    let stop = guarded(|| Ok(unsafe { (*user.cast::<Stop>())() }));
+    stop.unwrap_or(true).into()
 }
 
 /// An exclusive lock on a folder, which ends with this object or with the process.

@@ -45,6 +45,6 @@ impl crate::Context {
     /// If `raw` is NULL.
     pub unsafe fn from_raw(raw: *mut sys::svit_context) -> Self {
         // SAFETY: the caller hands the context over.
-        crate::Context::adopt(unsafe { Handle::from_raw(raw) }, None)
+        crate::Context::adopt(unsafe { Handle::from_raw(raw) })
     }
 }

@@ -215,6 +215,29 @@ fn the_log_receives_messages_and_its_panic_goes_on() {
 }
 
 #[test]
+fn a_long_call_asks_whether_it_stops() {
+    let questions = Arc::new(AtomicUsize::new(0));
+    let counter = questions.clone();
+    let context = Context::builder()
+        .stop(move || match counter.fetch_add(1, Ordering::Relaxed) {
+            1 => true,
+            2 => panic!("the question panics"),
+            _ => false,
+        })
+        .build()
+        .unwrap();
+    let data = synthetic(&context, Split::Train, 6);
+    let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let config = FeaturesConfig { batch: 2, ..FeaturesConfig::default() };
+    let compute = || Features::compute(&model, &data, Some(&pipeline()), &config);
+    refused(compute(), Status::Stopped, "the stop function of the context returned 1");
+    assert_eq!(questions.load(Ordering::Relaxed), 2);
+    assert_eq!(panic_of(|| drop(compute())), "the question panics");
+    assert_eq!(compute().unwrap().len(), 6);
+    assert_eq!(questions.load(Ordering::Relaxed), 6);
+}
+
+#[test]
 fn the_log_lives_as_long_as_features_that_write_to_it() {
     let warnings = Arc::new(AtomicUsize::new(0));
     let logging = || {

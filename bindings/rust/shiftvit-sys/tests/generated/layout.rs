@@ -16,6 +16,8 @@ pub fn check() {
         parallel_for_user: 64, 8;
         pin: 72, 4;
         reserved: 76, 4;
+        stop: 80, 8;
+        stop_user: 88, 8;
     });
     layout!(svit_load_report, {
         struct_size: 0, 4;
