@@ -173,9 +173,10 @@ svit_status model_pipeline(svit_model *model, struct program *self, const config
         return SVIT_OK;
     if (!config->preset)
         return program_fail(self, SVIT_E_ARGUMENT,
-                            "the model's file does not say how images become its input; "
-                            "shiftvit-convert --preset NAME writes one that has the preset's "
-                            "preprocessing");
+                            "the model's file does not say how images become its input; a "
+                            "preprocessor_config.json beside another library's weights does, and "
+                            "shiftvit-convert --from NAMES --preset NAME writes a file with the "
+                            "preset's preprocessing");
     TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
     TRY(svit_training_preset(config->preset, NULL, 0, NULL, 0, pipeline, sizeof *pipeline,
                              &self->err));

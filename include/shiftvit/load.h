@@ -66,7 +66,8 @@ typedef struct svit_open_options {
     uint32_t reserved;    /* 0 */
     const char *name;     /* which of timm's models the weights are of, such as
                              "vit_tiny_patch16_224", where no configuration lies beside them; an
-                             owner before a / and a tag behind a dot may stay */
+                             owner before a / and a tag behind a dot may stay, and dashes stand for
+                             underscores */
     const char *fields;   /* a JSON object of fields of svit_model_config, which have the last word:
                              {"heads": 3, "norm_eps": 1e-6} */
     const char *prefix; /* what the names of the encoder begin with, with its last dot, if the file

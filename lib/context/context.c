@@ -124,7 +124,8 @@ SVIT_API svit_status svit_context_check(const svit_context *context, svit_error 
         return SVIT_OK;
     return sv_fail(err, SVIT_E_STATE,
                    "the handle belongs to process %" PRId64 "; this is process %" PRId64
-                   ", a forked child without its threads, which can only free the handle",
+                   ", a forked child without the threads that the call needs; a new context has "
+                   "its own",
                    creator, process);
 }
 

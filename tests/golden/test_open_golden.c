@@ -146,6 +146,100 @@ START_TEST(test_families_open_by_their_files)
 }
 END_TEST
 
+/* Writes the kind of a tensor: its name, with a star for the number of its block. */
+static void kind_of(char out[160], const char *name)
+{
+    size_t length = 0;
+    for (size_t i = 0; name[i] && length < 159; i++) {
+        const bool is_number = name[i] >= '0' && name[i] <= '9' && i > 0 && name[i - 1] == '.';
+        out[length++] = is_number ? '*' : name[i];
+        while (is_number && name[i + 1] >= '0' && name[i + 1] <= '9')
+            i++;
+    }
+    out[length] = '\0';
+}
+
+/* Writes the family's weights without one kind of tensor. */
+static void write_without(open_case *self, const own_tensor *list, size_t count, const char *kind)
+{
+    static own_tensor kept[CASE_TENSORS];
+    size_t left = 0;
+    char other[160];
+    for (size_t i = 0; i < count; i++) {
+        kind_of(other, list[i].name);
+        if (strcmp(other, kind) != 0)
+            kept[left++] = list[i];
+    }
+    own_write(self, kept, left);
+}
+
+static unsigned warnings;
+
+static void count_warnings(void *user, int32_t level, const char *message)
+{
+    (void)user;
+    (void)message;
+    warnings += level == SVIT_LOG_WARNING;
+}
+
+static svit_context *logging_context(void)
+{
+    svit_context_config config;
+    svit_context *context = NULL;
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    config.log = count_warnings;
+    WORKS(svit_context_create(&context, &config, err));
+    return context;
+}
+
+/* Whether no model uses tensors of the kind, or the golden file has what a configuration would tell
+ * that it lacks: DINOv3's of transformers states its registers. */
+static bool is_unused(const char *kind)
+{
+    return strstr(kind, "mask_token") != NULL || strcmp(kind, "embeddings.register_tokens") == 0;
+}
+
+/* A file that has lost all tensors of one kind is not opened as another model without a word. */
+START_TEST(test_what_is_lost_is_missed)
+{
+    static own_tensor list[CASE_TENSORS];
+    open_case all, *self = &all;
+    char kind[160], other[160];
+    case_begin(self, FAMILIES[_i].golden);
+    case_text(self, FAMILIES[_i].file, FAMILIES[_i].text);
+    svit_context *plain = self->context;
+    self->context = logging_context();
+    const size_t count = own_golden(list, self, "");
+    own_write(self, list, count);
+    warnings = 0;
+    case_agrees(self, FAMILIES[_i].fields);
+    const unsigned usual = warnings;
+    for (size_t i = 0; i < count; i++) {
+        bool is_first = true;
+        svit_model *model = NULL;
+        kind_of(kind, list[i].name);
+        for (size_t k = 0; k < i && is_first; k++) {
+            kind_of(other, list[k].name);
+            is_first = strcmp(kind, other) != 0;
+        }
+        if (!is_first)
+            continue;
+        write_without(self, list, count, kind);
+        warnings = 0;
+        const svit_status status = case_open(self, &model, FAMILIES[_i].fields);
+        ck_assert_msg(status != SVIT_OK || warnings > usual || is_unused(kind),
+                      "%s without %s: %d (%s)", FAMILIES[_i].golden, kind, (int)status,
+                      self->err.message);
+        svit_model_free(model);
+    }
+    own_free(list, count);
+    svit_context_free(self->context);
+    self->context = plain;
+    case_end(self);
+}
+END_TEST
+
 /* Without a configuration timm's name tells the same, and the caller's fields too. */
 START_TEST(test_a_name_or_fields_take_the_place_of_files)
 {
@@ -211,6 +305,7 @@ static Suite *open_golden_suite(void)
     Suite *suite = suite_create("open_golden");
     TCase *tcase = tcase_create("open");
     tcase_add_loop_test(tcase, test_families_open_by_their_files, 0, FAMILY_COUNT);
+    tcase_add_loop_test(tcase, test_what_is_lost_is_missed, 0, FAMILY_COUNT);
     tcase_add_test(tcase, test_a_name_or_fields_take_the_place_of_files);
     tcase_add_test(tcase, test_the_report_explains);
     tcase_add_test(tcase, test_own_files_are_opened);

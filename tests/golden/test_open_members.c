@@ -98,7 +98,7 @@ static const struct described {
      {NULL},
      {{"architecture", "\"vit_tiny_patch16_224\"", true},
       {"global_pool", "\"token\"", true},
-      {"num_classes", "10", false},
+      {"num_classes", "7", false},
       {"num_features", "192", false},
       {"label_names", "[\"a\",\"b\"]", false},
       {"model_args", "{\"img_size\":[28,35],\"num_heads\":2,\"patch_size\":7}", true}}},

@@ -123,32 +123,70 @@ START_TEST(test_what_files_say_counts)
 }
 END_TEST
 
-/* A class that is not known has no defaults: a description that needs them is none. */
-START_TEST(test_unknown_classes_have_no_defaults)
+static char logged[256];
+
+static void keep_message(void *user, int32_t level, const char *message)
 {
-    static const char *const missing[] = {
-        "\"image_mean\":[0,0,0],\"image_std\":[1,1,1]",
-        "\"resample\":2,\"image_std\":[1,1,1]",
-        "\"resample\":2,\"image_mean\":[0,0,0]",
+    (void)user;
+    ck_assert_int_eq(level, SVIT_LOG_WARNING);
+    snprintf(logged, sizeof logged, "%s", message);
+}
+
+static svit_context *logging_context(void)
+{
+    svit_context_config config;
+    svit_context *context = NULL;
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    config.log = keep_message;
+    WORKS(svit_context_create(&context, &config, err));
+    return context;
+}
+
+/* A processor that is named and not known may read the same members otherwise, and without one they
+ * have no defaults. */
+START_TEST(test_what_is_not_known_is_no_pipeline)
+{
+    static const char facts[] = "{\"heads\":2,\"norm_eps\":1e-12,\"activation\":\"gelu\","
+                                "\"pool\":\"class_token\"}";
+    static const char *const texts[][2] = {
+        {"\"image_processor_type\":\"ViTX\",\"size\":28,\"resample\":2,\"do_normalize\":false",
+         "the image processor that it names is not known"},
+        {"\"size\":28,\"image_mean\":[0,0,0],\"image_std\":[1,1,1]", "resample is neither 2"},
+        {"\"size\":28,\"resample\":1", "resample is neither 2"},
+        {"\"size\":28,\"resample\":\"bicubic\"", "resample is no number"},
+        {"\"size\":28,\"resample\":2,\"image_std\":[1,1,1]", "neither its image processor nor"},
+        {"\"size\":28,\"resample\":2,\"image_mean\":[0,0,0]", "neither its image processor nor"},
+        {"\"size\":{\"longest_edge\":28},\"resample\":2", "size has neither shortest_edge"},
+        {"\"size\":28,\"resample\":2,\"do_resize\":false", "do_resize is false"},
+        {"\"size\":28,\"resample\":2,\"do_flip_channel_order\":true",
+         "do_flip_channel_order is true"},
+        {"\"size\":28,\"resample\":2,\"rescale_offset\":true", "rescale_offset is true"},
     };
     open_case all, *self = &all;
     svit_pipeline_config pipeline;
     svit_model *model = NULL;
     char text[300];
-    case_vit(self);
-    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
-        snprintf(text, sizeof text, "{\"image_processor_type\":\"ViTX\",\"size\":28,%s}",
-                 missing[i]);
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    svit_context *plain = self->context;
+    self->context = logging_context();
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        snprintf(text, sizeof text, "{%s}", texts[i][0]);
         case_text(self, "preprocessor_config.json", text);
-        WORKS(case_open(self, &model, NULL));
+        logged[0] = '\0';
+        WORKS(case_open(self, &model, facts));
         FAILS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err), SVIT_E_STATE,
               "pipeline");
+        ck_assert_msg(strstr(logged, texts[i][1]) != NULL, "'%s' is not in '%s'", texts[i][1],
+                      logged);
         svit_model_free(model);
     }
     case_text(self, "preprocessor_config.json",
-              "{\"image_processor_type\":\"ViTX\",\"size\":28,\"resample\":2,"
-              "\"do_normalize\":false}");
-    pipeline_of(&pipeline, self, NULL);
+              "{\"size\":28,\"resample\":2,\"do_normalize\":false}");
+    pipeline_of(&pipeline, self, facts);
+    svit_context_free(self->context);
+    self->context = plain;
     case_end(self);
 }
 END_TEST
@@ -336,7 +374,7 @@ static Suite *open_preprocessing_suite(void)
     tcase_add_loop_test(tcase, test_classes_of_transformers_have_their_defaults, 0,
                         CLASS_COUNT * KEY_COUNT);
     tcase_add_test(tcase, test_what_files_say_counts);
-    tcase_add_test(tcase, test_unknown_classes_have_no_defaults);
+    tcase_add_test(tcase, test_what_is_not_known_is_no_pipeline);
     tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
     tcase_add_loop_test(tcase, test_words_of_openclip_for_the_interpolation, 0, 4);
     tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);

@@ -50,8 +50,8 @@ START_TEST(test_a_grid_is_stated_or_plainly_a_square)
     const svit_status status = case_open(self, &model, of->fields);
     ck_assert_msg((status == SVIT_OK) == (of->height > 0), "%s", self->err.message);
     if (status != SVIT_OK) {
-        ck_assert_msg(strstr(self->err.message, "the position embedding has 9 rows, which fill "
-                                                "neither the grid of the input nor, with the "),
+        ck_assert_msg(strstr(self->err.message,
+                             "the position embedding has 9 rows, which are no square with the "),
                       "%s", self->err.message);
     } else {
         WORKS(svit_model_get_config(model, &config, sizeof config, err));

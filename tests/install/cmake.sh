@@ -53,10 +53,13 @@ for wanted in "$((major + 1)).0" "$major.$((minor + 1))" "$major.$minor.200" "$(
     ! configure "refuse-$wanted" "$wanted" || { echo "accepts '$wanted'"; exit 1; }
     grep -q 'compatible with requested version' "$folder/log" || { cat "$folder/log"; exit 1; }
 done
-[ "$major" != 0 ] || [ "$minor" = 0 ] || ! configure older "0.$((minor - 1))" || {
-    echo "accepts 0.$((minor - 1))"
-    exit 1
-}
+# Those of other sonames, and what docs/building.md says.
+documented=$(sed -n 's/^find_package(shiftvit \([0-9.]*\) CONFIG REQUIRED)$/\1/p' "$root/docs/building.md")
+[ -n "$documented" ] || { echo "docs/building.md has no find_package"; exit 1; }
+for wanted in 0.2 "$documented"; do
+    configure "older-$wanted" "$wanted" || { echo "refuses '$wanted'"; cat "$folder/log"; exit 1; }
+done
+! configure oldest 0.1 || { echo "accepts 0.1, which has another soname"; exit 1; }
 
 # Headers outside of the prefix, as where a package has an output for development.
 meson setup "$folder/apart" "$root" --prefix="$folder/out" --libdir=lib --includedir="$folder/dev/include" -Dtests=false \

@@ -94,6 +94,9 @@ svit_status sv_open_adapter(sv_open *open, const char *base, svit_error *err)
     if (!sv_json_number(sv_json_get(root, "lora_alpha"), &adapter->alpha) ||
         !isfinite(adapter->alpha))
         return sv_fail(err, SVIT_E_FORMAT, "%s: lora_alpha is no number", adapter->path);
+    const sv_json_value *ranks = sv_json_get(root, "rank_pattern");
+    if (!ranks || ranks->kind != SV_JSON_OBJECT || ranks->count == 0)
+        (void)sv_json_number(sv_json_get(root, "r"), &adapter->rank);
     adapter->stabilised = sv_json_is(sv_json_get(root, "use_rslora"), SV_JSON_TRUE);
     SVIT_TRY(find_base(open, root, base, err));
     return sv_safetensors_open(&adapter->file, open->allocator, adapter->path, err);
@@ -216,6 +219,10 @@ static svit_status adapt(sv_open *open, real *flat, const sv_parameter *paramete
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: '%.96s' and its other half do not fit the weight '%s'",
                            adapter->path, of.a->name, parameter->name);
+        if (adapter->rank > 0 && adapter->rank != (double)of.rank)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: '%.96s' has the rank %zu; by adapter_config.json r is %g",
+                           adapter->path, of.a->name, of.rank, adapter->rank);
         SVIT_TRY(add_pair(open, flat, parameter, &of, err));
     }
     return SVIT_OK;

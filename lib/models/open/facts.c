@@ -32,6 +32,11 @@ static const char *value_text(char text[SV_FIELD_NUMBER_TEXT], const sv_field *f
     return text;
 }
 
+const char *sv_facts_value_text(char text[SV_FIELD_NUMBER_TEXT], const char *name, double value)
+{
+    return value_text(text, &sv_vit_fields.fields[index_of(name)], value);
+}
+
 const char *sv_facts_text(char text[SV_FIELD_NUMBER_TEXT], const sv_facts *facts, size_t index)
 {
     return value_text(text, &sv_vit_fields.fields[index], facts->list[index].value);

@@ -46,6 +46,9 @@ const sv_fact *sv_facts_find(const sv_facts *facts, const char *name);
 /* Its value, or `otherwise`. */
 double sv_facts_value(const sv_facts *facts, const char *name, double otherwise);
 
+/* Writes `value` as one of the field `name` is written in JSON. Returns `text`. */
+const char *sv_facts_value_text(char text[SV_FIELD_NUMBER_TEXT], const char *name, double value);
+
 /* Writes the value of a field as in JSON, without quotes. Returns `text`. */
 const char *sv_facts_text(char text[SV_FIELD_NUMBER_TEXT], const sv_facts *facts, size_t index);
 

@@ -63,6 +63,8 @@ static svit_status state_sizes(sv_open *open, const sv_json_value *object, const
                                              {"patch_size", "patch_size"},
                                              {"num_channels", "in_channels"},
                                              {"layer_norm_eps", "norm_eps"},
+                                             {"qkv_bias", "qkv_bias"},
+                                             {"query_bias", "qkv_bias"},
                                              {"num_register_tokens", "register_tokens"}};
     char from[SV_FACT_SOURCE];
     snprintf(from, sizeof from, "what model_type '%.40s' implies", type->name);
@@ -75,6 +77,10 @@ static svit_status state_sizes(sv_open *open, const sv_json_value *object, const
     if (type->mlp_dim > 0)
         SVIT_TRY(
             sv_open_state_member(open, object, "intermediate_size", "mlp_dim", "config.json", err));
+    else
+        (void)sv_json_number(sv_json_get(object, "mlp_ratio"), &open->mlp_ratio);
+    if (strncmp(type->name, "dino", 4) == 0)
+        SVIT_TRY(sv_facts_state(&open->facts, "layer_scale", 1, err, "%s", from));
     return sv_open_state_image(open, sv_json_get(object, "image_size"), "config.json: image_size",
                                err);
 }
@@ -144,6 +150,9 @@ static svit_status state_class(sv_open *open, const char *name, const sv_json_va
     }
     if (pool == SVIT_POOL_ATTENTION && sv_json_is(head, SV_JSON_FALSE))
         pool = SVIT_POOL_MEAN_PATCHES;
+    sv_facts_assume(&open->facts, "final_norm", 1, name);
+    if (strstr(name, "ForImageClassification") || strstr(name, "WithProjection"))
+        sv_facts_assume(&open->facts, "classifier", 1, name);
     open->distillation_is_register = strcmp(type->name, "deit") == 0 &&
                                      strcmp(name, "DeiTForImageClassificationWithTeacher") != 0;
     if (strstr(name, "MaskedImageModeling") || strstr(name, "ForPreTraining"))

@@ -233,6 +233,7 @@ static svit_status state_own(sv_open *open, const sv_json_value *model, const sv
     SVIT_TRY(sv_open_state_member(open, model, "embed_dim", "num_classes", FILE_NAME, err));
     SVIT_TRY(read_flag(open, tower, "no_ln_pre", &no_norm, err));
     SVIT_TRY(sv_facts_state(&open->facts, "pre_norm", !no_norm, err, "%s: no_ln_pre", FILE_NAME));
+    SVIT_TRY(sv_facts_state(&open->facts, "qkv_bias", 1, err, "OpenCLIP's own tower"));
     open->has_positions = true;
     SVIT_TRY(state_heads(open, tower, err));
     SVIT_TRY(state_side(open, tower, err));

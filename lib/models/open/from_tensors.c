@@ -121,6 +121,13 @@ static svit_status state_mlp(sv_open *open, svit_error *err)
                        "%s: the MLP's first layer has %zu outputs and its second %zu inputs; equal "
                        "numbers or, for SwiGLU, twice as many outputs are accepted",
                        open->weights, rows, hidden);
+    /* Of a gate a ratio means one half or both, by the function that made the model. */
+    const double dim = sv_facts_value(&open->facts, "dim", 0);
+    if (open->mlp_ratio > 0 && rows == hidden && fabs(dim * open->mlp_ratio - (double)hidden) > 1)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: mlp_ratio is %g by config.json, but the MLP of the tensors has %zu "
+                       "channels, %g times the model's",
+                       open->weights, open->mlp_ratio, hidden, (double)hidden / dim);
     SVIT_TRY(sv_open_state_shape(open, "mlp_dim", hidden, err));
     SVIT_TRY(
         sv_open_state_shape(open, "mlp", rows == hidden ? SVIT_MLP_PLAIN : SVIT_MLP_SWIGLU, err));
@@ -143,7 +150,7 @@ static svit_status state_norms(sv_open *open, svit_error *err)
                final_norm = sv_open_has(open, "norm.weight"),
                head_norm = sv_open_has(open, "fc_norm.weight"),
                is_one = strcmp(open->map.name, "openclip") == 0;
-    if (rms_norm && !final_norm && !head_norm && !sv_facts_find(&open->facts, "final_norm"))
+    if (!final_norm && !head_norm && !sv_facts_find(&open->facts, "final_norm"))
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: a tensor is missing: there is no norm behind the blocks, where ViTs "
                        "have one; the field final_norm, false, says that this one has none",
@@ -159,6 +166,31 @@ static svit_status state_norms(sv_open *open, svit_error *err)
     /* OpenCLIP's one norm is the final one unless its configuration has it after the pooling. */
     const bool is_final = is_one && sv_facts_value(&open->facts, "final_norm", 0) != 0;
     return sv_open_state_shape(open, "head_norm", head_norm && !is_final, err);
+}
+
+/* The classifier. A class of models that has one is no other model because its file lost it. */
+static svit_status state_classifier(sv_open *open, svit_error *err)
+{
+    sv_tensor_desc shape;
+    const sv_fact *stated = sv_facts_find(&open->facts, "classifier");
+    if (!sv_open_find(open, "head.fc1.weight", &shape)) {
+        if (stated && !stated->is_final && stated->value != 0)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: a tensor is missing: there is no classifier, which %s has; the "
+                           "field classifier, false, opens the model without one",
+                           open->weights, stated->from);
+        sv_facts_assume(&open->facts, "classifier", 0, "the tensors, which have no classifier");
+        return SVIT_OK;
+    }
+    sv_facts_assume(&open->facts, "classifier", 1, SV_OPEN_TENSORS);
+    const size_t classes = (size_t)shape.shape[0];
+    if (open->classes > 0 && open->classes != (double)classes &&
+        sv_facts_value(&open->facts, "classifier", 0) != 0)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: num_classes is %g by config.json, but the classifier of the tensors "
+                       "has %zu",
+                       open->weights, open->classes, classes);
+    return sv_open_state_shape(open, "num_classes", classes, err);
 }
 
 /* The pooling, as far as parameters tell, and the classifier. */
@@ -180,12 +212,7 @@ static svit_status state_head(sv_open *open, svit_error *err)
                        open->weights, prefix);
     if (attends)
         SVIT_TRY(sv_open_state_shape(open, "pool_mlp_dim", (size_t)shape.shape[0], err));
-    if (!sv_open_find(open, "head.fc1.weight", &shape)) {
-        sv_facts_assume(&open->facts, "classifier", 0, "the tensors, which have no classifier");
-        return SVIT_OK;
-    }
-    sv_facts_assume(&open->facts, "classifier", 1, SV_OPEN_TENSORS);
-    return sv_open_state_shape(open, "num_classes", (size_t)shape.shape[0], err);
+    return state_classifier(open, err);
 }
 
 svit_status sv_open_from_tensors(sv_open *open, svit_error *err)

@@ -41,11 +41,36 @@ static svit_status state_input(sv_open *open, const sv_json_value *size, svit_er
     return SVIT_OK;
 }
 
-/* Arguments of the model that its file records because they differ from those of its name. Those
- * that shapes tell are left to the tensors. */
+/* Arguments that are stated otherwise than the fields they are about. */
+static svit_status state_sizes(sv_open *open, const sv_json_value *arguments, svit_error *err)
+{
+    static const char file[] = "config.json: model_args";
+    double value;
+    if (sv_json_number(sv_json_get(arguments, "patch_size"), &value))
+        SVIT_TRY(sv_open_state_member(open, arguments, "patch_size", "patch_size", file, err));
+    if (sv_json_number(sv_json_get(arguments, "init_values"), &value))
+        SVIT_TRY(
+            sv_facts_state(&open->facts, "layer_scale", value != 0, err, "%s: init_values", file));
+    (void)sv_json_number(sv_json_get(arguments, "mlp_ratio"), &open->mlp_ratio);
+    const sv_json_value *token = sv_json_get(arguments, "class_token");
+    if (sv_json_is(token, SV_JSON_TRUE) || sv_json_is(token, SV_JSON_FALSE))
+        return sv_facts_state(&open->facts, "class_token",
+                              token->kind == SV_JSON_TRUE ? SVIT_CLASS_TOKEN_PRESENT
+                                                          : SVIT_CLASS_TOKEN_NONE,
+                              err, "%s: class_token", file);
+    return SVIT_OK;
+}
+
+/* Arguments of the model that its file records because they differ from those of its name. */
 static svit_status state_arguments(sv_open *open, const sv_json_value *arguments, svit_error *err)
 {
     static const char *const members[][2] = {{"num_heads", "heads"},
+                                             {"embed_dim", "dim"},
+                                             {"depth", "depth"},
+                                             {"in_chans", "in_channels"},
+                                             {"qkv_bias", "qkv_bias"},
+                                             {"qk_norm", "qk_norm"},
+                                             {"pre_norm", "pre_norm"},
                                              {"rope_temperature", "rope_theta"},
                                              {"reg_tokens", "register_tokens"},
                                              {"num_reg_tokens", "register_tokens"}};
@@ -89,13 +114,14 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         SVIT_TRY(sv_open_state_member(open, arguments, members[i][0], members[i][1],
                                       "config.json: model_args", err));
-    return SVIT_OK;
+    return state_sizes(open, arguments, err);
 }
 
 svit_status sv_open_from_timm(sv_open *open, svit_error *err)
 {
     const sv_json_value *root = sv_json_root(open->side[SV_SIDE_CONFIG].json);
-    const sv_json_value *pretrained = sv_json_get(root, "pretrained_cfg");
+    const sv_json_value *pretrained = sv_open_timm_pretrained(root);
+    const sv_json_value *labels = sv_json_get(root, "labels");
     const char *name = sv_json_text(sv_json_get(root, "architecture"));
     const char *pool = sv_json_text(sv_json_get(root, "global_pool"));
     SVIT_TRY(state_arguments(open, sv_json_get(root, "model_args"), err));
@@ -103,6 +129,7 @@ svit_status sv_open_from_timm(sv_open *open, svit_error *err)
     if (pool)
         SVIT_TRY(state_pool(open, pool, "config.json: global_pool", err));
     SVIT_TRY(state_input(open, sv_json_get(pretrained, "input_size"), err));
-    open->class_names = sv_json_get(root, "label_names");
+    (void)sv_json_number(sv_json_get(root, "num_classes"), &open->classes);
+    open->class_names = labels ? labels : sv_json_get(root, "label_names");
     return SVIT_OK;
 }

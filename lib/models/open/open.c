@@ -123,6 +123,10 @@ static svit_status collect(sv_open *open, const svit_open_options *options, svit
     else if (sv_json_text(sv_json_get(root, "model_type")))
         SVIT_TRY(open_transformers(open, err));
     SVIT_TRY(sv_open_from_tensors(open, err));
+    const char *timm =
+        options->name ? options->name : sv_json_text(sv_json_get(root, "architecture"));
+    if (timm)
+        sv_open_compare_with_usual(open, timm);
     complete(open);
     return ask(open, err);
 }
@@ -148,6 +152,15 @@ static const char *class_name(const sv_json_value *names, size_t label)
     return sv_json_text(sv_json_get(names, key));
 }
 
+static void log_names(const sv_open *open, size_t names, size_t classes)
+{
+    char text[120];
+    snprintf(text, sizeof text,
+             "config.json names %zu of the %zu classes: the model has no class names", names,
+             classes);
+    svit_context_log(open->context, SVIT_LOG_WARNING, text);
+}
+
 /* Sets the class names if the file names every class. transformers writes LABEL_0 and so on where
  * nobody has named them. */
 static svit_status set_classes(const sv_open *open, svit_model *model, svit_error *err)
@@ -155,9 +168,13 @@ static svit_status set_classes(const sv_open *open, svit_model *model, svit_erro
     const sv_json_value *names = open->class_names;
     const size_t count = model->config.num_classes;
     const char **list;
-    if (!model->config.classifier || !names || names->count != count ||
+    if (!model->config.classifier || !names ||
         (names->kind != SV_JSON_OBJECT && names->kind != SV_JSON_ARRAY))
         return SVIT_OK;
+    if (names->count != count) {
+        log_names(open, names->count, count);
+        return SVIT_OK;
+    }
     SVIT_TRY(sv_allocate_array(open->allocator, (void **)&list, count, sizeof *list,
                                "the class names", err));
     bool named = true;

@@ -30,9 +30,9 @@ enum {
 typedef struct sv_adapter {
     char path[SV_OPEN_PATH]; /* of its weights; "": there is none */
     sv_safetensors *file;
-    double alpha;
-    bool stabilised; /* the factor is alpha / sqrt(rank), otherwise alpha / rank */
-    sv_name_map map; /* that of the model with the prefixes below */
+    double alpha, rank; /* as stated; rank 0: of its tensors, which may have several */
+    bool stabilised;    /* the factor is alpha / sqrt(rank), otherwise alpha / rank */
+    sv_name_map map;    /* that of the model with the prefixes below */
     char prefix_text[SV_MAX_PREFIXES][160];
     const char *prefixes[SV_MAX_PREFIXES + 1];
     bool *taken; /* [tensors] whether a weight takes the tensor */
@@ -57,8 +57,10 @@ typedef struct sv_open {
     sv_adapter adapter;
     bool distillation_is_register; /* the distillation token has no head and is not read */
     bool has_positions;            /* the configuration or timm's name tells of learnt positions */
-    double image[2]; /* height and width that a file states of its images; 0: none does */
-    int32_t output;  /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
+    double image[2];  /* height and width that a file states of its images; 0: none does */
+    double mlp_ratio; /* of a plain MLP's width to the model's, as a file states it; 0: none does */
+    double classes;   /* that a file states of its classifier; 0: none does */
+    int32_t output;   /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
     bool has_pipeline;
     svit_pipeline_config pipeline;
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */
@@ -110,10 +112,28 @@ svit_status sv_open_from_openclip(sv_open *open, svit_error *err);
  * that this library does not compute. NULL is no name. */
 svit_status sv_open_refuse_timm_name(const sv_open *open, const char *name, svit_error *err);
 
+/* Writes the name of one of timm's models as the tables of names have it: without the owner before it
+ * and the tag of its weights behind it, "timm/vit_tiny_patch16_224.augreg_in21k", and with underscores
+ * where this library's presets have dashes. The tables have no longer one. */
+enum { SV_TIMM_NAME = 128 };
+void sv_open_bare_timm_name(char out[SV_TIMM_NAME], const char *name);
+
+/* timm_usual.c: logs a warning where the tensors tell something else than timm's models of this name
+ * usually have. */
+void sv_open_compare_with_usual(const sv_open *open, const char *whole);
+
+/* timm_words.c: SVIT_E_UNSUPPORTED unless `name`, with underscores and without owner and tag, is made
+ * of words that timm's ViTs have in their names. */
+svit_status sv_open_check_timm_words(const sv_open *open, const char *name, svit_error *err);
+
 /* timm_names.c: states what the name of one of timm's models, which is not refused, tells. */
 svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err);
 
-/* preprocessing.c: sets the pipeline of a model of this configuration, if a file describes one that
+/* preprocessing.c: timm's description of the weights in its config.json, which older files have among
+ * the other members; NULL: there is none. */
+const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root);
+
+/* Sets the pipeline of a model of this configuration, if a file describes one that
  * this library has. */
 svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err);
 

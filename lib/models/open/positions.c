@@ -130,6 +130,24 @@ static svit_status state_grid(sv_open *open, grid found, svit_error *err)
     return SVIT_OK;
 }
 
+static svit_status fail_grid(const sv_open *open, const positions *of, svit_error *err)
+{
+    const grid wanted = stated_grid(open);
+    const size_t prefix = of->others[SVIT_POSITION_ALL];
+    if (wanted.height > 0 && wanted.width > 0)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: the position embedding has %zu rows; the %g x %g patches of the stated "
+                       "image and the %zu tokens before them need %g or %g; position_height and "
+                       "position_width tell another grid",
+                       open->weights, of->rows, wanted.height, wanted.width, prefix,
+                       wanted.height * wanted.width, wanted.height * wanted.width + (double)prefix);
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "%s: the position embedding has %zu rows, which are no square with the %zu "
+                   "tokens before it; input_height and input_width, or position_height and "
+                   "position_width, tell the grid",
+                   open->weights, of->rows, prefix);
+}
+
 svit_status sv_open_state_positions(sv_open *open, svit_error *err)
 {
     sv_tensor_desc shape;
@@ -147,12 +165,7 @@ svit_status sv_open_state_positions(sv_open *open, svit_error *err)
     if (found.height == 0 && is_callers_input(open))
         found = find_grid(&of, open, (grid){0, 0}, &kind);
     if (found.height == 0)
-        return sv_fail(
-            err, SVIT_E_FORMAT,
-            "%s: the position embedding has %zu rows, which fill neither the grid of the "
-            "input nor, with the %zu tokens before it, a square; input_height and "
-            "input_width, or position_height and position_width, tell the grid",
-            open->weights, of.rows, prefix);
+        return fail_grid(open, &of, err);
     SVIT_TRY(sv_open_state_shape(open, "position_tokens", kind, err));
     return state_grid(open, found, err);
 }

@@ -27,6 +27,7 @@ typedef struct description {
     double scale;
     const sv_json_value *mean, *deviation; /* NULL: those of `otherwise` */
     const colours *otherwise;
+    const char *why; /* that there is no pipeline: "resample is not 2 or 3" */
 } description;
 
 /* What an image processor of transformers does where its file says nothing. `square`: a size of one
@@ -89,6 +90,18 @@ static bool is_false(const sv_json_value *object, const char *key)
     return sv_json_is(sv_json_get(object, key), SV_JSON_FALSE);
 }
 
+static bool is_true(const sv_json_value *object, const char *key)
+{
+    return sv_json_is(sv_json_get(object, key), SV_JSON_TRUE);
+}
+
+/* Says why a description makes no pipeline. Returns false. */
+static bool refuse(description *out, const char *why)
+{
+    out->why = why;
+    return false;
+}
+
 /* out[channels] = the numbers of a list, or `otherwise` without one; of another count than the
  * channels their mean, as in timm. */
 static svit_status read_channels(double out[SVIT_MAX_CHANNELS], const sv_json_value *list,
@@ -115,25 +128,43 @@ static svit_status read_channels(double out[SVIT_MAX_CHANNELS], const sv_json_va
     return SVIT_OK;
 }
 
-/* transformers: resampling is 2 (bilinear) or 3 (bicubic) in Pillow's count. */
-static bool describe_huggingface(description *out, const sv_json_value *root,
-                                 const sv_json_value *config)
+/* The resize of transformers: resampling is 2 (bilinear) or 3 (bicubic) in Pillow's count. */
+static bool describe_resize(description *out, const sv_json_value *root, const processor *class)
 {
-    const sv_json_value *size = sv_json_get(root, "size");
-    const processor *class = find_processor(root, config);
-    double resample = 0, factor;
-    *out = (description){
-        .file = "preprocessor_config.json", .scale = 1.0 / 255, .otherwise = &UNCHANGED};
-    if (class)
-        resample = class->bicubic ? 3 : 2;
-    (void)sv_json_number(sv_json_get(root, "resample"), &resample);
-    if ((resample != 2 && resample != 3) || is_false(root, "do_resize") ||
-        !read_sides(size, &out->source_height, &out->source_width))
-        return false;
+    const sv_json_value *given = sv_json_get(root, "resample"), *size = sv_json_get(root, "size");
+    double resample = class ? (class->bicubic ? 3 : 2) : 0, factor;
+    if (given && given->kind != SV_JSON_NULL && !sv_json_number(given, &resample))
+        return refuse(out, "resample is no number; 2, bilinear, and 3, bicubic, are known");
+    if (resample != 2 && resample != 3)
+        return refuse(out, "resample is neither 2, bilinear, nor 3, bicubic");
+    if (is_false(root, "do_resize"))
+        return refuse(out, "do_resize is false");
+    if (!read_sides(size, &out->source_height, &out->source_width))
+        return refuse(out, "size has neither shortest_edge nor height and width");
     out->bicubic = resample == 3;
     out->squash =
         sv_json_get(size, "height") || (sv_json_number(size, &factor) &&
                                         (class ? class->square : !sv_json_get(root, "crop_size")));
+    return true;
+}
+
+/* transformers. A processor that is named and not known here may read the same members otherwise. */
+static bool describe_huggingface(description *out, const sv_json_value *root,
+                                 const sv_json_value *config)
+{
+    const processor *class = find_processor(root, config);
+    double factor;
+    *out = (description){
+        .file = "preprocessor_config.json", .scale = 1.0 / 255, .otherwise = &UNCHANGED};
+    if (!class &&
+        (sv_json_get(root, "image_processor_type") || sv_json_get(root, "feature_extractor_type")))
+        return refuse(out, "the image processor that it names is not known");
+    if (is_true(root, "do_flip_channel_order"))
+        return refuse(out, "do_flip_channel_order is true");
+    if (is_true(root, "rescale_offset"))
+        return refuse(out, "rescale_offset is true");
+    if (!describe_resize(out, root, class))
+        return false;
     if (sv_json_number(sv_json_get(root, "rescale_factor"), &factor))
         out->scale = factor;
     if (is_false(root, "do_rescale"))
@@ -144,7 +175,9 @@ static bool describe_huggingface(description *out, const sv_json_value *root,
     out->deviation = sv_json_get(root, "image_std");
     if (class)
         out->otherwise = class->otherwise;
-    return class || (out->mean && out->deviation);
+    return class || (out->mean && out->deviation)
+               ? true
+               : refuse(out, "it states neither its image processor nor image_mean and image_std");
 }
 
 /* timm: the image is resized to the input's size divided by crop_pct. */
@@ -157,15 +190,19 @@ static bool describe_timm(description *out, const sv_json_value *root,
     *out = (description){
         .file = "config.json: pretrained_cfg", .scale = 1.0 / 255, .otherwise = &IMAGENET};
     (void)sv_json_number(sv_json_get(root, "crop_pct"), &part);
-    if (!(part > 0 && part <= 1) || (mode && strcmp(mode, "border") == 0))
-        return false;
+    if (!(part > 0 && part <= 1))
+        return refuse(out, "crop_pct is not above 0 and at most 1");
+    if (mode && strcmp(mode, "border") == 0)
+        return refuse(out, "crop_mode is 'border'");
     out->bicubic = !interpolation || strcmp(interpolation, "bicubic") == 0;
     out->squash = mode && strcmp(mode, "squash") == 0;
     out->source_height = floor(model->input_height / part);
     out->source_width = floor(model->input_width / part);
     out->mean = sv_json_get(root, "mean");
     out->deviation = sv_json_get(root, "std");
-    return out->bicubic || strcmp(interpolation, "bilinear") == 0;
+    return out->bicubic || strcmp(interpolation, "bilinear") == 0
+               ? true
+               : refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
 }
 
 static bool describe_openclip(description *out, const sv_json_value *root,
@@ -185,25 +222,31 @@ static bool describe_openclip(description *out, const sv_json_value *root,
     /* "random" is bicubic where nothing is trained. */
     if (interpolation && out->bicubic && strcmp(interpolation, "bicubic") != 0 &&
         strcmp(interpolation, "random") != 0)
-        return false;
-    return !mode || strcmp(mode, "shortest") == 0 || out->squash;
+        return refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
+    return !mode || strcmp(mode, "shortest") == 0 || out->squash
+               ? true
+               : refuse(out, "resize_mode is neither 'shortest' nor 'squash'");
 }
 
-/* Whether the model's input can be cut from the resized images. A model without a pipeline is better
- * than none, so the log says that it has none. */
-static bool fits_input(const sv_open *open, const description *from, const svit_model_config *model)
+/* Says in the log why a model gets no pipeline, which is better than no model. */
+static void log_refusal(const sv_open *open, const char *file, const char *why)
 {
     char text[256];
+    snprintf(text, sizeof text, "%s: %s: the model has no preprocessing", file, why);
+    svit_context_log(open->context, SVIT_LOG_WARNING, text);
+}
+
+/* Whether the model's input can be cut from the resized images. */
+static bool fits_input(const sv_open *open, const description *from, const svit_model_config *model)
+{
+    char text[160];
     if (from->source_height >= model->input_height && from->source_height <= 8192 &&
         from->source_width >= model->input_width && from->source_width <= 8192)
         return true;
-    snprintf(
-        text, sizeof text,
-        "%s: images are resized to %g x %g pixels, but the model's input is %u x %u: the model "
-        "has no preprocessing",
-        from->file, from->source_height, from->source_width, model->input_height,
-        model->input_width);
-    svit_context_log(open->context, SVIT_LOG_WARNING, text);
+    snprintf(text, sizeof text,
+             "images are resized to %g x %g pixels, but the model's input is %u x %u",
+             from->source_height, from->source_width, model->input_height, model->input_width);
+    log_refusal(open, from->file, text);
     return false;
 }
 
@@ -281,19 +324,28 @@ void sv_open_take_crop(sv_open *open)
     }
 }
 
+const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root)
+{
+    const sv_json_value *apart = sv_json_get(root, "pretrained_cfg");
+    const bool is_among = sv_json_get(root, "architecture") && sv_json_get(root, "input_size");
+    return apart ? apart : is_among ? root : NULL;
+}
+
 svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err)
 {
     const sv_json_value *config = root_of(open, SV_SIDE_CONFIG);
-    const sv_json_value *timm = sv_json_get(config, "pretrained_cfg");
+    const sv_json_value *timm = sv_open_timm_pretrained(config);
     const sv_json_value *preprocess =
         sv_json_get(root_of(open, SV_SIDE_OPENCLIP), "preprocess_cfg");
     const sv_json_value *preprocessor = huggingface_of(open);
-    description from;
+    description from = {.why = NULL};
     if (model->in_channels > SVIT_MAX_CHANNELS || model->in_channels == 2)
         return SVIT_OK;
     if (preprocess ? describe_openclip(&from, preprocess, model)
         : timm     ? describe_timm(&from, timm, model)
                    : preprocessor && describe_huggingface(&from, preprocessor, config))
         return make_pipeline(open, &from, model, err);
+    if (from.why)
+        log_refusal(open, from.file, from.why);
     return SVIT_OK;
 }

@@ -1,5 +1,5 @@
-/* What the name of one of timm's models tells beyond its tensors: epsilon, activation, heads, and
- * rotary positions. Rows are read from the first to the last; a later one has the last word on a
+/* What the name of one of timm's models tells beyond its tensors: epsilon, activation, width and
+ * channels of a head, and rotary positions. Rows are read from the first to the last; a later one has the last word on a
  * field. */
 #include "models/open/open_internal.h"
 
@@ -28,9 +28,13 @@ typedef struct name_row {
     {                                                                                              \
         "norm_eps", value                                                                          \
     }
-#define HEADS(count)                                                                               \
+#define WIDTH(channels)                                                                            \
     {                                                                                              \
-        "heads", count                                                                             \
+        "dim", channels                                                                            \
+    }
+#define HEAD(channels)                                                                             \
+    {                                                                                              \
+        "head_dim", channels                                                                       \
     }
 #define AXIAL(base)                                                                                \
     {"rope", SVIT_ROPE_AXIAL},                                                                     \
@@ -100,20 +104,33 @@ static const name_row ROWS[] = {
     {"vit_giantopt_*", {TANH}},
     {"vit_large_patch16_siglip*_512", {TANH}},
     {"vit_so400m_patch16_siglip*", {TANH}},
-    {"test_vit*", {{"head_dim", 32}}},
-    {"vit_so400m_*", {{"head_dim", 72}}},
-    {"vit_giantopt_*", {{"head_dim", 96}}},
-    {"*_gigantic_*", {{"head_dim", 104}}},
-    {"vit_pe_*_gigantic_*", {{"head_dim", 96}}},
-    {"*_giant_patch*", {{"head_dim", 88}}},
-    {"vit_giant_patch14_*dinov2", {{"head_dim", 64}}},
-    {"vit_giant_patch14_reg1_tipsv2", {{"head_dim", 64}}},
-    {"vit_giant_patch16_lingbot", {{"head_dim", 64}}},
-    {"vit_giant_patch16_radio_v3", {{"head_dim", 64}}},
-    {"*_huge_patch*", {{"head_dim", 80}}},
-    {"vit_huge_plus_patch16_dinov3*", {{"head_dim", 64}}},
-    {"vit_base_patch16_gap_224", {{"head_dim", 48}}},
-    {"vit_7b_*", {{"head_dim", 128}}},
+    {"*_tiny*", {WIDTH(192)}},
+    {"*_xsmall*", {WIDTH(256)}},
+    {"*_small*", {WIDTH(384)}},
+    {"vit_*wee_*", {WIDTH(256)}},
+    {"vit_*little_*", {WIDTH(320)}},
+    {"*_medium*", {WIDTH(512)}},
+    {"*_betwixt_*", {WIDTH(640)}},
+    {"*_base*", {WIDTH(768)}},
+    {"vit_base_*_plus_*", {WIDTH(896)}},
+    {"*_large*", {WIDTH(1024)}},
+    {"vit_so150m_*", {WIDTH(896)}},
+    {"vit_so150m2_*", {WIDTH(832)}},
+    {"vit_so400m_*", {WIDTH(1152), HEAD(72)}},
+    {"vit_giantopt_*", {WIDTH(1536), HEAD(96)}},
+    {"*_gigantic_*", {WIDTH(1664), HEAD(104)}},
+    {"vit_pe_*_gigantic_*", {WIDTH(1536), HEAD(96)}},
+    {"*_giant_patch*", {WIDTH(1408), HEAD(88)}},
+    {"vit_giant_patch14_*dinov2", {WIDTH(1536), HEAD(64)}},
+    {"vit_giant_patch14_reg1_tipsv2", {WIDTH(1536), HEAD(64)}},
+    {"vit_giant_patch16_lingbot", {WIDTH(1536), HEAD(64)}},
+    {"*_huge_*", {WIDTH(1280), HEAD(80)}},
+    {"vit_huge_plus_patch16_dinov3*", {HEAD(64)}},
+    {"vit_base_patch16_gap_224", {HEAD(48)}},
+    {"vit_7b_*", {WIDTH(4096), HEAD(128)}},
+    {"test_vit*", {WIDTH(64), HEAD(32)}},
+    {"test_vit3", {WIDTH(96)}},
+    {"test_vit4", {WIDTH(96)}},
 };
 
 /* Models that are no ViTs of this library, by what they have in their names. */
@@ -145,24 +162,22 @@ static const struct refusal {
     {"efficientnet*", "EfficientNet (convolutions)"},
 };
 
-enum { MAX_NAME = 128 };
-
-/* The name that the rows are about: without the owner before it and the tag of its weights behind it,
- * "timm/vit_tiny_patch16_224.augreg_in21k". No row is about a longer one than `out` holds. */
-static void bare_name(char out[MAX_NAME], const char *name)
+void sv_open_bare_timm_name(char out[SV_TIMM_NAME], const char *name)
 {
     const char *slash = strrchr(name, '/');
     if (slash)
         name = slash + 1;
-    snprintf(out, MAX_NAME, "%.*s", (int)strcspn(name, "."), name);
+    snprintf(out, SV_TIMM_NAME, "%.*s", (int)strcspn(name, "."), name);
+    for (char *at = out; *at; at++)
+        *at = *at == '-' ? '_' : *at;
 }
 
 svit_status sv_open_refuse_timm_name(const sv_open *open, const char *name, svit_error *err)
 {
-    char bare[MAX_NAME];
+    char bare[SV_TIMM_NAME];
     if (!name)
         return SVIT_OK;
-    bare_name(bare, name);
+    sv_open_bare_timm_name(bare, name);
     for (size_t i = 0; i < sizeof REFUSALS / sizeof *REFUSALS; i++)
         if (sv_pattern_matches(REFUSALS[i].pattern, bare))
             return sv_fail(err, SVIT_E_UNSUPPORTED,
@@ -197,16 +212,14 @@ static svit_status state_field(sv_open *open, const char *name, const char *fiel
                : SVIT_OK;
 }
 
-/* The heads, from the channels of a head and the model's, unless the attention is wider. */
+/* The heads, which are those of the name's own width also where the model has another one: timm's
+ * functions state their number. A width of zero is not known. */
 static void assume_heads(sv_open *open, const char *name)
 {
-    sv_tensor_desc qkv;
-    const size_t channels = (size_t)value_of(name, "head_dim", 64);
-    if (!sv_open_find(open, "blocks.0.attn.qkv.weight", &qkv) || qkv.shape[0] % 3 != 0 ||
-        (size_t)qkv.shape[0] / 3 % channels != 0)
-        return;
-    sv_facts_assume(&open->facts, "heads", (double)((size_t)qkv.shape[0] / 3 / channels),
-                    "timm's name, whose heads have this many channels");
+    const double width = value_of(name, "dim", 0);
+    if (width > 0)
+        sv_facts_assume(&open->facts, "heads", width / value_of(name, "head_dim", 64),
+                        "timm's name");
 }
 
 /* The pooling that the name has unless its configuration states another. */
@@ -219,7 +232,8 @@ static void assume_pool(sv_open *open, const char *name)
 /* Whether what the rows say of a field is but assumed, below. */
 static bool is_assumed(const char *field)
 {
-    static const char *const fields[] = {"head_dim", "pool", "position_tokens", "register_tokens"};
+    static const char *const fields[] = {"dim", "head_dim", "pool", "position_tokens",
+                                         "register_tokens"};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(field, fields[i]) == 0)
             return true;
@@ -239,8 +253,9 @@ static svit_status state_fields(sv_open *open, const char *name, svit_error *err
 
 svit_status sv_open_from_timm_name(sv_open *open, const char *whole, svit_error *err)
 {
-    char name[MAX_NAME];
-    bare_name(name, whole);
+    char name[SV_TIMM_NAME];
+    sv_open_bare_timm_name(name, whole);
+    SVIT_TRY(sv_open_check_timm_words(open, name, err));
     SVIT_TRY(state_fields(open, name, err));
     if (!sv_facts_find(&open->facts, "register_tokens"))
         SVIT_TRY(state_field(open, name, "register_tokens", err));

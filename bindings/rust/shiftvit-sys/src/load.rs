@@ -54,7 +54,8 @@ pub struct svit_open_options {
     pub reserved: u32,
     /// which of timm's models the weights are of, such as
     /// "vit_tiny_patch16_224", where no configuration lies beside them; an
-    /// owner before a / and a tag behind a dot may stay
+    /// owner before a / and a tag behind a dot may stay, and dashes stand for
+    /// underscores
     pub name: *const c_char,
     /// a JSON object of fields of svit_model_config, which have the last word:
     /// {"heads": 3, "norm_eps": 1e-6}
