@@ -34,9 +34,8 @@ svit_status sv_allocate_uncleared(const sv_allocator *allocator, void **out, siz
 svit_status sv_allocate_array(const sv_allocator *allocator, void **out, size_t count, size_t size,
                               const char *what, svit_error *err)
 {
-    void *memory;
-    SVIT_TRY(sv_allocate_uncleared(allocator, &memory, count, size, what, err));
-    *out = memset(memory, 0, count * size);
+    SVIT_TRY(sv_allocate_uncleared(allocator, out, count, size, what, err));
+    memset(*out, 0, count * size);
     return SVIT_OK;
 }
 
