@@ -13,7 +13,7 @@ project=$folder/project
 mkdir -p "$project/subprojects/shiftvit"
 cp "$here/subproject/meson.build" "$project"
 cp "$here/subproject/shiftvit.wrap" "$project/subprojects"
-cp -R "$root/lib" "$root/include" "$root/bindings" "$root"/meson* "$root"/*.in "$project/subprojects/shiftvit"
+cp -R "$root/lib" "$root/include" "$root/bindings" "$root"/meson* "$root"/*.in "$root/COPYING" "$project/subprojects/shiftvit"
 readme_program "$root" "$project/program.c"
 every_function "$root" "$project/every.c"
 
