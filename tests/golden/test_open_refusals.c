@@ -53,6 +53,15 @@ static const struct refusal {
      "{\"model_type\":\"dinov2\",\"num_attention_heads\":4,\"image_size\":42,\"patch_size\":14,"
      "\"mlp_ratio\":2}",
      NULL, SVIT_E_FORMAT, "mlp_ratio is 2 by config.json, but the MLP of the tensors has"},
+    /* Lost tensors: a class that has a last layer, and a file that says of how many classes. */
+    {"pretrained_hf_clip", "config.json",
+     "{\"architectures\":[\"CLIPVisionModelWithProjection\"],\"model_type\":\"clip_vision_model\","
+     "\"num_attention_heads\":4,\"image_size\":32,\"patch_size\":8}",
+     NULL, SVIT_E_FORMAT, "there is no classifier, which CLIPVisionModelWithProjection has"},
+    {"family_timm_siglip", "config.json",
+     "{\"architecture\":\"vit_base_patch16_siglip_224\",\"num_classes\":5,\"model_args\":"
+     "{\"num_heads\":3}}",
+     NULL, SVIT_E_FORMAT, "num_classes"},
     /* The name's heads, whatever the width is. */
     {"pretrained_timm_plain", "config.json", TIMM("\"model_args\":{\"img_size\":[28,35]}"), NULL,
      SVIT_E_FORMAT, "heads is 3 by timm's name; the width of queries is 32"},

@@ -174,11 +174,12 @@ static svit_status state_classifier(sv_open *open, svit_error *err)
     sv_tensor_desc shape;
     const sv_fact *stated = sv_facts_find(&open->facts, "classifier");
     if (!sv_open_find(open, "head.fc1.weight", &shape)) {
-        if (stated && !stated->is_final && stated->value != 0)
+        const bool is_wanted = stated ? stated->value != 0 : open->classes > 0;
+        if (is_wanted && !(stated && stated->is_final))
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: a tensor is missing: there is no classifier, which %s has; the "
                            "field classifier, false, opens the model without one",
-                           open->weights, stated->from);
+                           open->weights, stated ? stated->from : "config.json: num_classes");
         sv_facts_assume(&open->facts, "classifier", 0, "the tensors, which have no classifier");
         return SVIT_OK;
     }

@@ -39,7 +39,6 @@ static const struct usual {
     {"vit_so150m2_*", "qkv_bias", 0},
     {"*_dinov3", "qkv_bias", 0},
     {"*_lingbot", "qkv_bias", -1},
-    {"eva*", "qkv_bias", -1},
     {"vit_*wee_*", "layer_scale", 1},
     {"vit_*little_*", "layer_scale", 1},
     {"vit_medium*_gap_*", "layer_scale", 1},
@@ -50,12 +49,17 @@ static const struct usual {
     {"*_dinov2", "layer_scale", 1},
     {"*_tipsv2", "layer_scale", 1},
     {"*_dinov3*", "layer_scale", 1},
+    {"*_rope*_224", "layer_scale", 1},
+    {"eva02_base_*", "mlp_norm", 1},
+    {"eva02_large_*", "mlp_norm", 1},
+    {"beit3_*", "mlp_norm", 1},
+    {"beit3_*", "attention_norm", 1},
     {"*_dinov3*", "class_token", SVIT_CLASS_TOKEN_PRESENT},
     {"*_dinov3*", "register_tokens", 4},
 };
 
-static const char *const FIELDS[] = {"depth", "qkv_bias", "layer_scale", "class_token",
-                                     "register_tokens"};
+static const char *const FIELDS[] = {"depth",          "qkv_bias",    "layer_scale",    "mlp_norm",
+                                     "attention_norm", "class_token", "register_tokens"};
 
 static double usual_value(const char *name, const char *field)
 {
