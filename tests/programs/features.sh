@@ -164,6 +164,18 @@ sed 1d pets.csv | grep -Eqv '(cat|dog),(cat|dog),[01][0-9.]*$' && fail "the pred
 run 0 shiftvit-predict $common --model known-pets.safetensors two/cat two/dog
 [ "$(grep -c 'none of these' "$work/out")" -le "$(($(ls two/* | wc -l) / 10 + 1))" ] ||
     fail "too few are known: $(cat "$work/out")"
+# By the order of the classes texts need as many classes of the data as other classes do.
+run 0 shiftvit-eval $common --model pets.safetensors --data folder:two --split all --match order
+mkdir two/fox
+cp "$(ls known/ring/*.png known/triangle/*.png 2>/dev/null | head -n 1)" two/fox
+run 2 shiftvit-eval $common --model pets.safetensors --data folder:two --split all --match order
+says 'the data has 3 classes and the model 2; as many are needed'
+rm -r two/fox
+mv two/dog dog
+run 2 shiftvit-eval $common --model pets.safetensors --data folder:two --split all --match order
+says 'the data has 1 classes and the model 2; as many are needed'
+mv dog two/dog
+
 run 2 shiftvit-convert --texts texts.safetensors --to pytorch "$model" no.safetensors
 says 'a file for pytorch has no classes that are texts'
 run 0 shiftvit-convert --texts two.safetensors --to onnx --probabilities "$model" texts.onnx

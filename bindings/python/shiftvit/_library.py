@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import json
+import logging
 import operator
 import os
 import pathlib
@@ -324,20 +325,20 @@ def class_name(text: Any, what: str) -> str:
 
 
 def class_names(given: Iterable[str]) -> Any:
-    """``const char *const *`` of the names of classes, which differ from each other. The C library takes any names,
-    since files have them; here nobody could tell equal ones apart."""
+    """``const char *const *`` of the names of classes. Equal ones, which files have (ImageNet has two cranes), are a
+    warning: labels cannot go by them."""
     if isinstance(given, str):
         raise TypeError(f"classes is the text {given!r}; a sequence of texts is needed")
     if isinstance(given, (set, frozenset)):
         raise TypeError("classes is a set, which has no order; a sequence of texts is needed")
+    names = [class_name(text, f"classes[{index}]") for index, text in enumerate(given)]
     seen: dict[str, int] = {}
-    for index, text in enumerate(given):
-        name = class_name(text, f"classes[{index}]")
-        if name in seen:
-            both = f"classes[{seen[name]}] and classes[{index}]"
-            raise errors.ArgumentError(f"{both} are both {name!r}; names must differ")
-        seen[name] = index
-    return text_array(seen)
+    for index, name in enumerate(names):
+        first = seen.setdefault(name, index)
+        if first != index:
+            logger = logging.getLogger("shiftvit")
+            logger.warning("classes[%d] and classes[%d] are both %r: labels cannot go by this name", first, index, name)
+    return text_array(names)
 
 
 def words(prefix: str) -> list[str]:

@@ -309,7 +309,7 @@ class Dataset(_library.Handle):
         of a model, or has them in another order, gets its labels: ``data.match_classes(model.classes)``.
 
         Raises:
-            ArgumentError: a class is none of the names, or the dataset has no names.
+            ArgumentError: a class is none of the names or two of them, or the dataset has no names.
         """
         texts = _library.text_array(names)
         return self._derive("svit_dataset_match_classes", texts, len(texts))

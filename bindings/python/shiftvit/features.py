@@ -39,7 +39,7 @@ class FeatureSet(_library.Handle):
             values: [n, channels], finite floats.
             labels: [n], integers, -1 for none; None: all are -1.
             num_classes: None: as ``classes`` or the largest label need.
-            classes: Names of the classes, which differ from each other and are not blank.
+            classes: Names of the classes, which are not blank. Equal ones are a warning.
         """
         features = _arrays.floats(values, "values", (None, None))
         known = None if labels is None else _arrays.labels(labels, "labels", len(features))

@@ -149,7 +149,7 @@ class Model(_library.Handle):
     @property
     def classes(self) -> list[str] | None:
         """Names of the classes in the order of the labels, or None. They are saved with the model. Those that are
-        assigned differ from each other and are not blank; None removes them."""
+        assigned are not blank, and equal ones are a warning; None removes them."""
         return _library.strings("svit_model_class_name", self) or None
 
     @classes.setter
