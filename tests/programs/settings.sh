@@ -241,6 +241,8 @@ for value in .5 0.5 5e-1 +.5 0x1p-1; do
 done
 run 2 shiftvit-train --set seed=9223372036854775808 --out refused
 says 'set seed=9223372036854775808: whole numbers up to 2\^63 - 1 are accepted here'
+run 2 shiftvit-train --set 'augment=[{"name":"mixup"},{"name":"cutmix"},{"name":"erasing"}]' --out refused
+says "is 'erasing', which comes before 'cutmix': the order is .*, then erasing and cutout, then mixup, cutmix and repeat$"
 run 2 shiftvit-train --set 'augment=[{"name":"flip",}]' --out refused
 says 'no JSON: column 17: '
 run 2 shiftvit-train --set 'groups=[{"pattern":"*","lr":1}]' --out refused
