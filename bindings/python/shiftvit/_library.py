@@ -24,6 +24,7 @@ from ._handles import Borrowed as Borrowed
 from ._handles import Callback as Callback
 from ._handles import Handle as Handle
 from ._handles import expect as expect
+from ._messages import in_python
 from ._handles import HandlePointer, Pointer, article, functions, in_use
 from ._handles import reading as reading
 from ._signatures import CHANGES, HANDLES, SIGNATURES
@@ -214,6 +215,7 @@ def _file_error(message: str) -> errors.FileError:
 
 
 def _fail(name: str, status: int, message: str) -> errors.Error:
+    message = in_python(message)
     kind = next((kind for kind in errors.KINDS if constants[kind.status] == status), errors.Error)
     if kind is errors.FileError:
         return _file_error(message)
@@ -341,14 +343,21 @@ def class_names(given: Iterable[str]) -> Any:
     return text_array(names)
 
 
+#: Names whose words stand for a constant beside its own: int8 is what sessions and programs call it.
+_ALSO = {"SVIT_DTYPE_INT8": "SVIT_DTYPE_I8"}
+
+
 def words(prefix: str) -> list[str]:
     """The words that stand for the constants of a prefix: ``SVIT_COMPUTE_BF16`` is ``"bf16"``."""
-    return [name[len(prefix) :].lower().replace("_", "-") for name in constants if name.startswith(prefix)]
+    return [
+        name[len(prefix) :].lower().replace("_", "-") for name in (*constants, *_ALSO) if name.startswith(prefix)
+    ]
 
 
 def constant(prefix: str, word: str, what: str) -> int:
     """The value of the constant that a word stands for."""
     name = prefix + str(word).upper().replace("-", "_")
+    name = _ALSO.get(name, name)
     is_word = isinstance(word, str) and word == word.lower().replace("_", "-")
     if not is_word or name not in constants:
         raise errors.ArgumentError(f"{what} is {word!r}; accepted are {', '.join(map(repr, words(prefix)))}")

@@ -91,7 +91,7 @@ class Dataset(_library.Handle):
                 raise ArgumentError(f"y has {columns} columns, and num_classes is {num_classes}")
         else:
             # Labels that change later would be indices out of bounds.
-            labels, targets = np.array(_arrays.labels(given, "y", n)), None
+            labels, targets = np.array(_arrays.labels(given, "y", n, or_targets=True)), None
             columns = int(labels.max(initial=0)) + 1 if num_classes is None else num_classes
         sizes = (n, height, width, channels, columns)
         keep = (images, labels, targets)
