@@ -241,17 +241,32 @@ static svit_status report(eval_options *options, svit_model *model, svit_dataset
     return status;
 }
 
-/* Calls the model's classes as those of the data are called. */
-static svit_status rename_classes(struct program *program, svit_model *model, size_t classes,
-                                  const svit_dataset *data)
+/* Makes labels of the data labels of the classes of the same names. */
+static svit_status match_by_name(struct program *program, const class_list *to, svit_dataset **data)
+{
+    char why[sizeof program->err.message];
+    svit_status status = class_list_match_dataset(program, to, "the data", data);
+    if (status != SVIT_E_FORMAT)
+        return status;
+    snprintf(why, sizeof why, "%s", program->err.message);
+    return program_fail(program, status, "%s; --match order goes by place, for as many classes",
+                        why);
+}
+
+/* Matches classes by their places: calls the model's as those of the data are called. Texts keep
+ * their names. */
+static svit_status match_by_place(struct program *program, svit_model *model, const class_list *to,
+                                  const svit_dataset *data, int texts)
 {
     const class_list of = classes_of_dataset(data, "the data");
     const char **names;
-    if (of.count != classes)
+    if (of.count != to->count)
         return program_fail(program, SVIT_E_ARGUMENT,
                             "--match order: the data has %zu classes and the model %zu; as many "
                             "are needed",
-                            of.count, classes);
+                            of.count, to->count);
+    if (texts)
+        return SVIT_OK;
     TRY(class_list_names(program, &of, &names));
     svit_status status = svit_model_set_classes(model, names, of.count, &program->err);
     free(names);
@@ -276,9 +291,9 @@ static svit_status match_classes(eval_options *options, svit_model *model, svit_
     if (!class_list_is_named(&to) || !svit_dataset_class_name(*data, 0) ||
         svit_dataset_has_targets(*data))
         return SVIT_OK;
-    if (options->match == MATCH_NAME)
-        return class_list_match_dataset(program, &to, "the data", data);
-    return options->how.texts ? SVIT_OK : rename_classes(program, model, to.count, *data);
+    return options->match == MATCH_NAME
+               ? match_by_name(program, &to, data)
+               : match_by_place(program, model, &to, *data, options->how.texts != NULL);
 }
 
 /* A table or a picture replaces nothing that is read. --out may be the model's own file. */

@@ -3,6 +3,7 @@
 #include "common/bad_option.h"
 #include "common/feature_results.h"
 #include "common/image_folder.h"
+#include "common/load_parts.h"
 #include "common/model_path.h"
 #include "common/output_check.h"
 #include "common/results.h"
@@ -54,7 +55,9 @@ enum {
 static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, "What is done:"},
     {"fit", KEY_FIT, "FILE", 0,
-     "Train a new classifier of --model on a file of features and write the model to --out"},
+     "Train a new classifier of --model on a file of features and write the model to --out. "
+     "Without "
+     "hidden layers its weights start at 0"},
     {"evaluate", KEY_EVALUATE, "FILE", 0,
      "Print loss and accuracy of the classifier, after --fit of the new one, on a file of "
      "features"},
@@ -63,8 +66,7 @@ static const struct option_line option_list[] = {
      "old classes keep their weights, and no old image is needed"},
     {"neighbours", KEY_NEIGHBOURS, "FILE", 0,
      "Print the accuracy of k-nearest neighbours in --reference on a file of features; this needs "
-     "no "
-     "model"},
+     "no model. An image that both files have is a neighbour of itself"},
     {NULL, 0, NULL, 0, "Files:"},
     {"model", KEY_MODEL, "FILE", 0,
      "A model file, a training run's folder, or a checkpoint of timm, OpenCLIP or transformers"},
@@ -294,6 +296,31 @@ static void report(const head_options *self, const svit_model *model, size_t fou
     printf("%u classes: %s\n", config.num_classes, shown_text(shown, self->out));
 }
 
+/* Makes a new classifier. A linear one starts at 0, from which a few images train it better than from
+ * random weights; hidden layers need those. */
+static svit_status replace_head(struct program *program, svit_model *model, uint32_t classes)
+{
+    svit_model_config config;
+    TRY(svit_model_replace_head(model, classes, program->seed, &program->err));
+    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
+    for (size_t i = 0; config.head_layers == 0 && i < svit_model_parameter_count(model); i++) {
+        const char *name = svit_model_parameter_name(model, i);
+        int64_t shape[8];
+        size_t rank;
+        TRY(svit_model_parameter_shape(model, name, shape, &rank, &program->err));
+        if (rank != 2 || shape[0] != classes || !load_parts_is_head(name))
+            continue;
+        const size_t elements = (size_t)(shape[0] * shape[1]);
+        float *zeros = calloc(elements, sizeof *zeros);
+        if (!zeros)
+            return program_fail(program, SVIT_E_MEMORY, "no memory for %zu weights", elements);
+        svit_status status = svit_model_set_parameter(model, name, zeros, elements, &program->err);
+        free(zeros);
+        TRY(status);
+    }
+    return SVIT_OK;
+}
+
 static svit_status fit(head_options *self, svit_model *model)
 {
     struct program *program = &self->program;
@@ -303,8 +330,7 @@ static svit_status fit(head_options *self, svit_model *model)
     if (status == SVIT_OK && svit_features_classes(features) == 0)
         status = program_fail(program, SVIT_E_ARGUMENT, "'%s' has no labels", self->fit);
     if (status == SVIT_OK && !self->keep)
-        status = svit_model_replace_head(model, (uint32_t)svit_features_classes(features),
-                                         program->seed, &program->err);
+        status = replace_head(program, model, (uint32_t)svit_features_classes(features));
     if (status == SVIT_OK)
         status = svit_model_fit_head(model, features, &self->head, &program->err);
     if (status == SVIT_OK)

@@ -49,7 +49,8 @@ static const struct option_line option_list[] = {
     {"grid", KEY_GRID, "OUT.png", 0, "Draw the first nine images with their classes"},
     {"attention", KEY_ATTENTION, "OUT.png", 0,
      "Draw the first nine images, each beside the attention map of the last layer (ViT models "
-     "only)"},
+     "only): the attention of the class token to the patches where the classifier reads that "
+     "token, otherwise the mean of that of all patches"},
     {"compute", KEY_COMPUTE, "TYPE", 0, "f32 (default), bf16 or int8"},
     {"output", KEY_OUTPUT, "NAME", 0,
      "auto (default): what the model's file says; softmax: classes; sigmoid: several labels for "

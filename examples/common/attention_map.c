@@ -31,7 +31,7 @@ static svit_status read_size(attention_map *self, struct program *program,
                             architecture);
     TRY(status);
     size_t patches = self->rows * self->columns;
-    if (self->tokens != patches + (size_t)self->class_token)
+    if (self->tokens < patches)
         return program_fail(
             program, SVIT_E_UNSUPPORTED,
             "--attention: '%s', of architecture %s, has %zu tokens for %zu patches; "
@@ -67,7 +67,7 @@ svit_status attention_map_open(attention_map *self, struct program *program, svi
     TRY(create_session(self, program, height, width));
     self->rows = height / config.patch_size;
     self->columns = width / config.patch_size;
-    self->class_token = config.pool == SVIT_POOL_CLASS_TOKEN;
+    self->class_query = config.pool == SVIT_POOL_CLASS_TOKEN || config.pool == SVIT_POOL_CLASS_MEAN;
     TRY(read_size(self, program, &config, name));
     return create_arrays(self, program, height * width, config.num_classes);
 }
@@ -82,16 +82,17 @@ void attention_map_close(attention_map *self)
 }
 
 /* Sums the attention to each patch over heads and queries. A mean would be the same after
- * `rescale`. */
+ * `rescale`. The patches are the last tokens, and a class token is the first. */
 static void sum_attention(attention_map *self)
 {
     size_t patches = self->rows * self->columns;
-    size_t first = self->class_token ? 1 : 0;
-    size_t queries = self->class_token ? 1 : self->tokens;
+    size_t first = self->tokens - patches;
+    size_t begin = self->class_query ? 0 : first;
+    size_t end = self->class_query ? 1 : self->tokens;
     for (size_t i = 0; i < patches; i++)
         self->values[i] = 0;
     for (size_t head = 0; head < self->heads; head++)
-        for (size_t query = 0; query < queries; query++) {
+        for (size_t query = begin; query < end; query++) {
             const float *row =
                 self->attention + (head * self->tokens + query) * self->tokens + first;
             for (size_t i = 0; i < patches; i++)

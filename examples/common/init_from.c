@@ -68,13 +68,19 @@ static svit_status replace(svit_model **model, struct program *self,
 svit_status init_model(svit_model **out, struct program *self, const config_option *config,
                        const char *given)
 {
-    svit_model_config changed;
+    svit_model_config own, changed;
     int same;
     TRY(model_open_to_change(out, self, config, given));
-    TRY(svit_model_get_config(*out, &changed, sizeof changed, &self->err));
-    if (changed.lora_rank > 0)
+    TRY(svit_model_get_config(*out, &own, sizeof own, &self->err));
+    if (own.lora_rank > 0)
         TRY(svit_model_merge_lora(*out, &self->err));
     TRY(config_change_model(&same, &changed, self, *out, config));
+    if (changed.in_channels != own.in_channels)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--set in_channels=%" PRIu32 ": the model of --init-from has %" PRIu32
+                            ", and only checkpoints of other libraries open with another number; "
+                            "without it grey images become RGB",
+                            changed.in_channels, own.in_channels);
     return same ? SVIT_OK : replace(out, self, &changed, given);
 }
 

@@ -1,4 +1,4 @@
-/* Recognises common file formats, for the message that refuses a file that is not a model. */
+/* Recognises common file formats, for the message that refuses a file that is no model or image. */
 #ifndef SV_FILE_KIND_H
 #define SV_FILE_KIND_H
 

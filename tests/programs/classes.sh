@@ -68,7 +68,7 @@ predict folder:part --quiet
 ! grep -q . err || fail "with --quiet it says $(cat err)"
 mv part/d part/e
 run 1 shiftvit-eval --model run/model.safetensors --split all --data folder:part
-says "the data has the class 'e', which the model lacks; the model has 4 classes"
+says "the data has the class 'e', which the model lacks; the model has 4 classes.*; --match order goes by place"
 run 0 shiftvit-features --model run/model.safetensors --data folder:part --split all --out part.safetensors
 run 1 shiftvit-head --model run/model.safetensors --evaluate part.safetensors
 says "part.safetensors has the class 'e', which the model lacks"
@@ -105,6 +105,20 @@ run 2 shiftvit-eval --model run/model.safetensors --data folder:renamed --match 
 says '--match order and --out exclude each other'
 run 2 shiftvit-eval --model run/model.safetensors --data folder:renamed --match size
 says "'size' is none of name, order"
+
+# Of a model that has a class name twice only the images of that name cannot be matched.
+sed 's/\[\\"a\\",\\"b\\",\\"c\\",\\"d\\"\]/[\\"a\\",\\"b\\",\\"c\\",\\"b\\"]/' run/model.safetensors >twice.safetensors
+rm -rf part
+mkdir part
+cp -R whole/a whole/c part
+predict folder:part
+grep '^all: ' out >once.out
+run 0 shiftvit-eval --model twice.safetensors --split all --data folder:part --threads 2
+grep '^all: ' out | cmp - once.out || fail "with a name twice: $(cat out), not $(cat once.out)"
+cp -R whole/b part
+run 1 shiftvit-eval --model twice.safetensors --split all --data folder:part
+says "classes 1 and 3 of the names are 'b', a class of the dataset; .*; --match order goes by place, for as many classes"
+run 0 shiftvit-eval --model twice.safetensors --split all --data folder:whole --match order
 
 # Data that have splits are not all in one.
 mkdir -p set

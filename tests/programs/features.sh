@@ -44,6 +44,16 @@ run 0 shiftvit-head $common --fit train.safetensors --model fitted.safetensors -
 [ "$(top1)" = "$expected" ] || fail "--keep: top-1 is $(top1) %, not $expected %"
 run 0 shiftvit-head --threads 1 --fit train.safetensors --model "$model" --out again.safetensors
 cmp fitted.safetensors again.safetensors || fail "the head depends on the number of threads"
+# A new linear classifier starts at 0, one with hidden layers at random weights.
+slow='--epochs 1 --learning-rate 1e-12'
+run 0 shiftvit-head $common $slow --fit train.safetensors --model "$model" --out zero.safetensors --evaluate test.safetensors
+prints '^features: loss 2\.3026 ' # log(10)
+run 0 shiftvit-train $common --preset vit-cifar100 --set dim=16 --set depth=1 --set heads=2 --set 'head_units=[32]' \
+    --data procedural:40 --epochs 1 --batch 40 --out hidden
+run 0 shiftvit-features $common --model hidden --data procedural:40 --out hidden.safetensors
+run 0 shiftvit-head $common $slow --fit hidden.safetensors --model hidden --out none.safetensors --evaluate hidden.safetensors
+! grep -q 'loss 2\.3026 ' "$work/out" || fail "hidden layers start at 0: $(cat "$work/out")"
+rm none.safetensors
 run 0 shiftvit-head $common --neighbours test.safetensors --reference train.safetensors
 prints "^neighbours: k 20 top-1 $percent top-5 $percent$"
 at_least 50
@@ -164,6 +174,18 @@ sed 1d pets.csv | grep -Eqv '(cat|dog),(cat|dog),[01][0-9.]*$' && fail "the pred
 run 0 shiftvit-predict $common --model known-pets.safetensors two/cat two/dog
 [ "$(grep -c 'none of these' "$work/out")" -le "$(($(ls two/* | wc -l) / 10 + 1))" ] ||
     fail "too few are known: $(cat "$work/out")"
+# By the order of the classes texts need as many classes of the data as other classes do.
+run 0 shiftvit-eval $common --model pets.safetensors --data folder:two --split all --match order
+mkdir two/fox
+cp "$(ls known/ring/*.png known/triangle/*.png 2>/dev/null | head -n 1)" two/fox
+run 2 shiftvit-eval $common --model pets.safetensors --data folder:two --split all --match order
+says 'the data has 3 classes and the model 2; as many are needed'
+rm -r two/fox
+mv two/dog dog
+run 2 shiftvit-eval $common --model pets.safetensors --data folder:two --split all --match order
+says 'the data has 1 classes and the model 2; as many are needed'
+mv dog two/dog
+
 run 2 shiftvit-convert --texts texts.safetensors --to pytorch "$model" no.safetensors
 says 'a file for pytorch has no classes that are texts'
 run 0 shiftvit-convert --texts two.safetensors --to onnx --probabilities "$model" texts.onnx

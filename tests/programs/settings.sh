@@ -65,6 +65,9 @@ says "mismatched head.weight: the classifier starts anew there"
 # shellcheck disable=SC2086
 run 2 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set dim=48 --out wider
 says "mismatched patch_embed.proj.weight; the models must be alike but for the classifier"
+# shellcheck disable=SC2086
+run 2 shiftvit-train $data --init-from first/model.safetensors --set in_channels=1 --out grey
+says '--set in_channels=1: the model of --init-from has 3, and only checkpoints of other libraries .* grey images become RGB$'
 run 2 shiftvit-train --init-from first/model.safetensors --out without-data
 says '--init-from needs --data SPEC, the images to fine-tune on'
 run 1 shiftvit-train --data procedural --init-from nothing --out nothing-to-start-from
@@ -241,6 +244,8 @@ for value in .5 0.5 5e-1 +.5 0x1p-1; do
 done
 run 2 shiftvit-train --set seed=9223372036854775808 --out refused
 says 'set seed=9223372036854775808: whole numbers up to 2\^63 - 1 are accepted here'
+run 2 shiftvit-train --set 'augment=[{"name":"mixup"},{"name":"cutmix"},{"name":"erasing"}]' --out refused
+says "is 'erasing', which comes before 'cutmix': the order is .*, then erasing and cutout, then mixup, cutmix and repeat$"
 run 2 shiftvit-train --set 'augment=[{"name":"flip",}]' --out refused
 says 'no JSON: column 17: '
 run 2 shiftvit-train --set 'groups=[{"pattern":"*","lr":1}]' --out refused

@@ -111,14 +111,22 @@ START_TEST(test_what_does_not_match_is_refused)
 }
 END_TEST
 
-/* Two classes of one name would become one. */
-START_TEST(test_equal_names_are_refused)
+/* Two classes of one name would become one. Equal names that no image has do no harm. */
+START_TEST(test_equal_names_of_images_are_refused)
 {
     static const char *const twice[] = {"ant", "bee", "cat", "bee"};
+    static const char *const others[] = {"cat", "crane", "bee", "ant", "crane"};
+    int32_t label;
     svit_dataset *out = NULL;
     svit_dataset *labels = open_list("path,label\na,ant\nb,bee\n");
     FAILS(svit_dataset_match_classes(&out, labels, twice, 4, err), SVIT_E_ARGUMENT,
-          "classes 1 and 3 of the names are 'bee'");
+          "classes 1 and 3 of the names are 'bee', a class of the dataset");
+    WORKS(svit_dataset_match_classes(&out, labels, others, 5, err));
+    WORKS(svit_dataset_label(out, 0, &label, err));
+    ck_assert_int_eq(label, 3);
+    WORKS(svit_dataset_label(out, 1, &label, err));
+    ck_assert_int_eq(label, 2);
+    svit_dataset_free(out);
     const char *const *own = labels->names;
     static const char *const same[] = {"bee", "bee"};
     labels->names = same;
@@ -233,7 +241,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_every_subset_gets_the_labels_of_its_names);
     tcase_add_test(c, test_what_does_not_match_is_refused);
-    tcase_add_test(c, test_equal_names_are_refused);
+    tcase_add_test(c, test_equal_names_of_images_are_refused);
     tcase_add_test(c, test_paths_through_views);
     tcase_add_test(c, test_a_label_is_that_of_its_sample);
     tcase_add_test(c, test_views_end_where_their_datasets_do);

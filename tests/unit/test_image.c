@@ -311,21 +311,37 @@ START_TEST(test_sizes_are_checked_before_memory_is_taken)
 }
 END_TEST
 
+#define BYTES(text) text, sizeof text - 1
+
 START_TEST(test_other_formats_are_refused_by_name)
 {
     static const struct {
-        const char *bytes, *name;
-    } CASES[] = {{"BM0123456789", "a BMP file"},
-                 {"GIF89a012345", "a GIF file"},
-                 {"GIF87a012345", "a GIF file"},
-                 {"II*\0\x08\0\0\0\0\0\0\0", "a TIFF file"},
-                 {"MM\0*\0\0\0\x08\0\0\0\0", "a TIFF file"},
-                 {"RIFF0000WAVE", "no image"}};
+        const char *data;
+        size_t bytes;
+        const char *kind;
+    } CASES[] = {{BYTES("BM0123456789"), "a BMP file"},
+                 {BYTES("GIF89a012345"), "a GIF file"},
+                 {BYTES("GIF87a012345"), "a GIF file"},
+                 {BYTES("II*\0\x08\0\0\0\0\0\0\0"), "a TIFF file"},
+                 {BYTES("MM\0*\0\0\0\x08\0\0\0\0"), "a TIFF file"},
+                 {BYTES("\0\0\0\030ftypheic\0\0\0\0mif1heic"), "a HEIC file"},
+                 {BYTES("\0\0\0\030ftypheix\0\0\0\0mif1heix"), "a HEIC file"},
+                 {BYTES("\0\0\0\030ftypmif1\0\0\0\0mif1heic"), "a HEIF file"},
+                 {BYTES("\0\0\0\034ftypavif\0\0\0\0avifmif1"), "an AVIF file"},
+                 {BYTES("<!DOCTYPE html><html>"), "an HTML page"},
+                 {BYTES("version https://git-lfs.github.com/spec/v1\n"), "a Git LFS pointer, "},
+                 {BYTES("hello, world\n"), "a text"},
+                 {BYTES("RIFF\0\0\0\0WAVE"), "12 bytes that begin as no image"},
+                 {BYTES("\0\0\0\030ftypisom"), "12 bytes that begin as no image"}};
     svit_context *context = context_open();
     svit_image *image = NULL;
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
-        FAILS(svit_image_decode(&image, context, CASES[i].bytes, 12, "other", 3, err),
-              SVIT_E_FORMAT, CASES[i].name);
+    char start[80];
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        snprintf(start, sizeof start, "other.jpg: %s", CASES[i].kind);
+        FAILS(
+            svit_image_decode(&image, context, CASES[i].data, CASES[i].bytes, "other.jpg", 3, err),
+            SVIT_E_FORMAT, start);
+    }
     svit_context_free(context);
 }
 END_TEST

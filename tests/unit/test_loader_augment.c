@@ -192,7 +192,8 @@ START_TEST(test_wrong_steps_are_refused)
         {"[{\"name\":\"randaugment\",\"m\":31}]", "m is 31; it is in [0, 30]"},
         {"[{\"name\":\"erasing\",\"scale\":[0.5,0.2]}]", "the first is at most the second"},
         {"[{\"name\":\"erasing\",\"ratio\":[0,1]}]", "ratio is 0"},
-        {"[{\"name\":\"cutout\"},{\"name\":\"flip\"}]", "augment[1] is 'flip' after 'cutout'"},
+        {"[{\"name\":\"cutout\"},{\"name\":\"flip\"}]",
+         "augment[1] is 'flip', which comes before 'cutout'"},
         {"{}", "augment is not an array of at most 16 augmentation steps"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

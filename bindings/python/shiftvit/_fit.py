@@ -81,7 +81,8 @@ def fitted(
 def pipeline_of(
     model: Model, data: Dataset, given: Mapping[str, Any] | None, preset: str | None = None
 ) -> Mapping[str, Any]:
-    """The caller's pipeline, the model's, the preset's, or a plain one, in this order."""
+    """The caller's pipeline, the model's, the preset's, or a plain one, in this order. Those that are made here read
+    files as the dataset does, so that predictions of files see the same images."""
     if given is not None:
         return given
     own = model.pipeline
@@ -91,8 +92,27 @@ def pipeline_of(
     size = data.shape[:2]
     if preset is not None:
         pipeline = _library.fields_of("svit_pipeline_config", training_structs(preset, None, {})[2])
-        return fitted(pipeline, shape, size)
-    return plain_pipeline(size, shape[:2], shape[2], 1.0 if data.is_float else 1 / 255)
+        return _as_read(fitted(pipeline, shape, size), data)
+    return _as_read(plain_pipeline(size, shape[:2], shape[2], 1.0 if data.is_float else 1 / 255), data)
+
+
+def _as_read(pipeline: dict[str, Any], data: Dataset) -> dict[str, Any]:
+    return pipeline if data._source is None else {**pipeline, "source_filter": data._source[2]}
+
+
+def warn_of_size(data: Dataset, pipeline: Mapping[str, Any]) -> None:
+    """Logs a warning where image files have been scaled to another size than that of the pipeline's source step, which
+    scales them once more: predictions of the files themselves are others."""
+    if data._source is None:
+        return
+    fields = _library.fields_of("svit_pipeline_config", _library.config("svit_pipeline_config", pipeline))
+    size = (fields["source_height"], fields["source_width"])
+    if data._source[:2] != size:
+        text = (
+            "the dataset has scaled its files to %d x %d pixels, and the pipeline scales these images once more, to "
+            "%d x %d: Dataset.folder(path, pipeline=model.pipeline) reads files as the pipeline does"
+        )
+        logging.getLogger("shiftvit").warning(text, *data._source[:2], *size)
 
 
 def warn_of_scale(x: Any, pipeline: Mapping[str, Any], what: str = "x") -> None:
@@ -129,7 +149,7 @@ def fine_tuning_pipeline(model: Model, data: Dataset) -> Mapping[str, Any]:
     if own is not None:
         return own
     images = _library.fields_of("svit_pipeline_config", fine_tuning_structs(model, len(data))[2])
-    pipeline = fitted(images, model.input_shape, data.shape[:2])
+    pipeline = _as_read(fitted(images, model.input_shape, data.shape[:2]), data)
     return {**pipeline, "scale": 1.0} if data.is_float else pipeline
 
 
@@ -222,6 +242,7 @@ def logits_of(
     images = pipeline_of(model, data, pipeline)
     if x is not data:
         warn_of_scale(x, images)
+    warn_of_size(data, images)
     with _library.reading(model):
         logits = np.empty((len(data), model.num_classes), dtype=np.float32)
         _library.call(

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import json
+import logging
 import operator
 import os
 import pathlib
@@ -23,6 +24,7 @@ from ._handles import Borrowed as Borrowed
 from ._handles import Callback as Callback
 from ._handles import Handle as Handle
 from ._handles import expect as expect
+from ._messages import in_python
 from ._handles import HandlePointer, Pointer, article, functions, in_use
 from ._handles import reading as reading
 from ._signatures import CHANGES, HANDLES, SIGNATURES
@@ -213,6 +215,7 @@ def _file_error(message: str) -> errors.FileError:
 
 
 def _fail(name: str, status: int, message: str) -> errors.Error:
+    message = in_python(message)
     kind = next((kind for kind in errors.KINDS if constants[kind.status] == status), errors.Error)
     if kind is errors.FileError:
         return _file_error(message)
@@ -324,30 +327,37 @@ def class_name(text: Any, what: str) -> str:
 
 
 def class_names(given: Iterable[str]) -> Any:
-    """``const char *const *`` of the names of classes, which differ from each other. The C library takes any names,
-    since files have them; here nobody could tell equal ones apart."""
+    """``const char *const *`` of the names of classes. Equal ones, which files have (ImageNet has two cranes), are a
+    warning: labels cannot go by them."""
     if isinstance(given, str):
         raise TypeError(f"classes is the text {given!r}; a sequence of texts is needed")
     if isinstance(given, (set, frozenset)):
         raise TypeError("classes is a set, which has no order; a sequence of texts is needed")
+    names = [class_name(text, f"classes[{index}]") for index, text in enumerate(given)]
     seen: dict[str, int] = {}
-    for index, text in enumerate(given):
-        name = class_name(text, f"classes[{index}]")
-        if name in seen:
-            both = f"classes[{seen[name]}] and classes[{index}]"
-            raise errors.ArgumentError(f"{both} are both {name!r}; names must differ")
-        seen[name] = index
-    return text_array(seen)
+    for index, name in enumerate(names):
+        first = seen.setdefault(name, index)
+        if first != index:
+            logger = logging.getLogger("shiftvit")
+            logger.warning("classes[%d] and classes[%d] are both %r: labels cannot go by this name", first, index, name)
+    return text_array(names)
+
+
+#: Names whose words stand for a constant beside its own: int8 is what sessions and programs call it.
+_ALSO = {"SVIT_DTYPE_INT8": "SVIT_DTYPE_I8"}
 
 
 def words(prefix: str) -> list[str]:
     """The words that stand for the constants of a prefix: ``SVIT_COMPUTE_BF16`` is ``"bf16"``."""
-    return [name[len(prefix) :].lower().replace("_", "-") for name in constants if name.startswith(prefix)]
+    return [
+        name[len(prefix) :].lower().replace("_", "-") for name in (*constants, *_ALSO) if name.startswith(prefix)
+    ]
 
 
 def constant(prefix: str, word: str, what: str) -> int:
     """The value of the constant that a word stands for."""
     name = prefix + str(word).upper().replace("-", "_")
+    name = _ALSO.get(name, name)
     is_word = isinstance(word, str) and word == word.lower().replace("_", "-")
     if not is_word or name not in constants:
         raise errors.ArgumentError(f"{what} is {word!r}; accepted are {', '.join(map(repr, words(prefix)))}")

@@ -45,6 +45,8 @@ class Dataset(_library.Handle):
 
     _free = "svit_dataset_free"
     _copying = "create it again from its arrays, its files or its function"
+    #: The source step that reads image files: height, width and filter. None: the images are no files.
+    _source: tuple[int, int, str] | None = None
 
     @classmethod
     def _create(
@@ -55,13 +57,25 @@ class Dataset(_library.Handle):
 
         return _library.create(name, chosen_context(context), *arguments, adopt=adopt)
 
+    @classmethod
+    def _of_files(
+        cls, name: str, context: Context | None, path: PathName, pipeline: Mapping[str, Any]
+    ) -> Dataset:
+        buffer = _library.config("svit_pipeline_config", pipeline)
+        dataset = cls._create(name, context, path, buffer)
+        fields = _library.fields_of("svit_pipeline_config", buffer)
+        dataset._source = (fields["source_height"], fields["source_width"], fields["source_filter"])
+        return dataset
+
     def _derive(self, name: str, *arguments: Any) -> Dataset:
         keep = self._state.keep  # before the call: another thread may close this dataset after it
 
         def adopt(pointer: int) -> Dataset:
             return Dataset.__new__(Dataset)._adopt(pointer, keep, callbacks=self._callbacks)
 
-        return _library.create(name, self, *arguments, adopt=adopt)
+        view = _library.create(name, self, *arguments, adopt=adopt)
+        view._source = self._source
+        return view
 
     def __init__(self) -> None:
         raise TypeError("datasets are created by Dataset.from_arrays, .folder, .csv, .cifar10 and the like")
@@ -91,7 +105,7 @@ class Dataset(_library.Handle):
                 raise ArgumentError(f"y has {columns} columns, and num_classes is {num_classes}")
         else:
             # Labels that change later would be indices out of bounds.
-            labels, targets = np.array(_arrays.labels(given, "y", n)), None
+            labels, targets = np.array(_arrays.labels(given, "y", n, or_targets=True)), None
             columns = int(labels.max(initial=0)) + 1 if num_classes is None else num_classes
         sizes = (n, height, width, channels, columns)
         keep = (images, labels, targets)
@@ -156,7 +170,8 @@ class Dataset(_library.Handle):
 
         Args:
             path: The folder. Classes and images are in byte order of their names.
-            height: Pixels to which images are brought; ``width`` is the same if it is None.
+            height: Pixels to which images are brought; ``width`` is the same if it is None. A model that has a pipeline
+                wants ``pipeline=model.pipeline`` instead: it scales images of another size once more.
             channels: 1 grey, 3 RGB, 4 RGBA; None: 3.
             filter: How; ``"shorter-side"``, which None stands for, and ``"bicubic"`` crop the centre, ``"nearest"``,
                 ``"squash"`` and ``"squash-bicubic"`` distort.
@@ -170,28 +185,28 @@ class Dataset(_library.Handle):
             for word, value in given.items():
                 if value is not None:
                     raise TypeError(f"folder() takes {word} or pipeline, which has it")
-            buffer = _library.config("svit_pipeline_config", pipeline)
-            return cls._create("svit_dataset_folder_pipeline", context, path, buffer)
+            return cls._of_files("svit_dataset_folder_pipeline", context, path, pipeline)
         if height is None:
             raise TypeError("folder() needs height, or pipeline")
-        source = _library.constant("SVIT_SOURCE_", "shorter-side" if filter is None else filter, "filter")
+        filter = "shorter-side" if filter is None else filter
+        source = _library.constant("SVIT_SOURCE_", filter, "filter")
         sizes = (height, height if width is None else width, 3 if channels is None else channels)
-        return cls._create("svit_dataset_folder", context, path, *sizes, source)
+        dataset = cls._create("svit_dataset_folder", context, path, *sizes, source)
+        dataset._source = (sizes[0], sizes[1], filter)
+        return dataset
 
     @classmethod
     def csv(cls, path: PathName, pipeline: Mapping[str, Any], *, context: Context | None = None) -> Dataset:
         """Opens the images that a CSV file lists in its column ``path``, with the classes of ``label``, or with the
         numbers of all other columns as targets. Images are read as :meth:`folder` reads them with ``pipeline``."""
-        buffer = _library.config("svit_pipeline_config", pipeline)
-        return cls._create("svit_dataset_list", context, path, buffer)
+        return cls._of_files("svit_dataset_list", context, path, pipeline)
 
     @classmethod
     def shards(cls, pattern: PathName, pipeline: Mapping[str, Any], *, context: Context | None = None) -> Dataset:
         """Opens WebDataset's shards: tar archives with an image and ``cls`` or ``json`` for each sample. ``pattern`` is
         a path with a range such as ``train-{000..127}.tar``, or with ``*`` in its name. Images are read as
         :meth:`folder` reads them with ``pipeline``."""
-        buffer = _library.config("svit_pipeline_config", pipeline)
-        return cls._create("svit_dataset_shards", context, pattern, buffer)
+        return cls._of_files("svit_dataset_shards", context, pattern, pipeline)
 
     @classmethod
     def cifar10(cls, folder: PathName, split: CifarSplit = "train", *, context: Context | None = None) -> Dataset:
@@ -309,7 +324,7 @@ class Dataset(_library.Handle):
         of a model, or has them in another order, gets its labels: ``data.match_classes(model.classes)``.
 
         Raises:
-            ArgumentError: a class is none of the names, or the dataset has no names.
+            ArgumentError: a class is none of the names or two of them, or the dataset has no names.
         """
         texts = _library.text_array(names)
         return self._derive("svit_dataset_match_classes", texts, len(texts))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _library, errors
+from . import _arrays, _fit, _library, errors
 from ._library import PathName
 from ._structs import FeaturesConfig
 from .context import Context, chosen_context
@@ -39,7 +39,7 @@ class FeatureSet(_library.Handle):
             values: [n, channels], finite floats.
             labels: [n], integers, -1 for none; None: all are -1.
             num_classes: None: as ``classes`` or the largest label need.
-            classes: Names of the classes, which differ from each other and are not blank.
+            classes: Names of the classes, which are not blank. Equal ones are a warning.
         """
         features = _arrays.floats(values, "values", (None, None))
         known = None if labels is None else _arrays.labels(labels, "labels", len(features))
@@ -94,6 +94,9 @@ class FeatureSet(_library.Handle):
         config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
         config.tokens = _library.constant("SVIT_TOKENS_", tokens, "tokens")
         config.layer = _library.text_bytes(layer)
+        used = model.pipeline if pipeline is None else pipeline
+        if used is not None:
+            _fit.warn_of_size(dataset, used)
         images = None if pipeline is None else _library.config("svit_pipeline_config", pipeline)
         with _library.borrowed(context, "context") as pointer:
             config.context = pointer

@@ -44,7 +44,7 @@ def cross_entropy(
         if label_smoothing or class_weights is not None:
             raise TypeError("label_smoothing and class_weights need labels, not probabilities")
         return _loss("svit_cross_entropy_soft", values, _arrays.floats(given, "targets", (n, classes)), n, classes)
-    labels = _arrays.labels(given, "targets", n)
+    labels = _arrays.labels(given, "targets", n, or_targets=True)
     weights = _vector(class_weights, "class_weights", classes)
     return _loss("svit_cross_entropy_weighted", values, labels, weights, n, classes, label_smoothing)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Output = Literal["auto", "softmax", "sigmoid", "logits"]
 Compute = Literal["f32", "bf16", "int8"]
-Dtype = Literal["f32", "f16", "bf16", "i8"]
+Dtype = Literal["f32", "f16", "bf16", "int8", "i8"]
 Tta = Literal["none", "flip", "flip-shift"]
 
 
@@ -149,7 +149,7 @@ class Model(_library.Handle):
     @property
     def classes(self) -> list[str] | None:
         """Names of the classes in the order of the labels, or None. They are saved with the model. Those that are
-        assigned differ from each other and are not blank; None removes them."""
+        assigned are not blank, and equal ones are a warning; None removes them."""
         return _library.strings("svit_model_class_name", self) or None
 
     @classes.setter
@@ -257,7 +257,9 @@ class Model(_library.Handle):
         return self
 
     def add_classes(self, count: int, *, seed: int = 0) -> Model:
-        """Adds classes behind those of the classifier, which keep their weights. Otherwise as :meth:`replace_head`."""
+        """Adds classes behind those of the classifier, which keep their weights, and returns the model. All class names
+        are dropped, those of the old classes too: ``names = model.classes`` before, and ``model.classes = [*names,
+        "new"]`` after it. Otherwise as :meth:`replace_head`."""
         _library.call("svit_model_add_classes", self, count, seed)
         return self
 
@@ -305,7 +307,8 @@ class Model(_library.Handle):
         """Writes the model, its class names and its pipeline as a safetensors file, replacing an old file as a whole.
 
         Args:
-            dtype: How parameters are stored; all but ``"f32"`` round them.
+            dtype: How parameters are stored: ``"f32"``, ``"f16"``, ``"bf16"`` or ``"int8"``; all but ``"f32"`` round
+                them.
 
         Raises:
             FileError: the file cannot be written; the old one is unchanged.

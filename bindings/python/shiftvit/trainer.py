@@ -205,6 +205,9 @@ class Trainer(_library.Handle):
         pipeline = _fit.pipeline_of(model, training, pipeline, preset)
         config, optimizer, images = training_structs(preset, pipeline, {**settings, **words})
         self._settings = training_fields(config, optimizer, images)
+        for data in (training, validation):
+            if data is not None:
+                _fit.warn_of_size(data, _library.fields_of("svit_pipeline_config", images))
         config.folder = _library.path_bytes(folder)
         config.description = _library.text_bytes(description)
         config.existing = _library.constant("SVIT_EXISTING_", existing, "existing")

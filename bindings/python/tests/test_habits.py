@@ -10,7 +10,8 @@ from unittest import mock
 import numpy as np
 import shiftvit
 from shiftvit import _library, errors
-from support import FolderTest, few, tiny
+from shiftvit.config import plain_pipeline
+from support import FolderTest, few, needs_png, synthetic, tiny
 
 PLAIN = {"source_height": 32, "source_width": 32, "resize_height": 32, "resize_width": 32, "output_height": 32,
          "output_width": 32, "scale": 1.0, "flip_probability": 0.0, "mean": [0.5] * 3, "variance": [0.25] * 3}
@@ -276,6 +277,54 @@ class Loops(unittest.TestCase):
         model.fit(*few(), epochs=1, loss=loss, callbacks=[watch])
         self.assertIn("<shiftvit.Model, which another call changes>", texts)
         self.assertIn(repr(model), texts)
+
+
+@needs_png
+class Sizes(FolderTest):
+    """Image files are brought to one size once."""
+
+    def write_photos(self):
+        """Folders of two classes with images of 96 x 64 pixels."""
+        for name in ("fox", "owl"):
+            (self.folder / name).mkdir()
+            for number, image in enumerate(synthetic(8)[0]):
+                image = np.repeat(np.repeat(image, 2, axis=1), 3, axis=0)
+                shiftvit.write_png(self.folder / name / f"{number}.png", image)
+
+    def test_files_that_are_scaled_twice_are_noticed(self):
+        self.write_photos()
+        model = tiny(num_classes=2)
+        model.pipeline = {**plain_pipeline((36, 36), (32, 32), 3, 1 / 255), "source_filter": "bicubic"}
+        scaled = shiftvit.Dataset.folder(self.folder, 32)
+        same = shiftvit.Dataset.folder(self.folder, pipeline=model.pipeline)
+        wanted = shiftvit.Predictor(model).predict([scaled.path(index) for index in range(len(scaled))])
+        np.testing.assert_array_equal(model.predict(same), wanted)
+        self.assertGreater(np.abs(model.predict(scaled) - wanted).max(), 0)
+        training = {"epochs": 1, "pipeline": model.pipeline}
+        for call in (
+            model.predict,
+            model.evaluate,
+            lambda data: model.predict(data[2:9]),
+            lambda data: shiftvit.FeatureSet.compute(model, data),
+            lambda data: tiny(num_classes=2).fit(data, **training),
+            lambda data: tiny(num_classes=2).fit(same, validation_data=data, **training),
+        ):
+            with self.assertLogs("shiftvit") as logs:
+                call(scaled)
+                shiftvit.context._logger.info("nothing")
+                call(same)
+            self.assertEqual(len(logs.output), 2, logs.output)
+            self.assertRegex(logs.output[0], "scaled its files to 32 x 32 .* once more, to 36 x 36")
+
+    def test_a_model_reads_files_as_its_training_did(self):
+        self.write_photos()
+        for filter in ("shorter-side", "squash-bicubic", "nearest"):
+            for fine_tune in (False, True):
+                model, data = tiny(num_classes=2), shiftvit.Dataset.folder(self.folder, 32, filter=filter)
+                model.fit(data, epochs=1, fine_tune=fine_tune)
+                with self.subTest(filter=filter, fine_tune=fine_tune), shiftvit.Predictor(model) as predictor:
+                    predicted = predictor.predict([data.path(index) for index in range(len(data))])
+                    np.testing.assert_array_equal(predicted, model.predict(data))
 
 
 class Values(unittest.TestCase):

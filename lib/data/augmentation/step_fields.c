@@ -207,9 +207,8 @@ svit_status sv_augment_check_order(const svit_pipeline_config *config, svit_erro
     for (uint32_t i = 1; i < config->augment_count; i++)
         if (sv_augment_stage_of(&config->augment[i - 1]) > sv_augment_stage_of(&config->augment[i]))
             return sv_fail(err, SVIT_E_ARGUMENT,
-                           "augment[%u] is '%s' after '%s'; steps on the bytes of the image come "
-                           "first, then erasing and cutout, which work on normalised values, then "
-                           "mixup, cutmix and repeat, which work on batches",
+                           "augment[%u] is '%s', which comes before '%s': the order is steps on "
+                           "bytes, then erasing and cutout, then mixup, cutmix and repeat",
                            i, KINDS[config->augment[i].kind].name,
                            KINDS[config->augment[i - 1].kind].name);
     return SVIT_OK;

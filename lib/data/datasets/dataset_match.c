@@ -80,13 +80,26 @@ static svit_status fail_unknown(const matched *self, size_t class, svit_error *e
                    self->parent->names[class], self->base.classes, self->names[0]);
 }
 
+/* Takes the places of the names among the classes of the parent, parent->classes for those that are
+ * none of them. A class that two names have would have two labels. */
 static svit_status take_labels(matched *self, const size_t *places, svit_error *err)
 {
-    for (size_t class = 0; class < self->label_count; class ++) {
-        if (places[class] == self->base.classes)
-            return fail_unknown(self, class, err);
-        self->labels[class] = (int32_t)places[class];
+    int32_t *labels = self->labels;
+    for (size_t class = 0; class < self->label_count; class ++)
+        labels[class] = -1;
+    for (size_t k = 0; k < self->base.classes; k++) {
+        if (places[k] == self->label_count)
+            continue;
+        if (labels[places[k]] >= 0)
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "classes %d and %zu of the names are '%.60s', a class of the dataset; "
+                           "different names are needed",
+                           (int)labels[places[k]], k, self->names[k]);
+        labels[places[k]] = (int32_t)k;
     }
+    for (size_t class = 0; class < self->label_count; class ++)
+        if (labels[class] < 0)
+            return fail_unknown(self, class, err);
     return SVIT_OK;
 }
 
@@ -96,16 +109,16 @@ static svit_status match_labels(matched *self, svit_error *err)
     void *memory = NULL;
     const svit_dataset *parent = self->parent;
     const sv_allocator *allocator = &parent->context->allocator;
-    const size_t count = parent->classes;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, count, sizeof *self->labels,
+    const size_t count = self->base.classes;
+    SVIT_TRY(sv_allocate_array(allocator, &memory, parent->classes, sizeof *self->labels,
                                "the labels of a dataset", err));
     self->labels = memory;
-    self->label_count = count;
+    self->label_count = parent->classes;
     SVIT_TRY(
         sv_allocate_array(allocator, &memory, count, sizeof(size_t), "the places of names", err));
     size_t *places = memory;
-    svit_status status = sv_texts_match(places, parent->names, count, self->base.names,
-                                        self->base.classes, allocator, err);
+    svit_status status = sv_texts_match(places, self->base.names, count, parent->names,
+                                        parent->classes, allocator, err);
     if (status == SVIT_OK)
         status = take_labels(self, places, err);
     sv_release(allocator, places, count * sizeof *places);
@@ -127,7 +140,7 @@ static svit_status compare_names(const matched *self, svit_error *err)
 }
 
 /* Two classes of one name would become one. */
-static svit_status check_distinct(const svit_dataset *dataset, const char *what, svit_error *err)
+static svit_status check_distinct(const svit_dataset *dataset, svit_error *err)
 {
     size_t twice[2];
     SVIT_TRY(sv_texts_find_twice(twice, dataset->names, dataset->classes,
@@ -135,8 +148,8 @@ static svit_status check_distinct(const svit_dataset *dataset, const char *what,
     if (twice[1] == 0)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT,
-                   "classes %zu and %zu of %s are '%.60s'; different names are needed", twice[0],
-                   twice[1], what, dataset->names[twice[1]]);
+                   "classes %zu and %zu of the dataset are '%.60s'; different names are needed",
+                   twice[0], twice[1], dataset->names[twice[1]]);
 }
 
 static svit_status fill(matched *self, const char *const *names, svit_error *err)
@@ -146,8 +159,7 @@ static svit_status fill(matched *self, const char *const *names, svit_error *err
     self->base.names = (const char *const *)self->names;
     if (self->base.has_targets)
         return compare_names(self, err);
-    SVIT_TRY(check_distinct(self->parent, "the dataset", err));
-    SVIT_TRY(check_distinct(&self->base, "the names", err));
+    SVIT_TRY(check_distinct(self->parent, err));
     return match_labels(self, err);
 }
 

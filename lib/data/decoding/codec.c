@@ -6,6 +6,7 @@
 #include "data/decoding/decoders.h"
 #include "data/decoding/exif.h"
 #include "data/decoding/orient.h"
+#include "io/file_kind.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -66,7 +67,7 @@ typedef svit_status decode_function(sv_pixels *out, unsigned *orientation,
 
 /* A format and the bytes `mark` that its files have at `at`. */
 typedef struct format {
-    const char *name;
+    const char *kind;
     const char *mark;
     size_t at;
     size_t bytes;
@@ -74,13 +75,19 @@ typedef struct format {
 } format;
 
 static const format FORMATS[] = {
-    {"JPEG", "\xff\xd8\xff", 0, 3, sv_jpeg_decode},
-    {"PNG", "\x89PNG\r\n\x1a\n", 0, 8, sv_png_decode},
-    {"WebP", "WEBP", 8, 4, sv_webp_decode},
-    {"BMP", "BM", 0, 2, NULL},
-    {"GIF", "GIF8", 0, 4, NULL},
-    {"TIFF", "II*", 0, 4, NULL},
-    {"TIFF", "MM\0*", 0, 4, NULL},
+    {"a JPEG file", "\xff\xd8\xff", 0, 3, sv_jpeg_decode},
+    {"a PNG file", "\x89PNG\r\n\x1a\n", 0, 8, sv_png_decode},
+    {"a WebP file", "WEBP", 8, 4, sv_webp_decode},
+    {"a BMP file", "BM", 0, 2, NULL},
+    {"a GIF file", "GIF8", 0, 4, NULL},
+    {"a TIFF file", "II*", 0, 4, NULL},
+    {"a TIFF file", "MM\0*", 0, 4, NULL},
+    {"an AVIF file", "ftypavif", 4, 8, NULL},
+    {"an AVIF file", "ftypavis", 4, 8, NULL},
+    {"a HEIC file", "ftyphei", 4, 7, NULL},
+    {"a HEIC file", "ftyphevc", 4, 8, NULL},
+    {"a HEIF file", "ftypmif1", 4, 8, NULL},
+    {"a HEIF file", "ftypmsf1", 4, 8, NULL},
 };
 
 static bool has_format(const format *of, const uint8_t *data, size_t bytes)
@@ -93,14 +100,17 @@ static svit_status decode_stored(sv_pixels *out, unsigned *orientation,
                                  const sv_allocator *allocator, const uint8_t *data, size_t bytes,
                                  const char *name, size_t channels, svit_error *err)
 {
-    for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++) {
+    const char *kind = NULL;
+    for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS && !kind; i++) {
         const format *of = &FORMATS[i];
         if (has_format(of, data, bytes) && of->decode)
             return of->decode(out, orientation, allocator, data, bytes, name, channels, err);
-        if (has_format(of, data, bytes))
-            return sv_fail(err, SVIT_E_FORMAT, "%s: a %s file; JPEG, PNG and WebP are accepted",
-                           name, of->name);
+        kind = has_format(of, data, bytes) ? of->kind : NULL;
     }
+    if (!kind)
+        kind = sv_file_kind(data, bytes < SV_FILE_START ? bytes : SV_FILE_START);
+    if (kind)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: %s; JPEG, PNG and WebP are accepted", name, kind);
     return sv_fail(err, SVIT_E_FORMAT,
                    "%s: %zu bytes that begin as no image; JPEG, PNG and WebP are accepted", name,
                    bytes);

@@ -16,25 +16,37 @@ typedef struct item {
     sv_tensor_desc desc;                   /* in the file */
 } item;
 
-/* Returns the first field of a ViT with which timm's VisionTransformer has no names for the
- * parameters, or other shapes of them; NULL: there is none. Its Eva, which has rotary positions, has
- * other names. */
-static const char *field_without_names(const svit_model_config *config)
+/* Names the first field of a ViT with which timm's VisionTransformer has no names for the
+ * parameters, or other shapes of them, and says for which value of it there are some. */
+static svit_status check_fields(const svit_model_config *config, svit_error *err)
 {
-    return config->tokenizer != SVIT_TOKENIZER_PATCH         ? "tokenizer"
-           : config->attention == SVIT_ATTENTION_LSA         ? "attention"
-           : config->mlp_last_gelu                           ? "mlp_last_gelu"
-           : config->pool == SVIT_POOL_FLATTEN               ? "pool"
-           : config->pool == SVIT_POOL_CLASS_MEAN            ? "pool"
-           : config->head_layers > 0                         ? "head_units"
-           : config->rope                                    ? "rope"
-           : config->no_key_bias                             ? "no_key_bias"
-           : config->heads * config->head_dim != config->dim ? "head_dim"
-           : config->block && (config->mlp || config->mlp_norm || config->attention_norm) ? "block"
-           : config->block == SVIT_BLOCK_PARALLEL && config->attention                    ? "block"
-           : config->register_tokens > 0 && config->position_tokens == SVIT_POSITION_CLASS_PATCHES
-               ? "position_tokens"
-               : NULL;
+    const bool parallel = config->block != SVIT_BLOCK_SEQUENTIAL;
+    const struct {
+        bool unnamed;
+        const char *field, *named;
+    } fields[] = {
+        {config->tokenizer != SVIT_TOKENIZER_PATCH, "tokenizer", "'patch'"},
+        {config->attention == SVIT_ATTENTION_LSA, "attention", "'global' and 'differential'"},
+        {config->mlp_last_gelu, "mlp_last_gelu", "false"},
+        {config->pool == SVIT_POOL_FLATTEN || config->pool == SVIT_POOL_CLASS_MEAN, "pool",
+         "'class_token', 'mean', 'mean-patches' and 'attention'"},
+        {config->head_layers > 0, "head_units", "[]"},
+        {config->rope, "rope", "'none' (its Eva has other names)"},
+        {config->no_key_bias, "no_key_bias", "false"},
+        {config->heads * config->head_dim != config->dim, "head_dim", "dim / heads"},
+        {parallel && (config->mlp || config->mlp_norm || config->attention_norm), "block",
+         "'sequential', or mlp 'plain' without mlp_norm and attention_norm"},
+        {config->block == SVIT_BLOCK_PARALLEL && config->attention, "block",
+         "'sequential' and 'parallel-fused' with differential attention"},
+        {config->register_tokens > 0 && config->position_tokens == SVIT_POSITION_CLASS_PATCHES,
+         "position_tokens", "'all' and 'patches' with registers"},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].unnamed)
+            return sv_fail(err, SVIT_E_UNSUPPORTED,
+                           "timm has no names for a ViT with this '%s'; it has for %s",
+                           fields[i].field, fields[i].named);
+    return SVIT_OK;
 }
 
 static svit_status check_timm(const svit_model *model, svit_error *err)
@@ -44,19 +56,7 @@ static svit_status check_timm(const svit_model *model, svit_error *err)
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "map is 'timm'; it names a ViT with names 'seed', and this model has the "
                        "names of its own code, which svit_model_save writes");
-    const char *field = field_without_names(config);
-    if (field)
-        return sv_fail(
-            err, SVIT_E_UNSUPPORTED,
-            "timm has no names for a ViT with this '%s'; it has for tokenizer 'patch', "
-            "attention 'global' or 'differential', mlp_last_gelu false, pool "
-            "'class_token', 'mean', "
-            "'mean-patches' or 'attention', head_units [], rope 'none', no_key_bias "
-            "false, head_dim dim / heads, positions of all tokens or the patches, and in "
-            "parallel blocks mlp 'plain', mlp_norm and attention_norm false, and with "
-            "differential attention block 'parallel-fused'",
-            field);
-    return SVIT_OK;
+    return check_fields(config, err);
 }
 
 /* What the parameters of a parallel block are in timm's file, behind "blocks.N.": the tensor, and the

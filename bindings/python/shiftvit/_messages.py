@@ -1,0 +1,42 @@
+"""The names that Python has for what messages of the C library name."""
+
+from __future__ import annotations
+
+import re
+
+#: What a program in Python calls in place of a function that messages recommend.
+_FUNCTIONS = {
+    "svit_dataset_match_classes": "Dataset.match_classes",
+    "svit_model_add_lora": "Model.add_lora",
+    "svit_model_load_with_config": "load_pretrained",
+    "svit_model_merge_lora": "Model.merge_lora",
+    "svit_model_parameter_name": "Model.parameters()",
+    "svit_model_preset_name": "presets()",
+    "svit_model_replace_head": "Model.replace_head",
+    "svit_model_save": "Model.save",
+    "svit_model_set_output": "assigning Model.output",
+    "svit_model_set_pipeline": "assigning Model.pipeline",
+    "svit_model_set_trainable": "Model.set_trainable",
+    "svit_optimizer_swap_ema": "Optimizer.swap_average",
+    "svit_session_layer_name": "Session.layers",
+    "svit_trainer_resume": "Trainer.resume",
+    "svit_trainer_run": "Trainer.run",
+}
+#: Prefixes of constants that words stand for.
+_WORDS = re.compile(r"SVIT_(?:COMPUTE|DTYPE|EMA|EXISTING|LABELS|METRIC|MODE|OUTPUT|SOURCE|SPLIT|SPT|STEM)_(\w+)")
+#: A field of a configuration, and a function, which are no parts of a path.
+_FIELD = re.compile(r"(?<![\w/'.])svit_\w+_(?:config|options)\.(\w+)")
+_FUNCTION = re.compile(r"(?<![\w/'.])svit_\w+(?!\.\w)")
+_EXISTING = re.compile(r"; set svit_trainer_config\.existing to .*")
+
+
+def in_python(message: str) -> str:
+    """A message of the C library with the names that its functions, fields and constants have in Python."""
+    message = _EXISTING.sub(
+        '; resume=True of fit(), or existing="resume" of a Trainer, goes on with it, and existing="overwrite" of a '
+        "Trainer replaces it",
+        message,
+    )
+    message = _WORDS.sub(lambda found: repr(found[1].lower().replace("_", "-")), message)
+    message = _FIELD.sub(r"\1", message)
+    return _FUNCTION.sub(lambda found: _FUNCTIONS.get(found[0], found[0]), message)

@@ -1,0 +1,73 @@
+"""Messages that name what Python has, and not the functions and constants of the C library."""
+
+import numpy as np
+import shiftvit
+from shiftvit import _messages, _signatures, errors
+from support import FolderTest, few, tiny
+
+
+class Messages(FolderTest):
+    def assert_in_python(self, kind, words, call):
+        with self.assertRaisesRegex(kind, words) as caught:
+            call()
+        self.assertNotRegex(str(caught.exception), "svit_|SVIT_")
+
+    def test_a_folder_that_holds_a_run_names_resume(self):
+        x, y = few()
+        tiny().fit(x, y, epochs=1, folder=self.folder / "run")
+        long = self.folder / ("long" * 30)
+        tiny().fit(x, y, epochs=1, folder=long)
+        words = r"holds a run .*; resume=True of fit\(\), or existing=\"resume\" of a Trainer, goes on with it"
+        for folder in (self.folder / "run", long):
+            self.assert_in_python(errors.StateError, words, lambda: tiny().fit(x, y, epochs=1, folder=folder))
+
+    def test_functions_and_constants_have_their_names_in_python(self):
+        model, x = tiny(), few()[0]
+        model.add_lora(2)
+        for kind, words, call in (
+            (errors.StateError, "has no pipeline; assigning Model.pipeline gives it one",
+             lambda: model.export_onnx(self.folder / "m.onnx", preprocessing=True)),
+            (errors.StateError, "adapters of rank 2 already; Model.merge_lora", lambda: model.add_lora(2)),
+            (errors.StateError, "create one with 'train'", lambda: shiftvit.Session(tiny()).set_mode("train")),
+            (errors.ArgumentError, r"no such layer, Session.layers lists",
+             lambda: shiftvit.Session(tiny()).features(x, "nothing")),
+        ):
+            with self.subTest(words):
+                self.assert_in_python(kind, words, call)
+
+    def test_paths_stay_as_they_are(self):
+        path = self.folder / "svit_model_save.svit_trainer_config.json"
+        with self.assertRaisesRegex(OSError, "svit_model_save.svit_trainer_config.json"):
+            shiftvit.load(path)
+        kept = "svit_model_save: cannot open '/a/svit_model_save/svit_trainer_config.json'"
+        self.assertEqual(_messages.in_python(kept), kept.replace("svit_model_save:", "Model.save:"))
+
+    def test_each_function_that_is_renamed_exists(self):
+        self.assertEqual(set(_messages._FUNCTIONS) - set(_signatures.SIGNATURES), set())
+        for name in _messages._FUNCTIONS.values():
+            owner, _, member = name.removeprefix("assigning ").removesuffix("()").rpartition(".")
+            self.assertTrue(hasattr(getattr(shiftvit, owner) if owner else shiftvit, member), name)
+
+
+class Words(FolderTest):
+    def test_targets_of_integers_are_told_from_labels(self):
+        x, y = few()[0], np.ones((6, 3), dtype=np.int64)
+        words = r"y has the shape \[6, 3\] and int64; integers are labels, of the shape \[6\], and targets are floats"
+        for call in (
+            lambda: tiny().fit(x, y, epochs=1, loss="binary"),
+            lambda: shiftvit.Dataset.from_arrays(x, y),
+        ):
+            with self.assertRaisesRegex(errors.ArgumentError, words):
+                call()
+        with self.assertRaisesRegex(errors.ArgumentError, "targets are floats"):
+            shiftvit.losses.cross_entropy(np.zeros((6, 3), dtype=np.float32), y)
+
+    def test_int8_is_one_word_everywhere(self):
+        model = tiny()
+        model.save(self.folder / "int8.safetensors", dtype="int8")
+        model.save(self.folder / "i8.safetensors", dtype="i8")
+        stored = [(self.folder / f"{word}.safetensors").read_bytes() for word in ("int8", "i8")]
+        self.assertEqual(stored[0], stored[1])
+        self.assertLess(len(stored[0]), len(model.to_bytes()))
+        with self.assertRaisesRegex(errors.ArgumentError, "'f64'; accepted are .*'int8'"):
+            model.save(self.folder / "none.safetensors", dtype="f64")
