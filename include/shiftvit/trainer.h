@@ -340,7 +340,8 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
 
 /* Works up to the next event and writes it to *event. After SVIT_EVENT_FINISHED it returns this
  * event again. `size` is sizeof(svit_trainer_event) as the caller was compiled. SVIT_E_STOPPED: the
- * context's stop function ended a validation, which the next call begins again. Other errors are
+ * context's stop function came before a step, or ended a validation, which the next call begins
+ * again. Other errors are
  * those of svit_loader_next, svit_forward, svit_cross_entropy, svit_backward, svit_step and
  * svit_checkpoint_save. */
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
@@ -351,7 +352,8 @@ SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event
  * first. */
 SVIT_API svit_status svit_trainer_checkpoint(svit_trainer *trainer, svit_error *err);
 
-/* Returns the value with which the callback stopped the last svit_trainer_run; 0 if it did not. */
+/* Returns the value with which the callback, or the context's stop function, stopped the last
+ * svit_trainer_run; 0 if neither did. */
 SVIT_API int32_t svit_trainer_stop_value(const svit_trainer *trainer);
 
 /* Returns the number of completed epochs, those before a resume included; 0 for NULL. */

@@ -225,6 +225,7 @@ static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, 
     }
     SVIT_TRY(save_if_due(trainer, err));
     if (progress->position < trainer->steps) {
+        SVIT_TRY(sv_trainer_go_on(trainer->context, &trainer->ranks, &trainer->asked, err));
         SVIT_TRY(run_step(trainer, err));
         sv_trainer_describe(trainer, event, SVIT_EVENT_STEP);
     } else {

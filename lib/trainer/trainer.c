@@ -4,9 +4,8 @@
 
 #include "base/threads/fp_env.h"
 
-/* Ends a run that the callback, or the context's stop function, has stopped with `value`: writes a checkpoint and reports the
- * step. */
-static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
+/* Ends a run that `who` has stopped with `value`: writes a checkpoint and reports the step. */
+static svit_status stop(svit_trainer *trainer, const char *who, int32_t value, svit_error *err)
 {
     svit_error cause = {.struct_size = sizeof cause};
     trainer->stop_value = value;
@@ -17,23 +16,30 @@ static svit_status stop(svit_trainer *trainer, int32_t value, svit_error *err)
     if (status != SVIT_OK)
         return svit_error_set(err, status, cause.message);
     if (trainer->progress.position == 0)
-        return sv_fail(err, SVIT_E_STOPPED, "the callback returned %d at the end of epoch %llu",
-                       value, (unsigned long long)trainer->progress.epoch);
-    return sv_fail(err, SVIT_E_STOPPED, "the callback returned %d after step %llu of epoch %llu",
-                   value, (unsigned long long)trainer->progress.position,
+        return sv_fail(err, SVIT_E_STOPPED, "%s returned %d at the end of epoch %llu", who, value,
+                       (unsigned long long)trainer->progress.epoch);
+    return sv_fail(err, SVIT_E_STOPPED, "%s returned %d after step %llu of epoch %llu", who, value,
+                   (unsigned long long)trainer->progress.position,
                    (unsigned long long)trainer->progress.epoch + 1);
 }
 
-/* Passes an event on, and returns what the callback says, or else the context's stop function. */
-static int32_t ask(svit_trainer *trainer, const svit_trainer_event *event,
-                   svit_trainer_callback callback, void *user)
+static const char STOP_FUNCTION[] = "the stop function of the context";
+
+/* Passes an event on to the callbacks of all ranks, which agree on the value. Several ranks ask their
+ * stop functions here as well, for within a step they would not agree. *who has returned the value. */
+static svit_status ask(int32_t *value, const char **who, svit_trainer *trainer,
+                       const svit_trainer_event *event, svit_trainer_callback callback, void *user,
+                       svit_error *err)
 {
+    *who = "the callback";
     trainer->in_callback = true;
-    const int32_t value = callback ? callback(event, user) : 0;
+    *value = callback ? callback(event, user) : 0;
     trainer->in_callback = false;
-    if (value || event->kind == SVIT_EVENT_FINISHED)
-        return value;
-    return sv_context_stop_value(trainer->context);
+    if (*value == 0 && trainer->ranks.reducer.ranks > 1 && event->kind != SVIT_EVENT_FINISHED) {
+        *value = sv_context_stop_value(trainer->context);
+        *who = STOP_FUNCTION;
+    }
+    return sv_ranks_agree_on_value(&trainer->ranks, value, err);
 }
 
 SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callback callback,
@@ -45,15 +51,17 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
     trainer->stop_value = 0;
     svit_trainer_event event;
     do {
-        trainer->validation.stop_value = 0;
+        int32_t value;
+        const char *who;
+        trainer->asked = trainer->validation.asked = 0;
         const svit_status status = svit_trainer_step(trainer, &event, sizeof event, err);
-        if (trainer->validation.stop_value)
-            return stop(trainer, trainer->validation.stop_value, err);
+        if (trainer->asked || trainer->validation.asked)
+            return stop(trainer, STOP_FUNCTION,
+                        trainer->asked ? trainer->asked : trainer->validation.asked, err);
         SVIT_TRY(status);
-        int32_t value = ask(trainer, &event, callback, user);
-        SVIT_TRY(sv_ranks_agree_on_value(&trainer->ranks, &value, err));
+        SVIT_TRY(ask(&value, &who, trainer, &event, callback, user, err));
         if (value)
-            return stop(trainer, value, err);
+            return stop(trainer, who, value, err);
     } while (event.kind != SVIT_EVENT_FINISHED);
     return SVIT_OK;
 }

@@ -18,7 +18,7 @@ typedef struct sv_evaluator {
     sv_ranks *ranks; /* among which the batches are divided */
     svit_session *session;
     const svit_context *context;
-    int32_t stop_value; /* what its stop function has returned in the last run; 0: not to stop */
+    int32_t asked; /* what its stop function has returned last; 0: not to stop */
     svit_loader *loader;
     sv_objective objective; /* without smoothing and class weights */
     sv_batch data; /* images [batch, image_floats], labels [batch], and targets [batch, classes] if
@@ -97,6 +97,7 @@ struct svit_trainer {
     uint64_t event_rows; /* epochs that this process has written to the event file; 0: it has not
                             written it */
     int32_t is_settled;  /* 1: all files of a run in the folder belong to this run */
+    int32_t asked;       /* what the context's stop function has returned last before a step */
     int32_t stop_value;  /* what the callback returned to stop svit_trainer_run */
     bool in_callback;    /* the callback of svit_trainer_run is running */
     const char *activity; /* for messages: what is done beside the steps, "validation" */
@@ -184,6 +185,11 @@ svit_status sv_trainer_check_names(const char *const *names, size_t count, const
                                    const svit_dataset *dataset, svit_error *err);
 
 /* evaluate.c */
+
+/* Asks the context's stop function, what it returns going to *asked. Several ranks go on, since all of
+ * them would have to be asked. SVIT_E_STOPPED: it asks to stop. */
+svit_status sv_trainer_go_on(const svit_context *context, const sv_ranks *ranks, int32_t *asked,
+                             svit_error *err);
 
 /* How an evaluator computes. */
 typedef struct sv_evaluation {

@@ -146,8 +146,9 @@ static svit_status evaluate_logits(world *self, svit_error *error)
 }
 
 /* Takes a set that a call has made; a stopped one makes none. */
-static void take(world *self, svit_features *made)
+static void take(world *self, svit_status status, svit_features *made)
 {
+    ck_assert_int_eq(status == SVIT_OK, made != NULL);
     if (made)
         memcpy(self->results, svit_features_values(made),
                svit_features_count(made) * svit_features_channels(made) * sizeof(float));
@@ -162,7 +163,7 @@ static svit_status compute(world *self, svit_error *error)
     config.batch = BATCH;
     const svit_status status =
         svit_features_compute(&made, self->model, self->bytes, NULL, &config, error);
-    take(self, made);
+    take(self, status, made);
     return status;
 }
 
@@ -170,7 +171,7 @@ static svit_status coreset(world *self, svit_error *error)
 {
     svit_features *made = NULL;
     const svit_status status = svit_features_coreset(&made, self->set, 5, error);
-    take(self, made);
+    take(self, status, made);
     return status;
 }
 
@@ -220,6 +221,11 @@ static svit_status fit_class(world *self, svit_error *error)
     const svit_status status =
         svit_model_fit_class(model, NULL, self->other, self->set, NULL, error);
     const size_t classes = CLASSES + (status == SVIT_OK);
+    if (status != SVIT_OK) {
+        svit_model *fresh = classifier_of_rows(self->context);
+        ck_assert(fit_same(model, fresh));
+        svit_model_free(fresh);
+    }
     WORKS(
         svit_model_get_parameter(model, "head.fc1.weight", self->results, classes * CHANNELS, err));
     svit_model_free(model);

@@ -155,6 +155,56 @@ START_TEST(test_adapters_are_merged)
 }
 END_TEST
 
+/* An adapter's own classifier has its own classes, whatever the configuration of the model counts. */
+START_TEST(test_a_classifier_of_an_adapter_has_its_classes)
+{
+    static const struct adapter_tensor head[] = {{"base_model.model.head.bias", {CLASSES, 1}},
+                                                 {"base_model.model.head.weight", {CLASSES, DIM}}};
+    static const char text[] = "{\"peft_type\":\"LORA\",\"lora_alpha\":6,\"r\":2}";
+    open_case all, *self = &all;
+    fit_folder folder = fit_folder_make();
+    svit_model *model = NULL;
+    svit_model_config config;
+    sv_safetensors_tensor tensors[2];
+    sv_tensor_desc descs[2];
+    case_begin(self, "pretrained_timm_plain");
+    case_weights(self, "");
+    case_text(self, "config.json",
+              "{\"architecture\":\"vit_tiny_patch16_224\",\"num_classes\":7,\"model_args\":"
+              "{\"num_heads\":2,\"img_size\":[28,35]}}");
+    for (size_t t = 0; t < 2; t++) {
+        ck_assert(sv_tensor_desc_init(&descs[t], SV_DTYPE_F32, head[t].shape, t + 1));
+        tensors[t] = (sv_safetensors_tensor){head[t].name, &descs[t], &ADAPTER[t]};
+    }
+    WORKS(sv_safetensors_write(&self->context->allocator,
+                               fit_path(&folder, "adapter_model.safetensors"), "{}", tensors, 2,
+                               fill, NULL, err));
+    fit_write(fit_path(&folder, "adapter_config.json"), text, strlen(text));
+    const svit_status status = open_adapter(self, &folder, &model);
+    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    ck_assert_uint_eq(config.num_classes, CLASSES);
+    svit_model_free(model);
+    end(self, &folder);
+}
+END_TEST
+
+START_TEST(test_the_rank_is_that_of_the_configuration)
+{
+    static const char text[] = "{\"peft_type\":\"LORA\",\"lora_alpha\":6,\"r\":4}";
+    open_case all, *self = &all;
+    fit_folder folder;
+    svit_model *model = NULL;
+    begin(self, &folder);
+    write_tensors(self, &folder, NULL, TENSORS, 0);
+    fit_write(fit_path(&folder, "adapter_config.json"), text, strlen(text));
+    ck_assert_int_eq(open_adapter(self, &folder, &model), SVIT_E_FORMAT);
+    ck_assert_msg(strstr(self->err.message, "has the rank 2; by adapter_config.json r is 4"), "%s",
+                  self->err.message);
+    end(self, &folder);
+}
+END_TEST
+
 START_TEST(test_other_adapters_are_refused)
 {
     static const struct refusal {
@@ -439,6 +489,8 @@ static Suite *open_adapter_suite(void)
 {
     Suite *suite = suite_create("open_adapter");
     TCase *tcase = tcase_create("open");
+    tcase_add_test(tcase, test_a_classifier_of_an_adapter_has_its_classes);
+    tcase_add_test(tcase, test_the_rank_is_that_of_the_configuration);
     tcase_add_loop_test(tcase, test_adapters_are_merged, 0, 9);
     tcase_add_loop_test(tcase, test_other_adapters_are_refused, 0, 16);
     tcase_add_test(tcase, test_members_are_refused_or_change_nothing);

@@ -208,7 +208,8 @@ static bool is_unused(const char *kind)
     return strstr(kind, "mask_token") != NULL;
 }
 
-/* A file that has lost all tensors or layers of one kind is not opened as another model without a word. */
+/* A file that has lost all tensors or layers of one kind is not opened as another model without a
+ * word. */
 START_TEST(test_what_is_lost_is_missed)
 {
     static own_tensor list[CASE_TENSORS];
@@ -245,6 +246,74 @@ START_TEST(test_what_is_lost_is_missed)
     own_free(list, count);
     svit_context_free(self->context);
     self->context = plain;
+    case_end(self);
+}
+END_TEST
+
+/* Two of timm's Perception Encoders have no norm behind their blocks, which their names tell. */
+START_TEST(test_a_name_tells_of_no_norm)
+{
+    static const char *const names[] = {"vit_pe_spatial_tiny_patch16_512",
+                                        "vit_pe_lang_large_patch14_448"};
+    static const char *const lost[] = {"norm.", "attn_pool.", "head."};
+    static own_tensor list[CASE_TENSORS], kept[CASE_TENSORS];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    size_t left = 0;
+    char text[200];
+    case_begin(self, "family_timm_pe_core");
+    const size_t count = own_golden(list, self, "");
+    for (size_t i = 0; i < count; i++) {
+        bool is_kept = true;
+        for (size_t k = 0; k < sizeof lost / sizeof *lost; k++)
+            is_kept = is_kept && strncmp(list[i].name, lost[k], strlen(lost[k])) != 0;
+        if (is_kept)
+            kept[left++] = list[i];
+    }
+    ck_assert_uint_lt(left, count);
+    own_write(self, kept, left);
+    snprintf(text, sizeof text,
+             "{\"architecture\":\"%s\",\"model_args\":{\"img_size\":32,\"num_heads\":3}}",
+             names[_i]);
+    case_text(self, "config.json", text);
+    const svit_status status = case_open(self, &model, NULL);
+    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    ck_assert_int_eq(config.final_norm || config.head_norm, 0);
+    svit_model_free(model);
+    own_free(list, count);
+    case_end(self);
+}
+END_TEST
+
+/* What the caller says is not compared with a configuration. */
+START_TEST(test_the_caller_has_the_last_word)
+{
+    static const struct word {
+        const char *members, *arguments, *fields;
+        uint32_t classes;
+    } words[] = {{"\"num_classes\":1000,", "", "{\"num_classes\":7}", 7},
+                 {"\"num_classes\":1000,", "", "{\"classifier\":false}", 32},
+                 {"\"num_classes\":7,", "", "{\"classifier\":false}", 32},
+                 {"", ",\"mlp_ratio\":4", "{\"mlp_dim\":96}", 7}};
+    const struct word *of = &words[_i];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    char text[300];
+    case_begin(self, "pretrained_timm_plain");
+    case_weights(self, "");
+    snprintf(text, sizeof text,
+             "{\"architecture\":\"vit_tiny_patch16_224\",%s\"model_args\":"
+             "{\"num_heads\":2,\"img_size\":[28,35]%s}}",
+             of->members, of->arguments);
+    case_text(self, "config.json", text);
+    const svit_status status = case_open(self, &model, of->fields);
+    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    ck_assert_uint_eq(config.num_classes, of->classes);
+    svit_model_free(model);
     case_end(self);
 }
 END_TEST
@@ -314,6 +383,8 @@ static Suite *open_golden_suite(void)
     Suite *suite = suite_create("open_golden");
     TCase *tcase = tcase_create("open");
     tcase_add_loop_test(tcase, test_families_open_by_their_files, 0, FAMILY_COUNT);
+    tcase_add_loop_test(tcase, test_a_name_tells_of_no_norm, 0, 2);
+    tcase_add_loop_test(tcase, test_the_caller_has_the_last_word, 0, 4);
     tcase_add_loop_test(tcase, test_what_is_lost_is_missed, 0, 2 * FAMILY_COUNT);
     tcase_add_test(tcase, test_a_name_or_fields_take_the_place_of_files);
     tcase_add_test(tcase, test_the_report_explains);

@@ -2,7 +2,7 @@
  * weights, in the same trainer or from its checkpoint. */
 #include "test_trainer_support.h"
 
-enum { EPOCHS = 2, WANTED = 7, BATCHES = 2, QUESTIONS = EPOCHS * (STEPS + BATCHES + 1) };
+enum { EPOCHS = 2, WANTED = 7, BATCHES = 2, QUESTIONS = EPOCHS * (STEPS + BATCHES) };
 
 static unsigned questions, stop_at;
 
@@ -51,7 +51,8 @@ static void check_goes_on(const svit_model *whole, const plan *p, int from_check
     int32_t last = -1;
     svit_model *model = fit_model(context, CLASSES, 1);
     svit_trainer *trainer = open_trainer(model, p, validation);
-    FAILS(svit_trainer_run(trainer, NULL, NULL, err), SVIT_E_STOPPED, "the callback returned 7");
+    FAILS(svit_trainer_run(trainer, NULL, NULL, err), SVIT_E_STOPPED,
+          "the stop function of the context returned 7 ");
     ck_assert_uint_eq(questions, stop_at);
     ck_assert_int_eq(svit_trainer_stop_value(trainer), WANTED);
     stop_at = 0;
@@ -88,7 +89,7 @@ START_TEST(test_run_stops_and_goes_on)
 }
 END_TEST
 
-/* A step that was stopped in its validation begins it again, and the weights are not the average
+/* A step that was stopped comes with the next call, a validation begins again, and the weights are not the average
  * meanwhile. */
 START_TEST(test_step_begins_a_validation_again)
 {
@@ -99,8 +100,13 @@ START_TEST(test_step_begins_a_validation_again)
     svit_trainer *trainer = open_trainer(model, &p, validation);
     svit_trainer_event event;
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
-        for (int step = 0; step < STEPS; step++)
+        for (int step = 0; step < STEPS; step++) {
+            questions = 0;
+            stop_at = 1;
+            FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_STOPPED,
+                  "the stop function of the context returned 7");
             WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+        }
         float *before = fit_weights(model, NULL);
         for (unsigned at = 1; at <= BATCHES; at++) {
             questions = 0;

@@ -68,7 +68,7 @@ class VersionError(Error):
 
 
 class StoppedError(Error):
-    """A callback stopped the call."""
+    """A callback, or the stop function of a context, stopped the call."""
 
     status = "SVIT_E_STOPPED"
 

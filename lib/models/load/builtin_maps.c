@@ -43,12 +43,12 @@ static const char *const NO_PREFIX[] = {"", NULL};
         }                                                                                          \
     }
 
-/* Only the classifier has another name: a ViT of this library may have hidden layers before it. */
 /* The decoder of MAE, and the heads of DINO and its successors. */
 static const char *const TIMM_IGNORED[] = {"mask_token",  "decoder_*",  "dino_head.*",
                                            "ibot_head.*", "head.mlp.*", "head.last_layer.*",
                                            NULL};
-/* timm's VisionTransformer, then what its Eva names otherwise, which has EVA-02, DINOv3 and ViTs with
+/* Only the classifier of timm's VisionTransformer has another name here, where hidden layers may come
+ * before it. Then what its Eva names otherwise, which has EVA-02, DINOv3 and ViTs with
  * rotary positions: factors of LayerScale, biases without that of keys, three maps in place of qkv,
  * the gate of SwiGLU apart, and the frequencies of all blocks in one tensor. */
 static const sv_name_rule TIMM[] = {

@@ -123,7 +123,9 @@ static svit_status state_mlp(sv_open *open, svit_error *err)
                        open->weights, rows, hidden);
     /* Of a gate a ratio means one half or both, by the function that made the model. */
     const double dim = sv_facts_value(&open->facts, "dim", 0);
-    if (open->mlp_ratio > 0 && rows == hidden && fabs(dim * open->mlp_ratio - (double)hidden) > 1)
+    const sv_fact *stated = sv_facts_find(&open->facts, "mlp_dim");
+    if (open->mlp_ratio > 0 && rows == hidden && !(stated && stated->is_final) &&
+        fabs(dim * open->mlp_ratio - (double)hidden) > 1)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: mlp_ratio is %g by config.json, but the MLP of the tensors has %zu "
                        "channels, %g times the model's",
@@ -168,6 +170,17 @@ static svit_status state_norms(sv_open *open, svit_error *err)
     return sv_open_state_shape(open, "head_norm", head_norm && !is_final, err);
 }
 
+/* Passes over a classifier that the caller does not want. */
+static void pass_classifier(sv_open *open)
+{
+    static const char *const parameters[] = {"head.fc1.weight", "head.fc1.bias"};
+    sv_name_match match;
+    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
+        if (sv_name_map_find(&match, &open->map, open->file, &parameters[i]) &&
+            sv_name_match_at(&match, 0))
+            sv_open_pass(open, sv_name_match_at(&match, 0)->name);
+}
+
 /* The classifier. A class of models that has one is no other model because its file lost it. */
 static svit_status state_classifier(sv_open *open, svit_error *err)
 {
@@ -184,9 +197,15 @@ static svit_status state_classifier(sv_open *open, svit_error *err)
         return SVIT_OK;
     }
     sv_facts_assume(&open->facts, "classifier", 1, SV_OPEN_TENSORS);
+    if (sv_facts_value(&open->facts, "classifier", 0) == 0) {
+        pass_classifier(open);
+        return SVIT_OK;
+    }
     const size_t classes = (size_t)shape.shape[0];
-    if (open->classes > 0 && open->classes != (double)classes &&
-        sv_facts_value(&open->facts, "classifier", 0) != 0)
+    const sv_fact *wanted = sv_facts_find(&open->facts, "num_classes");
+    /* An adapter brings a classifier of its own, whose classes are not those of the model. */
+    if (open->classes > 0 && open->classes != (double)classes && !open->adapter.file &&
+        !(wanted && wanted->is_final))
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: num_classes is %g by config.json, but the classifier of the tensors "
                        "has %zu",

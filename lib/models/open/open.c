@@ -156,7 +156,7 @@ static void log_names(const sv_open *open, size_t names, size_t classes)
 {
     char text[120];
     snprintf(text, sizeof text,
-             "config.json names %zu of the %zu classes: the model has no class names", names,
+             "config.json has %zu class names and the model %zu classes: it gets no names", names,
              classes);
     svit_context_log(open->context, SVIT_LOG_WARNING, text);
 }

@@ -134,13 +134,14 @@ static svit_status fail_grid(const sv_open *open, const positions *of, svit_erro
 {
     const grid wanted = stated_grid(open);
     const size_t prefix = of->others[SVIT_POSITION_ALL];
-    if (wanted.height > 0 && wanted.width > 0)
+    const double patches = wanted.height * wanted.width;
+    if (patches > 0)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: the position embedding has %zu rows; the %g x %g patches of the stated "
-                       "image and the %zu tokens before them need %g or %g; position_height and "
+                       "image and the %zu tokens before them have %g to %g; position_height and "
                        "position_width tell another grid",
-                       open->weights, of->rows, wanted.height, wanted.width, prefix,
-                       wanted.height * wanted.width, wanted.height * wanted.width + (double)prefix);
+                       open->weights, of->rows, wanted.height, wanted.width, prefix, patches,
+                       patches + (double)prefix);
     return sv_fail(err, SVIT_E_FORMAT,
                    "%s: the position embedding has %zu rows, which are no square with the %zu "
                    "tokens before it; input_height and input_width, or position_height and "

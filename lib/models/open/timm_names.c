@@ -1,6 +1,6 @@
 /* What the name of one of timm's models tells beyond its tensors: epsilon, activation, width and
- * channels of a head, and rotary positions. Rows are read from the first to the last; a later one has the last word on a
- * field. */
+ * channels of a head, and rotary positions. Rows are read from the first to the last; a later one has
+ * the last word on a field. */
 #include "models/open/open_internal.h"
 
 #include "base/text/pattern.h"
@@ -100,6 +100,8 @@ static const name_row ROWS[] = {
     {"vit_pe_core_*", {GRID(24), {"pool_heads", 8}}},
     {"vit_pe_core_base_*", {GRID(14)}},
     {"vit_pe_*_gigantic_*", {GRID(32), {"rope_offset", 0}}},
+    {"vit_pe_lang_*", {{"final_norm", 0}}},
+    {"vit_pe_spatial_*", {{"final_norm", 0}}},
     {"*_patch32_siglip_*", {TANH}},
     {"vit_giantopt_*", {TANH}},
     {"vit_large_patch16_siglip*_512", {TANH}},
@@ -232,8 +234,8 @@ static void assume_pool(sv_open *open, const char *name)
 /* Whether what the rows say of a field is but assumed, below. */
 static bool is_assumed(const char *field)
 {
-    static const char *const fields[] = {"dim", "head_dim", "pool", "position_tokens",
-                                         "register_tokens"};
+    static const char *const fields[] = {"dim",        "head_dim",        "pool",
+                                         "final_norm", "position_tokens", "register_tokens"};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(field, fields[i]) == 0)
             return true;
@@ -261,6 +263,8 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *whole, svit_error 
         SVIT_TRY(state_field(open, name, "register_tokens", err));
     assume_heads(open, name);
     assume_pool(open, name);
+    if (last_of(name, "final_norm"))
+        sv_facts_assume(&open->facts, "final_norm", value_of(name, "final_norm", 1), "timm's name");
     const double positions = value_of(name, "position_tokens", SVIT_POSITION_ALL);
     open->has_positions = positions != SVIT_POSITION_NONE;
     if (positions == SVIT_POSITION_PATCHES)

@@ -112,10 +112,11 @@ extern "C" {
     /// transformers or of timm on the hub, open_clip_config.json), from the names and shapes of the
     /// tensors, and from `options`, which may be NULL; a file of this library says all of it, so that
     /// `fields` are not read there, and `name`, `prefix` and `base` are SVIT_E_ARGUMENT. Two sources
-    /// that contradict each other are SVIT_E_FORMAT, with both in the message. What nothing tells is
+    /// that contradict each other are SVIT_E_FORMAT, with both in the message, and so is a file that has
+    /// lost tensors, as far as the others, a configuration or its class show it. What nothing tells is
     /// asked for: SVIT_E_ARGUMENT names the fields and their candidates. The model gets the class names
-    /// (id2label, label_names), the pipeline (preprocessor_config.json, pretrained_cfg, preprocess_cfg)
-    /// and the output (problem_type, see svit_model_set_output) of these files.
+    /// (id2label, label_names, labels), the pipeline (preprocessor_config.json, pretrained_cfg,
+    /// preprocess_cfg) and the output (problem_type, see svit_model_set_output) of these files.
     ///
     /// `report`, which may be NULL, is written as by svit_model_load_into; before its other lines come
     /// "field NAME VALUE SOURCE" for each field and what states it.
@@ -125,8 +126,8 @@ extern "C" {
     ///
     /// What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
     /// several encoders an average of weights or a teacher is taken, and the others are left out. A
-    /// model that this library does not compute is SVIT_E_UNSUPPORTED, with its family. Other errors are
-    /// those of svit_model_load_mapped. The caller owns \*out and frees it with svit_model_free. Any
+    /// model that this library does not compute is SVIT_E_UNSUPPORTED, with its family, and so is a name
+    /// with a word that timm's ViTs do not have. Other errors are those of svit_model_load_mapped. The caller owns \*out and frees it with svit_model_free. Any
     /// thread may call it.
     pub fn svit_model_open(
         out: *mut *mut svit_model,

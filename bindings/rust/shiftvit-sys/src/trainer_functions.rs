@@ -225,7 +225,8 @@ extern "C" {
 
     /// Works up to the next event and writes it to \*event. After SVIT_EVENT_FINISHED it returns this
     /// event again. `size` is sizeof(svit_trainer_event) as the caller was compiled. SVIT_E_STOPPED: the
-    /// context's stop function ended a validation, which the next call begins again. Other errors are
+    /// context's stop function came before a step, or ended a validation, which the next call begins
+    /// again. Other errors are
     /// those of svit_loader_next, svit_forward, svit_cross_entropy, svit_backward, svit_step and
     /// svit_checkpoint_save.
     pub fn svit_trainer_step(
@@ -240,7 +241,8 @@ extern "C" {
     /// first.
     pub fn svit_trainer_checkpoint(trainer: *mut svit_trainer, err: *mut svit_error) -> svit_status;
 
-    /// Returns the value with which the callback stopped the last svit_trainer_run; 0 if it did not.
+    /// Returns the value with which the callback, or the context's stop function, stopped the last
+    /// svit_trainer_run; 0 if neither did.
     pub fn svit_trainer_stop_value(trainer: *const svit_trainer) -> i32;
 
     /// Returns the number of completed epochs, those before a resume included; 0 for NULL.

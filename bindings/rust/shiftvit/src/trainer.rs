@@ -4,7 +4,7 @@ use crate::call::{call, create, Handle, Pinned};
 use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::enums::EventKind;
-use crate::error::{BoxError, Result};
+use crate::error::{BoxError, Result, Status};
 use crate::field::{try_filled, Field};
 use crate::lock::{readers, DatasetGuard, WriteGuard};
 use crate::loss_function::{self, LossCall, LossFunction};
@@ -162,10 +162,17 @@ impl Trainer {
     }
 
     /// Runs the training to its end and calls a function after each event. If it breaks, a checkpoint is
-    /// written and the run stops. It may read the model.
+    /// written and the run stops. It may read the model. A checkpoint is written, too, before
+    /// `Status::Stopped` of the context's stop function is returned.
     pub fn run(&mut self, mut function: impl FnMut(&Event) -> ControlFlow<()>) -> Result<Run> {
         loop {
-            let event = self.step()?;
+            let event = match self.step() {
+                Err(error) if error.status() == Status::Stopped && self.has_folder => {
+                    self.checkpoint()?;
+                    return Err(error);
+                }
+                other => other?,
+            };
             if function(&event).is_break() {
                 if self.has_folder {
                     self.checkpoint()?;

@@ -238,6 +238,29 @@ fn a_long_call_asks_whether_it_stops() {
 }
 
 #[test]
+fn a_training_stops_before_a_step_and_in_a_validation() {
+    for at in [3, 6] {
+        let questions = Arc::new(AtomicUsize::new(0));
+        let counter = questions.clone();
+        let context = Context::builder()
+            .stop(move || counter.fetch_add(1, Ordering::Relaxed) + 1 == at)
+            .build()
+            .unwrap();
+        let folder = Folder::new();
+        let data = synthetic(&context, Split::Train, 200);
+        let validation = synthetic(&context, Split::Validation, 100);
+        let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+        let mut settings = training(1);
+        settings.trainer.folder = Some(folder.path("run"));
+        let mut trainer = Trainer::new(&mut model, &data, Some(&validation), &settings).unwrap();
+        refused(trainer.fit(), Status::Stopped, "the stop function of the context returned 1");
+        assert_eq!(questions.load(Ordering::Relaxed), at);
+        assert!(folder.path("run").join("checkpoint.safetensors").exists());
+        trainer.fit().unwrap();
+    }
+}
+
+#[test]
 fn the_log_lives_as_long_as_features_that_write_to_it() {
     let warnings = Arc::new(AtomicUsize::new(0));
     let logging = || {
