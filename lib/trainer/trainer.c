@@ -15,6 +15,8 @@ static svit_status stop(svit_trainer *trainer, const char *who, int32_t value, s
                                    : sv_ranks_agree(&trainer->ranks, SVIT_OK, &cause);
     if (status != SVIT_OK)
         return svit_error_set(err, status, cause.message);
+    if (trainer->progress.position == 0 && trainer->progress.epoch == 0)
+        return sv_fail(err, SVIT_E_STOPPED, "%s returned %d before the first step", who, value);
     if (trainer->progress.position == 0)
         return sv_fail(err, SVIT_E_STOPPED, "%s returned %d at the end of epoch %llu", who, value,
                        (unsigned long long)trainer->progress.epoch);
@@ -37,7 +39,7 @@ static svit_status ask(int32_t *value, const char **who, svit_trainer *trainer,
     trainer->in_callback = false;
     if (*value == 0 && trainer->ranks.reducer.ranks > 1 && event->kind != SVIT_EVENT_FINISHED) {
         *value = sv_context_stop_value(trainer->context);
-        *who = STOP_FUNCTION;
+        *who = *value ? STOP_FUNCTION : *who;
     }
     return sv_ranks_agree_on_value(&trainer->ranks, value, err);
 }

@@ -48,9 +48,9 @@ static const char *const TIMM_IGNORED[] = {"mask_token",  "decoder_*",  "dino_he
                                            "ibot_head.*", "head.mlp.*", "head.last_layer.*",
                                            NULL};
 /* Only the classifier of timm's VisionTransformer has another name here, where hidden layers may come
- * before it. Then what its Eva names otherwise, which has EVA-02, DINOv3 and ViTs with
- * rotary positions: factors of LayerScale, biases without that of keys, three maps in place of qkv,
- * the gate of SwiGLU apart, and the frequencies of all blocks in one tensor. */
+ * before it. Then what its Eva names otherwise, which has EVA-02, DINOv3 and ViTs with rotary
+ * positions: factors of LayerScale, biases without that of keys, three maps in place of qkv, the gate
+ * of SwiGLU apart, and the frequencies of all blocks in one tensor. */
 static const sv_name_rule TIMM[] = {
     RULE("head.fc1", SV_RULE_PLAIN, "head"),
     /* OpenCLIP's linear map behind a model of timm, mostly without a bias. */
