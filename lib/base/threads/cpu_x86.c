@@ -1,6 +1,7 @@
 /* Detects CPUs of x86-64 by CPUID. */
 #include "base/threads/cpu.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,11 +52,20 @@ sv_isa sv_cpu_isa(void)
 }
 #endif
 
-/* The vendor is the text "AuthenticAMD" in leaf 0; its first four letters tell it from others. */
+/* The vendor is the text "AuthenticAMD" in leaf 0; its first four letters tell it from others. Each
+ * product of matrices asks, and under a hypervisor CPUID takes as long as a small one: the first
+ * answer is kept. */
 static bool is_amd(void)
 {
-    unsigned a, b, c, d;
-    return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx;
+    enum { UNKNOWN, OTHER, AMD };
+    static atomic_int vendor = UNKNOWN;
+    int known = atomic_load_explicit(&vendor, memory_order_relaxed);
+    if (known == UNKNOWN) {
+        unsigned a, b, c, d;
+        known = __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx ? AMD : OTHER;
+        atomic_store_explicit(&vendor, known, memory_order_relaxed);
+    }
+    return known == AMD;
 }
 
 bool sv_cpu_has_fast_bf16_dots(void)
