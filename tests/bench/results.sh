@@ -11,7 +11,7 @@ programs=$1 data=$2 folder=$3
 shift 3
 grep -q avx512_bf16 /proc/cpuinfo && compute=bf16 || compute=f32
 
-# Recipes beside this script; the sizes of the ViTs of 2.2 and 4.44 PFLOP.
+# Recipes beside this script; the sizes of the ViTs of 1.1, 2.2 and 4.44 PFLOP.
 recipes=$(dirname "$0")/recipes
 vit="--config $recipes/vit.json --set names=seed --set tokenizer=conv --set attention=global --set dim=256"
 vit="$vit --set depth=5 --set heads=8 --set head_dim=32 --set mlp_dim=512 --set pool=mean --set drop_path=0"
@@ -21,6 +21,7 @@ table="
 cifar100: 0 1: cifar100: --preset shiftvit-cifar100 --val-fraction 0
 cifar10-long: 0 1: cifar10: --preset shiftvit-cifar10-narrow --config $recipes/long.json --set dim=96 \
     --set drop_path=0.05 --val-fraction 0
+cifar100-vit-18: 0: cifar100: --preset vit-paper-cifar100 $vit --epochs 18 --val-fraction 0
 cifar100-vit: 0 1: cifar100: --preset vit-paper-cifar100 $vit --epochs 37 --val-fraction 0
 cifar10-vit: 0 1: cifar10: --preset slvit-paper-cifar10 $vit --val-fraction 0
 vit-printed: 0 1: cifar100: --preset vit-cifar100-seed002 --set decay_rule=unscaled
