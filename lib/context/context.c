@@ -2,10 +2,12 @@
  * starts the worker pool. */
 #include "context/context.h"
 
+#include "base/text/message.h"
 #include "base/threads/affinity.h"
 #include "config/config.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,15 +53,15 @@ static sv_isa find_isa(void)
 /* Pins the workers. Results do not depend on it, so a refusal of the system is only logged. */
 static void pin_workers(const svit_context *context)
 {
-    char reason[80], text[200];
+    char reason[80];
     const int code = sv_pool_pin(context->pool);
     if (code == 0)
         return;
-    snprintf(text, sizeof text,
-             "%u of %u workers could not be pinned to a CPU: %s; the operating system places them",
-             sv_pool_threads(context->pool) - 1 - sv_pool_pinned(context->pool),
-             sv_pool_threads(context->pool) - 1, sv_errno_text(code, reason, sizeof reason));
-    svit_context_log(context, SVIT_LOG_WARNING, text);
+    sv_context_warn(
+        context,
+        "%u of %u workers could not be pinned to a CPU: %s; the operating system places them",
+        sv_pool_threads(context->pool) - 1 - sv_pool_pinned(context->pool),
+        sv_pool_threads(context->pool) - 1, sv_errno_text(code, reason, sizeof reason));
 }
 
 /* Chooses the kernels and the GEMM backends, and starts the workers. */
@@ -174,4 +176,17 @@ SVIT_API void svit_context_log(const svit_context *context, int32_t level, const
 {
     if (context && context->log && message)
         context->log(context->log_user, level, message);
+}
+
+void sv_context_warn(const svit_context *context, const char *format, ...)
+{
+    char text[1024], clean[1024];
+    va_list arguments;
+    if (!context->log)
+        return;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    sv_message_clean(clean, sizeof clean, length < 0 ? format : text);
+    svit_context_log(context, SVIT_LOG_WARNING, clean);
 }

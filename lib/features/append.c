@@ -162,8 +162,8 @@ SVIT_API svit_status svit_features_append(svit_features *features, const svit_fe
     svit_status status = join(&to, features, other, err);
     if (status == SVIT_OK) {
         if (features->model[0] && other->model[0] && strcmp(features->model, other->model) != 0)
-            svit_context_log(features->context, SVIT_LOG_WARNING,
-                             "the features that are appended are those of another model");
+            sv_context_warn(features->context,
+                            "the features that are appended are those of another model");
         exchange(features, &to);
     }
     release(&to, &sizes, other);

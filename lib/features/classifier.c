@@ -55,8 +55,7 @@ svit_status sv_features_check_model(const svit_features *features, const svit_mo
                        features->layer);
     sv_model_describe(description, model);
     if (features->model[0] && strcmp(features->model, description) != 0)
-        svit_context_log(model->context, SVIT_LOG_WARNING,
-                         "the features are those of another model");
+        sv_context_warn(model->context, "the features are those of another model");
     return SVIT_OK;
 }
 

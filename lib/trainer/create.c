@@ -57,14 +57,12 @@ static void note_unused(const svit_trainer *trainer, const svit_optimizer_config
                     {"restart_steps", SV_SCHEDULE_RESTARTS, config->restart_steps, 1},
                     {"points", SV_SCHEDULE_POINTS, config->point_count, 0}};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        char text[128];
         if (sv_schedule_uses(config->schedule, settings[i].setting) ||
             settings[i].value <= settings[i].unset)
             continue;
-        snprintf(text, sizeof text,
-                 "%s has no effect: it belongs to another schedule than the run's",
-                 settings[i].name);
-        svit_context_log(trainer->context, SVIT_LOG_WARNING, text);
+        sv_context_warn(trainer->context,
+                        "%s has no effect: it belongs to another schedule than the run's",
+                        settings[i].name);
     }
 }
 
@@ -271,12 +269,10 @@ static svit_status set_class_names(const svit_trainer *trainer, const svit_datas
     if (trainer->model->config.mask_ratio > 0)
         return SVIT_OK;
     if (training->classes != trainer->classes) {
-        char text[160];
-        snprintf(text, sizeof text,
-                 "the model has %zu classes and the training set names %zu: the model does not get "
-                 "its class names",
-                 trainer->classes, training->classes);
-        svit_context_log(trainer->context, SVIT_LOG_WARNING, text);
+        sv_context_warn(trainer->context,
+                        "the model has %zu classes and the training set names %zu: the model does "
+                        "not get its class names",
+                        trainer->classes, training->classes);
         return SVIT_OK;
     }
     return svit_model_set_classes(trainer->model, training->names, training->classes, err);

@@ -159,9 +159,9 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
     if (pipeline)
         SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
     else
-        svit_context_log(context, SVIT_LOG_WARNING,
-                         "pipeline is NULL and the model has none; the default pipeline evaluates "
-                         "it");
+        sv_context_warn(context,
+                        "pipeline is NULL and the model has none; the default pipeline evaluates "
+                        "it");
     if (how->batch < 1 || how->batch > 65536)
         return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
     SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", reads_labels, err));

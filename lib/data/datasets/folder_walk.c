@@ -47,7 +47,7 @@ void sv_walk_report(const sv_walk *walk, const svit_context *context)
 {
     for (int reason = 0; reason < SV_LEFT_REASONS; reason++) {
         const sv_left_out *left = &walk->left_out[reason];
-        char why[128], text[1024], clean[1024];
+        char why[128];
         if (left->count == 0)
             continue;
         switch (reason) {
@@ -67,10 +67,8 @@ void sv_walk_report(const sv_walk *walk, const svit_context *context)
             snprintf(why, sizeof why, "the folder is more than %d folders below its class",
                      SV_FOLDER_DEPTH);
         }
-        snprintf(text, sizeof text, "'%.500s': %zu left out, such as '%s': %s", walk->root,
-                 left->count, left->example, why);
-        sv_message_clean(clean, sizeof clean, text);
-        svit_context_log(context, SVIT_LOG_WARNING, clean);
+        sv_context_warn(context, "'%.500s': %zu left out, such as '%s': %s", walk->root,
+                        left->count, left->example, why);
     }
 }
 

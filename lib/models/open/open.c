@@ -152,15 +152,6 @@ static const char *class_name(const sv_json_value *names, size_t label)
     return sv_json_text(sv_json_get(names, key));
 }
 
-static void log_names(const sv_open *open, size_t names, size_t classes)
-{
-    char text[120];
-    snprintf(text, sizeof text,
-             "config.json has %zu class names and the model %zu classes: it gets no names", names,
-             classes);
-    svit_context_log(open->context, SVIT_LOG_WARNING, text);
-}
-
 /* Sets the class names if the file names every class. transformers writes LABEL_0 and so on where
  * nobody has named them. */
 static svit_status set_classes(const sv_open *open, svit_model *model, svit_error *err)
@@ -172,7 +163,10 @@ static svit_status set_classes(const sv_open *open, svit_model *model, svit_erro
         (names->kind != SV_JSON_OBJECT && names->kind != SV_JSON_ARRAY))
         return SVIT_OK;
     if (names->count != count) {
-        log_names(open, names->count, count);
+        sv_context_warn(open->context,
+                        "config.json has %zu class names and the model %zu classes: it gets no "
+                        "names",
+                        names->count, count);
         return SVIT_OK;
     }
     SVIT_TRY(sv_allocate_array(open->allocator, (void **)&list, count, sizeof *list,

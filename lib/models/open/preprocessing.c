@@ -231,9 +231,7 @@ static bool describe_openclip(description *out, const sv_json_value *root,
 /* Says in the log why a model gets no pipeline, which is better than no model. */
 static void log_refusal(const sv_open *open, const char *file, const char *why)
 {
-    char text[256];
-    snprintf(text, sizeof text, "%s: %s: the model has no preprocessing", file, why);
-    svit_context_log(open->context, SVIT_LOG_WARNING, text);
+    sv_context_warn(open->context, "%s: %s: the model has no preprocessing", file, why);
 }
 
 /* Whether the model's input can be cut from the resized images. */

@@ -75,16 +75,15 @@ static void compare(const sv_open *open, const char *name, const char *field)
 {
     const double value = usual_value(name, field);
     const sv_fact *fact = sv_facts_find(&open->facts, field);
-    char text[256], usual[SV_FIELD_NUMBER_TEXT], own[SV_FIELD_NUMBER_TEXT];
+    char usual[SV_FIELD_NUMBER_TEXT], own[SV_FIELD_NUMBER_TEXT];
     if (value < 0 || !fact || strcmp(fact->from, SV_OPEN_TENSORS) != 0 || fact->value == value)
         return;
-    snprintf(
-        text, sizeof text,
+    sv_context_warn(
+        open->context,
         "%s is %s by the tensors; timm's '%.60s' usually has %s: was the model made with other "
         "arguments, or has the file lost tensors?",
         field, sv_facts_value_text(own, field, fact->value), name,
         sv_facts_value_text(usual, field, value));
-    svit_context_log(open->context, SVIT_LOG_WARNING, text);
 }
 
 void sv_open_compare_with_usual(const sv_open *open, const char *whole)

@@ -38,12 +38,11 @@ void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkp
     const double rate = sv_learning_rate(config, epochs * trainer->steps);
     if (rate > NO_RATE * config->learning_rate)
         return;
-    char text[256];
-    snprintf(text, sizeof text,
-             "the learning rate is %g from epoch %" PRIu64 " on, where the run's schedule has "
-             "ended; a schedule that is given, or schedule_anew, gives the new epochs a rate",
-             rate, epochs + 1);
-    svit_context_log(trainer->context, SVIT_LOG_WARNING, text);
+    sv_context_warn(trainer->context,
+                    "the learning rate is %g from epoch %" PRIu64 " on, where the run's schedule "
+                    "has ended; a schedule that is given, or schedule_anew, gives the new epochs a "
+                    "rate",
+                    rate, epochs + 1);
 }
 
 uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoint *checkpoint)

@@ -203,8 +203,8 @@ static void warn_without_fingerprints(const svit_checkpoint *checkpoint,
     for (size_t i = 0; i < sv_trainer_entry_count; i++)
         if (sv_trainer_entries[i].kind == SV_ENTRY_FINGERPRINT &&
             !svit_checkpoint_value(checkpoint, sv_trainer_entries[i].key)) {
-            svit_context_log(
-                trainer->context, SVIT_LOG_WARNING,
+            sv_context_warn(
+                trainer->context,
                 "the checkpoint was written by an older library and has no fingerprints of "
                 "its data; only the numbers of samples were compared");
             return;
