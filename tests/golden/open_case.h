@@ -19,11 +19,34 @@ typedef struct open_case {
     sv_safetensors *golden;
     fit_folder folder;
     svit_error err;
+    unsigned warnings; /* of the context's log */
+    char warning[256]; /* the last of them */
 } open_case;
+
+static inline void case_log(void *user, int32_t level, const char *message)
+{
+    open_case *self = user;
+    if (level != SVIT_LOG_WARNING)
+        return;
+    self->warnings++;
+    snprintf(self->warning, sizeof self->warning, "%s", message);
+}
+
+static inline svit_context *case_context(open_case *self)
+{
+    svit_context_config config;
+    svit_context *context = NULL;
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    config.log = case_log;
+    config.log_user = self;
+    WORKS(svit_context_create(&context, &config, err));
+    return context;
+}
 
 static inline void case_begin(open_case *self, const char *golden)
 {
-    *self = (open_case){.context = fit_context(1),
+    *self = (open_case){.context = case_context(self),
                         .golden = golden_open(golden),
                         .folder = fit_folder_make(),
                         .err = {.struct_size = sizeof self->err}};
