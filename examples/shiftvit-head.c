@@ -56,8 +56,7 @@ static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, "What is done:"},
     {"fit", KEY_FIT, "FILE", 0,
      "Train a new classifier of --model on a file of features and write the model to --out. "
-     "Without "
-     "hidden layers its weights start at 0"},
+     "Without hidden layers its weights start at 0"},
     {"evaluate", KEY_EVALUATE, "FILE", 0,
      "Print loss and accuracy of the classifier, after --fit of the new one, on a file of "
      "features"},

@@ -40,13 +40,14 @@ typedef void (*svit_log_function)(void *user, int32_t level, const char *message
  *   svit_model_fit_head            before each update
  *   svit_model_fit_class           before each pass over the samples, with old features
  *   svit_dataset_statistics        every 64 images
+ *   svit_dataset_verify            every 128 images
  *   svit_trainer_step, _run        before each step, and before each batch of a validation
  *
  * with the context that the call works on. A trainer that was stopped in a validation begins this
  * validation again. Of several ranks svit_trainer_run alone asks, after each event but the last,
- * and all stop together. `user` is used until the last handle
- * of the context is freed. The function must not throw, nor leave by longjmp, nor call the library
- * with a handle of the call that asks. */
+ * and all stop together. `user` is used until the last handle of the context is freed. The function
+ * must not throw, nor leave by longjmp, nor call the library with a handle of the call that asks.
+ */
 typedef int32_t (*svit_stop_function)(void *user);
 
 /* The configuration of a context, which is read at creation.

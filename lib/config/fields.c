@@ -200,21 +200,28 @@ static svit_status check_value(const sv_field *field, const char *label, const v
     return SVIT_OK;
 }
 
+/* Checks element i of an array by its own name, which is only needed to name a failure. */
+static svit_status check_nth(const sv_field *field, const char *value, uint32_t i, svit_error *err)
+{
+    char label[LABEL];
+    if (check_value(field, field->name, value, NULL) == SVIT_OK)
+        return SVIT_OK;
+    snprintf(label, sizeof label, "%s[%" PRIu32 "]", field->name, i);
+    return check_value(field, label, value, err);
+}
+
 static svit_status check_field(const sv_field *field, const void *config, svit_error *err)
 {
     const char *value = (const char *)config + field->offset;
     const uint32_t count = sv_field_count(field, config);
-    char label[LABEL];
     if (field->count_name && field->max_count > 0 &&
         (count < field->min_count || count > field->max_count))
         return sv_fail(err, SVIT_E_ARGUMENT, "%s is %" PRIu32 "; it is %" PRIu32 "..%" PRIu32,
                        field->count_name, count, field->min_count, field->max_count);
     if (!sv_field_is_array(field))
         return check_value(field, field->name, value, err);
-    for (uint32_t i = 0; i < count; i++) {
-        snprintf(label, sizeof label, "%s[%" PRIu32 "]", field->name, i);
-        SVIT_TRY(check_value(field, label, value + i * sv_field_bytes(field), err));
-    }
+    for (uint32_t i = 0; i < count; i++)
+        SVIT_TRY(check_nth(field, value + i * sv_field_bytes(field), i, err));
     return SVIT_OK;
 }
 

@@ -15,8 +15,8 @@ typedef struct call {
     const sv_neighbour_search *search;
     const float *rows;        /* [count, c]: the reference, of length 1 for the cosine */
     float *units;             /* [count, c]: memory for those rows; NULL: none is needed */
-    sv_neighbour *neighbours; /* [threads, QUERY_BLOCK, k] */
-    float *query_rows;        /* [threads, QUERY_BLOCK, c] */
+    sv_neighbour *neighbours; /* [workers, QUERY_BLOCK, k] */
+    float *query_rows;        /* [workers, QUERY_BLOCK, c] */
     size_t first;             /* block that is task 0 */
 } call;
 
@@ -103,11 +103,16 @@ static void search_block(void *argument, size_t task, uint32_t worker)
 /* Blocks that the workers share between two questions whether to go on. */
 enum { BLOCKS_OF_WORKER = 16 };
 
+static size_t blocks_of(const sv_neighbour_search *search)
+{
+    return search->n / QUERY_BLOCK + (search->n % QUERY_BLOCK != 0);
+}
+
 static svit_status search_all(call *self, svit_error *err)
 {
     const svit_context *context = self->search->reference->context;
     const size_t most = BLOCKS_OF_WORKER * sv_pool_threads(context->pool);
-    const size_t blocks = (self->search->n + QUERY_BLOCK - 1) / QUERY_BLOCK;
+    const size_t blocks = blocks_of(self->search);
     for (; self->first < blocks; self->first += most) {
         SVIT_TRY(sv_context_go_on(context, err));
         sv_pool_run(context->pool, search_block, self, sv_size_min(most, blocks - self->first));
@@ -169,9 +174,9 @@ static svit_status allocate_and_run(call *self, size_t lists, size_t vectors, sv
 svit_status sv_neighbours_find(const sv_neighbour_search *search, svit_error *err)
 {
     const svit_features *reference = search->reference;
-    const size_t threads = sv_pool_threads(reference->context->pool);
-    const size_t factors[] = {threads, QUERY_BLOCK, search->k},
-                 vectors[] = {threads, QUERY_BLOCK, reference->channels};
+    const size_t workers = sv_pool_workers(reference->context->pool, blocks_of(search));
+    const size_t factors[] = {workers, QUERY_BLOCK, search->k},
+                 vectors[] = {workers, QUERY_BLOCK, reference->channels};
     size_t lists, elements;
     if (!sv_size_product(&lists, factors, 3) || !sv_size_product(&elements, vectors, 3))
         return sv_fail(err, SVIT_E_MEMORY, "the neighbours of queries do not fit memory");

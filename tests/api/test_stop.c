@@ -232,14 +232,31 @@ static svit_status fit_class(world *self, svit_error *error)
     return status;
 }
 
-static svit_status statistics(world *self, svit_dataset *of, svit_error *error)
+/* Nine times the samples of a dataset. */
+static svit_dataset *repeated(svit_dataset *of)
 {
-    double mean[3] = {0}, variance[3] = {0};
     size_t many[COUNT * 9];
     svit_dataset *dataset = NULL;
     for (size_t i = 0; i < COUNT * 9; i++)
         many[i] = i % COUNT;
     WORKS(svit_dataset_select(&dataset, of, many, COUNT * 9, err));
+    return dataset;
+}
+
+static svit_status verify(world *self, svit_error *error)
+{
+    size_t bad = 0;
+    svit_dataset *dataset = repeated(self->bytes);
+    const svit_status status = svit_dataset_verify(dataset, NULL, NULL, &bad, error);
+    self->results[0] = (float)bad;
+    svit_dataset_free(dataset);
+    return status;
+}
+
+static svit_status statistics(world *self, svit_dataset *of, svit_error *error)
+{
+    double mean[3] = {0}, variance[3] = {0};
+    svit_dataset *dataset = repeated(of);
     const svit_status status = svit_dataset_statistics(dataset, 1, mean, variance, error);
     for (size_t c = 0; c < 3; c++) {
         self->results[c] = (float)mean[c];
@@ -275,6 +292,7 @@ static const struct {
     {knn, 3},
     {fit_head, 6},
     {fit_class, 0},
+    {verify, 2},
     {statistics_of_bytes, 3},
     {statistics_of_floats, 6},
 };

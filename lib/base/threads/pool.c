@@ -359,6 +359,11 @@ uint32_t sv_pool_threads(const sv_pool *pool)
     return pool->threads;
 }
 
+uint32_t sv_pool_workers(const sv_pool *pool, size_t count)
+{
+    return sv_ranges_workers(pool->threads, count);
+}
+
 int64_t sv_pool_process(const sv_pool *pool)
 {
     return pool->process;

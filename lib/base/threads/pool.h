@@ -53,6 +53,9 @@ uint32_t sv_pool_pinned(const sv_pool *pool);
 /* Workers, the calling thread included. */
 uint32_t sv_pool_threads(const sv_pool *pool);
 
+/* How many of them sv_pool_run of `count` tasks uses, from worker 0 on: as many need scratch. */
+uint32_t sv_pool_workers(const sv_pool *pool, size_t count);
+
 /* The id of the process that created the pool. */
 int64_t sv_pool_process(const sv_pool *pool);
 

@@ -31,7 +31,7 @@ static svit_status evaluate_images(svit_context *context, const sv_pipeline *pla
                                    const void *pixels, size_t n, const sv_image_shape *shape,
                                    float *out, svit_error *err)
 {
-    size_t workers = sv_pool_threads(context->pool);
+    const size_t workers = sv_pool_workers(context->pool, n);
     const size_t scratch_size = sv_pipeline_scratch(plan);
     void *scratch = NULL;
     SVIT_TRY(sv_allocate_uncleared(&context->allocator, &scratch, workers,

@@ -54,6 +54,7 @@ static svit_status verify(verification *self, svit_bad_sample_callback bad, void
     const svit_dataset *dataset = self->dataset;
     const size_t round = dataset->caller_thread_only ? 1 : ROUND;
     for (size_t count; self->first < dataset->count; self->first += count) {
+        SVIT_TRY(sv_context_go_on(dataset->context, err));
         count = sv_size_min(dataset->count - self->first, round);
         if (dataset->caller_thread_only)
             verify_task(self, 0, 0);
@@ -71,7 +72,7 @@ SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_s
     SV_REQUIRE(dataset);
     SVIT_TRY(svit_context_check(dataset->context, err));
     const sv_allocator *allocator = &dataset->context->allocator;
-    const size_t workers = sv_pool_threads(dataset->context->pool);
+    const size_t workers = sv_pool_workers(dataset->context->pool, dataset->count);
     size_t count = 0, bytes;
     if (!sv_size_multiply(&bytes, workers, sv_dataset_image_bytes(dataset)))
         return sv_fail_memory(err, SIZE_MAX, "the images of a verification");
