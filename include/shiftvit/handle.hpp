@@ -229,6 +229,30 @@ template <class Raw, void (*Free)(Raw *)> class handle
     Raw *raw_ = nullptr;
 };
 
+/* An object for a handle that another one owns: it has all functions of `Object` and frees nothing.
+ * The owner keeps the handle for as long as this object is used. */
+template <class Object> class borrowed : public Object
+{
+  public:
+    /* Borrows a handle of the C interface; nullptr is allowed. */
+    template <class Raw> explicit borrowed(Raw *raw) noexcept : Object(raw)
+    {
+    }
+    /* Takes the handle of another object over, which is false then. */
+    borrowed(borrowed &&other) noexcept : Object(std::move(other))
+    {
+    }
+    borrowed &operator=(borrowed &&) = delete;
+    ~borrowed()
+    {
+        release();
+    }
+
+  private:
+    using Object::release;
+    using Object::reset;
+};
+
 } // namespace SHIFTVIT_KIND
 } // namespace shiftvit
 

@@ -162,6 +162,11 @@ class model : public handle<svit_model, svit_model_free>
     {
         return detail::call(svit_model_set_pipeline, get(), &config);
     }
+    /* Removes it. */
+    result set_pipeline(std::nullptr_t)
+    {
+        return detail::call(svit_model_set_pipeline, get(), nullptr);
+    }
     result get_pipeline(svit_pipeline_config &config) const
     {
         return detail::call(svit_model_get_pipeline, get(), &config, sizeof config);

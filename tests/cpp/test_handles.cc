@@ -232,6 +232,16 @@ static void test_callback_stops(shiftvit::context &context)
                          shiftvit::optimizer_config(), shiftvit::pipeline_config()));
     FAILS(trainer.run([](const svit_trainer_event &) { return 7; }), SVIT_E_STOPPED, "");
     CHECK(trainer.stop_value() == 7);
+    {
+        auto optimizer = trainer.optimizer();
+        auto moved = std::move(optimizer);
+        WORKS(moved.set("learning_rate", 0.25));
+        FAILS(moved.set("learning_ratee", 0.25), SVIT_E_ARGUMENT, "learning_ratee");
+        CHECK(!optimizer && moved.get() == trainer.borrow_optimizer());
+    }
+    double rate = 0;
+    WORKS(trainer.optimizer().get_value("learning_rate", rate)); // borrowed, and so not freed above
+    CHECK(rate == 0.25);
 #ifndef SHIFTVIT_NO_EXCEPTIONS
     bool caught = false;
     try {
