@@ -7,8 +7,9 @@
 #include <shiftvit/loader.h>
 
 typedef struct failing {
-    atomic_llong left; /* allocations that still succeed */
-    atomic_llong held; /* bytes that are not released yet */
+    atomic_llong left;  /* allocations that still succeed */
+    atomic_llong held;  /* bytes that are not released yet */
+    atomic_llong taken; /* bytes in all */
 } failing;
 
 static void *failing_allocate(void *user, size_t bytes, size_t alignment)
@@ -17,6 +18,7 @@ static void *failing_allocate(void *user, size_t bytes, size_t alignment)
     if (own->left-- == 0)
         return NULL;
     own->held += (long long)bytes;
+    own->taken += (long long)bytes;
     return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
@@ -113,15 +115,20 @@ static svit_status load_ahead(svit_context *context, const test_folder *folder, 
     return load_batches(context, folder, 1, err);
 }
 
-static svit_status evaluate(svit_context *context, const test_folder *folder, svit_error *err)
+static svit_status evaluate_images(svit_context *context, size_t n, svit_error *err)
 {
-    (void)folder;
     static uint8_t rgb[2 * 9 * 9 * 3];
     static float out[2 * 48 * 48 * 3];
     svit_pipeline_config pipeline;
     svit_pipeline_config_init(&pipeline, sizeof pipeline);
     pipeline.source_filter = SVIT_SOURCE_SHORTER_SIDE;
-    return svit_pipeline_apply_evaluation(context, &pipeline, rgb, 2, 9, 9, out, err);
+    return svit_pipeline_apply_evaluation(context, &pipeline, rgb, n, 9, 9, out, err);
+}
+
+static svit_status evaluate(svit_context *context, const test_folder *folder, svit_error *err)
+{
+    (void)folder;
+    return evaluate_images(context, 2, err);
 }
 
 static const scenario SCENARIOS[] = {
@@ -144,21 +151,28 @@ static test_folder folder_fill(void)
     return folder;
 }
 
+static svit_context *context_of(failing *user, uint32_t threads)
+{
+    const svit_context_config config = {
+        .struct_size = sizeof config,
+        .threads = threads,
+        .allocate = failing_allocate,
+        .release = failing_release,
+        .allocator_user = user,
+    };
+    svit_context *context = NULL;
+    user->left = -1;
+    WORKS(svit_context_create(&context, &config, err));
+    return context;
+}
+
 START_TEST(test_every_allocation_may_fail)
 {
     NEEDS(HAS_PNG, "PNG");
     enum { MOST = 200 };
     test_folder folder = folder_fill();
-    failing user = {.left = -1};
-    svit_context_config config = {
-        .struct_size = sizeof config,
-        .threads = 1,
-        .allocate = failing_allocate,
-        .release = failing_release,
-        .allocator_user = &user,
-    };
-    svit_context *context = NULL;
-    WORKS(svit_context_create(&context, &config, err));
+    failing user = {0};
+    svit_context *context = context_of(&user, 1);
     long long before = user.held;
     long long failed = 0;
     svit_status status = SVIT_E_MEMORY;
@@ -181,11 +195,30 @@ START_TEST(test_every_allocation_may_fail)
 }
 END_TEST
 
+/* The scratch is that of the workers with a task: one image has one. */
+START_TEST(test_one_image_takes_as_much_memory_with_more_threads)
+{
+    long long taken[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        failing user = {0};
+        svit_context *context = context_of(&user, i == 0 ? 1 : 4);
+        const long long before = user.taken;
+        WORKS(evaluate_images(context, 1, err));
+        taken[i] = user.taken - before;
+        svit_context_free(context);
+        ck_assert_int_eq(user.held, 0);
+    }
+    ck_assert_int_gt(taken[0], 0);
+    ck_assert_int_eq(taken[0], taken[1]);
+}
+END_TEST
+
 static Suite *memory_suite(void)
 {
     Suite *suite = suite_create("data_memory");
     TCase *cases = tcase_create("all");
     tcase_add_loop_test(cases, test_every_allocation_may_fail, 0, SCENARIO_COUNT);
+    tcase_add_test(cases, test_one_image_takes_as_much_memory_with_more_threads);
     suite_add_tcase(suite, cases);
     return suite;
 }
