@@ -83,7 +83,7 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
                             "%s: --skip-head leaves the classifier alone, but the file has no "
                             "tensor of the right shape for '%.96s'",
                             source, name);
-    if (!self->quiet)
+    if (!self->quiet && strcmp(kind, "converted") != 0)
         fprintf(stderr, of_model ? "'%s' keeps its initial values\n" : "'%s' is not taken\n", name);
     return SVIT_OK;
 }

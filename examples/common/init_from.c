@@ -17,7 +17,8 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
 {
     (void)user;
     const int decodes = strncmp(name, "decoder_", 8) == 0 || strcmp(name, "mask_token") == 0;
-    if (strcmp(kind, "buffer") == 0 || (strcmp(kind, "extra") == 0 && decodes))
+    if (strcmp(kind, "buffer") == 0 || strcmp(kind, "converted") == 0 ||
+        (strcmp(kind, "extra") == 0 && decodes))
         return SVIT_OK;
     if (!load_parts_is_head(name))
         return program_fail(self, SVIT_E_ARGUMENT,

@@ -81,7 +81,8 @@ typedef struct svit_context_config {
     void *parallel_for_user;                 /* first argument of `parallel_for` */
     int32_t pin;       /* 0: the operating system places workers; 1: each worker is pinned to a CPU,
                           see above; 0 with `parallel_for` */
-    uint32_t reserved; /* 0 */
+    uint32_t max_image_pixels; /* of an image that is decoded, 1..64,000,000: a larger one is refused
+                                  with SVIT_E_FORMAT before its pixels take memory; 0: 64,000,000 */
     svit_stop_function stop; /* NULL: no call is stopped. With several threads, several of them may
                                 call it at the same time */
     void *stop_user;         /* first argument of `stop` */
@@ -95,8 +96,8 @@ SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_
 
 /* Creates a context and starts its worker threads. `config` may be NULL for the defaults. The
  * caller owns *out and frees it with svit_context_free. SVIT_E_ARGUMENT: `threads` is above
- * 1024, only one of `allocate` and `release` is set, the name in `gemm` is unknown, or `pin` is
- * neither 0 nor 1 or is set with `parallel_for`. SVIT_E_VERSION: `reserved` is not 0.
+ * 1024, only one of `allocate` and `release` is set, the name in `gemm` is unknown, `pin` is
+ * neither 0 nor 1 or is set with `parallel_for`, or `max_image_pixels` is above 64,000,000.
  * SVIT_E_UNSUPPORTED: this build, CPU or system does not run the GEMM backend. SVIT_E_MEMORY: there
  * is not enough memory, or a thread could not be started. Any thread may call it. */
 SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_config *config,

@@ -5,6 +5,7 @@
 #include "base/text/message.h"
 #include "base/threads/affinity.h"
 #include "config/config.h"
+#include "data/checks.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -28,12 +29,15 @@ static svit_status check_config(const void *checked, svit_error *err)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "pin is 1 and parallel_for is set; the program places its own threads, and "
                        "pin is 0 then");
+    if (config->max_image_pixels > SV_PIXEL_LIMIT)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "max_image_pixels is %" PRIu32 "; 0 (%d) to %d are accepted",
+                       config->max_image_pixels, SV_PIXEL_LIMIT, SV_PIXEL_LIMIT);
     return SVIT_OK;
 }
 
 static const sv_config_type TYPE = {SV_CONFIG_STRUCT(svit_context_config),
                                     .min_size = offsetof(svit_context_config, parallel_for),
-                                    .reserved = offsetof(svit_context_config, reserved),
                                     .null_is_default = true, .check = check_config};
 
 SV_CONFIG_INIT(svit_context_config, TYPE)
@@ -99,6 +103,7 @@ SVIT_API svit_status svit_context_create(svit_context **out, const svit_context_
     context->log_user = local.log_user;
     context->stop = local.stop;
     context->stop_user = local.stop_user;
+    context->image_pixels = local.max_image_pixels ? local.max_image_pixels : SV_PIXEL_LIMIT;
     svit_status status = context_open(context, &local, err);
     if (status == SVIT_OK)
         *out = context;

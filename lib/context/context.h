@@ -20,6 +20,7 @@ struct svit_context {
     void *log_user;
     svit_stop_function stop;
     void *stop_user;
+    size_t image_pixels; /* the most that an image that is decoded may have */
     sv_pool *pool;
     sv_isa isa;
     const sv_kernels *kernels;

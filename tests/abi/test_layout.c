@@ -33,7 +33,7 @@
     F(T, parallel_for, 56, 8) \
     F(T, parallel_for_user, 64, 8) \
     F(T, pin, 72, 4) \
-    F(T, reserved, 76, 4) \
+    F(T, max_image_pixels, 76, 4) \
     F(T, stop, 80, 8) \
     F(T, stop_user, 88, 8)
 LAYOUT(svit_context_config, 96, SVIT_CONTEXT_CONFIG)

@@ -308,10 +308,10 @@ START_TEST(test_wrong_context_configurations_are_named)
     FAILS(SVIT_E_ARGUMENT, "parallel_for", svit_context_create(&out, &config, &err));
     config.pin = 0;
     config.parallel_for = NULL;
-    config.reserved = 1;
-    FAILS(SVIT_E_VERSION, "reserved of svit_context_config is 1",
+    config.max_image_pixels = 64000001;
+    FAILS(SVIT_E_ARGUMENT, "max_image_pixels is 64000001; 0 (64000000) to 64000000",
           svit_context_create(&out, &config, &err));
-    config.reserved = 0;
+    config.max_image_pixels = 0;
     config.allocate = refuse;
     FAILS(SVIT_E_ARGUMENT, "release", svit_context_create(&out, &config, &err));
     ck_assert_ptr_eq(out, context);

@@ -5,7 +5,9 @@
 #include "data/checks.h"
 #include "data/decoding/decoders.h"
 
+#include <shiftvit/dataset.h>
 #include <shiftvit/image.h>
+#include <shiftvit/pipeline.h>
 
 START_TEST(test_png_is_read_as_it_was_written)
 {
@@ -272,10 +274,12 @@ START_TEST(test_the_sides_and_the_pixels_of_an_image_are_limited)
                  {SV_PIXEL_LIMIT / SV_SIDE_LIMIT + 1, SV_SIDE_LIMIT, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (cases[i].accepted)
-            WORKS(sv_codec_check_size(cases[i].height, cases[i].width, "image", err));
+            WORKS(
+                sv_codec_check_size(cases[i].height, cases[i].width, SV_PIXEL_LIMIT, "image", err));
         else
-            FAILS(sv_codec_check_size(cases[i].height, cases[i].width, "image", err), SVIT_E_FORMAT,
-                  "pixels a side");
+            FAILS(
+                sv_codec_check_size(cases[i].height, cases[i].width, SV_PIXEL_LIMIT, "image", err),
+                SVIT_E_FORMAT, "pixels a side");
 }
 END_TEST
 
@@ -308,6 +312,47 @@ START_TEST(test_sizes_are_checked_before_memory_is_taken)
     }
     free(bomb.data);
     svit_context_free(context);
+}
+END_TEST
+
+static svit_context *context_of_pixels(uint32_t pixels)
+{
+    svit_context_config config;
+    svit_context *context = NULL;
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    config.max_image_pixels = pixels;
+    WORKS(svit_context_create(&context, &config, err));
+    return context;
+}
+
+/* A context may accept fewer pixels: so do its images and its datasets. */
+START_TEST(test_a_context_limits_the_pixels_of_an_image)
+{
+    svit_context *enough = context_of_pixels(117), *fewer = context_of_pixels(116);
+    svit_dataset *dataset = NULL;
+    svit_image *image = NULL;
+    test_folder folder = folder_make();
+    subfolder_make(&folder, "a");
+    static const uint8_t rgb[13 * 9 * 3];
+    uint8_t pixels[4 * 4 * 3];
+    int32_t label;
+    jpeg_file jpeg = smooth_make(3, 1);
+    WORKS(svit_image_write_png(enough, path_in(&folder, "a/a.png"), rgb, 13, 9, err));
+    WORKS(svit_image_read(&image, enough, path_in(&folder, "a/a.png"), 3, err));
+    svit_image_free(image);
+    FAILS(svit_image_read(&image, fewer, path_in(&folder, "a/a.png"), 3, err), SVIT_E_FORMAT,
+          "9 x 13; 1..16384 pixels a side and at most 116 in all");
+    FAILS(svit_image_decode(&image, fewer, jpeg.data, jpeg.bytes, "photo", 3, err), SVIT_E_FORMAT,
+          "at most 116 in all");
+    WORKS(
+        svit_dataset_folder(&dataset, fewer, folder.path, 4, 4, 3, SVIT_SOURCE_SHORTER_SIDE, err));
+    FAILS(svit_dataset_sample(dataset, 0, pixels, &label, err), SVIT_E_FORMAT, "at most 116");
+    svit_dataset_free(dataset);
+    free(jpeg.data);
+    svit_context_free(fewer);
+    svit_context_free(enough);
+    folder_remove(&folder);
 }
 END_TEST
 
@@ -415,6 +460,7 @@ static Suite *image_suite(void)
     tcase_add_test(files, test_a_png_cut_before_its_last_pixels_is_refused);
     tcase_add_test(files, test_the_sides_and_the_pixels_of_an_image_are_limited);
     tcase_add_test(files, test_sizes_are_checked_before_memory_is_taken);
+    tcase_add_test(files, test_a_context_limits_the_pixels_of_an_image);
     tcase_add_test(files, test_other_formats_are_refused_by_name);
     tcase_add_test(files, test_what_is_no_image_is_refused);
     tcase_add_test(files, test_wrong_arguments_of_images_are_named);

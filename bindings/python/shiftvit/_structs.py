@@ -27,7 +27,7 @@ class ContextConfig(ctypes.Structure):
         ("parallel_for", c_void_p),
         ("parallel_for_user", c_void_p),
         ("pin", c_int32),
-        ("reserved", c_uint32),
+        ("max_image_pixels", c_uint32),
         ("stop", c_void_p),
         ("stop_user", c_void_p),
     ]

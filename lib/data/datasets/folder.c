@@ -48,7 +48,7 @@ static svit_status image_load(const folder_set *self, const char *path, uint8_t 
 {
     const sv_allocator *allocator = &self->base.context->allocator;
     sv_pixels pixels;
-    SVIT_TRY(sv_image_file_read(&pixels, allocator, path, self->base.channels, err));
+    SVIT_TRY(sv_image_file_read(&pixels, self->base.context, path, self->base.channels, err));
     svit_status status = sv_source_step(allocator, &self->source, pixels.data, pixels.height,
                                         pixels.width, out, err);
     sv_release(allocator, pixels.data, pixels.bytes);

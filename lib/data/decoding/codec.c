@@ -14,14 +14,15 @@
 /*@ requires err == \null || \valid(err);
     assigns *err;
     ensures \result == SVIT_OK ==> 1 <= height <= SV_SIDE_LIMIT && 1 <= width <= SV_SIDE_LIMIT; */
-svit_status sv_codec_check_size(size_t height, size_t width, const char *name, svit_error *err)
+svit_status sv_codec_check_size(size_t height, size_t width, size_t pixel_limit, const char *name,
+                                svit_error *err)
 {
     if (height < 1 || width < 1 || height > SV_SIDE_LIMIT || width > SV_SIDE_LIMIT ||
-        height * width > SV_PIXEL_LIMIT)
+        height * width > pixel_limit)
         return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: the image is %zu x %zu; 1..%d pixels a side and at most %d in all "
+                       "%s: the image is %zu x %zu; 1..%d pixels a side and at most %zu in all "
                        "are accepted",
-                       name, width, height, SV_SIDE_LIMIT, SV_PIXEL_LIMIT);
+                       name, width, height, SV_SIDE_LIMIT, pixel_limit);
     return SVIT_OK;
 }
 
@@ -61,9 +62,8 @@ void sv_codec_compose_over_black(sv_pixels *pixels)
 }
 
 typedef svit_status decode_function(sv_pixels *out, unsigned *orientation,
-                                    const sv_allocator *allocator, const uint8_t *data,
-                                    size_t bytes, const char *name, size_t channels,
-                                    svit_error *err);
+                                    const sv_decoder *decoder, const uint8_t *data, size_t bytes,
+                                    const char *name, size_t channels, svit_error *err);
 
 /* A format and the bytes `mark` that its files have at `at`. */
 typedef struct format {
@@ -96,15 +96,15 @@ static bool has_format(const format *of, const uint8_t *data, size_t bytes)
 }
 
 /* Decodes the pixels as stored, and the orientation. */
-static svit_status decode_stored(sv_pixels *out, unsigned *orientation,
-                                 const sv_allocator *allocator, const uint8_t *data, size_t bytes,
-                                 const char *name, size_t channels, svit_error *err)
+static svit_status decode_stored(sv_pixels *out, unsigned *orientation, const sv_decoder *decoder,
+                                 const uint8_t *data, size_t bytes, const char *name,
+                                 size_t channels, svit_error *err)
 {
     const char *kind = NULL;
     for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS && !kind; i++) {
         const format *of = &FORMATS[i];
         if (has_format(of, data, bytes) && of->decode)
-            return of->decode(out, orientation, allocator, data, bytes, name, channels, err);
+            return of->decode(out, orientation, decoder, data, bytes, name, channels, err);
         kind = has_format(of, data, bytes) ? of->kind : NULL;
     }
     if (!kind)
@@ -116,16 +116,16 @@ static svit_status decode_stored(sv_pixels *out, unsigned *orientation,
                    bytes);
 }
 
-svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
+svit_status sv_decode(sv_pixels *out, const sv_decoder *decoder, const void *data, size_t bytes,
                       const char *name, size_t channels, svit_error *err)
 {
     unsigned orientation = SV_UPRIGHT;
     sv_pixels pixels;
-    SVIT_TRY(decode_stored(&pixels, &orientation, allocator, data, bytes, name, channels, err));
-    svit_status status = sv_orient(&pixels, allocator, orientation, err);
+    SVIT_TRY(decode_stored(&pixels, &orientation, decoder, data, bytes, name, channels, err));
+    svit_status status = sv_orient(&pixels, decoder->allocator, orientation, err);
     if (status == SVIT_OK)
         *out = pixels;
     else
-        sv_release(allocator, pixels.data, pixels.bytes);
+        sv_release(decoder->allocator, pixels.data, pixels.bytes);
     return status;
 }

@@ -15,12 +15,18 @@ typedef struct sv_pixels {
     size_t bytes;
 } sv_pixels;
 
+/* What a decoder is given: memory, and the most pixels that an image may have. */
+typedef struct sv_decoder {
+    const sv_allocator *allocator;
+    size_t pixel_limit; /* at most SV_PIXEL_LIMIT */
+} sv_decoder;
+
 /* Decodes the bytes of a whole file, whose format is recognised by its first bytes. `name` stands
  * for it in messages. `channels`, 1, 3 or 4, are those that svit_image_read describes, and its
  * limits are checked before pixels are allocated. The image is turned upright by the file's EXIF
  * data or XMP. The caller releases out->data with out->bytes. SVIT_E_MEMORY, or SVIT_E_FORMAT if
  * the file is damaged. */
-svit_status sv_decode(sv_pixels *out, const sv_allocator *allocator, const void *data, size_t bytes,
+svit_status sv_decode(sv_pixels *out, const sv_decoder *decoder, const void *data, size_t bytes,
                       const char *name, size_t channels, svit_error *err);
 
 /* Encodes rgb[height, width, 3] as a PNG file of *used bytes in *out, which the caller releases

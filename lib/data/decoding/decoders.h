@@ -9,8 +9,10 @@
 /* Channels of an image besides SV_RGB. */
 enum { SV_GREY = 1, SV_RGBA = 4 };
 
-/* SVIT_E_FORMAT if the sides of an image are outside the limits of svit_image_read. */
-svit_status sv_codec_check_size(size_t height, size_t width, const char *name, svit_error *err);
+/* SVIT_E_FORMAT if the sides of an image are outside the limits of svit_image_read, or there are more
+ * pixels than `pixel_limit`. */
+svit_status sv_codec_check_size(size_t height, size_t width, size_t pixel_limit, const char *name,
+                                svit_error *err);
 
 /* Allocates out->data[height, width, channels]. The caller releases it with out->bytes. */
 svit_status sv_codec_allocate(sv_pixels *out, const sv_allocator *allocator, size_t height,
@@ -25,13 +27,13 @@ void sv_codec_compose_over_black(sv_pixels *pixels);
 
 /* Decode the bytes of a whole file as sv_decode does, but leave the image as it is stored, and
  * write its orientation, one of exif.h. */
-svit_status sv_jpeg_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+svit_status sv_jpeg_decode(sv_pixels *out, unsigned *orientation, const sv_decoder *decoder,
                            const uint8_t *data, size_t bytes, const char *name, size_t channels,
                            svit_error *err);
-svit_status sv_png_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+svit_status sv_png_decode(sv_pixels *out, unsigned *orientation, const sv_decoder *decoder,
                           const uint8_t *data, size_t bytes, const char *name, size_t channels,
                           svit_error *err);
-svit_status sv_webp_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+svit_status sv_webp_decode(sv_pixels *out, unsigned *orientation, const sv_decoder *decoder,
                            const uint8_t *data, size_t bytes, const char *name, size_t channels,
                            svit_error *err);
 

@@ -26,14 +26,15 @@ static svit_status image_create(svit_image **out, svit_context *context, const s
     return SVIT_OK;
 }
 
-svit_status sv_image_file_read(sv_pixels *out, const sv_allocator *allocator, const char *path,
+svit_status sv_image_file_read(sv_pixels *out, const svit_context *context, const char *path,
                                size_t channels, svit_error *err)
 {
     void *data = NULL;
     size_t bytes = 0;
-    SVIT_TRY(sv_file_read(&data, &bytes, allocator, path, SV_IMAGE_FILE_LIMIT, err));
-    svit_status status = sv_decode(out, allocator, data, bytes, path, channels, err);
-    sv_release(allocator, data, bytes + 1);
+    const sv_decoder decoder = sv_decoder_of(context);
+    SVIT_TRY(sv_file_read(&data, &bytes, decoder.allocator, path, SV_IMAGE_FILE_LIMIT, err));
+    svit_status status = sv_decode(out, &decoder, data, bytes, path, channels, err);
+    sv_release(decoder.allocator, data, bytes + 1);
     return status;
 }
 
@@ -45,7 +46,7 @@ SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, co
     SV_REQUIRE(path);
     SVIT_TRY(sv_check_channels(__func__, channels, err));
     sv_pixels pixels;
-    SVIT_TRY(sv_image_file_read(&pixels, &context->allocator, path, channels, err));
+    SVIT_TRY(sv_image_file_read(&pixels, context, path, channels, err));
     return image_create(out, context, &pixels, err);
 }
 
@@ -59,8 +60,9 @@ SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, 
         SV_REQUIRE(data);
     SVIT_TRY(sv_check_channels(__func__, channels, err));
     sv_pixels pixels;
-    SVIT_TRY(sv_decode(&pixels, &context->allocator, data ? data : "", bytes, name ? name : "image",
-                       channels, err));
+    const sv_decoder decoder = sv_decoder_of(context);
+    SVIT_TRY(sv_decode(&pixels, &decoder, data ? data : "", bytes, name ? name : "image", channels,
+                       err));
     return image_create(out, context, &pixels, err);
 }
 

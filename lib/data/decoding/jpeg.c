@@ -180,22 +180,22 @@ static void add_alpha(sv_pixels *pixels)
     pixels->channels = SV_RGBA;
 }
 
-static svit_status jpeg_read(jpeg_state *state, sv_pixels *out, const sv_allocator *allocator,
+static svit_status jpeg_read(jpeg_state *state, sv_pixels *out, const sv_decoder *decoder,
                              const uint8_t *data, size_t bytes, const char *name, size_t channels,
                              svit_error *err)
 {
     SVIT_TRY(jpeg_status(state, jpeg_header(state, data, bytes), name, err));
     size_t height = state->jpeg.image_height, width = state->jpeg.image_width;
-    SVIT_TRY(sv_codec_check_size(height, width, name, err));
+    SVIT_TRY(sv_codec_check_size(height, width, decoder->pixel_limit, name, err));
     SVIT_TRY(choose_colours(&state->jpeg, name, err));
     const bool inks = state->jpeg.out_color_space == JCS_CMYK;
     const size_t stored = inks || channels == SV_RGBA ? SV_RGBA : SV_RGB;
     sv_pixels pixels;
-    SVIT_TRY(sv_codec_allocate(&pixels, allocator, height, width, stored, err));
+    SVIT_TRY(sv_codec_allocate(&pixels, decoder->allocator, height, width, stored, err));
     pixels.channels = inks ? 4 : SV_RGB;
     svit_status status = jpeg_status(state, jpeg_body(state, &pixels), name, err);
     if (status != SVIT_OK) {
-        sv_release(allocator, pixels.data, pixels.bytes);
+        sv_release(decoder->allocator, pixels.data, pixels.bytes);
         return status;
     }
     if (inks)
@@ -208,7 +208,7 @@ static svit_status jpeg_read(jpeg_state *state, sv_pixels *out, const sv_allocat
     return SVIT_OK;
 }
 
-svit_status sv_jpeg_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+svit_status sv_jpeg_decode(sv_pixels *out, unsigned *orientation, const sv_decoder *decoder,
                            const uint8_t *data, size_t bytes, const char *name, size_t channels,
                            svit_error *err)
 {
@@ -221,7 +221,7 @@ svit_status sv_jpeg_decode(sv_pixels *out, unsigned *orientation, const sv_alloc
     state.errors.output_message = jpeg_say_nothing;
     state.progress.progress_monitor = jpeg_count_scans;
     *orientation = sv_exif_of_jpeg(data, bytes);
-    svit_status status = jpeg_read(&state, out, allocator, data, bytes, name, channels, err);
+    svit_status status = jpeg_read(&state, out, decoder, data, bytes, name, channels, err);
     jpeg_destroy_decompress(&state.jpeg);
     return status;
 }

@@ -23,7 +23,7 @@ static const png_byte UNREAD[][5] = {"bKGD", "cHRM", "eXIf", "gAMA", "hIST", "iC
 
 /* The state of one PNG decoding. libpng's error, memory and input callbacks all get it. */
 typedef struct png_source {
-    const sv_allocator *allocator;
+    const sv_decoder *decoder;
     const uint8_t *data; /* the rest of the file */
     size_t bytes;
     size_t held;     /* bytes that libpng holds */
@@ -46,7 +46,7 @@ static png_voidp png_allocate(png_structp png, png_alloc_size_t bytes)
      * with a warning. */
     if (!sv_size_add(&total, bytes, PNG_HEADER) || total > MEMORY_LIMIT - source->held)
         return NULL;
-    memory = sv_allocate(source->allocator, total);
+    memory = sv_allocate(source->decoder->allocator, total);
     if (!memory) {
         source->no_memory = true;
         return NULL;
@@ -65,7 +65,7 @@ static void png_release(png_structp png, png_voidp given)
     uint8_t *memory = (uint8_t *)given - PNG_HEADER;
     memcpy(&total, memory, sizeof total);
     source->held -= total;
-    sv_release(source->allocator, memory, total);
+    sv_release(source->decoder->allocator, memory, total);
 }
 
 /* Whether libpng has given the last row, and reads what is behind it. */
@@ -210,16 +210,16 @@ static svit_status png_read(png_structp png, png_infop info, const png_source *s
     SVIT_TRY(png_status(source, png_header(png, info, &alpha), name, err));
     size_t height = png_get_image_height(png, info);
     size_t width = png_get_image_width(png, info);
-    SVIT_TRY(sv_codec_check_size(height, width, name, err));
+    SVIT_TRY(sv_codec_check_size(height, width, source->decoder->pixel_limit, name, err));
     sv_pixels pixels;
-    SVIT_TRY(sv_codec_allocate(&pixels, source->allocator, height, width, alpha ? SV_RGBA : SV_RGB,
-                               err));
+    SVIT_TRY(sv_codec_allocate(&pixels, source->decoder->allocator, height, width,
+                               alpha ? SV_RGBA : SV_RGB, err));
     bool read = png_body(png, info, &pixels);
     if (read && !source->whole)
         png_tail(png, info);
     svit_status status = png_status(source, read, name, err);
     if (status != SVIT_OK) {
-        sv_release(source->allocator, pixels.data, pixels.bytes);
+        sv_release(source->decoder->allocator, pixels.data, pixels.bytes);
         return status;
     }
     if (source->channels == SV_GREY)
@@ -231,12 +231,11 @@ static svit_status png_read(png_structp png, png_infop info, const png_source *s
     return SVIT_OK;
 }
 
-svit_status sv_png_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+svit_status sv_png_decode(sv_pixels *out, unsigned *orientation, const sv_decoder *decoder,
                           const uint8_t *data, size_t bytes, const char *name, size_t channels,
                           svit_error *err)
 {
-    png_source source = {
-        .allocator = allocator, .data = data, .bytes = bytes, .channels = channels};
+    png_source source = {.decoder = decoder, .data = data, .bytes = bytes, .channels = channels};
     png_infop info = NULL;
     png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &source, png_stop, png_ignore,
                                                &source, png_allocate, png_release);

@@ -146,7 +146,7 @@ static void remove_alpha(sv_pixels *pixels)
         pixels->data[i * SV_RGBA + 3] = 255;
 }
 
-svit_status sv_webp_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+svit_status sv_webp_decode(sv_pixels *out, unsigned *orientation, const sv_decoder *decoder,
                            const uint8_t *data, size_t bytes, const char *name, size_t channels,
                            svit_error *err)
 {
@@ -156,14 +156,15 @@ svit_status sv_webp_decode(sv_pixels *out, unsigned *orientation, const sv_alloc
     sv_pixels pixels;
     if (WebPGetFeatures(data, bytes, &canvas) != VP8_STATUS_OK)
         return fail_webp(err, name, "its header is not whole");
-    SVIT_TRY(sv_codec_check_size((size_t)canvas.height, (size_t)canvas.width, name, err));
+    SVIT_TRY(sv_codec_check_size((size_t)canvas.height, (size_t)canvas.width, decoder->pixel_limit,
+                                 name, err));
     SVIT_TRY(find_frame(&first, file, &canvas, name, err));
-    SVIT_TRY(sv_codec_allocate(&pixels, allocator, (size_t)canvas.height, (size_t)canvas.width,
-                               SV_RGBA, err));
+    SVIT_TRY(sv_codec_allocate(&pixels, decoder->allocator, (size_t)canvas.height,
+                               (size_t)canvas.width, SV_RGBA, err));
     memset(pixels.data, 0, pixels.bytes);
     svit_status status = decode_frame(&first, &pixels, name, err);
     if (status != SVIT_OK) {
-        sv_release(allocator, pixels.data, pixels.bytes);
+        sv_release(decoder->allocator, pixels.data, pixels.bytes);
         return status;
     }
     if (!canvas.has_alpha)

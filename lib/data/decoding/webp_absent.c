@@ -1,11 +1,11 @@
 /* In place of webp.c in a build without libwebp. */
 #include "data/decoding/decoders.h"
 
-svit_status sv_webp_decode(sv_pixels *out, unsigned *orientation, const sv_allocator *allocator,
+svit_status sv_webp_decode(sv_pixels *out, unsigned *orientation, const sv_decoder *decoder,
                            const uint8_t *data, size_t bytes, const char *name, size_t channels,
                            svit_error *err)
 {
-    (void)out, (void)orientation, (void)allocator, (void)data, (void)bytes, (void)channels;
+    (void)out, (void)orientation, (void)decoder, (void)data, (void)bytes, (void)channels;
     return sv_fail(err, SVIT_E_UNSUPPORTED,
                    "%s: a WebP; this build of shiftvit has no WebP decoder, which its build option "
                    "-Dwebp=enabled adds",

@@ -6,7 +6,7 @@
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
-#include "data/decoding/codec.h"
+#include "data/decoding/image_file.h"
 #include "data/loading/source.h"
 #include "data/shards/shard_files.h"
 #include "data/shards/shard_index.h"
@@ -92,7 +92,8 @@ static svit_status decode_member(const shard_set *self, size_t shard, const char
     char what[224];
     snprintf(what, sizeof what, "%.100s: %.100s", self->paths.names[shard], data);
     sv_pixels pixels;
-    SVIT_TRY(sv_decode(&pixels, allocator, data + SV_TAR_BLOCK, bytes - SV_TAR_BLOCK, what,
+    const sv_decoder decoder = sv_decoder_of(self->base.context);
+    SVIT_TRY(sv_decode(&pixels, &decoder, data + SV_TAR_BLOCK, bytes - SV_TAR_BLOCK, what,
                        self->base.channels, err));
     svit_status status = sv_source_step(allocator, &self->source, pixels.data, pixels.height,
                                         pixels.width, out, err);

@@ -114,6 +114,7 @@ pub struct ContextBuilder {
     gemm: Option<String>,
     log: Option<Log>,
     stop: Option<Stop>,
+    max_image_pixels: u32,
 }
 
 impl ContextBuilder {
@@ -150,6 +151,13 @@ impl ContextBuilder {
         self
     }
 
+    /// The most pixels of an image that is decoded, 1..64,000,000: a larger one is refused before its pixels take
+    /// memory; 0, the default: 64,000,000.
+    pub fn max_image_pixels(mut self, pixels: u32) -> Self {
+        self.max_image_pixels = pixels;
+        self
+    }
+
     /// Creates the context and starts its workers.
     pub fn build(self) -> Result<Context> {
         let gemm: Option<CString> =
@@ -159,6 +167,7 @@ impl ContextBuilder {
         let mut config = crate::field::defaults(sys::svit_context_config_init);
         config.threads = self.threads;
         config.pin = self.pin.into();
+        config.max_image_pixels = self.max_image_pixels;
         config.gemm = gemm.as_ref().map_or(ptr::null(), |name| name.as_ptr());
         if let Some(log) = &log {
             config.log = Some(log_message);
@@ -176,10 +185,11 @@ impl ContextBuilder {
 
 impl fmt::Debug for ContextBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ContextBuilder { threads, pin, gemm, log, stop } = self;
+        let ContextBuilder { threads, pin, gemm, log, stop, max_image_pixels } = self;
         let mut text = f.debug_struct("ContextBuilder");
         text.field("threads", threads).field("pin", pin).field("gemm", gemm);
-        text.field("log", &log.is_some()).field("stop", &stop.is_some()).finish()
+        text.field("log", &log.is_some()).field("stop", &stop.is_some());
+        text.field("max_image_pixels", max_image_pixels).finish()
     }
 }
 
