@@ -52,11 +52,9 @@ static const struct option_line options[] = {
      "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 classes)"},
     {"val-fraction", KEY_VAL_FRACTION, "F", 0,
      "Validate on the fraction F (0 to 0.4) of the training images: of CIFAR the last ones instead "
-     "of "
-     "the usual part; of folder:DIR without DIR/val, and of lists, random ones (default 0.1), and "
-     "without "
-     "DIR/test "
-     "another part of the same size tests. 0: train on all training images without validation"},
+     "of the usual part; of a folder, list or shards without a validation split random ones "
+     "(default 0.1), and without a test split another part of the same size tests. 0: train on all "
+     "training images; only a split of its own then validates or tests"},
     {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training images"},
     {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation images"},
     {"limit-test", KEY_LIMIT_TEST, "N", 0, "Take the first N test images"},

@@ -53,7 +53,8 @@ static const struct option_line option_list[] = {
     {"schedule", KEY_SCHEDULE, "NAME", 0,
      "constant, warmup-cosine, linear, one-cycle, step, cosine-restarts or piecewise"},
     {"patience", KEY_PATIENCE, "N", 0,
-     "Stop after N epochs without a better validation top-1 (0: never)"},
+     "Stop after N epochs without a better validation top-1, with the losses binary and mse "
+     "without a lower validation loss (0: never)"},
     {"keep", KEY_KEEP, "WHICH", 0, "Keep the last or the best weights"},
     {"compute", KEY_COMPUTE, "TYPE", 0, "auto (default), f32 or bf16; auto is f32"},
     {"memory", KEY_MEMORY, "NAME", 0,
@@ -68,9 +69,9 @@ static const struct option_line option_list[] = {
      "other files stay"},
     {"resume", KEY_RESUME, "DIR", 0,
      "Continue the run in DIR with the options of that run. With --epochs N beyond those of a run, "
-     "finished or not, it is extended: a constant schedule goes on, another one stays at its last "
-     "rate, mostly 0, unless --schedule NAME computes a schedule over all epochs or --lr gives "
-     "a constant rate"},
+     "finished or not, it is extended: the schedules constant, step and cosine-restarts go on, "
+     "another one stays at its last rate, mostly 0, unless --schedule NAME computes a schedule "
+     "over all epochs or --lr gives a constant rate"},
     {"init-from", KEY_INIT_FROM, "FILE", 0,
      "Start from this model: a file, a run's folder, or a checkpoint of timm, OpenCLIP or "
      "transformers. Without --preset, the model and its preprocessing are those of FILE, it gets a "

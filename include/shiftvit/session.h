@@ -55,7 +55,8 @@ enum {
 /* The configuration of a session. */
 typedef struct svit_session_config {
     uint32_t struct_size;   /* sizeof(svit_session_config) */
-    uint32_t max_batch;     /* largest number of images in one forward pass, 1..65536 */
+    uint32_t max_batch;     /* largest number of images in one forward pass, 1..65536. A session
+                               with at most 8 may differ from larger ones by rounding */
     int32_t mode;           /* SVIT_MODE_*; a session created with SVIT_MODE_INFER has no memory for
                                training and cannot switch to it */
     int32_t compute;        /* SVIT_COMPUTE_* */

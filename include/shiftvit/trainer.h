@@ -102,8 +102,8 @@ typedef struct svit_trainer_config {
                               `folder`/events.out.tfevents.shiftvit */
     int32_t schedule_anew; /* 1: svit_trainer_resume of a run that had fewer epochs computes its
                               schedule over all `epochs`; 0: the run's schedule keeps its length,
-                              after which a rate other than a constant one stays at its last value,
-                              mostly 0 */
+                              after which it stays at its last value, mostly 0; a schedule without a
+                              length (constant, step, cosine-restarts) goes on */
     uint32_t leaves; /* 0..batch: parts of a batch whose gradients are added in one binary tree
                         (reducer.h), so that they can be computed by any number of processes; 0: the
                         gradients of a batch are one sum. With leaves, accumulate is 1 */
@@ -121,8 +121,8 @@ typedef struct svit_trainer_config {
                               and train on smaller images: those of the pipeline, reduced with
                               antialiasing to early_height x early_width, which a session of the
                               model accepts. Validation has the whole size. In a run that was
-                              extended it is the part of the epochs of its schedule; with a constant
-                              rate, of `epochs` */
+                              extended it is the part of the epochs of its schedule; if that has
+                              no length, of `epochs` */
 } svit_trainer_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,
@@ -195,12 +195,12 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
                                           size_t optimizer_size, svit_pipeline_config *pipeline,
                                           size_t pipeline_size, svit_error *err);
 
-/* Fills three configurations with settings for the fine-tuning of `model` on `images` images: what
- * is trained (groups of the optimiser, layer_decay), learning rate, epochs, batch and the average
- * of the weights follow from their number by the table in docs/fine-tuning.md. The model has the
- * head for the classes of these images (svit_model_replace_head); with adapters
- * (svit_model_add_lora) these and the head are trained. The pipeline is the model's, or, if it has
- * none, a resize to its input and values in -1..1.
+/* Fills three configurations with settings for the fine-tuning of `model` on `images` images:
+ * epochs, batch and the average of the weights follow from their number by the table in
+ * docs/fine-tuning.md. Learning rate and layer_decay are the same for any number, and others with
+ * adapters (svit_model_add_lora) than without. No group is set: what the model has frozen stays as
+ * it is. The model has the head for the classes of these images (svit_model_replace_head). The
+ * pipeline is the model's, or, if it has none, a resize to its input and values in -1..1.
  *
  * Each of the three may be NULL; each size is that of the struct as the caller was compiled.
  * SVIT_E_ARGUMENT: `images` is 0. SVIT_E_VERSION: a struct of this `size` lacks a field that is not
@@ -255,10 +255,11 @@ typedef struct svit_trainer_event {
  * function returns or calls svit_trainer_checkpoint. At SVIT_EVENT_FINISHED the model has its final
  * weights.
  *
- * The function may evaluate, copy and save the model, call svit_trainer_checkpoint and read the
- * history, and change settings of the optimiser and the loss for the next step. svit_trainer_run,
- * _step and _resume return SVIT_E_STATE there; svit_trainer_free must not be called. The function
- * must not throw, nor leave by longjmp. */
+ * The function may evaluate and save the model (svit_model_load_memory opens a snapshot that
+ * svit_model_save_memory wrote, with adapters of LoRA merged and nothing frozen), call
+ * svit_trainer_checkpoint and read the history, and change settings of the optimiser and the loss
+ * for the next step. svit_trainer_run, _step and _resume return SVIT_E_STATE there;
+ * svit_trainer_free must not be called. The function must not throw, nor leave by longjmp. */
 typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *user);
 
 /* Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be

@@ -65,8 +65,9 @@ class trainer : public handle<svit_trainer, svit_trainer_free>
         return detail::call(svit_trainer_run, get(), nullptr, nullptr);
     }
 
-    /* Calls int32_t callback(const svit_trainer_event &) after each event; another value than 0
-     * stops the run. An exception of the callback stops it too and is thrown again here. */
+    /* Calls int32_t callback(const svit_trainer_event &) after each event. Another value than 0
+     * stops the run, which fails with SVIT_E_STOPPED. An exception of the callback stops it too and
+     * is thrown again here. */
     template <class Callback> result run(Callback &&callback)
     {
         observer<Callback> user = {&callback, nullptr};
