@@ -22,7 +22,7 @@ enum {
 };
 
 static const struct option_line options[] = {
-    {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 1024 (0, the default: every core)"},
+    {"threads", KEY_THREADS, "N", 0, "Use N threads, 0 to 1024 (0, the default: every CPU)"},
     {"pin", KEY_PIN, NULL, 0, "Pin each thread but the first to a CPU of its own"},
     {"gemm", KEY_GEMM, "NAME", 0,
      "GEMM backend for float32: tile, cblas or amx (default: the best one for this CPU)"},

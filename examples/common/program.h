@@ -14,7 +14,7 @@ enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 /* The common options and the context. Start from PROGRAM_INIT. The parser fills the options and
  * program_open creates the context. */
 struct program {
-    uint32_t threads; /* 0: one for each core */
+    uint32_t threads; /* 0: one for each CPU */
     int pin;          /* as in svit_context_config */
     const char *gemm; /* as in svit_context_config */
     uint64_t seed;

@@ -67,8 +67,8 @@ typedef int32_t (*svit_stop_function)(void *user);
 typedef struct svit_context_config {
     uint32_t struct_size; /* sizeof(svit_context_config) */
     uint32_t threads;     /* worker threads including the calling one, 1..1024; 0: one for each
-                             core that affinity and the CPU quota of its control group leave to the
-                             process, up to 1024 */
+                             CPU (hardware thread) that affinity and the CPU quota of its control
+                             group leave to the process, up to 1024 */
     svit_allocate_function allocate; /* NULL together with `release`: the C library's allocator */
     svit_release_function release;   /* of memory from `allocate` */
     void *allocator_user;            /* first argument of `allocate` and `release` */
@@ -88,10 +88,10 @@ typedef struct svit_context_config {
     void *stop_user;         /* first argument of `stop` */
 } svit_context_config;
 
-/* Fills `config` with the defaults: all cores, the C library's allocator, no log, nothing that stops
- * calls, the default GEMM backend. `size` is sizeof(svit_context_config) as the caller was compiled.
- * SVIT_E_ARGUMENT means that `config` is NULL or that `size` cannot hold `struct_size`. Any thread
- * may call it. */
+/* Fills `config` with the defaults: a thread for each CPU, the C library's allocator, no log,
+ * nothing that stops calls, the default GEMM backend. `size` is sizeof(svit_context_config) as the
+ * caller was compiled. SVIT_E_ARGUMENT means that `config` is NULL or that `size` cannot hold
+ * `struct_size`. Any thread may call it. */
 SVIT_API svit_status svit_context_config_init(svit_context_config *config, size_t size);
 
 /* Creates a context and starts its worker threads. `config` may be NULL for the defaults. The
@@ -125,10 +125,12 @@ SVIT_API uint32_t svit_context_threads(const svit_context *context);
  *   "version"          of the library
  *   "cpu"              name of the processor
  *   "instruction_set"  of the kernels in use
- *   "gemm"             GEMM backend in use for float32; "gemms" is an array of all that run here
+ *   "gemm"             GEMM backend in use for float32; "gemms" is an array of those that the build
+ *                      has and the CPU runs, "cblas" also where its BLAS is not installed
  *   "gemm_bf16"        GEMM backend of sessions that compute in bfloat16; "": the build has none
  *   "gemm_int8"        GEMM backend of sessions that compute in int8; "": the build has none
- *   "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for
+ *   "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for;
+ *                      both are "" until the process has created a context with gemm "cblas"
  *   "decoders"         array of the image formats that the build reads: "jpeg", "png", "webp"
  *   "threads"          number of workers; "pinned": how many of them are pinned to a CPU
  *   "warnings"         array of texts, for example that the BLAS ignores the CPU's AVX-512

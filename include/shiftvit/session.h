@@ -25,10 +25,10 @@ enum {
  * softmax are float32 in all three. Results differ between CPUs by the rounding described here. */
 enum {
     SVIT_COMPUTE_F32 = 0,  /* float32 */
-    SVIT_COMPUTE_BF16 = 1, /* rounds A and B to bfloat16 where the CPU has bfloat16 dot products
-                              (AMX, AVX-512 BF16). Elsewhere it rounds only the weights, in the
-                              forward pass and in the gradients of activations, which saves memory
-                              but no time */
+    SVIT_COMPUTE_BF16 = 1, /* rounds A and B to bfloat16 where the bfloat16 arithmetic of the CPU
+                              is used: AMX, AVX-512 BF16 of AMD, BFMMLA of 64-bit Arm. Elsewhere it
+                              rounds only the weights, in the forward pass and in the gradients of
+                              activations, which saves memory but no time */
     SVIT_COMPUTE_INT8 = 2  /* for inference only: rounds the weights to 8 bits with a scale for each
                               output channel, and the activations with a scale for each row */
 };
@@ -113,8 +113,9 @@ SVIT_API svit_status svit_session_config_to_json(const svit_session_config *conf
  * the defaults. The session keeps config->context alive. The caller owns *out and frees it with
  * svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_STATE: the
  * session is to train, and every parameter that it reaches is frozen, without input_gradient;
- * SVIT_E_UNSUPPORTED: the build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY says how many
- * bytes the plan needs. Any thread may call it. */
+ * SVIT_E_UNSUPPORTED: the build computes in SVIT_COMPUTE_F32 alone, or a matmul has more rows or
+ * columns than the backend "cblas" takes; SVIT_E_MEMORY says how many bytes the plan needs. Any
+ * thread may call it. */
 SVIT_API svit_status svit_session_create(svit_session **out, svit_model *model,
                                          const svit_session_config *config, svit_error *err);
 

@@ -4,9 +4,10 @@
  * The headers stand in reading order, each with what it declares. A program that only classifies
  * images needs predictor.h; one that trains needs dataset.h, model.h and trainer.h. Unless a
  * comment says otherwise:
- *  - A function that can fail returns svit_status and takes an svit_error as its last argument. It
- *    returns SVIT_E_ARGUMENT if a required pointer is NULL, and SVIT_E_MEMORY if there is not
- *    enough memory. A failed call writes no outputs and leaves its handles usable.
+ *  - A function that can fail returns svit_status and takes an svit_error as its last argument,
+ *    which _init functions lack. It returns SVIT_E_ARGUMENT if a required pointer is NULL, and
+ *    SVIT_E_MEMORY if there is not enough memory. A failed call writes no outputs and leaves its
+ *    handles usable.
  *  - One thread at a time may use a handle. Different handles may be used at the same time.
  *  - Arrays belong to the caller, are row-major, and their sizes are in elements. Images are NHWC.
  *  - A handle keeps alive what it was created from, so handles may be freed in any order.

@@ -22,7 +22,8 @@ extern "C" {
  * decodes and computes its share of each batch and of the validation set. Rank 0 alone locks and
  * writes the folder; the others read it when they resume, so that all need to see it. A failure of
  * one rank is returned on all, with "rank R of N: " before its message, and ends the run: later
- * calls return it again. What keeps a rank from beginning is told the others too, but for what
+ * calls return it again. What keeps a rank from beginning is told the others too, with the name of
+ * its status alone ("rank R of N could not begin: ") if the rank has no trainer yet, but for what
  * hides them from it: a trainer's configuration that is NULL or whose struct_size is refused, a
  * reducer that is not accepted, or one whose `gather` is NULL. The callback of svit_trainer_run is
  * called on all ranks, and a value of any of them stops all after the same event. Ranks compare
@@ -43,8 +44,9 @@ enum {
     SVIT_EXISTING_REFUSE = 0,   /* svit_trainer_create fails with SVIT_E_STATE */
     SVIT_EXISTING_RESUME = 1,   /* svit_trainer_resume must precede the first step */
     SVIT_EXISTING_OVERWRITE = 2 /* the first checkpoint of the new run replaces the files of the old
-                                   run; other files stay. If the process is killed, the old run or
-                                   the new one can be resumed */
+                                   run, events.out.tfevents.shiftvit included; other files stay. If
+                                   the process is killed, the old run or the new one can be
+                                   resumed */
 };
 
 /* The capacity of `class_weights` in svit_trainer_config. */
@@ -271,8 +273,8 @@ typedef int32_t (*svit_trainer_callback)(const svit_trainer_event *event, void *
  * in the model, too, and for good, what of the parameters that they match is frozen, as
  * svit_model_set_trainable does one after the other: one with `trainable` 1 also trains what the
  * caller has frozen. With a folder, some samples of both datasets are read
- * (svit_dataset_fingerprint), and the folder is created and locked last. The caller owns *out and
- * frees it with svit_trainer_free.
+ * (svit_dataset_fingerprint), and the folder is created and locked after all other checks but the
+ * comparison of ranks. The caller owns *out and frees it with svit_trainer_free.
  *
  * SVIT_E_ARGUMENT names the field that is not accepted, or the size or class that model, pipeline
  * and datasets do not share (svit_dataset_match_classes and svit_model_replace_head bring classes

@@ -32,7 +32,7 @@ typedef struct sv_segments {
 /* Chooses the segments by `memory`, one of SVIT_MEMORY_*:
  *   STORE             one segment of all layers, outside the region;
  *   RECOMPUTE_BLOCKS  segments of one layer in the region;
- *   RECOMPUTE_STAGES  segments of any length in the region.
+ *   RECOMPUTE_STAGES  segments of up to 64 layers in the region.
  * The choice needs the fewest bytes, except that a segment is recomputed only if that saves at
  * least half of its own bytes. SVIT_E_MEMORY. */
 svit_status sv_segments_choose(sv_segments *out, const svit_context *context,

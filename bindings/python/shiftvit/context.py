@@ -36,7 +36,7 @@ class Context(_library.Handle):
     """Worker threads and kernels. Most programs need none of their own: see :func:`default_context`.
 
     Args:
-        threads: Worker threads including the calling one, 1..1024; 0 takes one for each core of the process.
+        threads: Worker threads including the calling one, 1..1024; 0 takes one for each CPU of the process.
         gemm: The float32 backend, ``"tile"``, ``"amx"`` or ``"cblas"``; None takes the fastest of the library's own.
         pin: True pins each worker to a CPU of the process; the calling thread stays as it is.
         max_image_pixels: The most pixels of an image that is decoded, 1..64,000,000, which is the default. Larger ones
@@ -87,7 +87,7 @@ _default: tuple[int, Context] | None = None
 
 
 def default_context() -> Context:
-    """The context of this process that is used where none is given, with one thread for each core. It is created
+    """The context of this process that is used where none is given, with one thread for each CPU. It is created
     when it is first needed, and again in a child by ``os.fork``."""
     global _default
     with _lock:

@@ -1,8 +1,9 @@
-/* The worker pool. Between calls workers spin for some tens of microseconds before they sleep,
+/* The worker pool. Between calls workers spin for about 0.1 ms (SPIN_ROUNDS) before they sleep,
  * because the next layer usually follows at once.
  *
- * A call is a round, in which only as many workers take part as there are tasks: the caller neither
- * wakes the others nor waits for them, so that few tasks cost the same on any number of threads. */
+ * A call is a round, in which only as many workers take part as there are tasks: the caller does
+ * not wait for the others, and wakes those alone that sleep in a group with one that takes part, so
+ * that few tasks cost the same on any number of threads. */
 #include "base/threads/pool.h"
 
 #include "base/threads/affinity.h"

@@ -55,8 +55,8 @@ pub struct svit_context_config {
     /// sizeof(svit_context_config)
     pub struct_size: u32,
     /// worker threads including the calling one, 1..1024; 0: one for each
-    /// core that affinity and the CPU quota of its control group leave to the
-    /// process, up to 1024
+    /// CPU (hardware thread) that affinity and the CPU quota of its control
+    /// group leave to the process, up to 1024
     pub threads: u32,
     /// NULL together with `release`: the C library's allocator
     pub allocate: svit_allocate_function,
@@ -108,22 +108,22 @@ pub type svit_log_function = Option<
 /// svit_model_fit_head            before each update
 /// svit_model_fit_class           before each pass over the samples, with old features
 /// svit_dataset_statistics        every 64 images
+/// svit_dataset_verify            every 128 images
 /// svit_trainer_step, _run        before each step, and before each batch of a validation
 ///
 /// with the context that the call works on. A trainer that was stopped in a validation begins this
 /// validation again. Of several ranks svit_trainer_run alone asks, after each event but the last,
-/// and all stop together. `user` is used until the last handle
-/// of the context is freed. The function must not throw, nor leave by longjmp, nor call the library
-/// with a handle of the call that asks.
+/// and all stop together. `user` is used until the last handle of the context is freed. The function
+/// must not throw, nor leave by longjmp, nor call the library with a handle of the call that asks.
 pub type svit_stop_function = Option<
     unsafe extern "C" fn(user: *mut c_void) -> i32,
 >;
 
 extern "C" {
-    /// Fills `config` with the defaults: all cores, the C library's allocator, no log, nothing that stops
-    /// calls, the default GEMM backend. `size` is sizeof(svit_context_config) as the caller was compiled.
-    /// SVIT_E_ARGUMENT means that `config` is NULL or that `size` cannot hold `struct_size`. Any thread
-    /// may call it.
+    /// Fills `config` with the defaults: a thread for each CPU, the C library's allocator, no log,
+    /// nothing that stops calls, the default GEMM backend. `size` is sizeof(svit_context_config) as the
+    /// caller was compiled. SVIT_E_ARGUMENT means that `config` is NULL or that `size` cannot hold
+    /// `struct_size`. Any thread may call it.
     pub fn svit_context_config_init(config: *mut svit_context_config, size: usize) -> svit_status;
 
     /// Creates a context and starts its worker threads. `config` may be NULL for the defaults. The
@@ -160,10 +160,12 @@ extern "C" {
     /// "version"          of the library
     /// "cpu"              name of the processor
     /// "instruction_set"  of the kernels in use
-    /// "gemm"             GEMM backend in use for float32; "gemms" is an array of all that run here
+    /// "gemm"             GEMM backend in use for float32; "gemms" is an array of those that the build
+    /// has and the CPU runs, "cblas" also where its BLAS is not installed
     /// "gemm_bf16"        GEMM backend of sessions that compute in bfloat16; "": the build has none
     /// "gemm_int8"        GEMM backend of sessions that compute in int8; "": the build has none
-    /// "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for
+    /// "blas"             CBLAS library's description of itself; "blas_core": CPU it was tuned for;
+    /// both are "" until the process has created a context with gemm "cblas"
     /// "decoders"         array of the image formats that the build reads: "jpeg", "png", "webp"
     /// "threads"          number of workers; "pinned": how many of them are pinned to a CPU
     /// "warnings"         array of texts, for example that the BLAS ignores the CPU's AVX-512

@@ -374,9 +374,10 @@ extern "C" {
     /// number of these samples to \*bad_count, which may be NULL. svit_dataset_select creates a dataset
     /// without them. Samples of a callback are read on the calling thread.
     ///
-    /// SVIT_E_STOPPED: `bad` or the sample callback stopped. SVIT_E_ARGUMENT: a sample callback gave a
-    /// label that is out of range. SVIT_E_UNSUPPORTED names the first image for whose format the build
-    /// has no decoder. SVIT_E_MEMORY: there is not enough memory.
+    /// SVIT_E_STOPPED: `bad`, the sample callback or the context's stop function stopped it.
+    /// SVIT_E_ARGUMENT: a sample callback gave a label that is out of range. SVIT_E_UNSUPPORTED names
+    /// the first image for whose format the build has no decoder. SVIT_E_MEMORY: there is not enough
+    /// memory.
     pub fn svit_dataset_verify(
         dataset: *const svit_dataset,
         bad: svit_bad_sample_callback,

@@ -351,8 +351,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Changes a setting of the parameters whose names match `pattern`, as in svit_parameter_group,
-    /// between two updates. `key` is "lr_scale" (at least 0), "weight_decay" (at least 0) or "trainable"
-    /// (0 or 1). SVIT_E_ARGUMENT names the key, the value, or a pattern that matches no parameter;
+    /// between two updates. `key` is "lr_scale" or "weight_decay" (both in \[0, 1e30\]) or "trainable" (0
+    /// or 1). SVIT_E_ARGUMENT names the key, the value, or a pattern that matches no parameter;
     /// SVIT_E_STATE a parameter that is frozen in the model and was to be trainable; SVIT_E_MEMORY. The
     /// optimiser is unchanged then.
     pub fn svit_optimizer_set_parameter_f64(

@@ -20,10 +20,10 @@ pub const SVIT_MODE_TRAIN: i32 = 1;
 
 /// float32
 pub const SVIT_COMPUTE_F32: i32 = 0;
-/// rounds A and B to bfloat16 where the CPU has bfloat16 dot products
-/// (AMX, AVX-512 BF16). Elsewhere it rounds only the weights, in the
-/// forward pass and in the gradients of activations, which saves memory
-/// but no time
+/// rounds A and B to bfloat16 where the bfloat16 arithmetic of the CPU
+/// is used: AMX, AVX-512 BF16 of AMD, BFMMLA of 64-bit Arm. Elsewhere it
+/// rounds only the weights, in the forward pass and in the gradients of
+/// activations, which saves memory but no time
 pub const SVIT_COMPUTE_BF16: i32 = 1;
 /// for inference only: rounds the weights to 8 bits with a scale for each
 /// output channel, and the activations with a scale for each row
@@ -147,8 +147,9 @@ extern "C" {
     /// the defaults. The session keeps config-\>context alive. The caller owns \*out and frees it with
     /// svit_session_free. SVIT_E_ARGUMENT names the field that is not accepted; SVIT_E_STATE: the
     /// session is to train, and every parameter that it reaches is frozen, without input_gradient;
-    /// SVIT_E_UNSUPPORTED: the build computes in SVIT_COMPUTE_F32 alone; SVIT_E_MEMORY says how many
-    /// bytes the plan needs. Any thread may call it.
+    /// SVIT_E_UNSUPPORTED: the build computes in SVIT_COMPUTE_F32 alone, or a matmul has more rows or
+    /// columns than the backend "cblas" takes; SVIT_E_MEMORY says how many bytes the plan needs. Any
+    /// thread may call it.
     pub fn svit_session_create(
         out: *mut *mut svit_session,
         model: *mut svit_model,

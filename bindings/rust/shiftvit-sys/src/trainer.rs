@@ -21,8 +21,9 @@ pub const SVIT_EXISTING_REFUSE: i32 = 0;
 /// svit_trainer_resume must precede the first step
 pub const SVIT_EXISTING_RESUME: i32 = 1;
 /// the first checkpoint of the new run replaces the files of the old
-/// run; other files stay. If the process is killed, the old run or
-/// the new one can be resumed
+/// run, events.out.tfevents.shiftvit included; other files stay. If
+/// the process is killed, the old run or the new one can be
+/// resumed
 pub const SVIT_EXISTING_OVERWRITE: i32 = 2;
 
 // The capacity of `class_weights` in svit_trainer_config.
@@ -49,7 +50,8 @@ pub const SVIT_EVENT_FINISHED: i32 = 2;
 /// decodes and computes its share of each batch and of the validation set. Rank 0 alone locks and
 /// writes the folder; the others read it when they resume, so that all need to see it. A failure of
 /// one rank is returned on all, with "rank R of N: " before its message, and ends the run: later
-/// calls return it again. What keeps a rank from beginning is told the others too, but for what
+/// calls return it again. What keeps a rank from beginning is told the others too, with the name of
+/// its status alone ("rank R of N could not begin: ") if the rank has no trainer yet, but for what
 /// hides them from it: a trainer's configuration that is NULL or whose struct_size is refused, a
 /// reducer that is not accepted, or one whose `gather` is NULL. The callback of svit_trainer_run is
 /// called on all ranks, and a value of any of them stops all after the same event. Ranks compare

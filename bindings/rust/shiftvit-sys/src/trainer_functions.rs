@@ -142,8 +142,8 @@ extern "C" {
     /// in the model, too, and for good, what of the parameters that they match is frozen, as
     /// svit_model_set_trainable does one after the other: one with `trainable` 1 also trains what the
     /// caller has frozen. With a folder, some samples of both datasets are read
-    /// (svit_dataset_fingerprint), and the folder is created and locked last. The caller owns \*out and
-    /// frees it with svit_trainer_free.
+    /// (svit_dataset_fingerprint), and the folder is created and locked after all other checks but the
+    /// comparison of ranks. The caller owns \*out and frees it with svit_trainer_free.
     ///
     /// SVIT_E_ARGUMENT names the field that is not accepted, or the size or class that model, pipeline
     /// and datasets do not share (svit_dataset_match_classes and svit_model_replace_head bring classes

@@ -43,7 +43,7 @@ unsafe impl Sync for ContextInner {}
 pub struct Context(Arc<ContextInner>);
 
 impl Context {
-    /// A context with a worker for each core, without a log.
+    /// A context with a worker for each CPU, without a log.
     pub fn new() -> Result<Self> {
         Context::builder().build()
     }
@@ -118,7 +118,7 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// Worker threads, the calling one included, 1..1024; 0: one for each core.
+    /// Worker threads, the calling one included, 1..1024; 0: one for each CPU.
     pub fn threads(mut self, threads: u32) -> Self {
         self.threads = threads;
         self

@@ -21,10 +21,10 @@ enumeration! {
     pub enum Compute {
         /// Float32.
         F32 = SVIT_COMPUTE_F32,
-        /// Rounds A and B to bfloat16 where the CPU has bfloat16 dot products
-        /// (AMX, AVX-512 BF16). Elsewhere it rounds only the weights, in the
-        /// forward pass and in the gradients of activations, which saves memory
-        /// but no time.
+        /// Rounds A and B to bfloat16 where the bfloat16 arithmetic of the CPU
+        /// is used: AMX, AVX-512 BF16 of AMD, BFMMLA of 64-bit Arm. Elsewhere it
+        /// rounds only the weights, in the forward pass and in the gradients of
+        /// activations, which saves memory but no time.
         Bf16 = SVIT_COMPUTE_BF16,
         /// For inference only: rounds the weights to 8 bits with a scale for each
         /// output channel, and the activations with a scale for each row.

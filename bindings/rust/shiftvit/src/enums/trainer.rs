@@ -24,8 +24,9 @@ enumeration! {
         /// `Trainer::resume` must precede the first step.
         Resume = SVIT_EXISTING_RESUME,
         /// The first checkpoint of the new run replaces the files of the old
-        /// run; other files stay. If the process is killed, the old run or
-        /// the new one can be resumed.
+        /// run, events.out.tfevents.shiftvit included; other files stay. If
+        /// the process is killed, the old run or the new one can be
+        /// resumed.
         Overwrite = SVIT_EXISTING_OVERWRITE,
     }
 }
