@@ -5,7 +5,6 @@
 #include "base/text/message.h"
 #include "base/threads/affinity.h"
 #include "config/config.h"
-#include "data/checks.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

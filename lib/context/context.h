@@ -13,6 +13,9 @@
 
 #include <stdatomic.h>
 
+/* Pixels of an image that is encoded, and of one that is decoded unless the context has fewer. */
+enum { SV_PIXEL_LIMIT = 64000000 };
+
 struct svit_context {
     atomic_uint references;
     sv_allocator allocator;

@@ -6,10 +6,9 @@
 #include "base/status.h"
 
 enum {
-    SV_SIDE_LIMIT = 16384,     /* pixels along one side of an image */
-    SV_PIXEL_LIMIT = 64000000, /* pixels of an image that is decoded or encoded */
-    SV_CHANNEL_LIMIT = 1024,   /* channels of a float image */
-    SV_RGB = 3                 /* channels of an RGB image */
+    SV_SIDE_LIMIT = 16384,   /* pixels along one side of an image */
+    SV_CHANNEL_LIMIT = 1024, /* channels of a float image */
+    SV_RGB = 3               /* channels of an RGB image */
 };
 
 /* SVIT_E_ARGUMENT unless `value` is in min..max. `what` is the argument's name. */

@@ -317,11 +317,9 @@ END_TEST
 
 static svit_context *context_of_pixels(uint32_t pixels)
 {
-    svit_context_config config;
+    const svit_context_config config = {
+        .struct_size = sizeof config, .threads = 1, .max_image_pixels = pixels};
     svit_context *context = NULL;
-    WORKS(svit_context_config_init(&config, sizeof config));
-    config.threads = 1;
-    config.max_image_pixels = pixels;
     WORKS(svit_context_create(&context, &config, err));
     return context;
 }

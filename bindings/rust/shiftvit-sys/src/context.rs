@@ -79,8 +79,9 @@ pub struct svit_context_config {
     /// 0: the operating system places workers; 1: each worker is pinned to a CPU,
     /// see above; 0 with `parallel_for`
     pub pin: i32,
-    /// 0
-    pub reserved: u32,
+    /// of an image that is decoded, 1..64,000,000: a larger one is refused
+    /// with SVIT_E_FORMAT before its pixels take memory; 0: 64,000,000
+    pub max_image_pixels: u32,
     /// NULL: no call is stopped. With several threads, several of them may
     /// call it at the same time
     pub stop: svit_stop_function,
@@ -128,8 +129,8 @@ extern "C" {
 
     /// Creates a context and starts its worker threads. `config` may be NULL for the defaults. The
     /// caller owns \*out and frees it with svit_context_free. SVIT_E_ARGUMENT: `threads` is above
-    /// 1024, only one of `allocate` and `release` is set, the name in `gemm` is unknown, or `pin` is
-    /// neither 0 nor 1 or is set with `parallel_for`. SVIT_E_VERSION: `reserved` is not 0.
+    /// 1024, only one of `allocate` and `release` is set, the name in `gemm` is unknown, `pin` is
+    /// neither 0 nor 1 or is set with `parallel_for`, or `max_image_pixels` is above 64,000,000.
     /// SVIT_E_UNSUPPORTED: this build, CPU or system does not run the GEMM backend. SVIT_E_MEMORY: there
     /// is not enough memory, or a thread could not be started. Any thread may call it.
     pub fn svit_context_create(

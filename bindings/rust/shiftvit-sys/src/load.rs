@@ -35,8 +35,8 @@ pub struct svit_load_report {
     /// of these, integers and F64: they are never an error
     pub buffers: u32,
     /// \[capacity\] the names, each in a line after "missing ", "mismatched ",
-    /// "extra " or "buffer ", control characters as in messages;
-    /// NULL: not wanted
+    /// "extra ", "buffer " or, of an F64 tensor that a parameter took,
+    /// "converted ", control characters as in messages; NULL: not wanted
     pub text: *mut c_char,
     /// bytes of `text`; what does not fit is cut at a whole line
     pub capacity: u64,
@@ -70,24 +70,23 @@ pub struct svit_open_options {
 
 extern "C" {
     /// Creates a model of `config` with the weights of a safetensors file, whose tensors the name map
-    /// `map` finds: "timm", "huggingface" (ViT, DeiT, DINOv2, DINOv3, the
-    /// image towers of CLIP and SigLIP) or "openclip"
-    /// for the plain ViTs of these libraries, NULL for the model's own names, or a JSON object. Its keys
-    /// are names of parameters, or the parts of names before a dot, in which one \* stands for a number;
-    /// its values are the name of a tensor, a list of names that follow each other on the first axis
-    /// (queries, keys, values), {"tensor": NAME, "transpose": true} for a weight \[in, out\], or null for
-    /// a parameter that is 0. In a list the names after the first may begin with ?: where the file lacks
-    /// that tensor, zeros with the shape of the first take its place. {"tensor": NAME, "part": \[a, b,
-    /// n\]} takes parts a to b - 1 of n equal parts of the tensor's rows, and {"tensor": NAME,
-    /// "block_axis": x} the element of axis x that the number of \* says. A parameter without a rule has
-    /// its own name.
+    /// `map` finds: "timm", "huggingface" (ViT, DeiT, DINOv2, DINOv3, the image towers of CLIP and
+    /// SigLIP) or "openclip" for the plain ViTs of these libraries, NULL for the model's own names, or a
+    /// JSON object. Its keys are names of parameters, or the parts of names before a dot, in which one \*
+    /// stands for a number; its values are the name of a tensor, a list of names that follow each other
+    /// on the first axis (queries, keys, values), {"tensor": NAME, "transpose": true} for a weight \[in,
+    /// out\], or null for a parameter that is 0. In a list the names after the first may begin with ?:
+    /// where the file lacks that tensor, zeros with the shape of the first take its place. {"tensor":
+    /// NAME, "part": \[a, b, n\]} takes parts a to b - 1 of n equal parts of the tensor's rows, and
+    /// {"tensor": NAME, "block_axis": x} the element of axis x that the number of \* says. A parameter
+    /// without a rule has its own name.
     ///
-    /// The convolution \[dim, channels, size, size\] of the patch embedding becomes its weight, leading
-    /// axes of length 1 are dropped or added, and a position embedding of another grid (config's
+    /// The convolution \[dim, channels, size, size\] of the patch embedding becomes its weight, axes of
+    /// length 1 at both ends are dropped or added, and a position embedding of another grid (config's
     /// position_height and position_width, otherwise a square) is interpolated as timm does: bicubic
     /// with a = -0.5, antialiased; under the names of transformers as it does: with a = -0.75, not
-    /// antialiased. F16, BF16 and I8 tensors are converted. The caller owns \*out and
-    /// frees it with svit_model_free.
+    /// antialiased. F16, BF16, F64 and I8 tensors are converted. The caller owns \*out and frees it with
+    /// svit_model_free.
     ///
     /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is damaged, or a tensor is missing, has
     /// another shape or belongs to no parameter, which svit_model_load_into can allow. SVIT_E_ARGUMENT
@@ -107,16 +106,17 @@ extern "C" {
 
     /// Creates a model of a checkpoint: a file of this library, or a ViT of timm, transformers or
     /// OpenCLIP in safetensors. `path` is that file or the folder that holds it (best.safetensors,
-    /// model.safetensors, open_clip_model.safetensors or checkpoint.safetensors, the first that is
-    /// there). The configuration follows from the JSON files beside the weights (config.json of
-    /// transformers or of timm on the hub, open_clip_config.json), from the names and shapes of the
-    /// tensors, and from `options`, which may be NULL; a file of this library says all of it, so that
-    /// `fields` are not read there, and `name`, `prefix` and `base` are SVIT_E_ARGUMENT. Two sources
-    /// that contradict each other are SVIT_E_FORMAT, with both in the message, and so is a file that has
-    /// lost tensors, as far as the others, a configuration or its class show it. What nothing tells is
-    /// asked for: SVIT_E_ARGUMENT names the fields and their candidates. The model gets the class names
-    /// (id2label, label_names, labels), the pipeline (preprocessor_config.json, pretrained_cfg,
-    /// preprocess_cfg) and the output (problem_type, see svit_model_set_output) of these files.
+    /// model.safetensors, model.safetensors.index.json, open_clip_model.safetensors or
+    /// checkpoint.safetensors, the first that is there). The configuration follows from the JSON files
+    /// beside the weights (config.json of transformers or of timm on the hub, open_clip_config.json),
+    /// from the names and shapes of the tensors, and from `options`, which may be NULL; a file of this
+    /// library says all of it, so that `fields` are not read there, and `name`, `prefix` and `base` are
+    /// SVIT_E_ARGUMENT. Two sources that contradict each other are SVIT_E_FORMAT, with both in the
+    /// message, and so is a file that has lost tensors, as far as the others, a configuration or its
+    /// class show it. What nothing tells is asked for: SVIT_E_ARGUMENT names the fields and their
+    /// candidates. The model gets the class names (id2label, label_names, labels), the pipeline
+    /// (preprocessor_config.json, pretrained_cfg, preprocess_cfg) and the output (problem_type, see
+    /// svit_model_set_output) of these files.
     ///
     /// `report`, which may be NULL, is written as by svit_model_load_into; before its other lines come
     /// "field NAME VALUE SOURCE" for each field and what states it.
@@ -127,8 +127,8 @@ extern "C" {
     /// What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
     /// several encoders an average of weights or a teacher is taken, and the others are left out. A
     /// model that this library does not compute is SVIT_E_UNSUPPORTED, with its family, and so is a name
-    /// with a word that timm's ViTs do not have. Other errors are those of svit_model_load_mapped. The caller owns \*out and frees it with svit_model_free. Any
-    /// thread may call it.
+    /// with a word that timm's ViTs do not have. Other errors are those of svit_model_load_mapped. The
+    /// caller owns \*out and frees it with svit_model_free. Any thread may call it.
     pub fn svit_model_open(
         out: *mut *mut svit_model,
         context: *mut svit_context,
@@ -153,9 +153,10 @@ extern "C" {
 
     /// Gives a model a new classifier of num_classes classes with random initial weights, which depend
     /// on `seed`; hidden layers of the head stay. A model without a classifier, whose logits are its
-    /// features, gets one. Class names are dropped, and so is what was stated of the logits
-    /// (svit_model_set_output). The model needs to be alone: SVIT_E_STATE while
-    /// sessions, optimisers or predictors of it exist. SVIT_E_ARGUMENT: num_classes is not accepted.
+    /// features, gets one. Class names, texts (svit_model_set_text_head) and threshold
+    /// (svit_model_set_threshold) are dropped, and so is what was stated of the logits
+    /// (svit_model_set_output). The model needs to be alone: SVIT_E_STATE while sessions, optimisers or
+    /// predictors of it exist. SVIT_E_ARGUMENT: num_classes is not accepted.
     pub fn svit_model_replace_head(
         model: *mut svit_model,
         num_classes: u32,
@@ -164,8 +165,9 @@ extern "C" {
     ) -> svit_status;
 
     /// Adds `count` classes behind those of the classifier: the old classes keep their weights, the new
-    /// ones get random initial weights. Class names are dropped; svit_model_set_classes sets them
-    /// again. SVIT_E_STATE: the model has no classifier, or is not alone, as above.
+    /// ones get random initial weights. Class names, texts and threshold are dropped;
+    /// svit_model_set_classes sets the names again. SVIT_E_STATE: the model has no classifier, or is not
+    /// alone, as above.
     pub fn svit_model_add_classes(
         model: *mut svit_model,
         count: u32,
@@ -178,9 +180,9 @@ extern "C" {
     /// head are dropped. All that is left keeps its weights and what is frozen, and the pooled features
     /// become the logits, of which num_classes is the number, until svit_model_replace_head gives the
     /// model a classifier. The final norm stays, except where a ShiftViT loses a stage: its channels are
-    /// those of the last one. A masked autoencoder becomes its encoder. Class names are dropped, and so
-    /// is what was stated of the logits. The model needs to be alone, as above. SVIT_E_ARGUMENT: the
-    /// model has no block of this name.
+    /// those of the last one. A masked autoencoder becomes its encoder. Class names, texts and threshold
+    /// are dropped, and so is what was stated of the logits. The model needs to be alone, as above.
+    /// SVIT_E_ARGUMENT: the model has no block of this name.
     pub fn svit_model_truncate(
         model: *mut svit_model,
         layer: *const c_char,

@@ -59,9 +59,9 @@ extern "C" {
     /// is label_smoothing / classes for every class plus 1 - label_smoothing for the label.
     ///
     /// Writes the loss to \*mean_loss and its gradient to dlogits\[n, classes\]; either may be NULL.
-    /// SVIT_E_ARGUMENT names a label that is out of range, or says that there is one class, whose
-    /// cross-entropy would always be 0. SVIT_E_NUMERIC means that the loss, or an element of the
-    /// gradient, is not a finite float; the outputs are then unchanged.
+    /// SVIT_E_ARGUMENT names a label that is out of range, or says that n is 0 or that there is one
+    /// class, whose cross-entropy would always be 0. SVIT_E_NUMERIC means that the loss, or an element
+    /// of the gradient, is not a finite float; the outputs are then unchanged.
     pub fn svit_cross_entropy(
         logits: *const f32,
         labels: *const i32,
@@ -76,8 +76,8 @@ extern "C" {
     /// Computes the mean over rows of the cross-entropy of logits\[n, classes\] with targets\[n, classes\],
     /// which are at least 0 and usually probabilities, as mixed or distilled labels are: the mean of
     /// -sum_k targets\[i, k\] log softmax(logits\[i\])_k. Outputs are as in svit_cross_entropy.
-    /// SVIT_E_ARGUMENT names a target that is negative or not finite, or says that there is one class;
-    /// SVIT_E_NUMERIC as there.
+    /// SVIT_E_ARGUMENT names a target that is negative or not finite, or says that n is 0 or that there
+    /// is one class; SVIT_E_NUMERIC as there.
     pub fn svit_cross_entropy_soft(
         logits: *const f32,
         targets: *const f32,
@@ -93,8 +93,8 @@ extern "C" {
     /// weights. With label smoothing s the target of a row is as in svit_cross_entropy, and each class
     /// counts with its own weight, as in PyTorch. NULL for class_weights means 1 for every class.
     /// Outputs are as in svit_cross_entropy. SVIT_E_ARGUMENT names a label or weight that is not
-    /// accepted, or says that all rows have the weight 0 or that there is one class; SVIT_E_NUMERIC as
-    /// there.
+    /// accepted, or says that n is 0, that all rows have the weight 0 or that there is one class;
+    /// SVIT_E_NUMERIC as there.
     pub fn svit_cross_entropy_weighted(
         logits: *const f32,
         labels: *const i32,
@@ -111,7 +111,8 @@ extern "C" {
     /// all elements of -(w t log s + (1 - t) log(1 - s)). t is a target in \[0, 1\]; with label smoothing
     /// it is (1 - label_smoothing) target + label_smoothing / 2. w is pos_weight\[classes\], at least 0;
     /// NULL means 1. Arrays and outputs are as in svit_cross_entropy_soft. SVIT_E_ARGUMENT names a
-    /// target or weight that is not accepted; SVIT_E_NUMERIC as in svit_cross_entropy.
+    /// target or weight that is not accepted, or says that n is 0; SVIT_E_NUMERIC as in
+    /// svit_cross_entropy.
     pub fn svit_binary_cross_entropy(
         logits: *const f32,
         targets: *const f32,
@@ -125,8 +126,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Computes the mean over all elements of (predictions - targets)^2, both \[n, outputs\]. Writes it to
-    /// \*mean_loss and its gradient to dpredictions\[n, outputs\]; either may be NULL. SVIT_E_NUMERIC as in
-    /// svit_cross_entropy.
+    /// \*mean_loss and its gradient to dpredictions\[n, outputs\]; either may be NULL. SVIT_E_ARGUMENT: n
+    /// or outputs is 0. SVIT_E_NUMERIC as in svit_cross_entropy.
     pub fn svit_mean_squared_error(
         predictions: *const f32,
         targets: *const f32,
@@ -138,8 +139,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Writes the softmax of each row of logits\[n, classes\] to probabilities\[n, classes\]. Both may be
-    /// the same array. SVIT_E_NUMERIC names a row with a NaN, or whose largest logit is not finite; the
-    /// outputs are then unchanged.
+    /// the same array. SVIT_E_ARGUMENT: n or classes is 0. SVIT_E_NUMERIC names a row with a NaN, or
+    /// whose largest logit is not finite; the outputs are then unchanged.
     pub fn svit_softmax(
         logits: *const f32,
         n: usize,
@@ -149,8 +150,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Writes 1 / (1 + exp(-z)) for each element z of logits\[n, classes\] to probabilities\[n, classes\].
-    /// Both may be the same array. A logit of any size gives a value in \[0, 1\]. SVIT_E_NUMERIC names a
-    /// logit that is not a number; the outputs are then unchanged.
+    /// Both may be the same array. A logit of any size gives a value in \[0, 1\]. SVIT_E_ARGUMENT: n or
+    /// classes is 0. SVIT_E_NUMERIC names a logit that is not a number; the outputs are then unchanged.
     pub fn svit_sigmoid(
         logits: *const f32,
         n: usize,
@@ -161,7 +162,8 @@ extern "C" {
 
     /// Counts the rows of logits\[n, classes\] whose largest logit is that of the label. Among equal
     /// logits the first counts, as in Keras' SparseCategoricalAccuracy. labels\[n\] are in 0..classes-1.
-    /// Writes the number, 0..n, to \*correct. SVIT_E_NUMERIC names a row with a NaN.
+    /// Writes the number, 0..n, to \*correct. SVIT_E_ARGUMENT names a label that is out of range, or says
+    /// that n is 0. SVIT_E_NUMERIC names a row with a NaN.
     pub fn svit_count_top1(
         logits: *const f32,
         labels: *const i32,
@@ -173,7 +175,8 @@ extern "C" {
 
     /// Counts the rows of logits\[n, classes\] in which fewer than k logits are greater than the label's,
     /// as in Keras' SparseTopKCategoricalAccuracy. k is at least 1. Writes the number, 0..n, to
-    /// \*correct. SVIT_E_NUMERIC names a row with a NaN.
+    /// \*correct. SVIT_E_ARGUMENT as in svit_count_top1, and for k 0. SVIT_E_NUMERIC names a row with a
+    /// NaN.
     pub fn svit_count_top_k(
         logits: *const f32,
         labels: *const i32,

@@ -8,8 +8,9 @@ use crate::status::*;
 extern "C" {
     /// Adds n rows of logits\[n, classes\] with labels\[n\] to matrix\[classes, classes\], which the caller
     /// sets to zero first: element (i, j) counts rows of label i whose largest logit is that of class j.
-    /// Among equal logits the first counts. SVIT_E_ARGUMENT names a label that is out of range.
-    /// SVIT_E_NUMERIC names a row with a NaN; the matrix is then unchanged. Any thread may call it.
+    /// Among equal logits the first counts. SVIT_E_ARGUMENT names a label that is out of range, or says
+    /// that n is 0. SVIT_E_NUMERIC names a row with a NaN; the matrix is then unchanged. Any thread may
+    /// call it.
     pub fn svit_confusion_matrix(
         logits: *const f32,
         labels: *const i32,
@@ -24,7 +25,8 @@ extern "C" {
     /// 0\..1, of which each may be NULL: \*element_accuracy of all elements, \*exact_match of rows in which
     /// all elements are right, \*micro_f1 2 TP / (2 TP + FP + FN) over all elements, and \*macro_f1 the
     /// mean over classes of this value in each class; it is 0 for a class that is neither present nor
-    /// predicted. SVIT_E_NUMERIC names a row whose logits have a NaN. Any thread may call it.
+    /// predicted. SVIT_E_ARGUMENT: n or classes is 0. SVIT_E_NUMERIC names a row whose logits have a
+    /// NaN. Any thread may call it.
     pub fn svit_multilabel_metrics(
         logits: *const f32,
         targets: *const f32,
@@ -39,8 +41,8 @@ extern "C" {
 
     /// Writes the average precision of each class to average_precision\[classes\]: the mean over the rows
     /// in which the label is present (targets\[n, classes\] above 0.5) of the precision among the rows
-    /// whose logit is at least as large. It is NaN for a class that is never present. SVIT_E_NUMERIC
-    /// names a logit that is not finite. Any thread may call it.
+    /// whose logit is at least as large. It is NaN for a class that is never present. SVIT_E_ARGUMENT: n
+    /// or classes is 0. SVIT_E_NUMERIC names a logit that is not finite. Any thread may call it.
     pub fn svit_average_precision(
         context: *mut svit_context,
         logits: *const f32,
@@ -54,8 +56,8 @@ extern "C" {
     /// Finds the threshold for svit_model_set_threshold: the largest probability that at least the
     /// fraction `accepted`, in (0, 1\], of n rows of logits\[n, classes\] reach with their largest softmax
     /// probability. The rows are those of images of known classes that were not trained on, as
-    /// svit_evaluate_logits computes them. SVIT_E_NUMERIC names a logit that is not finite. Any thread
-    /// may call it.
+    /// svit_evaluate_logits computes them. SVIT_E_ARGUMENT: n or classes is 0, or `accepted` is out of
+    /// range. SVIT_E_NUMERIC names a logit that is not finite. Any thread may call it.
     pub fn svit_choose_threshold(
         context: *mut svit_context,
         logits: *const f32,
@@ -68,7 +70,8 @@ extern "C" {
 
     /// Writes the mean of \|prediction - target\| over all elements of predictions\[n, outputs\] and
     /// targets\[n, outputs\] to \*mean_absolute, and the root of the mean of (prediction - target)^2 to
-    /// \*root_mean_square; either may be NULL. Any thread may call it.
+    /// \*root_mean_square; either may be NULL. SVIT_E_ARGUMENT: n or outputs is 0. Any thread may call
+    /// it.
     pub fn svit_regression_errors(
         predictions: *const f32,
         targets: *const f32,

@@ -71,8 +71,8 @@ extern "C" {
     pub fn svit_model_free(model: *mut svit_model);
 
     /// Reads a model from a safetensors file with a configuration in its header, such as those of
-    /// svit_model_save and svit_checkpoint_save. F16, BF16 and I8 tensors are converted to float32. The
-    /// caller owns \*out and frees it with svit_model_free.
+    /// svit_model_save and svit_checkpoint_save. F16, BF16, F64 and I8 tensors are converted to float32.
+    /// The caller owns \*out and frees it with svit_model_free.
     ///
     /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is truncated, its offsets are inconsistent,
     /// or a tensor is missing or has another shape. SVIT_E_ARGUMENT: the file has no configuration;
@@ -291,15 +291,14 @@ extern "C" {
     pub fn svit_model_output(model: *const svit_model) -> i32;
 
     /// Gives a model whose logits are embeddings of images, such as the image tower of CLIP, classes
-    /// that are embeddings of texts: embeddings\[classes, channels\] with names\[classes\], where
-    /// `channels` is the model's num_classes. Predictors that are created afterwards have these
-    /// classes, whose logits are logit_scale \* the cosine similarity + logit_bias. CLIP's scale is
-    /// the exponential of its parameter logit_scale, about 100, and its bias 0; SigLIP has a bias and
-    /// SVIT_OUTPUT_SIGMOID. Sessions, evaluation and training see the embeddings as before. All is
-    /// copied, and saved with the model, but not with checkpoints and ONNX files; another head
-    /// removes it. `classes` 0 removes it. SVIT_E_STATE: a session or predictor of the model exists.
-    /// SVIT_E_ARGUMENT names what is not accepted: a name that is NULL, an embedding whose length is
-    /// 0 or not finite, a scale not above 0.
+    /// that are embeddings of texts: embeddings\[classes, channels\] with names\[classes\], where `channels`
+    /// is the model's num_classes. Predictors that are created afterwards have these classes, whose
+    /// logits are logit_scale \* the cosine similarity + logit_bias. CLIP's scale is the exponential of
+    /// its parameter logit_scale, about 100, and its bias 0; SigLIP has a bias and SVIT_OUTPUT_SIGMOID.
+    /// Sessions, evaluation and training see the embeddings as before. All is copied, and saved with the
+    /// model and in ONNX files, but not in checkpoints; another head removes it. `classes` 0 removes it.
+    /// SVIT_E_STATE: a session or predictor of the model exists. SVIT_E_ARGUMENT names what is not
+    /// accepted: a name that is NULL, an embedding whose length is 0 or not finite, a scale not above 0.
     pub fn svit_model_set_text_head(
         model: *mut svit_model,
         embeddings: *const f32,

@@ -19,9 +19,11 @@ pub const SVIT_OPTIMIZER_SGD: i32 = 1;
 /// Muon (Jordan et al. 2024) for matrices: m = momentum m +
 /// (1 - momentum) g; u = m, or with Nesterov's momentum
 /// momentum m + (1 - momentum) g; w -= lr sqrt(max(1, rows / columns))
-/// NS(u), where NS orthogonalises by five Newton-Schulz steps. The
-/// other parameters, the first weight (patch embedding) and the last
-/// weight (classifier) take AdamW. Slots m and v
+/// NS(u), where NS orthogonalises by five Newton-Schulz steps. AdamW
+/// is for the first weight of the model (patch embedding, of a stem of
+/// two maps the first one), the last one (classifier, of a distilled
+/// model that of the second head), adapters of LoRA, and all that is
+/// no weight of a layer. Slots m and v
 pub const SVIT_OPTIMIZER_MUON: i32 = 2;
 /// Lion (Chen et al. 2023): w -= lr sign(beta1 m + (1 - beta1) g);
 /// m = beta2 m + (1 - beta2) g. Slot m
@@ -86,11 +88,13 @@ pub const SVIT_MAX_SCHEDULE_POINTS: i32 = 16;
 
 // Bits of `decay_exclude`: parameters without weight decay.
 
-/// biases, temperatures of attention, factors of LayerScale
+/// biases, temperatures and lambdas of attention, factors of
+/// LayerScale
 pub const SVIT_EXCLUDE_BIAS: i32 = 1;
 /// scales and biases of norms
 pub const SVIT_EXCLUDE_NORM: i32 = 2;
-/// position embeddings and class tokens
+/// position embeddings; class, distillation, register and mask
+/// tokens; learnt frequencies of rotary positions
 pub const SVIT_EXCLUDE_POSITION: i32 = 4;
 
 // The exponential moving average (EMA) of the weights (Polyak, Juditsky 1992):

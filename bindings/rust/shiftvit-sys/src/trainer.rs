@@ -131,8 +131,8 @@ pub struct svit_trainer_config {
     pub tensorboard: i32,
     /// 1: svit_trainer_resume of a run that had fewer epochs computes its
     /// schedule over all `epochs`; 0: the run's schedule keeps its length,
-    /// after which a rate other than a constant one stays at its last value,
-    /// mostly 0
+    /// after which it stays at its last value, mostly 0; a schedule without a
+    /// length (constant, step, cosine-restarts) goes on
     pub schedule_anew: i32,
     /// 0\..batch: parts of a batch whose gradients are added in one binary tree
     /// (reducer.h), so that they can be computed by any number of processes; 0: the
@@ -158,8 +158,8 @@ pub struct svit_trainer_config {
     /// and train on smaller images: those of the pipeline, reduced with
     /// antialiasing to early_height x early_width, which a session of the
     /// model accepts. Validation has the whole size. In a run that was
-    /// extended it is the part of the epochs of its schedule; with a constant
-    /// rate, of `epochs`
+    /// extended it is the part of the epochs of its schedule; if that has
+    /// no length, of `epochs`
     pub early_fraction: f64,
 }
 
@@ -228,10 +228,11 @@ pub struct svit_trainer_event {
 /// function returns or calls svit_trainer_checkpoint. At SVIT_EVENT_FINISHED the model has its final
 /// weights.
 ///
-/// The function may evaluate, copy and save the model, call svit_trainer_checkpoint and read the
-/// history, and change settings of the optimiser and the loss for the next step. svit_trainer_run,
-/// _step and _resume return SVIT_E_STATE there; svit_trainer_free must not be called. The function
-/// must not throw, nor leave by longjmp.
+/// The function may evaluate and save the model (svit_model_load_memory opens a snapshot that
+/// svit_model_save_memory wrote, with adapters of LoRA merged and nothing frozen), call
+/// svit_trainer_checkpoint and read the history, and change settings of the optimiser and the loss
+/// for the next step. svit_trainer_run, _step and _resume return SVIT_E_STATE there;
+/// svit_trainer_free must not be called. The function must not throw, nor leave by longjmp.
 pub type svit_trainer_callback = Option<
     unsafe extern "C" fn(event: *const svit_trainer_event, user: *mut c_void) -> i32,
 >;

@@ -111,12 +111,12 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Fills three configurations with settings for the fine-tuning of `model` on `images` images: what
-    /// is trained (groups of the optimiser, layer_decay), learning rate, epochs, batch and the average
-    /// of the weights follow from their number by the table in docs/fine-tuning.md. The model has the
-    /// head for the classes of these images (svit_model_replace_head); with adapters
-    /// (svit_model_add_lora) these and the head are trained. The pipeline is the model's, or, if it has
-    /// none, a resize to its input and values in -1..1.
+    /// Fills three configurations with settings for the fine-tuning of `model` on `images` images:
+    /// epochs, batch and the average of the weights follow from their number by the table in
+    /// docs/fine-tuning.md. Learning rate and layer_decay are the same for any number, and others with
+    /// adapters (svit_model_add_lora) than without. No group is set: what the model has frozen stays as
+    /// it is. The model has the head for the classes of these images (svit_model_replace_head). The
+    /// pipeline is the model's, or, if it has none, a resize to its input and values in -1..1.
     ///
     /// Each of the three may be NULL; each size is that of the struct as the caller was compiled.
     /// SVIT_E_ARGUMENT: `images` is 0. SVIT_E_VERSION: a struct of this `size` lacks a field that is not

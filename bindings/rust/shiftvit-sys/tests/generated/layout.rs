@@ -15,7 +15,7 @@ pub fn check() {
         parallel_for: 56, 8;
         parallel_for_user: 64, 8;
         pin: 72, 4;
-        reserved: 76, 4;
+        max_image_pixels: 76, 4;
         stop: 80, 8;
         stop_user: 88, 8;
     });

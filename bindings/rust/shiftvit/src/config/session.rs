@@ -12,7 +12,8 @@ use shiftvit_sys as sys;
 config! {
     /// The configuration of a session.
     pub struct SessionConfig: svit_session_config, svit_session_config_init {
-        /// Largest number of images in one forward pass, 1..65536.
+        /// Largest number of images in one forward pass, 1..65536. A session
+        /// with at most 8 may differ from larger ones by rounding.
         max_batch: u32;
         /// `Mode`; a session created with `Mode::Infer` has no memory for
         /// training and cannot switch to it.

@@ -58,8 +58,8 @@ config! {
         tensorboard: bool;
         /// True: `Trainer::resume` of a run that had fewer epochs computes its
         /// schedule over all `epochs`; false: the run's schedule keeps its length,
-        /// after which a rate other than a constant one stays at its last value,
-        /// mostly 0.
+        /// after which it stays at its last value, mostly 0; a schedule without a
+        /// length (constant, step, cosine-restarts) goes on.
         schedule_anew: bool;
         /// 0\..batch: parts of a batch whose gradients are added in one binary tree
         /// (reducer.h), so that they can be computed by any number of processes; 0: the
@@ -81,8 +81,8 @@ config! {
         /// and train on smaller images: those of the pipeline, reduced with
         /// antialiasing to early_height x early_width, which a session of the
         /// model accepts. Validation has the whole size. In a run that was
-        /// extended it is the part of the epochs of its schedule; with a constant
-        /// rate, of `epochs`.
+        /// extended it is the part of the epochs of its schedule; if that has
+        /// no length, of `epochs`.
         early_fraction: f64;
     }
     lists {

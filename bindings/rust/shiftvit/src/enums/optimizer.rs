@@ -18,9 +18,11 @@ enumeration! {
         /// Muon (Jordan et al. 2024) for matrices: m = momentum m +
         /// (1 - momentum) g; u = m, or with Nesterov's momentum
         /// momentum m + (1 - momentum) g; w -= lr sqrt(max(1, rows / columns))
-        /// NS(u), where NS orthogonalises by five Newton-Schulz steps. The
-        /// other parameters, the first weight (patch embedding) and the last
-        /// weight (classifier) take AdamW. Slots m and v.
+        /// NS(u), where NS orthogonalises by five Newton-Schulz steps. AdamW
+        /// is for the first weight of the model (patch embedding, of a stem of
+        /// two maps the first one), the last one (classifier, of a distilled
+        /// model that of the second head), adapters of LoRA, and all that is
+        /// no weight of a layer. Slots m and v.
         Muon = SVIT_OPTIMIZER_MUON,
         /// Lion (Chen et al. 2023): w -= lr sign(beta1 m + (1 - beta1) g);
         /// m = beta2 m + (1 - beta2) g. Slot m.
