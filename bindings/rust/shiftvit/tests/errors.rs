@@ -202,7 +202,7 @@ fn every_preset_survives_its_round_trip() {
 fn objects_show_their_sizes() {
     let context = context();
     let builder = Context::builder().threads(2).log(|_, _| ());
-    let text = "ContextBuilder { threads: 2, pin: false, gemm: None, log: true, stop: false }";
+    let text = "ContextBuilder { threads: 2, pin: false, gemm: None, log: true, stop: false, max_image_pixels: 0 }";
     assert_eq!(format!("{:?}", builder), text);
     assert_eq!(format!("{:?}", context), "Context { threads: 2 }");
     let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
