@@ -40,7 +40,7 @@ typedef void (*svit_log_function)(void *user, int32_t level, const char *message
  *   svit_model_fit_head            before each update
  *   svit_model_fit_class           before each pass over the samples, with old features
  *   svit_dataset_statistics        every 64 images
- *   svit_dataset_verify            every 128 images
+ *   svit_dataset_verify            every 128 images, of a callback before each
  *   svit_trainer_step, _run        before each step, and before each batch of a validation
  *
  * with the context that the call works on. A trainer that was stopped in a validation begins this
@@ -79,10 +79,10 @@ typedef struct svit_context_config {
                                                 own; otherwise it starts none, and up to `threads`
                                                 tasks run at the same time */
     void *parallel_for_user;                 /* first argument of `parallel_for` */
-    int32_t pin;       /* 0: the operating system places workers; 1: each worker is pinned to a CPU,
-                          see above; 0 with `parallel_for` */
-    uint32_t max_image_pixels; /* of an image that is decoded, 1..64,000,000: a larger one is refused
-                                  with SVIT_E_FORMAT before its pixels take memory; 0: 64,000,000 */
+    int32_t pin; /* 0: the operating system places workers; 1: each worker is pinned to a CPU, see
+                    above; 0 with `parallel_for` */
+    uint32_t max_image_pixels; /* of an image that is decoded, 1..64,000,000: a larger one is
+                                  SVIT_E_FORMAT before its pixels take memory; 0: 64,000,000 */
     svit_stop_function stop; /* NULL: no call is stopped. With several threads, several of them may
                                 call it at the same time */
     void *stop_user;         /* first argument of `stop` */

@@ -229,28 +229,27 @@ template <class Raw, void (*Free)(Raw *)> class handle
     Raw *raw_ = nullptr;
 };
 
-/* An object for a handle that another one owns: it has all functions of `Object` and frees nothing.
- * The owner keeps the handle for as long as this object is used. */
-template <class Object> class borrowed : public Object
+/* A handle that another object owns, and keeps for as long as this one is used. It may be copied. */
+template <class Raw> class view
 {
   public:
     /* Borrows a handle of the C interface; nullptr is allowed. */
-    template <class Raw> explicit borrowed(Raw *raw) noexcept : Object(raw)
+    explicit view(Raw *raw) noexcept : raw_(raw)
     {
     }
-    /* Takes the handle of another object over, which is false then. */
-    borrowed(borrowed &&other) noexcept : Object(std::move(other))
+    /* True if there is a handle. */
+    explicit operator bool() const noexcept
     {
+        return raw_ != nullptr;
     }
-    borrowed &operator=(borrowed &&) = delete;
-    ~borrowed()
+    /* Lends the handle to functions of the C interface; nullptr if there is none. */
+    Raw *get() const noexcept
     {
-        release();
+        return raw_;
     }
 
   private:
-    using Object::release;
-    using Object::reset;
+    Raw *raw_;
 };
 
 } // namespace SHIFTVIT_KIND

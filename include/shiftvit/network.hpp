@@ -162,8 +162,7 @@ class model : public handle<svit_model, svit_model_free>
     {
         return detail::call(svit_model_set_pipeline, get(), &config);
     }
-    /* Removes it. */
-    result set_pipeline(std::nullptr_t)
+    result remove_pipeline()
     {
         return detail::call(svit_model_set_pipeline, get(), nullptr);
     }
@@ -295,11 +294,46 @@ class session : public handle<svit_session, svit_session_free>
     }
 };
 
-/* Parameter updates: optimizer.h. */
-class optimizer : public handle<svit_optimizer, svit_optimizer_free>
+/* What an optimiser does, whoever owns it: optimizer.h. */
+template <class Holder> class optimizer_functions : public Holder
 {
   public:
-    using handle::handle;
+    using Holder::Holder;
+    result step(session &s)
+    {
+        return detail::call(svit_step, this->get(), s.get());
+    }
+    std::uint64_t steps() const noexcept
+    {
+        return svit_optimizer_steps(this->get());
+    }
+    result set(const char *key, double value)
+    {
+        return detail::call(svit_optimizer_set_f64, this->get(), key, value);
+    }
+    result get_value(const char *key, double &value) const
+    {
+        return detail::call(svit_optimizer_get_f64, this->get(), key, &value);
+    }
+    result bounds(const char *key, double &min, double &max) const
+    {
+        return detail::call(svit_optimizer_bounds, this->get(), key, &min, &max);
+    }
+    result set_parameter(const char *pattern, const char *key, double value)
+    {
+        return detail::call(svit_optimizer_set_parameter_f64, this->get(), pattern, key, value);
+    }
+    result swap_ema()
+    {
+        return detail::call(svit_optimizer_swap_ema, this->get());
+    }
+};
+
+/* Parameter updates. */
+class optimizer : public optimizer_functions<handle<svit_optimizer, svit_optimizer_free>>
+{
+  public:
+    using optimizer_functions::optimizer_functions;
 #ifndef SHIFTVIT_NO_EXCEPTIONS
     explicit optimizer(const model &m, const svit_optimizer_config &config = optimizer_config())
     {
@@ -310,35 +344,10 @@ class optimizer : public handle<svit_optimizer, svit_optimizer_free>
     {
         return take(svit_optimizer_create, m.get(), &config);
     }
-    result step(session &s)
-    {
-        return detail::call(svit_step, get(), s.get());
-    }
-    std::uint64_t steps() const noexcept
-    {
-        return svit_optimizer_steps(get());
-    }
-    result set(const char *key, double value)
-    {
-        return detail::call(svit_optimizer_set_f64, get(), key, value);
-    }
-    result get_value(const char *key, double &value) const
-    {
-        return detail::call(svit_optimizer_get_f64, get(), key, &value);
-    }
-    result bounds(const char *key, double &min, double &max) const
-    {
-        return detail::call(svit_optimizer_bounds, get(), key, &min, &max);
-    }
-    result set_parameter(const char *pattern, const char *key, double value)
-    {
-        return detail::call(svit_optimizer_set_parameter_f64, get(), pattern, key, value);
-    }
-    result swap_ema()
-    {
-        return detail::call(svit_optimizer_swap_ema, get());
-    }
 };
+
+/* The optimiser of a trainer, which frees it. */
+using borrowed_optimizer = optimizer_functions<view<svit_optimizer>>;
 
 /* The state of a training in a file: checkpoint.h. An optimizer or session may be false. */
 class checkpoint : public handle<svit_checkpoint, svit_checkpoint_free>

@@ -31,9 +31,9 @@ class trainer : public handle<svit_trainer, svit_trainer_free>
         return detail::call(svit_trainer_set_loss, get(), function, user);
     }
     /* The trainer's optimiser, which lives until the trainer is resumed or freed. */
-    borrowed<::shiftvit::optimizer> optimizer() noexcept
+    borrowed_optimizer optimizer() noexcept
     {
-        return borrowed<::shiftvit::optimizer>(svit_trainer_optimizer(get()));
+        return borrowed_optimizer(svit_trainer_optimizer(get()));
     }
     /* The same for functions of the C interface: it is not freed by the caller. */
     svit_optimizer *borrow_optimizer() noexcept

@@ -233,15 +233,23 @@ static void test_callback_stops(shiftvit::context &context)
     FAILS(trainer.run([](const svit_trainer_event &) { return 7; }), SVIT_E_STOPPED, "");
     CHECK(trainer.stop_value() == 7);
     {
+        using owner = shiftvit::optimizer;
+        using borrowed = decltype(trainer.optimizer());
+        static_assert(!std::is_constructible_v<owner, borrowed>);
+        static_assert(!std::is_assignable_v<owner &, borrowed>);
         auto optimizer = trainer.optimizer();
-        auto moved = std::move(optimizer);
-        WORKS(moved.set("learning_rate", 0.25));
-        FAILS(moved.set("learning_ratee", 0.25), SVIT_E_ARGUMENT, "learning_ratee");
-        CHECK(!optimizer && moved.get() == trainer.borrow_optimizer());
+        auto copy = optimizer;
+        WORKS(copy.set("learning_rate", 0.25));
+        FAILS(copy.set("learning_ratee", 0.25), SVIT_E_ARGUMENT, "learning_ratee");
+        CHECK(optimizer && optimizer.get() == trainer.borrow_optimizer());
     }
     double rate = 0;
     WORKS(trainer.optimizer().get_value("learning_rate", rate)); // borrowed, and so not freed above
     CHECK(rate == 0.25);
+    auto pipeline = shiftvit::pipeline_config(); // which the trainer has set
+    WORKS(model.get_pipeline(pipeline));
+    WORKS(model.remove_pipeline());
+    FAILS(model.get_pipeline(pipeline), SVIT_E_STATE, "pipeline");
 #ifndef SHIFTVIT_NO_EXCEPTIONS
     bool caught = false;
     try {

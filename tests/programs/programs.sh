@@ -244,6 +244,14 @@ prints '^parameters: [1-9][0-9]*$'
 run 0 shiftvit-eval --model bare.safetensors --config trained/run.json --data procedural --limit-test 20 --seed 3
 lasts "^test: $result\$"
 
+# Weights of float64 are converted, and begin a training as those of float32 do.
+"$python" "$root/tests/programs/as_float64.py" trained/model.safetensors double.safetensors
+for file in trained/model double; do
+    run 0 shiftvit-train --config trained/run.json --init-from $file.safetensors --epochs 1 --out "begun-${file%/model}"
+    grep -Eq 'not taken|converted' err && fail "$file: $(cat err)"
+done
+cmp begun-trained/model.safetensors begun-double/model.safetensors || fail 'float64 begins another training'
+
 # Control characters in files never reach the terminal.
 "$python" "$root/tests/programs/edit_header.py" trained/model.safetensors loud.safetensors classes \
     "'[\"\\\\u001b[31mred\", \"two\\\\nlines\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\", \"\\\\u009bj\"]'"

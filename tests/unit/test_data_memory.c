@@ -195,21 +195,27 @@ START_TEST(test_every_allocation_may_fail)
 }
 END_TEST
 
-/* The scratch is that of the workers with a task: one image has one. */
-START_TEST(test_one_image_takes_as_much_memory_with_more_threads)
+/* What n images take in a context of so many threads. */
+static long long taken_by(size_t n, uint32_t threads)
 {
-    long long taken[2];
-    for (uint32_t i = 0; i < 2; i++) {
-        failing user = {0};
-        svit_context *context = context_of(&user, i == 0 ? 1 : 4);
-        const long long before = user.taken;
-        WORKS(evaluate_images(context, 1, err));
-        taken[i] = user.taken - before;
-        svit_context_free(context);
-        ck_assert_int_eq(user.held, 0);
-    }
-    ck_assert_int_gt(taken[0], 0);
-    ck_assert_int_eq(taken[0], taken[1]);
+    failing user = {0};
+    svit_context *context = context_of(&user, threads);
+    const long long before = user.taken;
+    WORKS(evaluate_images(context, n, err));
+    const long long taken = user.taken - before;
+    svit_context_free(context);
+    ck_assert_int_eq(user.held, 0);
+    return taken;
+}
+
+/* The scratch is that of the workers with a task: one image has one, two have two. */
+START_TEST(test_images_take_the_memory_of_as_many_workers)
+{
+    const long long one = taken_by(1, 1), scratch = taken_by(2, 2) - one;
+    ck_assert_int_gt(scratch, 0);
+    ck_assert_int_eq(taken_by(1, 4), one);
+    ck_assert_int_eq(taken_by(2, 4), one + scratch);
+    ck_assert_int_eq(taken_by(2, 1), one);
 }
 END_TEST
 
@@ -218,7 +224,7 @@ static Suite *memory_suite(void)
     Suite *suite = suite_create("data_memory");
     TCase *cases = tcase_create("all");
     tcase_add_loop_test(cases, test_every_allocation_may_fail, 0, SCENARIO_COUNT);
-    tcase_add_test(cases, test_one_image_takes_as_much_memory_with_more_threads);
+    tcase_add_test(cases, test_images_take_the_memory_of_as_many_workers);
     suite_add_tcase(suite, cases);
     return suite;
 }

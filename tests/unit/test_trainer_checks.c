@@ -2,9 +2,11 @@
  * other: errors that name both, and warnings in the log. */
 #include "test_trainer_support.h"
 
+#include "context/context.h"
+
 #include <stdatomic.h>
 
-static char logged[1024];
+static char logged[4096];
 
 static void take_log(void *user, int32_t level, const char *message)
 {
@@ -25,6 +27,25 @@ static svit_context *listening(void)
     WORKS(svit_context_create(&out, &config, err));
     return out;
 }
+
+/* Names of files and classes get into the log: they steer no terminal, and a long one is cut. */
+START_TEST(test_warnings_are_clean_text)
+{
+    char name[2000];
+    svit_context *own = listening();
+    sv_context_warn(own, "'%s' and %d", "a\x1b[31mb\xff\n", 7);
+    ck_assert_str_eq(logged, "'a\\x1B[31mb\\xFF\\n' and 7\n");
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    logged[0] = '\0';
+    sv_context_warn(own, "%s", name);
+    ck_assert_uint_eq(strlen(logged), 1023 + strlen("\n"));
+    svit_context_free(own);
+    WORKS(svit_context_create(&own, NULL, err));
+    sv_context_warn(own, "nobody listens to %d", 1);
+    svit_context_free(own);
+}
+END_TEST
 
 START_TEST(test_settings_of_another_schedule_are_warned_of)
 {
@@ -434,6 +455,7 @@ static Suite *suite(void)
     Suite *all = suite_create("trainer_checks");
     TCase *c = tcase_create("trainer_checks");
     tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, test_warnings_are_clean_text);
     tcase_add_test(c, test_settings_of_another_schedule_are_warned_of);
     tcase_add_test(c, test_what_does_not_fit_the_model_is_named);
     tcase_add_test(c, test_top_1_and_top_5_are_those_of_the_logits);

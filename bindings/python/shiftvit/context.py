@@ -39,7 +39,7 @@ class Context(_library.Handle):
         threads: Worker threads including the calling one, 1..1024; 0 takes one for each CPU of the process.
         gemm: The float32 backend, ``"tile"``, ``"amx"`` or ``"cblas"``; None takes the fastest of the library's own.
         pin: True pins each worker to a CPU of the process; the calling thread stays as it is.
-        max_image_pixels: The most pixels of an image that is decoded, 1..64,000,000, which is the default. Larger ones
+        max_image_pixels: The most pixels of an image that is decoded, 1..64,000,000, which None stands for. Larger ones
             are refused before their pixels take memory.
 
     Signal handlers, that of Ctrl-C among them, run within long calls, which end with what a handler raises: between the
@@ -53,16 +53,17 @@ class Context(_library.Handle):
     _copying = "create another Context where one is needed"
 
     def __init__(self, threads: int = 0, *, gemm: str | None = None, pin: bool = False,
-                 max_image_pixels: int = 64_000_000) -> None:
+                 max_image_pixels: int | None = None) -> None:
         config = _library.initialised("svit_context_config_init", ContextConfig)
         if isinstance(threads, bool) or not 0 <= threads <= 1024:
             raise errors.ArgumentError(f"threads is {threads}; 0..1024 are accepted")
         config.threads = threads
         config.gemm = _library.text_bytes(gemm)
         config.pin = bool(pin)
-        if isinstance(max_image_pixels, bool) or not 1 <= max_image_pixels <= 64_000_000:
-            raise errors.ArgumentError(f"max_image_pixels is {max_image_pixels}; 1..64000000 are accepted")
-        config.max_image_pixels = max_image_pixels
+        if max_image_pixels is not None:
+            if isinstance(max_image_pixels, bool) or not 1 <= max_image_pixels <= 64_000_000:
+                raise errors.ArgumentError(f"max_image_pixels is {max_image_pixels}; 1..64000000 are accepted")
+            config.max_image_pixels = max_image_pixels
         config.log = ctypes.cast(_log_function, ctypes.c_void_p)
         config.stop = ctypes.cast(_stop_function, ctypes.c_void_p)
         _library.create("svit_context_create", config, adopt=self._adopt)

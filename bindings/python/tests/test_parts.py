@@ -473,6 +473,18 @@ class Predictors(FolderTest):
         with self.assertRaises(errors.FormatError):
             predictor.predict([files[0], b"no image"])
 
+    @needs_png
+    def test_a_context_limits_the_pixels_of_an_image(self):
+        path = self.folder / "image.png"
+        shiftvit.write_png(path, synthetic(1)[0][0])
+        enough = shiftvit.Context(threads=1, max_image_pixels=1024)
+        self.assertEqual(shiftvit.read_image(path, context=enough).shape, (32, 32, 3))
+        with self.assertRaisesRegex(errors.FormatError, "at most 1023 in all"):
+            shiftvit.read_image(path, context=shiftvit.Context(threads=1, max_image_pixels=1023))
+        for pixels in (0, 64_000_001, True):
+            with self.assertRaisesRegex(errors.ArgumentError, "max_image_pixels"):
+                shiftvit.Context(max_image_pixels=pixels)
+
     def test_labels_are_none_below_the_threshold(self):
         model = shiftvit.load(CIFAR)
         images, _ = synthetic(60)

@@ -53,7 +53,7 @@ sv_isa sv_cpu_isa(void)
 #endif
 
 /* The vendor is the text "AuthenticAMD" in leaf 0; its first four letters tell it from others. Each
- * product of matrices asks, and under a hypervisor CPUID takes as long as a small one: the first
+ * matmul asks. A hypervisor intercepts CPUID, which then takes some 15 microseconds, so the first
  * answer is kept. */
 static bool is_amd(void)
 {

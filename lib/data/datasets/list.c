@@ -68,7 +68,8 @@ static svit_status list_sample(const svit_dataset *dataset, size_t index, void *
     char *path = NULL;
     sv_pixels pixels;
     SVIT_TRY(list_path(dataset, index, &path, err));
-    svit_status status = sv_image_file_read(&pixels, dataset->context, path, dataset->channels, err);
+    svit_status status =
+        sv_image_file_read(&pixels, dataset->context, path, dataset->channels, err);
     sv_release_text(allocator, path);
     SVIT_TRY(status);
     status = sv_source_step(allocator, &self->source, pixels.data, pixels.height, pixels.width, out,

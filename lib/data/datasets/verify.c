@@ -15,6 +15,11 @@ typedef struct verification {
     svit_error errors[ROUND];
 } verification;
 
+static size_t round_of(const svit_dataset *dataset)
+{
+    return dataset->caller_thread_only ? 1 : ROUND;
+}
+
 static void verify_task(void *argument, size_t task, uint32_t worker)
 {
     verification *self = argument;
@@ -52,7 +57,7 @@ static svit_status verify(verification *self, svit_bad_sample_callback bad, void
                           size_t *bad_count, svit_error *err)
 {
     const svit_dataset *dataset = self->dataset;
-    const size_t round = dataset->caller_thread_only ? 1 : ROUND;
+    const size_t round = round_of(dataset);
     for (size_t count; self->first < dataset->count; self->first += count) {
         SVIT_TRY(sv_context_go_on(dataset->context, err));
         count = sv_size_min(dataset->count - self->first, round);
@@ -72,7 +77,8 @@ SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_s
     SV_REQUIRE(dataset);
     SVIT_TRY(svit_context_check(dataset->context, err));
     const sv_allocator *allocator = &dataset->context->allocator;
-    const size_t workers = sv_pool_workers(dataset->context->pool, dataset->count);
+    const size_t tasks = sv_size_min(dataset->count, round_of(dataset));
+    const size_t workers = sv_pool_workers(dataset->context->pool, tasks);
     size_t count = 0, bytes;
     if (!sv_size_multiply(&bytes, workers, sv_dataset_image_bytes(dataset)))
         return sv_fail_memory(err, SIZE_MAX, "the images of a verification");

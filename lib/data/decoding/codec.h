@@ -18,7 +18,7 @@ typedef struct sv_pixels {
 /* What a decoder is given: memory, and the most pixels that an image may have. */
 typedef struct sv_decoder {
     const sv_allocator *allocator;
-    size_t pixel_limit; /* at most SV_PIXEL_LIMIT */
+    size_t pixel_limit; /* at most SV_PIXEL_LIMIT of context.h */
 } sv_decoder;
 
 /* Decodes the bytes of a whole file, whose format is recognised by its first bytes. `name` stands

@@ -9,8 +9,8 @@
 /* Channels of an image besides SV_RGB. */
 enum { SV_GREY = 1, SV_RGBA = 4 };
 
-/* SVIT_E_FORMAT if the sides of an image are outside the limits of svit_image_read, or there are more
- * pixels than `pixel_limit`. */
+/* SVIT_E_FORMAT if the sides of an image are outside the limits of svit_image_read, or its pixels
+ * are more than `pixel_limit`. */
 svit_status sv_codec_check_size(size_t height, size_t width, size_t pixel_limit, const char *name,
                                 svit_error *err);
 

@@ -9,9 +9,9 @@
 enum { SV_IMAGE_FILE_LIMIT = 256 << 20 };
 
 /* What decoders are given in this context. */
-static inline sv_decoder sv_decoder_of(const svit_context *user)
+static inline sv_decoder sv_decoder_of(const svit_context *in)
 {
-    return (sv_decoder){&user->allocator, user->image_pixels};
+    return (sv_decoder){&in->allocator, in->image_pixels};
 }
 
 /* Reads and decodes `path` as sv_decode does. The caller releases out->data with out->bytes. */

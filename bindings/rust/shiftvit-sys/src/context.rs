@@ -76,11 +76,11 @@ pub struct svit_context_config {
     pub parallel_for: svit_parallel_for_function,
     /// first argument of `parallel_for`
     pub parallel_for_user: *mut c_void,
-    /// 0: the operating system places workers; 1: each worker is pinned to a CPU,
-    /// see above; 0 with `parallel_for`
+    /// 0: the operating system places workers; 1: each worker is pinned to a CPU, see
+    /// above; 0 with `parallel_for`
     pub pin: i32,
-    /// of an image that is decoded, 1..64,000,000: a larger one is refused
-    /// with SVIT_E_FORMAT before its pixels take memory; 0: 64,000,000
+    /// of an image that is decoded, 1..64,000,000: a larger one is
+    /// SVIT_E_FORMAT before its pixels take memory; 0: 64,000,000
     pub max_image_pixels: u32,
     /// NULL: no call is stopped. With several threads, several of them may
     /// call it at the same time
@@ -109,7 +109,7 @@ pub type svit_log_function = Option<
 /// svit_model_fit_head            before each update
 /// svit_model_fit_class           before each pass over the samples, with old features
 /// svit_dataset_statistics        every 64 images
-/// svit_dataset_verify            every 128 images
+/// svit_dataset_verify            every 128 images, of a callback before each
 /// svit_trainer_step, _run        before each step, and before each batch of a validation
 ///
 /// with the context that the call works on. A trainer that was stopped in a validation begins this

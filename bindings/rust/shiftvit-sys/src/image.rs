@@ -32,9 +32,9 @@ extern "C" {
     ///
     /// SVIT_E_ARGUMENT: `channels` is another number. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT
     /// names the file and the problem: it is damaged, of another format, wider or higher than 16384
-    /// pixels, or larger than the context's max_image_pixels, or the file has more than 256 MiB. SVIT_E_UNSUPPORTED:
-    /// the build has no decoder for the format, which svit_context_describe tells. SVIT_E_MEMORY: the
-    /// decoder has not enough memory.
+    /// pixels, larger than max_image_pixels of the context, or the file has more than 256 MiB.
+    /// SVIT_E_UNSUPPORTED: the build has no decoder for the format, which svit_context_describe tells.
+    /// SVIT_E_MEMORY: the decoder has not enough memory.
     pub fn svit_image_read(
         out: *mut *mut svit_image,
         context: *mut svit_context,

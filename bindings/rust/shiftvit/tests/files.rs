@@ -154,8 +154,12 @@ fn images_folders_and_their_bad_files() {
         Image::write_png(&context, &path, &pixels, 32, 32).unwrap();
         let image = Image::read(&context, &path, 3).unwrap();
         assert_eq!((image.shape(), image.pixels()), (ImageShape::new(32, 32, 3), &pixels[..]));
-        let decoded = Image::decode(&context, &fs::read(&path).unwrap(), 3).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let decoded = Image::decode(&context, &bytes, 3).unwrap();
         assert!(decoded.pixels() == pixels);
+        let limited = |pixels| Context::builder().threads(1).max_image_pixels(pixels).build().unwrap();
+        assert!(Image::decode(&limited(1024), &bytes, 3).is_ok());
+        refused(Image::decode(&limited(1023), &bytes, 3), Status::Format, "at most 1023");
     }
     fs::write(folder.path("images/two/bad.png"), b"no image").unwrap();
     let data = Dataset::folder_for_pipeline(&context, folder.path("images"), &pipeline()).unwrap();
