@@ -10,8 +10,8 @@ Three ways lead into the package:
 - :class:`Session` and :class:`Optimizer` are the parts of a training loop of one's own.
 - :class:`Predictor` goes from one model file and an image file to classes.
 
-Images are [n, height, width, channels], uint8 or floats. Every failure is a :class:`Error`, which is also a ValueError,
-OSError, MemoryError or the like where that fits. Calls run without the interpreter's lock.
+Images are [n, height, width, channels], uint8 or floats. Every failure of the library is a :class:`Error`, which is
+also a ValueError, OSError, MemoryError or the like where that fits. Calls run without the interpreter's lock.
 """
 
 from . import errors, losses, metrics

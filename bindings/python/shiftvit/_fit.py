@@ -92,8 +92,17 @@ def pipeline_of(
     size = data.shape[:2]
     if preset is not None:
         pipeline = _library.fields_of("svit_pipeline_config", training_structs(preset, None, {})[2])
-        return _as_read(fitted(pipeline, shape, size), data)
+        return _as_read(_normalised(fitted(pipeline, shape, size), data), data)
     return _as_read(plain_pipeline(size, shape[:2], shape[2], 1.0 if data.is_float else 1 / 255), data)
+
+
+def _normalised(pipeline: dict[str, Any], data: Dataset) -> dict[str, Any]:
+    """The pipeline with mean and variance of the data, if it leaves them to its user: its values are the bytes
+    themselves, as in the presets of Keras' ViTs."""
+    if pipeline["scale"] != 1 or any(pipeline["mean"]) or any(value != 1 for value in pipeline["variance"]):
+        return pipeline
+    mean, variance = data.statistics(1.0)
+    return {**pipeline, "mean": mean.tolist(), "variance": variance.tolist()}
 
 
 def _as_read(pipeline: dict[str, Any], data: Dataset) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""The structs of the C interface that have no JSON form. ``tests/test_interface.py`` compares them with the headers."""
+"""The structs of the C interface that have no JSON form, or pointers that Python sets. ``tests/test_interface.py``
+compares them with the headers."""
 
 from __future__ import annotations
 

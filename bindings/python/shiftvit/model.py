@@ -232,7 +232,7 @@ class Model(_library.Handle):
         """Makes the parameters whose names match ``pattern`` trainable or frozen, and returns the model. ``*`` stands
         for any characters, ``?`` for one.
 
-        Sessions and optimisers that exist are refused afterwards, with StateError. Model files do not say what is
+        Optimisers and sessions that train are refused afterwards, with StateError. Model files do not say what is
         frozen.
 
         Raises:
@@ -248,7 +248,8 @@ class Model(_library.Handle):
         return bool(_library.number("svit_model_get_trainable", self, name, kind=ctypes.c_int32))
 
     def replace_head(self, num_classes: int, *, seed: int = 0) -> Model:
-        """Gives the model a new classifier with random weights, drops the class names, and returns the model.
+        """Gives the model a new classifier with random weights, drops the class names, texts, threshold and
+        output that it has, and returns the model.
 
         Raises:
             StateError: sessions, optimisers, trainers or predictors of the model exist. Close them first.
@@ -400,7 +401,7 @@ class Model(_library.Handle):
             x: A Dataset, or images [n, height, width, channels] of uint8 or floats. Arrays must stay unchanged until
                 the call returns.
             y: With arrays, labels [n] in 0..num_classes - 1, or targets [n, num_classes] of floats; they are needed.
-            epochs: 10 if neither this nor ``preset`` is given.
+            epochs: 10 if neither this nor ``preset`` nor ``fine_tune`` is given.
             batch_size: Images in a step; likewise 32.
             validation_data: A Dataset or (x, y), evaluated after each epoch.
             callbacks: Functions that are called with each :class:`shiftvit.Event`; one that returns True ends the
@@ -413,7 +414,8 @@ class Model(_library.Handle):
                 loss_function=f``.
             preset: A preset whose settings are the defaults: its optimiser, schedule, augmentation and so on.
             pipeline: Preprocessing and augmentation; by default the model's, if it has one, then that of ``preset``,
-                otherwise images are resized to the model's input and bytes are scaled to 0..1.
+                otherwise images are resized to the model's input and bytes are scaled to 0..1, with ``fine_tune``
+                to -1..1.
             folder: Where checkpoints, the history and the best model are written. It must not have a run, but see:
             resume: True: continue the run of ``folder`` if there is one. The model gets the weights of the run.
             fine_tune: True: the defaults follow from the number of images, as ``shiftvit-train --init-from`` takes

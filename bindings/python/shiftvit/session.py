@@ -26,7 +26,8 @@ class Session(_library.Handle):
         session.backward(dlogits)
         optimizer.step(session)
 
-    Calls allocate nothing but their results, and nothing at all if ``out`` is given. Threads take turns.
+    Calls allocate nothing but their results, and nothing at all if ``out`` is given and the input is float32 in C
+    order. Threads take turns.
     """
 
     _free = "svit_session_free"
@@ -100,7 +101,8 @@ class Session(_library.Handle):
         return _library.strings("svit_session_layer_name", self)
 
     def set_mode(self, mode: Literal["infer", "train"]) -> None:
-        """Switches between inference and training, and discards the saved activations."""
+        """Switches between inference and training, and discards the saved activations. A session that was created for
+        inference cannot train: StateError."""
         _library.call("svit_session_set_mode", self, _library.constant("SVIT_MODE_", mode, "mode"))
 
     def _images(self, x: Any) -> NDArray[np.float32]:

@@ -1,6 +1,7 @@
 """fit, evaluate and predict: a small ViT learns, is fine-tuned, saved, loaded; interruptions and resuming."""
 
 import json
+import logging
 import os
 import pathlib
 import shutil
@@ -165,6 +166,18 @@ class Learning(FolderTest):
         model.fit(images, labels, preset="shiftvit-cifar10", epochs=1, batch_size=32)
         fields = [model.pipeline[name] for name in ("resize_height", "output_height", "flip_probability")]
         self.assertEqual(fields, [52, 48, 0.5])
+
+    def test_a_preset_without_mean_and_variance_gets_those_of_the_images(self):
+        images, labels = synthetic(40)
+        model = shiftvit.create_model(
+            "vit-cifar100", dim=16, depth=1, heads=2, head_dim=8, mlp_dim=16, num_classes=10
+        )
+        with mock.patch.object(logging.getLogger("shiftvit"), "warning") as warning:
+            model.fit(images, labels, preset="vit-cifar100", epochs=1, batch_size=40)
+        warning.assert_not_called()
+        values = images.reshape(-1, 3).astype(np.float64)
+        np.testing.assert_allclose(model.pipeline["mean"], values.mean(0), rtol=1e-12)
+        np.testing.assert_allclose(model.pipeline["variance"], values.var(0), rtol=1e-9)
 
 
 class Stopping(FolderTest):
