@@ -189,9 +189,11 @@ SVIT_API svit_status svit_config_fields(const char *of, char *buffer, size_t cap
 
 /* Fills three configurations with the training settings of a model preset: epochs, batch,
  * optimiser, pipeline and so on of the example or paper that it comes from. Each of the three may
- * be NULL; each size is that of the struct as the caller was compiled. SVIT_E_ARGUMENT: there is no
- * such preset. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at its default.
- * Any thread may call it. */
+ * be NULL; each size is that of the struct as the caller was compiled. The pipelines of Keras' ViTs
+ * of CIFAR-100 have scale 1, mean 0 and variance 1: the caller sets mean and variance of the
+ * training images, by svit_dataset_statistics. SVIT_E_ARGUMENT: there is no such preset.
+ * SVIT_E_VERSION: a struct of this `size` lacks a field that is not at its default. Any thread may
+ * call it. */
 SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_config *trainer,
                                           size_t trainer_size, svit_optimizer_config *optimizer,
                                           size_t optimizer_size, svit_pipeline_config *pipeline,
