@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The classifier may differ, and starts anew where it does; a decoder of masked images and buffers are
- * left out, and parameters of float64 converted. Anything else is an error. */
+/* The classifier may differ, and starts anew where it does; a decoder of masked images and buffers
+ * are left out, and parameters of float64 converted. Anything else is an error. */
 static svit_status judge(struct program *self, const char *kind, const char *name,
                          const char *source, const void *user)
 {

@@ -229,7 +229,8 @@ template <class Raw, void (*Free)(Raw *)> class handle
     Raw *raw_ = nullptr;
 };
 
-/* A handle that another object owns, and keeps for as long as this one is used. It may be copied. */
+/* A handle that another object owns, and keeps for as long as this one is used. A copy is
+ * another such view. */
 template <class Raw> class view
 {
   public:

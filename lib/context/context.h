@@ -34,8 +34,8 @@ struct svit_context {
 /* Adds a reference, which svit_context_free removes. Returns `context`. */
 svit_context *sv_context_retain(svit_context *context);
 
-/* Sends a warning to the caller's log function, if there is one, as UTF-8 without control characters
- * and cut to 1,023 bytes. */
+/* Sends a warning to the caller's log function, if there is one, as UTF-8 without control
+ * characters and cut to 1,023 bytes. */
 void sv_context_warn(const svit_context *context, const char *format, ...) SV_PRINTF(2, 3);
 
 /* Asks the caller's stop function: its value; 0, to go on, if there is none. */

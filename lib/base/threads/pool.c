@@ -2,8 +2,8 @@
  * because the next layer usually follows at once.
  *
  * A call is a round, in which only as many workers take part as there are tasks: the caller does
- * not wait for the others, and wakes only groups in which a worker takes part, so that few tasks cost
- * the same on any number of threads. On 32-bit machines all workers take part. */
+ * not wait for the others, and wakes only groups in which a worker takes part, so that few tasks
+ * cost the same on any number of threads. On 32-bit machines all workers take part. */
 #include "base/threads/pool.h"
 
 #include "base/threads/affinity.h"
