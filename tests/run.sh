@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/runner/packages.sh
 builds=build-tests
 log=$builds/run.log
+reports=$builds/failures
 venv=$builds/venv
 passed=0
 failed=0
@@ -168,8 +169,7 @@ step() {
         return 0
     fi
     failed=$((failed + 1))
-    echo "FAILED  $name"
-    tail -n 60 "$log"
+    { echo "FAILED  $name" && tail -n 60 "$log"; } | tee -a "$reports"
     return 1
 }
 
@@ -220,7 +220,7 @@ tests() {
     shift 2
     begin=$(date +%s)
     rm -f "$folder"/meson-logs/testlog*.txt
-    if meson test -C "$folder" --no-rebuild --print-errorlogs --logbase testlog "$@" >"$log" 2>&1; then
+    if meson test -C "$folder" --no-rebuild --logbase testlog "$@" >"$log" 2>&1; then
         word='ok     '
     else
         word=FAILED
@@ -236,11 +236,10 @@ tests() {
     failed=$((failed + bad))
     skipped=$((skipped + left))
     echo "$word $name: $good passed, $bad failed, $left skipped ($(($(date +%s) - begin)) s)"
-    if [ "$word" = FAILED ]; then
-        cat "$log"
-        [ -n "$found" ] && grep -E ':[FE]:|ERROR|WARNING: Thread|runtime error|==[0-9]+==' "$found" |
-            head -n 60
-    fi
+    [ "$word" = FAILED ] || return 0
+    # Told where it happens and once more at the end, which is what is read first.
+    report=$([ -z "$found" ] || awk -f tests/runner/failures.awk "$found")
+    echo "${report:-$(tail -n 60 "$log")}" | tee -a "$reports"
 }
 
 # The names of tests that match, without the checks of the tree as a whole.
@@ -335,6 +334,7 @@ full() {
 }
 
 mkdir -p "$builds"
+: >"$reports"
 begun=$(date +%s)
 if prepare; then
     prepare_mpi
@@ -354,6 +354,7 @@ else
     failed=$((failed > 0 ? failed : 1))
 fi
 python3 tests/structure/lines.py .
+cat "$reports"
 echo "$(($(date +%s) - begun)) s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
