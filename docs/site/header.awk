@@ -164,7 +164,7 @@ function declaration(line) {
             print "/** @} */"
         type = grouped = 0
     }
-    if (line ~ /^class /)
+    if (line ~ /^(template <.*> )?class / && line !~ /;$/)
         class = 1
     if (line ~ /^};/)
         class = 0
