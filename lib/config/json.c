@@ -302,6 +302,7 @@ bool sv_json_number(const sv_json_value *value, double *out)
     if (value->kind == SV_JSON_REAL)
         *out = value->real;
     else
-        *out = value->negative ? -(double)value->magnitude : (double)value->magnitude;
+        *out = value->negative && value->magnitude ? -(double)value->magnitude
+                                                   : (double)value->magnitude;
     return true;
 }

@@ -15,6 +15,8 @@ static const struct family {
     /* What is the type's default may be absent. */
     {"pretrained_hf_vit", "config.json",
      "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7}", NULL},
+    {"pretrained_hf_vit", "config.json",
+     "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":[7,7]}", NULL},
     {"pretrained_hf_dinov2", "config.json",
      "{\"architectures\":[\"Dinov2ForImageClassification\"],\"model_type\":\"dinov2\","
      "\"num_attention_heads\":4,\"image_size\":42,\"patch_size\":14}",

@@ -139,6 +139,28 @@ START_TEST(test_equal_encoders_need_a_choice)
 }
 END_TEST
 
+/* The question names the encoders that are equally good, not those that are left out anyway. */
+START_TEST(test_a_question_names_the_equal_encoders)
+{
+    static const char *const files[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
+    static const char *const prefixes[] = {"student.", "teacher.a.backbone.",
+                                           "teacher.b.backbone."};
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_timm_plain");
+    for (size_t i = 0; i < 3; i++)
+        case_part(self, files[i], prefixes[i], 0, 1);
+    write_index(self, files, 3);
+    case_text(self, "config.json", TIMM);
+    const svit_status status = case_open(self, &model, NULL);
+    ck_assert_msg(status == SVIT_E_ARGUMENT &&
+                      strstr(self->err.message,
+                             "'teacher.a.backbone.' and 'teacher.b.backbone.'; the option prefix"),
+                  "%s", self->err.message);
+    case_end(self);
+}
+END_TEST
+
 /* timm's name may have its owner before it and the tag of its weights behind it. */
 START_TEST(test_names_may_have_a_tag)
 {
@@ -341,6 +363,7 @@ static Suite *open_names_suite(void)
     tcase_add_loop_test(tcase, test_any_prefix_is_found, 0, 2 * PREFIX_COUNT);
     tcase_add_loop_test(tcase, test_shards_are_one_checkpoint, 0, 2);
     tcase_add_loop_test(tcase, test_one_of_several_encoders_is_taken, 0, 8);
+    tcase_add_test(tcase, test_a_question_names_the_equal_encoders);
     tcase_add_loop_test(tcase, test_equal_encoders_need_a_choice, 0, 4);
     tcase_add_loop_test(tcase, test_names_may_have_a_tag, 0, 4);
     tcase_add_test(tcase, test_doubles_are_converted);

@@ -144,6 +144,33 @@ START_TEST(test_other_towers_are_refused)
 }
 END_TEST
 
+/* Without the linear map the logits are the features, as many as the width. */
+START_TEST(test_a_tower_opens_without_its_linear_map)
+{
+    static own_tensor list[CASE_TENSORS];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    case_begin(self, "openclip_tower");
+    const size_t count = own_golden(list, self, "");
+    own_write(self, list, count);
+    write_config(self, TOWER, "");
+    WORKS(case_open(self, &model, "{\"classifier\":false}"));
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    ck_assert_uint_eq(config.num_classes, 8);
+    svit_model_free(model);
+    /* A width that the tensors do not have is refused as that of the map. */
+    case_text(self, "open_clip_config.json",
+              "{\"model_cfg\":{\"embed_dim\":6,\"vision_cfg\":{" TOWER "}}}");
+    ck_assert_int_eq(case_open(self, &model, NULL), SVIT_E_FORMAT);
+    ck_assert_msg(strstr(self->err.message, "num_classes is 6 by open_clip_config.json: embed_dim, "
+                                            "but 5 by the tensors"),
+                  "%s", self->err.message);
+    own_free(list, count);
+    case_end(self);
+}
+END_TEST
+
 /* A tower of timm in a whole checkpoint, whose classifier is OpenCLIP's linear map or none. */
 typedef enum projection { NONE, LINEAR, LINEAR_BIAS, PROJECTIONS } projection;
 enum { OUTPUTS = 5 };
@@ -273,6 +300,7 @@ static Suite *open_openclip_suite(void)
     Suite *suite = suite_create("open_openclip");
     TCase *tcase = tcase_create("open");
     tcase_add_loop_test(tcase, test_members_without_tensors_count, 0, VARIANT_COUNT);
+    tcase_add_test(tcase, test_a_tower_opens_without_its_linear_map);
     tcase_add_test(tcase, test_the_variants_differ);
     tcase_add_loop_test(tcase, test_other_towers_are_refused, 0, REFUSED_COUNT);
     tcase_add_loop_test(tcase, test_towers_of_timm_open_with_their_text_tower, 0, PROJECTIONS);

@@ -87,12 +87,61 @@ START_TEST(test_adapters_and_pipelines)
 }
 END_TEST
 
+/* Steps of a fine-tuning on so many images, and those of them without a learning rate. */
+static uint64_t count_steps(size_t images, uint64_t *without)
+{
+    enum { MOST = 201, SIDE = 8, CLASSES = 3 };
+    static uint8_t pixels[MOST * SIDE * SIDE * 3];
+    static int32_t labels[MOST];
+    svit_context *context = fit_context(1);
+    svit_model *model = make(context, models[2]);
+    svit_dataset *dataset = NULL;
+    svit_trainer *trainer = NULL;
+    svit_trainer_config config;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline;
+    svit_trainer_event event = {0};
+    uint64_t steps = 0;
+    *without = 0;
+    for (size_t i = 0; i < MOST; i++)
+        labels[i] = (int32_t)(i % CLASSES);
+    WORKS(svit_dataset_memory(&dataset, context, pixels, labels, images, SIDE, SIDE, 3, CLASSES,
+                              err));
+    WORKS(svit_fine_tuning_settings(model, images, &config, sizeof config, &optimizer,
+                                    sizeof optimizer, &pipeline, sizeof pipeline, err));
+    WORKS(svit_trainer_create(&trainer, context, model, dataset, NULL, &config, &optimizer,
+                              &pipeline, err));
+    while (event.kind != SVIT_EVENT_FINISHED) {
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+        steps += event.kind == SVIT_EVENT_STEP;
+        *without += event.kind == SVIT_EVENT_STEP && event.learning_rate == 0;
+    }
+    svit_trainer_free(trainer);
+    svit_dataset_free(dataset);
+    svit_model_free(model);
+    svit_context_free(context);
+    return steps;
+}
+
+/* The last batch of an epoch counts, so that a small set is learnt from to the end. */
+START_TEST(test_small_sets_are_learnt_from_to_the_end)
+{
+    static const struct {
+        size_t images, steps;
+    } sets[] = {{5, 40}, {17, 80}, {100, 280}, {201, 70}};
+    uint64_t without;
+    ck_assert_uint_eq(count_steps(sets[_i].images, &without), sets[_i].steps);
+    ck_assert_uint_eq(without, 0);
+}
+END_TEST
+
 static Suite *fine_tuning_suite(void)
 {
     Suite *suite = suite_create("fine_tuning");
     TCase *all = tcase_create("rule");
     tcase_add_loop_test(all, test_the_number_of_images_decides, 0, ROWS * MODELS);
     tcase_add_test(all, test_adapters_and_pipelines);
+    tcase_add_loop_test(all, test_small_sets_are_learnt_from_to_the_end, 0, 4);
     suite_add_tcase(suite, all);
     return suite;
 }

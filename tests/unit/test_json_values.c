@@ -34,6 +34,8 @@ START_TEST(test_no_value_is_of_no_kind)
         ck_assert_int_eq(sv_json_i64(value, &integer), cases[i].i64);
         ck_assert_int_eq(sv_json_u64(value, &natural), cases[i].u64);
         ck_assert_int_eq(sv_json_number(value, &number), cases[i].number);
+        if (text && strcmp(text, "-0") == 0)
+            ck_assert(number == 0 && !signbit(number));
         ck_assert_ptr_null(sv_json_get(value, "key"));
         sv_json_free(json);
     }

@@ -47,9 +47,16 @@ static svit_status load_one(const sv_load *load, real *flat, const sv_parameter 
     const char *name = parameter->name;
     sv_name_match match;
     bool fits;
-    if (is_replaced(load, parameter))
-        flags |= SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_ALLOW_MISSING;
+    /* Whatever the file has of it is counted as loaded: the second file's is. */
+    const bool replaced = is_replaced(load, parameter);
+    if (replaced) {
+        flags |= SVIT_LOAD_SKIP_SHAPE_MISMATCH;
+        if (report)
+            report->loaded++;
+    }
     if (!sv_name_map_find(&match, &load->map, load->file, &name)) {
+        if (replaced)
+            return SVIT_OK;
         if (report)
             report->missing++;
         sv_report_add(report, "missing", parameter->name);
@@ -63,6 +70,8 @@ static svit_status load_one(const sv_load *load, real *flat, const sv_parameter 
     mark_taken(load, parameter, &match, report);
     svit_status status = sv_load_parameter(load, flat, parameter, &match,
                                            flags & SVIT_LOAD_SKIP_SHAPE_MISMATCH, &fits, err);
+    if (replaced)
+        return status;
     if (report) {
         report->loaded += fits && status == SVIT_OK;
         report->mismatched += !fits;

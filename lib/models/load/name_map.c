@@ -62,7 +62,7 @@ static bool read_list(sv_name_rule *rule, const char **names, const sv_json_valu
         if (!(names[i] = sv_json_text(name)))
             return false;
     rule->count = value->count;
-    return value->count > 0 && names[0][0] != SV_OPTIONAL_TENSOR;
+    return value->count > 0;
 }
 
 static size_t count_stars(const char *text)
@@ -105,7 +105,7 @@ static svit_status read_rule(sv_name_rule *rule, const char **names, const sv_js
         fits = read_list(rule, names, value);
     else
         rule->count = fits = (names[0] = sv_json_text(value)) != NULL;
-    if (fits)
+    if (fits && !(rule->count > 0 && names[0][0] == SV_OPTIONAL_TENSOR))
         return check_stars(rule, err);
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "map: the rule of '%.80s' is none of a tensor's name, a list of such names, of "
@@ -238,6 +238,7 @@ bool sv_name_match_shape(sv_tensor_desc *out, const sv_name_match *match)
         const sv_tensor_desc *next = &(entry ? entry : sv_name_match_at(match, 0))->desc;
         if (next->rank != out->rank || out->rank == 0 ||
             memcmp(next->shape + 1, out->shape + 1, (out->rank - 1) * sizeof *out->shape) != 0 ||
+            next->shape[0] == SV_LENGTH_NOT_HELD || out->shape[0] == SV_LENGTH_NOT_HELD ||
             next->shape[0] > INT64_MAX - out->shape[0] ||
             !sv_size_add(&out->elements, out->elements, next->elements))
             return false;
@@ -335,32 +336,26 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
 }
 
 const sv_safetensors_entry *sv_name_map_part(const sv_name_map *map, const sv_safetensors *file,
-                                             const char *parameter, size_t part, size_t *parts)
+                                             const char *parameter, size_t part, size_t parts)
 {
     const sv_name_rule same = {.tensors = &parameter, .count = 1};
     char name[160];
     for (size_t r = 0; r <= map->rule_count; r++) {
         const sv_name_rule *rule = r < map->rule_count ? &map->rules[r] : &same;
         sv_name_match match = {.file = file, .tensors = rule->tensors};
-        if (rule->kind != SV_RULE_PLAIN || rule->count == 0)
+        if (rule->kind != SV_RULE_PLAIN || rule->count != parts)
             continue;
         if (rule == &same)
             match.place = (sv_rule_place){.digits = "", .rest = ""};
         else if (!match_rule(&match.place, rule->name, parameter))
-            continue;
-        if (rule->count > *parts)
-            *parts = rule->count;
-        if (part >= rule->count)
             continue;
         for (const char *const *prefix = map->prefixes; *prefix; prefix++)
             for (const char *const *layer = layers_of(map, rule); *layer; layer++) {
                 match.prefix = *prefix;
                 match.layer = *layer;
                 const sv_safetensors_entry *entry = find_tensor(name, &match, part);
-                if (entry) {
-                    *parts = rule->count;
+                if (entry)
                     return entry;
-                }
             }
     }
     return NULL;

@@ -87,8 +87,8 @@ typedef struct sv_name_match {
 } sv_name_match;
 
 /* Finds the built-in map "timm", "huggingface" or "openclip", or parses `text` as a JSON object of
- * rules. NULL: the model's own names. SVIT_E_ARGUMENT names what is not accepted. Release it with
- * sv_name_map_free. */
+ * rules. NULL: the model's own names. SVIT_E_ARGUMENT names what is not accepted, SVIT_E_FORMAT what
+ * is no JSON. Release it with sv_name_map_free. */
 svit_status sv_name_map_open(sv_name_map *out, const sv_allocator *allocator, const char *text,
                              svit_error *err);
 void sv_name_map_free(const sv_allocator *allocator, sv_name_map *map);
@@ -101,10 +101,10 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
 /* Tensor `i` of a match, below its count. NULL, which the first is never: zeros take its place. */
 const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t i);
 
-/* Tensor `part` among those that any rule joins to the parameter, whether or not the file has the
- * others; *parts becomes their number. NULL: the file has none. */
+/* Tensor `part` of the `parts` that a rule joins to the parameter, whether or not the file has the
+ * others. NULL: the file has none. */
 const sv_safetensors_entry *sv_name_map_part(const sv_name_map *map, const sv_safetensors *file,
-                                             const char *parameter, size_t part, size_t *parts);
+                                             const char *parameter, size_t part, size_t parts);
 
 /* Whether zeros take the place of tensors that the file lacks. */
 bool sv_name_match_has_zeros(const sv_name_match *match);

@@ -102,20 +102,30 @@ svit_status sv_open_adapter(sv_open *open, const char *base, svit_error *err)
     return sv_safetensors_open(&adapter->file, open->allocator, adapter->path, err);
 }
 
-/* The adapter's names have PEFT's prefix before what the model's have. */
+static svit_status add_prefixes(sv_adapter *adapter, const char *const *prefixes, svit_error *err)
+{
+    for (; *prefixes; prefixes++) {
+        char *text = adapter->prefix_text[adapter->prefix_count];
+        if (snprintf(text, sizeof adapter->prefix_text[0], "%s%s", PEFT_PREFIX, *prefixes) >=
+            (int)sizeof adapter->prefix_text[0])
+            return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: the names' prefix is too long",
+                           adapter->path);
+        adapter->prefixes[adapter->prefix_count++] = text;
+    }
+    return SVIT_OK;
+}
+
+/* The adapter's names have PEFT's prefix before what the model's have, or before what they have in
+ * the class that was adapted: an encoder saved alone has no "vit." before its names. */
 static svit_status set_prefixes(sv_open *open, svit_error *err)
 {
     sv_adapter *adapter = &open->adapter;
-    size_t count = 0;
+    const sv_name_map *map;
     adapter->map = open->map;
-    for (; open->prefixes[count]; count++) {
-        if (snprintf(adapter->prefix_text[count], sizeof adapter->prefix_text[0], "%s%s",
-                     PEFT_PREFIX, open->prefixes[count]) >= (int)sizeof adapter->prefix_text[0])
-            return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: the names' prefix is too long",
-                           adapter->path);
-        adapter->prefixes[count] = adapter->prefix_text[count];
-    }
-    adapter->prefixes[count] = NULL;
+    SVIT_TRY(add_prefixes(adapter, open->prefixes, err));
+    for (size_t i = 0; (map = sv_builtin_name_map(i)); i++)
+        if (map->rules == open->map.rules)
+            SVIT_TRY(add_prefixes(adapter, map->prefixes, err));
     adapter->map.prefixes = adapter->prefixes;
     return SVIT_OK;
 }
@@ -200,6 +210,16 @@ static bool fits(pair *of, const sv_parameter *parameter, size_t part, size_t pa
     return true;
 }
 
+/* How many tensors of the model's file make up a parameter: as many the adapter's names tell apart. */
+static size_t count_parts(const sv_open *open, const sv_parameter *parameter)
+{
+    const char *name = parameter->name;
+    sv_name_match match;
+    const bool joined = sv_name_map_find(&match, &open->map, open->file, &name) &&
+                        match.kind == SV_RULE_PLAIN && match.count > 0;
+    return joined ? match.count : 1;
+}
+
 /* Adds the pairs of a weight, of which each of the maps that make it up may have one. */
 static svit_status adapt(sv_open *open, real *flat, const sv_parameter *parameter, svit_error *err)
 {
@@ -210,11 +230,12 @@ static svit_status adapt(sv_open *open, real *flat, const sv_parameter *paramete
         return SVIT_OK;
     snprintf(a, sizeof a, "%.*s.lora_A.weight", (int)(length - end), parameter->name);
     snprintf(b, sizeof b, "%.*s.lora_B.weight", (int)(length - end), parameter->name);
-    for (size_t part = 0, parts = 1; part < parts; part++) {
-        pair of = {.a = sv_name_map_part(&adapter->map, adapter->file, a, part, &parts)};
+    const size_t parts = count_parts(open, parameter);
+    for (size_t part = 0; part < parts; part++) {
+        pair of = {.a = sv_name_map_part(&adapter->map, adapter->file, a, part, parts)};
         if (!of.a)
             continue;
-        of.b = sv_name_map_part(&adapter->map, adapter->file, b, part, &parts);
+        of.b = sv_name_map_part(&adapter->map, adapter->file, b, part, parts);
         if (!of.b || !fits(&of, parameter, part, parts))
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: '%.96s' and its other half do not fit the weight '%s'",

@@ -63,9 +63,11 @@ static int rank_of(const place *at)
     return has_word(at, "student") ? 0 : 1;
 }
 
+/* `best` is the first place of the highest rank. If that is what is wrong, another one has it too. */
 static svit_status fail_places(const sv_open *open, const places *found, const char *wanted,
-                               svit_error *err)
+                               size_t best, svit_error *err)
 {
+    size_t next = best + 1;
     if (found->count == 0)
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: no tensor is the patch embedding of a ViT under the names of timm, "
@@ -79,11 +81,13 @@ static svit_status fail_places(const sv_open *open, const places *found, const c
                        "%s: no encoder's names begin with the prefix '%.60s'; there are some that "
                        "begin with '%.*s'",
                        open->weights, wanted, (int)found->list[0].prefix, found->list[0].name);
+    while (rank_of(&found->list[next]) != rank_of(&found->list[best]))
+        next++;
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "%s: the file holds several encoders, whose names begin with '%.*s' and '%.*s'; "
                    "the option prefix tells which is meant",
-                   open->weights, (int)found->list[0].prefix, found->list[0].name,
-                   (int)found->list[1].prefix, found->list[1].name);
+                   open->weights, (int)found->list[best].prefix, found->list[best].name,
+                   (int)found->list[next].prefix, found->list[next].name);
 }
 
 /* Chooses the place that the caller's prefix names, or that of the highest rank. */
@@ -102,7 +106,7 @@ static svit_status choose(place *out, const sv_open *open, const places *found, 
         best = difference > 0 ? i : best;
     }
     if (wanted || equal != 1)
-        return fail_places(open, found, wanted, err);
+        return fail_places(open, found, wanted, best, err);
     *out = found->list[best];
     return SVIT_OK;
 }

@@ -42,12 +42,33 @@ const char *sv_facts_text(char text[SV_FIELD_NUMBER_TEXT], const sv_facts *facts
     return value_text(text, &sv_vit_fields.fields[index], facts->list[index].value);
 }
 
+/* The largest value of a field of whole numbers. */
+static double largest(const sv_field *field)
+{
+    size_t words = 0;
+    if (field->kind == SV_FIELD_U32)
+        return field->max < UINT32_MAX ? field->max : UINT32_MAX;
+    while (words < SV_FIELD_WORDS && field->words[words])
+        words++;
+    return field->kind == SV_FIELD_FLAG ? 1 : (double)words - 1;
+}
+
 /* Whether a field can hold a value that a file states. */
 static bool can_hold(const sv_field *field, double value)
 {
     if (field->kind == SV_FIELD_REAL)
-        return isfinite(value);
-    return value >= 0 && value <= UINT32_MAX && value == floor(value);
+        return sv_field_check_number(field, field->name, value, NULL) == SVIT_OK;
+    return value >= 0 && value <= largest(field) && value == floor(value);
+}
+
+static const char *accepted_text(char text[SV_FIELD_RANGE_TEXT], const sv_field *field)
+{
+    if (field->kind == SV_FIELD_REAL)
+        return sv_field_range_text(field, text);
+    if (field->kind == SV_FIELD_FLAG)
+        return "true and false are accepted";
+    snprintf(text, SV_FIELD_RANGE_TEXT, "a whole number up to %.0f is accepted", largest(field));
+    return text;
 }
 
 svit_status sv_facts_state(sv_facts *facts, const char *name, double value, svit_error *err,
@@ -60,9 +81,11 @@ svit_status sv_facts_state(sv_facts *facts, const char *name, double value, svit
     va_start(arguments, from);
     vsnprintf(text, sizeof text, from, arguments);
     va_end(arguments);
-    if (!can_hold(&sv_vit_fields.fields[index], value))
-        return sv_fail(err, SVIT_E_FORMAT, "%s: %s is %g by %s; a whole number is accepted",
-                       facts->path, name, value, text);
+    if (!can_hold(&sv_vit_fields.fields[index], value)) {
+        char accepted[SV_FIELD_RANGE_TEXT];
+        return sv_fail(err, SVIT_E_FORMAT, "%s: %s is %g by %s; %s", facts->path, name, value, text,
+                       accepted_text(accepted, &sv_vit_fields.fields[index]));
+    }
     const bool is_stated = fact->from[0] != '\0' && !fact->is_assumed;
     if (fact->is_final || (is_stated && fact->value == value))
         return SVIT_OK;

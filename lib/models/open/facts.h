@@ -36,7 +36,7 @@ void sv_facts_assume(sv_facts *facts, const char *name, double value, const char
 void sv_facts_correct(sv_facts *facts, const char *name, double value, const char *why);
 
 /* States the fields of the JSON object `json` as the caller's. SVIT_E_ARGUMENT names what is not
- * accepted. */
+ * accepted, SVIT_E_FORMAT what is no JSON. */
 svit_status sv_facts_state_json(sv_facts *facts, const sv_allocator *allocator, const char *json,
                                 svit_error *err);
 

@@ -21,11 +21,13 @@ static const char *const WEIGHTS[] = {"best.safetensors", "model.safetensors",
                                       "model.safetensors.index.json", "open_clip_model.safetensors",
                                       "checkpoint.safetensors"};
 
+/* Writes the path of a file in the folder whose path has so many bytes; 0: in the current one. */
 static svit_status join(char out[SV_OPEN_PATH], const char *folder, size_t bytes, const char *name,
                         svit_error *err)
 {
-    if (snprintf(out, SV_OPEN_PATH, "%.*s%s%s", (int)bytes, folder, bytes > 0 ? "/" : "", name) >=
-        SV_OPEN_PATH)
+    const bool needs_separator = bytes > 0 && !sv_path_is_separator(folder[bytes - 1]);
+    if (snprintf(out, SV_OPEN_PATH, "%.*s%s%s", (int)bytes, folder, needs_separator ? "/" : "",
+                 name) >= SV_OPEN_PATH)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the path of %.80s is too long; it has at most %d bytes", sv_path_name(name),
                        SV_OPEN_PATH - 1);
@@ -58,11 +60,10 @@ static svit_status find_weights(sv_open *open, svit_error *err)
         open->path);
 }
 
-/* Bytes of the path of the weights' folder, without the separator; 0: there is none. */
+/* Bytes of the path of the weights' folder, with the separator; 0: there is none. */
 static size_t folder_bytes(const sv_open *open)
 {
-    const size_t bytes = (size_t)(sv_path_name(open->weights) - open->weights);
-    return bytes > 0 ? bytes - 1 : 0;
+    return (size_t)(sv_path_name(open->weights) - open->weights);
 }
 
 /* Reads the JSON file `which` beside the weights, if it is there. */
@@ -168,11 +169,10 @@ static svit_status open_index(sv_open *open, svit_error *err)
 static svit_status open_weights(sv_open *open, svit_error *err)
 {
     static const char ending[] = ".index.json";
-    const bool is_bare = sv_path_name(open->path) == open->path;
     if (sv_is_folder(open->path))
         SVIT_TRY(find_weights(open, err));
     else
-        SVIT_TRY(join(open->weights, is_bare ? "." : "", is_bare ? 1 : 0, open->path, err));
+        SVIT_TRY(join(open->weights, "", 0, open->path, err));
     const size_t bytes = strlen(open->weights), end = sizeof ending - 1;
     if (bytes > end && strcmp(open->weights + bytes - end, ending) == 0)
         SVIT_TRY(open_index(open, err));

@@ -53,24 +53,35 @@ static const model_type *find_type(const char *name)
     return NULL;
 }
 
+/* The patches' side: a number, or two equal ones. */
+static svit_status state_patch(sv_open *open, const sv_json_value *size, svit_error *err)
+{
+    double height, width;
+    SVIT_TRY(sv_open_read_sides(open, size, "config.json: patch_size", &height, &width, err));
+    if (height != width)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: config.json: patch_size is %g x %g; square patches are accepted",
+                       open->weights, height, width);
+    if (height == 0)
+        return SVIT_OK;
+    return sv_facts_state(&open->facts, "patch_size", height, err, "config.json: patch_size");
+}
+
 /* The sizes that `object` states, and after that those that its type implies. */
 static svit_status state_sizes(sv_open *open, const sv_json_value *object, const model_type *type,
                                svit_error *err)
 {
-    static const char *const members[][2] = {{"hidden_size", "dim"},
-                                             {"num_hidden_layers", "depth"},
-                                             {"num_attention_heads", "heads"},
-                                             {"patch_size", "patch_size"},
-                                             {"num_channels", "in_channels"},
-                                             {"layer_norm_eps", "norm_eps"},
-                                             {"qkv_bias", "qkv_bias"},
-                                             {"query_bias", "qkv_bias"},
-                                             {"num_register_tokens", "register_tokens"}};
+    static const char *const members[][2] = {
+        {"hidden_size", "dim"},           {"num_hidden_layers", "depth"},
+        {"num_attention_heads", "heads"}, {"num_channels", "in_channels"},
+        {"layer_norm_eps", "norm_eps"},   {"qkv_bias", "qkv_bias"},
+        {"query_bias", "qkv_bias"},       {"num_register_tokens", "register_tokens"}};
     char from[SV_FACT_SOURCE];
     snprintf(from, sizeof from, "what model_type '%.40s' implies", type->name);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         SVIT_TRY(
             sv_open_state_member(open, object, members[i][0], members[i][1], "config.json", err));
+    SVIT_TRY(state_patch(open, sv_json_get(object, "patch_size"), err));
     sv_facts_assume(&open->facts, "heads", type->heads, from);
     sv_facts_assume(&open->facts, "patch_size", type->patch, from);
     sv_facts_assume(&open->facts, "norm_eps", type->eps, from);
@@ -190,10 +201,24 @@ static svit_status state_output(sv_open *open, const sv_json_value *root, svit_e
     return SVIT_OK;
 }
 
+/* The class that computes the logits: the one that an adapter changes, which PEFT notes unless it knows
+ * the task, or the one that wrote the file. NULL: neither is stated. */
+static const char *class_of(const sv_open *open, const sv_json_value *root)
+{
+    const sv_json *adapter = open->side[SV_SIDE_ADAPTER].json;
+    const sv_json_value *mapping =
+        adapter ? sv_json_get(sv_json_root(adapter), "auto_mapping") : NULL;
+    const char *adapted = sv_json_text(sv_json_get(mapping, "base_model_class"));
+    const sv_json_value *classes = sv_json_get(root, "architectures");
+    if (adapted)
+        return adapted;
+    return sv_json_is(classes, SV_JSON_ARRAY) && classes->count > 0 ? sv_json_text(classes + 1)
+                                                                    : NULL;
+}
+
 svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
 {
     const sv_json_value *root = sv_json_root(open->side[SV_SIDE_CONFIG].json), *object = root;
-    const sv_json_value *classes = sv_json_get(root, "architectures");
     const char *type_name = sv_json_text(sv_json_get(root, "model_type"));
     const model_type *type = find_type(type_name);
     if (!type)
@@ -202,9 +227,7 @@ svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
                        "vit_mae, vit_msn, dinov2, dinov2_with_registers, dinov3_vit, clip, siglip "
                        "and siglip2 are accepted",
                        open->weights, type_name);
-    const char *class_name = classes && classes->kind == SV_JSON_ARRAY && classes->count > 0
-                                 ? sv_json_text(classes + 1)
-                                 : NULL;
+    const char *class_name = class_of(open, root);
     if (type->inside && !(object = sv_json_get(root, type->inside)))
         return sv_fail(err, SVIT_E_FORMAT, "%s: config.json has no '%s'", open->weights,
                        type->inside);

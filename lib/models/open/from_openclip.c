@@ -230,7 +230,8 @@ static svit_status state_own(sv_open *open, const sv_json_value *model, const sv
     SVIT_TRY(sv_open_state_member(open, tower, "width", "dim", FILE_NAME, err));
     SVIT_TRY(sv_open_state_member(open, tower, "layers", "depth", FILE_NAME, err));
     SVIT_TRY(sv_open_state_member(open, tower, "patch_size", "patch_size", FILE_NAME, err));
-    SVIT_TRY(sv_open_state_member(open, model, "embed_dim", "num_classes", FILE_NAME, err));
+    (void)sv_json_number(sv_json_get(model, "embed_dim"), &open->classes);
+    open->classes_from = "open_clip_config.json: embed_dim";
     SVIT_TRY(read_flag(open, tower, "no_ln_pre", &no_norm, err));
     SVIT_TRY(sv_facts_state(&open->facts, "pre_norm", !no_norm, err, "%s: no_ln_pre", FILE_NAME));
     SVIT_TRY(sv_facts_state(&open->facts, "qkv_bias", 1, err, "OpenCLIP's own tower"));

@@ -192,7 +192,7 @@ static svit_status state_classifier(sv_open *open, svit_error *err)
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: a tensor is missing: there is no classifier, which %s has; the "
                            "field classifier, false, opens the model without one",
-                           open->weights, stated ? stated->from : "config.json: num_classes");
+                           open->weights, stated ? stated->from : open->classes_from);
         sv_facts_assume(&open->facts, "classifier", 0, "the tensors, which have no classifier");
         return SVIT_OK;
     }
@@ -206,10 +206,8 @@ static svit_status state_classifier(sv_open *open, svit_error *err)
     /* An adapter brings a classifier of its own, whose classes are not those of the model. */
     if (open->classes > 0 && open->classes != (double)classes && !open->adapter.file &&
         !(wanted && wanted->is_final))
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: num_classes is %g by config.json, but the classifier of the tensors "
-                       "has %zu",
-                       open->weights, open->classes, classes);
+        return sv_fail(err, SVIT_E_FORMAT, "%s: num_classes is %g by %s, but %zu by the tensors",
+                       open->weights, open->classes, open->classes_from, classes);
     return sv_open_state_shape(open, "num_classes", classes, err);
 }
 

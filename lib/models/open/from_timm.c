@@ -130,6 +130,7 @@ svit_status sv_open_from_timm(sv_open *open, svit_error *err)
         SVIT_TRY(state_pool(open, pool, "config.json: global_pool", err));
     SVIT_TRY(state_input(open, sv_json_get(pretrained, "input_size"), err));
     (void)sv_json_number(sv_json_get(root, "num_classes"), &open->classes);
+    open->classes_from = "config.json: num_classes";
     open->class_names = labels ? labels : sv_json_get(root, "label_names");
     return SVIT_OK;
 }

@@ -33,8 +33,9 @@ typedef struct sv_adapter {
     double alpha, rank; /* as stated; rank 0: of its tensors, which may have several */
     bool stabilised;    /* the factor is alpha / sqrt(rank), otherwise alpha / rank */
     sv_name_map map;    /* that of the model with the prefixes below */
-    char prefix_text[SV_MAX_PREFIXES][160];
-    const char *prefixes[SV_MAX_PREFIXES + 1];
+    char prefix_text[2 * SV_MAX_PREFIXES][160];
+    const char *prefixes[2 * SV_MAX_PREFIXES + 1];
+    size_t prefix_count;
     bool *taken; /* [tensors] whether a weight takes the tensor */
 } sv_adapter;
 
@@ -60,6 +61,7 @@ typedef struct sv_open {
     double image[2];  /* height and width that a file states of its images; 0: none does */
     double mlp_ratio; /* of a plain MLP's width to the model's, as a file states it; 0: none does */
     double classes;   /* that a file states of its classifier; 0: none does */
+    const char *classes_from; /* what states them */
     int32_t output;   /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
     bool has_pipeline;
     svit_pipeline_config pipeline;
@@ -147,6 +149,11 @@ svit_status sv_open_state_member(sv_open *open, const sv_json_value *object, con
 
 /* Notes the size of the images that a file states first, whose grid that of the positions is. */
 void sv_open_note_image(sv_open *open, double height, double width);
+
+/* Reads a number, or two, height and width, if `size` is there and not null; otherwise 0. `from` names
+ * it in SVIT_E_FORMAT. */
+svit_status sv_open_read_sides(const sv_open *open, const sv_json_value *size, const char *from,
+                               double *height, double *width, svit_error *err);
 
 /* States the size of the input by a number or two, height and width, if `size` is there. */
 svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,

@@ -54,12 +54,20 @@ uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoi
     return sv_trainer_early_part(trainer, epochs < UINT32_MAX ? epochs : UINT32_MAX);
 }
 
+/* Keras' example counts the batches of an epoch as a real number, and so does this, unless a whole
+ * epoch or more of a small set would be left behind the end of the schedule. */
+static uint64_t schedule_length(const svit_trainer *trainer, uint64_t epochs)
+{
+    const double batches = (double)trainer->training_count / (double)trainer->config.batch;
+    const double steps = (double)trainer->steps, left = (steps - batches) * (double)epochs;
+    const double length = (left < steps ? batches : steps) * (double)epochs;
+    return length < 1 ? 1 : (uint64_t)length;
+}
+
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
 {
-    /* Keras' example counts the batches of an epoch as a real number, and so does this. */
-    double total = (double)trainer->training_count / (double)trainer->config.batch * (double)epochs;
     svit_optimizer_config *config = &trainer->optimizer_config;
-    config->total_steps = total < 1 ? 1 : (uint64_t)total;
+    config->total_steps = schedule_length(trainer, epochs);
     config->warmup_steps =
         trainer->warmup_steps
             ? trainer->warmup_steps
