@@ -3,6 +3,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #define NO_RATE 1e-5 /* the fraction of learning_rate up to which nothing is learned */
@@ -59,20 +60,30 @@ uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoi
 static uint64_t schedule_length(const svit_trainer *trainer, uint64_t epochs)
 {
     const double batches = (double)trainer->training_count / (double)trainer->config.batch;
-    const double steps = (double)trainer->steps, left = (steps - batches) * (double)epochs;
+    const double steps = ceil(batches), left = (steps - batches) * (double)epochs;
     const double length = (left < steps ? batches : steps) * (double)epochs;
     return length < 1 ? 1 : (uint64_t)length;
 }
 
+/* Sets the length of the schedule of so many epochs, and that of the warm-up. */
+static void set_length(svit_trainer *trainer, uint64_t length, uint64_t epochs)
+{
+    trainer->optimizer_config.total_steps = length;
+    trainer->optimizer_config.warmup_steps =
+        trainer->warmup_steps ? trainer->warmup_steps
+                              : (uint64_t)(trainer->config.warmup_fraction * (double)length);
+    trainer->schedule_epochs = epochs;
+}
+
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
 {
-    svit_optimizer_config *config = &trainer->optimizer_config;
-    config->total_steps = schedule_length(trainer, epochs);
-    config->warmup_steps =
-        trainer->warmup_steps
-            ? trainer->warmup_steps
-            : (uint64_t)(trainer->config.warmup_fraction * (double)config->total_steps);
-    trainer->schedule_epochs = epochs;
+    set_length(trainer, schedule_length(trainer, epochs), epochs);
+}
+
+static svit_status read_total(uint64_t *total, const svit_checkpoint *checkpoint, svit_error *err)
+{
+    SVIT_TRY(sv_trainer_read_entry(checkpoint, TOTAL_KEY, total, err));
+    return sv_trainer_check_number(TOTAL_KEY, *total, 1, UINT64_MAX, err);
 }
 
 /* Gives `copy` the length that was given to the checkpoint's run. */
@@ -80,9 +91,8 @@ static svit_status adopt_given(svit_trainer *copy, const svit_checkpoint *checkp
                                svit_error *err)
 {
     uint64_t total = 0, warmup = 0;
-    SVIT_TRY(sv_trainer_read_entry(checkpoint, TOTAL_KEY, &total, err));
+    SVIT_TRY(read_total(&total, checkpoint, err));
     SVIT_TRY(sv_trainer_read_entry(checkpoint, WARMUP_KEY, &warmup, err));
-    SVIT_TRY(sv_trainer_check_number(TOTAL_KEY, total, 1, UINT64_MAX, err));
     SVIT_TRY(sv_trainer_check_number(WARMUP_KEY, warmup, 0, total, err));
     copy->optimizer_config.total_steps = total;
     copy->optimizer_config.warmup_steps = warmup;
@@ -93,7 +103,7 @@ static svit_status adopt_given(svit_trainer *copy, const svit_checkpoint *checkp
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err)
 {
-    uint64_t schedule = 0, epochs = 0, all = 0;
+    uint64_t schedule = 0, epochs = 0, all = 0, total = 0;
     if (copy->schedule_epochs == 0 || !svit_checkpoint_value(checkpoint, SV_TRAINER_EPOCHS_KEY))
         return SVIT_OK;
     if (copy->config.schedule_anew && sv_trainer_extends(copy, checkpoint))
@@ -110,6 +120,8 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
     SVIT_TRY(sv_trainer_check_number(key, epochs, 0, all, err));
     if (epochs == 0)
         return sv_trainer_extends(copy, checkpoint) ? adopt_given(copy, checkpoint, err) : SVIT_OK;
-    sv_trainer_compute_schedule(copy, epochs);
+    /* An older library may have counted the steps of these epochs in another way. */
+    SVIT_TRY(read_total(&total, checkpoint, err));
+    set_length(copy, total, epochs);
     return SVIT_OK;
 }
