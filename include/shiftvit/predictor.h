@@ -21,7 +21,8 @@ typedef struct svit_predictor svit_predictor;
 typedef struct svit_predictor_config {
     uint32_t struct_size;  /* sizeof(svit_predictor_config) */
     uint32_t max_batch;    /* images in one forward pass, 1..65536; a call with more runs several.
-                              A predictor with at most 8 may differ from larger ones by rounding */
+                              Predictors with at most 8 may differ by rounding from larger ones
+                              and from each other */
     int32_t compute;       /* SVIT_COMPUTE_* of session.h */
     int32_t output;        /* SVIT_OUTPUT_* of model.h: what it makes of the logits */
     svit_context *context; /* whose workers run it, as in svit_session_config; NULL: the model's */

@@ -55,8 +55,9 @@ enum {
 /* The configuration of a session. */
 typedef struct svit_session_config {
     uint32_t struct_size;   /* sizeof(svit_session_config) */
-    uint32_t max_batch;     /* largest number of images in one forward pass, 1..65536. A session
-                               with at most 8 may differ from larger ones by rounding */
+    uint32_t max_batch;     /* largest number of images in one forward pass, 1..65536. Sessions
+                               with at most 8 may differ by rounding from larger ones and from
+                               each other */
     int32_t mode;           /* SVIT_MODE_*; a session created with SVIT_MODE_INFER has no memory for
                                training and cannot switch to it */
     int32_t compute;        /* SVIT_COMPUTE_* */

@@ -11,8 +11,8 @@ svit_status sv_arrays_add(sv_arrays *arrays, void *out, size_t rows, size_t row_
 {
     assert(arrays->count < sizeof arrays->list / sizeof *arrays->list);
     void **memory = &arrays->list[arrays->count].memory;
-    SVIT_TRY(
-        sv_allocate_array(arrays->allocator, memory, rows, row_bytes, "a batch or weights", err));
+    SVIT_TRY(sv_allocate_array(arrays->allocator, memory, rows, row_bytes, "the arrays of a batch",
+                               err));
     arrays->list[arrays->count++].bytes = rows * row_bytes;
     memcpy(out, memory, sizeof *memory);
     return SVIT_OK;

@@ -205,6 +205,9 @@ START_TEST(test_the_scans_of_a_jpeg_are_limited)
     svit_image_free(image);
     FAILS(svit_image_decode(&image, context, many.data, many.bytes, NULL, 1, err), SVIT_E_FORMAT,
           "more than 500 scans");
+    ck_assert_int_eq(sv_jpeg_scan_limit(2000, 2000), 500);
+    ck_assert_int_eq(sv_jpeg_scan_limit(4096, 4096), 128);
+    ck_assert_int_eq(sv_jpeg_scan_limit(8000, 8000), 33);
     free(few.data);
     free(many.data);
     svit_context_free(context);

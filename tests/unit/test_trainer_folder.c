@@ -150,7 +150,7 @@ START_TEST(test_a_run_that_is_to_go_on_is_resumed_before_its_first_step)
     svit_trainer *trainer = open_trainer(model, &p, validation);
     svit_trainer_event event;
     FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_STATE,
-          "svit_trainer_resume comes before the first step");
+          "no step is made before svit_trainer_resume has succeeded");
     FAILS(svit_trainer_run(trainer, NULL, NULL, err), SVIT_E_STATE, "svit_trainer_resume");
     FAILS(svit_trainer_checkpoint(trainer, err), SVIT_E_STATE, "svit_trainer_resume");
     snapshot after = snapshot_take();

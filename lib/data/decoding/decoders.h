@@ -9,6 +9,14 @@
 /* Channels of an image besides SV_RGB. */
 enum { SV_GREY = 1, SV_RGBA = 4 };
 
+/* The most scans of a JPEG: 500, and of large images as many that scans * pixels is at most 2^31,
+ * which is about a second's work. Encoders write ten. */
+static inline int sv_jpeg_scan_limit(size_t height, size_t width)
+{
+    const size_t most = ((size_t)1 << 31) / (height * width);
+    return most < 500 ? (int)most : 500;
+}
+
 /* SVIT_E_FORMAT if the sides of an image are outside the limits of svit_image_read, or its pixels
  * are more than `pixel_limit`. */
 svit_status sv_codec_check_size(size_t height, size_t width, size_t pixel_limit, const char *name,

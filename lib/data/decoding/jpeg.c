@@ -70,11 +70,11 @@ static void jpeg_say_nothing(j_common_ptr jpeg)
  * may have only a few bytes. */
 static void jpeg_count_scans(j_common_ptr jpeg)
 {
-    enum { MOST_SCANS = 500 };
     jpeg_state *state = state_of(jpeg);
-    if (state->jpeg.input_scan_number <= MOST_SCANS)
+    const int most = sv_jpeg_scan_limit(state->jpeg.image_height, state->jpeg.image_width);
+    if (state->jpeg.input_scan_number <= most)
         return;
-    snprintf(state->message, sizeof state->message, "more than %d scans", MOST_SCANS);
+    snprintf(state->message, sizeof state->message, "more than %d scans", most);
     longjmp(state->stop, 1);
 }
 

@@ -76,7 +76,7 @@ svit_status sv_trainer_folder_check(const svit_trainer *trainer, svit_error *err
     if (trainer->has_other_run && trainer->config.existing == SVIT_EXISTING_RESUME)
         return sv_fail(err, SVIT_E_STATE,
                        "'%.100s' holds a run and existing is SVIT_EXISTING_RESUME: "
-                       "svit_trainer_resume comes before the first step",
+                       "no step is made before svit_trainer_resume has succeeded",
                        trainer->config.folder);
     return SVIT_OK;
 }

@@ -32,7 +32,8 @@ extern "C" {
     ///
     /// SVIT_E_ARGUMENT: `channels` is another number. SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT
     /// names the file and the problem: it is damaged, of another format, wider or higher than 16384
-    /// pixels, larger than max_image_pixels of the context, or the file has more than 256 MiB.
+    /// pixels, larger than max_image_pixels of the context, the file has more than 256 MiB, or a JPEG
+    /// more than 500 scans or, times the pixels, more than 2^31.
     /// SVIT_E_UNSUPPORTED: the build has no decoder for the format, which svit_context_describe tells.
     /// SVIT_E_MEMORY: the decoder has not enough memory.
     pub fn svit_image_read(

@@ -89,8 +89,9 @@ extern "C" {
     /// svit_model_free.
     ///
     /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is damaged, or a tensor is missing, has
-    /// another shape or belongs to no parameter, which svit_model_load_into can allow. SVIT_E_ARGUMENT
-    /// names what of `config` or `map` is not accepted. Any thread may call it.
+    /// another shape or belongs to no parameter, which svit_model_load_into can allow; or `map` begins
+    /// as JSON and is none. SVIT_E_ARGUMENT names what of `config` or `map` is not accepted. Any thread
+    /// may call it.
     pub fn svit_model_load_mapped(
         out: *mut *mut svit_model,
         context: *mut svit_context,
@@ -122,7 +123,8 @@ extern "C" {
     /// "field NAME VALUE SOURCE" for each field and what states it.
     ///
     /// A folder that holds an adapter of PEFT (adapter_config.json, adapter_model.safetensors; LoRA) is
-    /// the model that it changes with the adapter merged into the weights.
+    /// the model that it changes with the adapter merged into the weights. `fields` that is no JSON is
+    /// SVIT_E_FORMAT.
     ///
     /// What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
     /// several encoders an average of weights or a teacher is taken, and the others are left out. A

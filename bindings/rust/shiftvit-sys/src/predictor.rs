@@ -26,7 +26,8 @@ pub struct svit_predictor_config {
     /// sizeof(svit_predictor_config)
     pub struct_size: u32,
     /// images in one forward pass, 1..65536; a call with more runs several.
-    /// A predictor with at most 8 may differ from larger ones by rounding
+    /// Predictors with at most 8 may differ by rounding from larger ones
+    /// and from each other
     pub max_batch: u32,
     /// SVIT_COMPUTE_\* of session.h
     pub compute: i32,

@@ -68,8 +68,9 @@ pub struct svit_session {
 pub struct svit_session_config {
     /// sizeof(svit_session_config)
     pub struct_size: u32,
-    /// largest number of images in one forward pass, 1..65536. A session
-    /// with at most 8 may differ from larger ones by rounding
+    /// largest number of images in one forward pass, 1..65536. Sessions
+    /// with at most 8 may differ by rounding from larger ones and from
+    /// each other
     pub max_batch: u32,
     /// SVIT_MODE_\*; a session created with SVIT_MODE_INFER has no memory for
     /// training and cannot switch to it

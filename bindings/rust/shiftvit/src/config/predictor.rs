@@ -13,7 +13,8 @@ config! {
     /// The configuration of a predictor.
     pub struct PredictorConfig: svit_predictor_config, svit_predictor_config_init {
         /// Images in one forward pass, 1..65536; a call with more runs several.
-        /// A predictor with at most 8 may differ from larger ones by rounding.
+        /// Predictors with at most 8 may differ by rounding from larger ones
+        /// and from each other.
         max_batch: u32;
         /// `Compute` of session.h.
         compute: Compute;

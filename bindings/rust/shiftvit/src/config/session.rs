@@ -12,8 +12,9 @@ use shiftvit_sys as sys;
 config! {
     /// The configuration of a session.
     pub struct SessionConfig: svit_session_config, svit_session_config_init {
-        /// Largest number of images in one forward pass, 1..65536. A session
-        /// with at most 8 may differ from larger ones by rounding.
+        /// Largest number of images in one forward pass, 1..65536. Sessions
+        /// with at most 8 may differ by rounding from larger ones and from
+        /// each other.
         max_batch: u32;
         /// `Mode`; a session created with `Mode::Infer` has no memory for
         /// training and cannot switch to it.
