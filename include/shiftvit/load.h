@@ -172,7 +172,8 @@ SVIT_API svit_status svit_model_merge_lora(svit_model *model, svit_error *err);
  *
  * SVIT_E_ARGUMENT: `map` is another. SVIT_E_UNSUPPORTED: timm has no names for the model; the
  * message names the field. The parameters of ShiftViT, MLP-Mixer and of names "paper" have the
- * names and shapes of their PyTorch code already; svit_model_save writes these. SVIT_E_IO names the
+ * names and shapes of their PyTorch code already; svit_model_save writes these. SVIT_E_NUMERIC
+ * names a parameter with a value that is not finite; an existing file stays. SVIT_E_IO names the
  * path; SVIT_E_MEMORY. Any thread may call it. */
 SVIT_API svit_status svit_model_save_mapped(const svit_model *model, const char *path,
                                             const char *map, svit_error *err);

@@ -207,8 +207,11 @@ static svit_status save_timm(const svit_model *model, const char *path, const sv
                                            "a list of tensors", err);
     if (status == SVIT_OK)
         status = write_items(model, path, items, tensors, map, err);
+    const sv_parameter_array weights = {"", model->weights,
+                                        sv_parameter_span_all(&model->parameters), NULL};
     if (tensors)
         sv_release(allocator, tensors, count * sizeof *tensors);
+    SVIT_TRY(sv_parameter_check_finite(&model->parameters, &weights, err));
     sv_release(allocator, items, count * sizeof *items);
     return status;
 }
