@@ -44,15 +44,15 @@ typedef struct sv_load {
     bool adapts_channels; /* SV_LOAD_ADAPT_CHANNELS */
 } sv_load;
 
-/* load_tensor.c: reads the tensors of a parameter into the flat array. If their shape is not the
- * parameter's, *fits is false and nothing is read; SVIT_E_FORMAT names both shapes then, unless
- * `may_differ`. */
+/* load_tensor.c: reads the tensors of a parameter into the flat array; NULL: checks their shape and
+ * types alone. If their shape is not the parameter's, *fits is false and nothing is read;
+ * SVIT_E_FORMAT names both shapes then, unless `may_differ`. */
 svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_parameter *parameter,
                               sv_name_match *match, bool may_differ, bool *fits, svit_error *err);
 
 /* load.c: reads the parameters of `model` from an open file into `flat`, as svit_model_load_into
- * does. */
-svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safetensors *file,
+ * does; NULL: into the model's weights, which are allocated once all tensors are known to fit. */
+svit_status sv_load_open_file(svit_model *model, real *flat, const sv_safetensors *file,
                               const char *path, const sv_name_map *map, sv_replacing replacing,
                               uint32_t flags, svit_load_report *report, svit_error *err);
 

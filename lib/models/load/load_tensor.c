@@ -274,13 +274,16 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
     change how;
     *fits = true;
     if (match->count == 0) {
-        memset(flat + parameter->offset, 0, parameter->desc.elements * sizeof *flat);
+        if (flat)
+            memset(flat + parameter->offset, 0, parameter->desc.elements * sizeof *flat);
         return SVIT_OK;
     }
     match->elements = parameter->desc.elements;
     *fits = sv_name_match_shape(&whole, match);
     file = whole;
     *fits = *fits && sv_load_part_shape(&file, match) &&
+    if (!flat)
+        return SVIT_OK;
             find_change(&how, &grid, load, parameter, match, &file);
     if (!*fits)
         return may_differ ? SVIT_OK : fail_shape(load, parameter, match, &whole, err);
