@@ -164,6 +164,7 @@ svit_status sv_load_open_file(svit_model *model, real *flat, const sv_safetensor
                     .file = file,
                     .path = path,
                     .map = *map,
+                    .interpolation = sv_position_interpolation(map, file),
                     .replacing = replacing,
                     .adapts_channels = flags & SV_LOAD_ADAPT_CHANNELS,
                     .grid = model->stored_grid};
