@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes position_resize.safetensors: grids of numbers on other grids, as torch.nn.functional.interpolate makes them with
-align_corners=False, by its definition in float64.
+"""Writes position_resize.safetensors: grids of numbers on other grids, as torch.nn.functional.interpolate makes them
+with align_corners=False, by its definition in float64.
 
 Needs numpy; where PyTorch is installed, the numbers are compared with its own. Names are in.HEIGHTxWIDTH and
 MODE.HEIGHTxWIDTH.OUT_HEIGHTxOUT_WIDTH; MODE is `bicubic`, and `bicubic-antialiased` and `bilinear-antialiased` for

@@ -132,7 +132,7 @@ START_TEST(test_each_library_interpolates_in_its_way)
 }
 END_TEST
 
-/* The positions of an adapter of SigLIP 2, whose file has none of the tensors that tell the model. */
+/* The positions of an adapter of SigLIP 2, whose file has no tensor that tells the model. */
 START_TEST(test_an_adapter_interpolates_as_its_model)
 {
     static const char ADAPTER[] = "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":6,"

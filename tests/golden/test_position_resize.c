@@ -1,6 +1,6 @@
-/* Position embeddings on another grid are those of torch.nn.functional.interpolate in float64: values
- * of PyTorch for the bicubic interpolations, and of its definitions (make_position_resize.py) for the
- * antialiased bilinear one as well. */
+/* Position embeddings on another grid are those of torch.nn.functional.interpolate in float64:
+ * values of PyTorch for the bicubic interpolations, and of its definitions
+ * (make_position_resize.py) for the antialiased bilinear one as well. */
 #include "fit.h"
 #include "golden.h"
 #include "suite.h"

@@ -113,8 +113,8 @@ START_TEST(test_files_have_the_adapters_merged)
 }
 END_TEST
 
-/* Products that overflow make weights that are not finite. Every kind of file refuses them before it
- * replaces a good one; timm's names and ONNX files got infinities. */
+/* Products that overflow make weights that are not finite. Every kind of file refuses them before
+ * it replaces a good one; timm's names and ONNX files got infinities. */
 START_TEST(test_files_of_weights_that_are_not_finite_are_refused)
 {
     static svit_status (*const writers[])(const svit_model *, const char *,

@@ -160,8 +160,8 @@ static const sv_name_rule HUGGINGFACE[] = {
     RULE("attn_pool.mlp", SV_RULE_PLAIN, "head.mlp"),
 };
 
-/* transformers interpolates bicubically without antialiasing, but not in DINOv2 with registers, and not
- * in SigLIP 2, whose patches are flat. */
+/* transformers interpolates bicubically without antialiasing, but not in DINOv2 with registers, and
+ * not in SigLIP 2, whose patches are flat. */
 static const sv_interpolation_rule HUGGINGFACE_INTERPOLATIONS[] = {
     {"embeddings.register_tokens", 3, SV_BICUBIC_ANTIALIASED},
     {"embeddings.patch_embedding.weight", 2, SV_BILINEAR_ANTIALIASED},

@@ -31,7 +31,8 @@ static void mark_taken(const sv_load *load, const sv_parameter *parameter,
     }
 }
 
-/* Finds out whether the second file has the parameter. SVIT_E_FORMAT: it has another shape there. */
+/* Finds out whether the second file has the parameter. SVIT_E_FORMAT: it has another shape there.
+ */
 static svit_status check_replaced(bool *replaced, const sv_load *load,
                                   const sv_parameter *parameter, svit_error *err)
 {

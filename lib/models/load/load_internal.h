@@ -12,8 +12,8 @@
 /* position_resize.c: how position embeddings in a file with the map's names are interpolated. */
 sv_interpolation sv_position_interpolation(const sv_name_map *map, const sv_safetensors *file);
 
-/* out[out_height, out_width, c] = in[height, width, c], interpolated along each axis. `temporary` has
- * out_width * height * c elements. */
+/* out[out_height, out_width, c] = in[height, width, c], interpolated along each axis. `temporary`
+ * has out_width * height * c elements. */
 void sv_position_resize(float *out, size_t out_height, size_t out_width, const float *in,
                         size_t height, size_t width, size_t c, sv_interpolation interpolation,
                         float *temporary);

@@ -73,8 +73,8 @@ typedef struct sv_name_map {
     /* Names that a tensor of every file with these names has or ends with, NULL-terminated; NULL in
      * a map made of JSON. */
     const char *const *anchors;
-    /* Of position embeddings, unless one of `interpolations` applies: these end with a tensor NULL, and
-     * NULL is no list. */
+    /* Of position embeddings, unless one of `interpolations` applies. These end with a tensor NULL;
+     * NULL: there are none. */
     sv_interpolation interpolation;
     const sv_interpolation_rule *interpolations;
     void *memory; /* of a map made of JSON */

@@ -26,9 +26,9 @@ static double cubic(double x, double a)
     return v < 2 ? (((v - 5) * v + 8) * v - 4) * a : 0;
 }
 
-/* The inputs that an output reads: a kernel of 2 inputs to each side, bilinearly 1. With antialiasing
- * it is widened by the scale where the axis shrinks, and ends at the edges; without it, inputs beyond
- * the edges are those at the edges. */
+/* The inputs that an output reads: a kernel of 2 inputs to each side, bilinearly 1. With
+ * antialiasing it is widened by the scale where the axis shrinks, and ends at the edges; without
+ * it, inputs beyond the edges are those at the edges. */
 typedef struct taps {
     ptrdiff_t first, end, last; /* `last`: of the axis */
     double centre, widening;
