@@ -49,7 +49,8 @@ typedef struct svit_load_report {
  * length 1 at both ends are dropped or added, and a position embedding of another grid (config's
  * position_height and position_width, otherwise a square) is interpolated as timm does: bicubic
  * with a = -0.5, antialiased; under the names of transformers as it does: with a = -0.75, not
- * antialiased. F16, BF16, F64 and I8 tensors are converted. The caller owns *out and frees it with
+ * antialiased, except that DINOv2 with registers is as timm and SigLIP 2 bilinear, antialiased.
+ * F16, BF16, F64 and I8 tensors are converted. The caller owns *out and frees it with
  * svit_model_free.
  *
  * SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is damaged, or a tensor is missing, has
@@ -174,7 +175,8 @@ SVIT_API svit_status svit_model_merge_lora(svit_model *model, svit_error *err);
  *
  * SVIT_E_ARGUMENT: `map` is another. SVIT_E_UNSUPPORTED: timm has no names for the model; the
  * message names the field. The parameters of ShiftViT, MLP-Mixer and of names "paper" have the
- * names and shapes of their PyTorch code already; svit_model_save writes these. SVIT_E_IO names the
+ * names and shapes of their PyTorch code already; svit_model_save writes these. SVIT_E_NUMERIC
+ * names a parameter with a value that is not finite; an existing file stays. SVIT_E_IO names the
  * path; SVIT_E_MEMORY. Any thread may call it. */
 SVIT_API svit_status svit_model_save_mapped(const svit_model *model, const char *path,
                                             const char *map, svit_error *err);

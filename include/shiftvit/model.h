@@ -423,8 +423,9 @@ SVIT_API svit_status svit_model_save_as(const svit_model *model, const char *pat
                                         svit_error *err);
 
 /* Writes the configuration, parameters (float32), class names and preprocessing as a
- * safetensors file, and replaces an existing file atomically, as svit_file_replace. SVIT_E_IO
- * names the path. */
+ * safetensors file, and replaces an existing file atomically, as svit_file_replace. SVIT_E_NUMERIC
+ * names a parameter with a value that is not finite; an existing file stays. SVIT_E_IO names the
+ * path. */
 SVIT_API svit_status svit_model_save(const svit_model *model, const char *path, svit_error *err);
 
 /* Reads a model from data[bytes], the bytes of a model file. The bytes are copied, so the caller

@@ -144,9 +144,8 @@ static svit_status allocate_buffer(float **out, const sv_parameter_table *table,
     return SVIT_OK;
 }
 
-/* SVIT_E_NUMERIC for what readers refuse. */
-static svit_status check_finite(const sv_parameter_table *table, const sv_parameter_array *array,
-                                svit_error *err)
+svit_status sv_parameter_check_finite(const sv_parameter_table *table,
+                                      const sv_parameter_array *array, svit_error *err)
 {
     const sv_parameter_table *own = array->table ? array->table : table;
     for (size_t i = 0; i < array->span.parameters; i++) {
@@ -189,7 +188,7 @@ static svit_status write_items(const sv_parameter_table *table, const sv_byte_ta
     svit_status status = SVIT_OK;
     const bool is_half = dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16;
     for (size_t i = 0; status == SVIT_OK && i < count; i++)
-        status = check_finite(table, &arrays[i], err);
+        status = sv_parameter_check_finite(table, &arrays[i], err);
     for (size_t i = 0; is_half && status == SVIT_OK && i < count; i++)
         if (!arrays[i].table)
             status = check_limit(table, &arrays[i], dtype, buffer, err);

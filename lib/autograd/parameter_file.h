@@ -22,10 +22,15 @@ typedef struct sv_parameter_array {
 /* Writes a safetensors file to `target`: the tensors of all arrays, array by array in the table's
  * order, and `metadata`, a JSON object of strings. `dtype` is F32, F16, BF16 or I8. With I8,
  * tensors of rank 2 or more are quantised, each followed by its scales, and all others are F32.
- * SVIT_E_ARGUMENT names an element that is too large for F16 or BF16. */
+ * SVIT_E_ARGUMENT names an element that is too large for F16 or BF16; SVIT_E_NUMERIC as below. */
 svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const sv_byte_target *target,
                                       const char *metadata, const sv_parameter_array *arrays,
                                       size_t count, sv_dtype dtype, svit_error *err);
+
+/* SVIT_E_NUMERIC names a parameter with an element that is not finite, which readers refuse. What
+ * writes parameters calls it before the file is begun, which may replace a good one. */
+svit_status sv_parameter_check_finite(const sv_parameter_table *table,
+                                      const sv_parameter_array *array, svit_error *err);
 
 /* Whether a tensor of the file holds the scales of another one. */
 bool sv_parameter_is_scale(const sv_parameter_table *table, const sv_safetensors *file,

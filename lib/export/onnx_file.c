@@ -1,5 +1,6 @@
 /* Writes ONNX files: a ModelProto whose last field is the graph, in which the initialisers come
  * last, so that only one parameter at a time is in memory twice. */
+#include "autograd/parameter_file.h"
 #include "base/files/file.h"
 #include "base/numbers/byte_order.h"
 #include "base/size.h"
@@ -234,9 +235,14 @@ static void release_parts(onnx_parts *parts)
 svit_status sv_onnx_file_write(const sv_onnx_graph *graph, const svit_onnx_options *options,
                                const char *path, svit_error *err)
 {
+    const sv_parameter_table *table = &graph->model->parameters;
+    const sv_parameter_array weights = {"", graph->model->weights, sv_parameter_span_all(table),
+                                        NULL};
     const sv_protobuf_writer empty = sv_protobuf_make(graph->nodes.allocator);
     onnx_parts parts = {.head = empty, .field = empty, .tensor = empty};
     svit_status status = make_head(&parts, graph, options, path, err);
+    if (status == SVIT_OK)
+        status = sv_parameter_check_finite(table, &weights, err);
     if (status == SVIT_OK)
         status = allocate_values(&parts, graph, err);
     if (status == SVIT_OK)

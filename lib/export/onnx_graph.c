@@ -146,6 +146,11 @@ sv_onnx_value sv_onnx_vector(sv_onnx_graph *graph, const int64_t *values, size_t
     return constant(graph, DATA_INT64, values, sizeof *values, count, &shape, 1);
 }
 
+sv_onnx_value sv_onnx_index(sv_onnx_graph *graph, int64_t value)
+{
+    return constant(graph, DATA_INT64, &value, sizeof value, 1, NULL, 0);
+}
+
 sv_onnx_value sv_onnx_tensor(sv_onnx_graph *graph, const float *values, const int64_t *shape,
                              size_t rank)
 {

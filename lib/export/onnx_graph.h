@@ -58,8 +58,10 @@ sv_onnx_value sv_onnx_end(sv_onnx_graph *graph);
 /* Ends a node whose output is that of the whole graph, under this name. */
 void sv_onnx_end_as(sv_onnx_graph *graph, const char *name);
 
-/* Constants: a vector of integers; a float32 tensor with `rank` dimensions; a float32 scalar. */
+/* Constants: a vector of integers; an integer, which has no dimensions; a float32 tensor with
+ * `rank` dimensions; a float32 scalar. */
 sv_onnx_value sv_onnx_vector(sv_onnx_graph *graph, const int64_t *values, size_t count);
+sv_onnx_value sv_onnx_index(sv_onnx_graph *graph, int64_t value);
 sv_onnx_value sv_onnx_tensor(sv_onnx_graph *graph, const float *values, const int64_t *shape,
                              size_t rank);
 sv_onnx_value sv_onnx_scalar(sv_onnx_graph *graph, double value);

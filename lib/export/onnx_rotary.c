@@ -91,9 +91,8 @@ static sv_onnx_value places_of(sv_onnx_graph *graph, const grid *of, bool rows)
     sv_onnx_value zeros = sv_onnx_vector(graph, line, 2), parts[2];
     zeros = sv_onnx_unary(graph, "ConstantOfShape", &zeros);
     const sv_onnx_value ones = sv_onnx_binary_scalar(graph, "Add", &zeros, 1);
-    const int64_t axis = rows ? 0 : 1;
-    sv_onnx_value axis_value = sv_onnx_vector(graph, &axis, 1);
-    sv_onnx_value x = sv_onnx_binary(graph, "CumSum", &ones, &axis_value);
+    const sv_onnx_value axis = sv_onnx_index(graph, rows ? 0 : 1);
+    sv_onnx_value x = sv_onnx_binary(graph, "CumSum", &ones, &axis);
     x = sv_onnx_binary_scalar(graph, "Sub", &x, 1);
     const sv_onnx_value target = sv_onnx_vector(graph, all, 2);
     x = sv_onnx_binary(graph, "Expand", &x, &target);

@@ -167,6 +167,52 @@ START_TEST(test_what_is_not_known_is_no_pipeline)
 }
 END_TEST
 
+/* Colours that no pipeline has: the model was refused with them, and of a negative deviation the
+ * square was taken. */
+START_TEST(test_colours_that_are_none_are_no_pipeline)
+{
+    static const char timm[] = "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":"
+                               "{\"num_heads\":2,\"img_size\":[28,35]},\"pretrained_cfg\":{%s}}";
+    static const char openclip[] =
+        "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"head_width\":10,"
+        "\"width\":40,\"image_size\":32}},\"preprocess_cfg\":{%s}}";
+    static const char huggingface[] = "{\"image_processor_type\":\"ViTImageProcessor\",%s}";
+    static const struct {
+        const char *golden, *file, *text, *colours, *part;
+    } cases[] = {
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_std\":[0,0.5,0.5]", "variance[0] is 0"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_std\":[0.5,0.5,-0.5]", "variance[2] is -0.25"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"rescale_factor\":-1", "scale is -1"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_mean\":[0,1e300,0]", "mean[1] 1e+300"},
+        {"pretrained_timm_plain", "config.json", timm, "\"std\":[0,0,0]", "variance[0] is 0"},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"std\":[1,0,1]",
+         "variance[1] is 0"},
+    };
+    open_case all, *self = &all;
+    svit_pipeline_config pipeline;
+    svit_model *model = NULL;
+    char text[400];
+    case_begin(self, cases[_i].golden);
+    case_weights(self, "");
+    case_text(self, "config.json", VIT);
+    snprintf(text, sizeof text, cases[_i].text, cases[_i].colours);
+    case_text(self, cases[_i].file, text);
+    const svit_status status = case_open(self, &model, NULL);
+    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+    FAILS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err), SVIT_E_STATE,
+          "pipeline");
+    ck_assert_msg(strstr(self->warning, cases[_i].part) != NULL, "'%s' is not in '%s'",
+                  cases[_i].part, self->warning);
+    ck_assert_double_le(case_difference(self, model), 1e-5);
+    svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
 /* timm and OpenCLIP leave out what is usual among their models. */
 START_TEST(test_timm_and_openclip_have_their_defaults)
 {
@@ -351,6 +397,7 @@ static Suite *open_preprocessing_suite(void)
                         CLASS_COUNT * KEY_COUNT);
     tcase_add_test(tcase, test_what_files_say_counts);
     tcase_add_test(tcase, test_what_is_not_known_is_no_pipeline);
+    tcase_add_loop_test(tcase, test_colours_that_are_none_are_no_pipeline, 0, 6);
     tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
     tcase_add_loop_test(tcase, test_words_of_openclip_for_the_interpolation, 0, 4);
     tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);

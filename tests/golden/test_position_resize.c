@@ -1,7 +1,8 @@
-/* Position embeddings on another grid are those of PyTorch's bicubic interpolation, with
- * antialiasing (timm) and without it (transformers): values of torch.nn.functional.interpolate in
- * float64. */
+/* Position embeddings on another grid are those of torch.nn.functional.interpolate in float64:
+ * values of PyTorch for the bicubic interpolations, and of its definitions
+ * (make_position_resize.py) for the antialiased bilinear one as well. */
 #include "fit.h"
+#include "golden.h"
 #include "suite.h"
 
 #include "models/load/load_internal.h"
@@ -42,8 +43,8 @@ enum { CASE_COUNT = sizeof CASES / sizeof *CASES, CHANNELS = 2 };
 START_TEST(test_values_are_those_of_pytorch)
 {
     const struct resized *of = &CASES[_i / 2];
-    const bool antialias = _i % 2 == 0;
-    const double *wanted = antialias ? of->antialiased : of->sharp;
+    const bool antialiased = _i % 2 == 0;
+    const double *wanted = antialiased ? of->antialiased : of->sharp;
     const size_t inputs = of->height * of->width, outputs = of->out_height * of->out_width;
     float in[CHANNELS * MOST], out[CHANNELS * MOST], temporary[CHANNELS * MOST];
     for (size_t i = 0; i < inputs; i++) {
@@ -51,11 +52,45 @@ START_TEST(test_values_are_those_of_pytorch)
         in[CHANNELS * i + 1] = (float)of->in[inputs - 1 - i];
     }
     sv_position_resize(out, of->out_height, of->out_width, in, of->height, of->width, CHANNELS,
-                       antialias, temporary);
+                       antialiased ? SV_BICUBIC_ANTIALIASED : SV_BICUBIC, temporary);
     for (size_t i = 0; i < outputs; i++) {
         ck_assert_double_eq_tol((double)out[CHANNELS * i], wanted[i], 1e-6);
         ck_assert_double_eq_tol((double)out[CHANNELS * i + 1], wanted[outputs - 1 - i], 1e-6);
     }
+}
+END_TEST
+
+/* Every tensor MODE.HEIGHTxWIDTH.OUT_HEIGHTxOUT_WIDTH of the golden file, from in.HEIGHTxWIDTH. */
+START_TEST(test_values_are_those_of_the_definition)
+{
+    static const char *const modes[] = {[SV_BICUBIC_ANTIALIASED] = "bicubic-antialiased.",
+                                        [SV_BICUBIC] = "bicubic.",
+                                        [SV_BILINEAR_ANTIALIASED] = "bilinear-antialiased."};
+    sv_safetensors *file = golden_open("position_resize");
+    const size_t bytes = strlen(modes[_i]);
+    size_t found = 0;
+    for (size_t t = 0; t < sv_safetensors_count(file); t++) {
+        const char *name = sv_safetensors_at(file, t)->name;
+        char source[40];
+        size_t height, width, out_height, out_width, elements;
+        float out[64], temporary[64];
+        if (strncmp(name, modes[_i], bytes) != 0)
+            continue;
+        ck_assert_int_eq(
+            sscanf(name + bytes, "%zux%zu.%zux%zu", &height, &width, &out_height, &out_width), 4);
+        snprintf(source, sizeof source, "in.%zux%zu", height, width);
+        float *in = golden_floats(file, source, NULL);
+        float *wanted = golden_floats(file, name, &elements);
+        ck_assert_uint_eq(elements, out_height * out_width);
+        sv_position_resize(out, out_height, out_width, in, height, width, 1, (sv_interpolation)_i,
+                           temporary);
+        ck_assert_msg(golden_difference(out, wanted, elements) <= 1e-6, "%s", name);
+        golden_free(in);
+        golden_free(wanted);
+        found++;
+    }
+    ck_assert_uint_eq(found, 7);
+    sv_safetensors_close(file);
 }
 END_TEST
 
@@ -64,6 +99,7 @@ static Suite *position_resize_suite(void)
     Suite *suite = suite_create("position_resize");
     TCase *tcase = tcase_create("golden");
     tcase_add_loop_test(tcase, test_values_are_those_of_pytorch, 0, 2 * CASE_COUNT);
+    tcase_add_loop_test(tcase, test_values_are_those_of_the_definition, 0, 3);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -335,6 +335,18 @@ static const struct {
     {"\"register_tokens\":2,\"position_tokens\":\"class-patches\"",
      "with this 'position_tokens'; it has for 'all' and 'patches'"},
     {"\"register_tokens\":2,\"position_tokens\":\"patches\"", NULL},
+    {"\"mask_ratio\":0.5,\"classifier\":false,\"num_classes\":192",
+     "with this 'mask_ratio'; it has for 0"},
+    {"\"pre_norm\":true", "with this 'patch_bias'; it has for the opposite of pre_norm"},
+    {"\"patch_bias\":false", "with this 'patch_bias'"},
+    {"\"pre_norm\":true,\"patch_bias\":false", NULL},
+    {"\"head_norm\":true", "with this 'head_norm'; it has for false with final_norm"},
+    {"\"head_norm\":true,\"final_norm\":false", NULL},
+    {"\"pool\":\"attention\",\"pool_heads\":2,\"pool_mlp_dim\":8", NULL},
+    {"\"pool\":\"attention\",\"pool_heads\":4,\"pool_mlp_dim\":8",
+     "with this 'pool_heads'; it has for heads"},
+    {"\"pool\":\"attention\",\"pool_heads\":2,\"pool_mlp_dim\":16", "with this 'pool_mlp_dim'"},
+    {"\"pool\":\"attention\",\"pool_heads\":2,\"pool_mlp_dim\":16,\"mlp\":\"swiglu\"", NULL},
     {"\"names\":\"paper\"", "map is 'timm'; it names a ViT with names 'seed'"},
 };
 
@@ -345,7 +357,8 @@ START_TEST(test_fields_without_names_of_timm_are_named)
     svit_model_config config;
     snprintf(json, sizeof json,
              "{\"architecture\":\"vit\",\"input_height\":8,\"input_width\":8,\"patch_size\":4,"
-             "\"dim\":8,\"depth\":1,\"heads\":2,\"mlp_dim\":8,\"num_classes\":3%s%s%s%s,%s}",
+             "\"dim\":8,\"depth\":1,\"heads\":2,\"mlp_dim\":8%s%s%s%s%s,%s}",
+             strstr(UNNAMED[_i].fields, "num_classes") ? "" : ",\"num_classes\":3",
              strstr(UNNAMED[_i].fields, "head_dim") ? "" : ",\"head_dim\":4",
              strstr(UNNAMED[_i].fields, "pool") ? "" : ",\"pool\":\"class_token\"",
              strstr(UNNAMED[_i].fields, "head_units") ? "" : ",\"head_units\":[]",

@@ -54,6 +54,16 @@ START_TEST(test_adapters_merged_by_hand_and_by_the_library_agree)
 }
 END_TEST
 
+static svit_status save_timm(const svit_model *model, const char *path, svit_error *error)
+{
+    return svit_model_save_mapped(model, path, "timm", error);
+}
+
+static svit_status save_onnx(const svit_model *model, const char *path, svit_error *error)
+{
+    return svit_model_export_onnx(model, path, NULL, error);
+}
+
 /* Fails the test unless both files have the same bytes. */
 static void check_same_files(const char *a, const char *b)
 {
@@ -103,6 +113,29 @@ START_TEST(test_files_have_the_adapters_merged)
 }
 END_TEST
 
+/* Products that overflow make weights that are not finite. Every kind of file refuses them before
+ * it replaces a good one; timm's names and ONNX files got infinities. */
+START_TEST(test_files_of_weights_that_are_not_finite_are_refused)
+{
+    static svit_status (*const writers[])(const svit_model *, const char *,
+                                          svit_error *) = {svit_model_save, save_timm, save_onnx};
+    static const char good[] = "a good file";
+    svit_model *model = open_model(MODELS[1]);
+    const char *path = fit_path(&folder, "model");
+    WORKS(svit_model_add_lora(model, RANK, ALPHA, 11, err));
+    shake(model, ".lora_", 1e30f);
+    fit_write(path, good, sizeof good);
+    FAILS(writers[_i](model, path, err), SVIT_E_NUMERIC, "an element of 'blocks.0.attn.");
+    size_t bytes;
+    char *after = fit_read(path, &bytes);
+    ck_assert_uint_eq(bytes, sizeof good);
+    ck_assert_mem_eq(after, good, sizeof good);
+    free(after);
+    remove(path);
+    svit_model_free(model);
+}
+END_TEST
+
 /* A checkpoint has the adapters, loads as a model with them, and resumes to the same bits. */
 START_TEST(test_a_resumed_training_has_the_same_bits)
 {
@@ -143,6 +176,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_adapters_merged_by_hand_and_by_the_library_agree, 0, MODEL_COUNT);
     tcase_add_loop_test(c, test_a_resumed_training_has_the_same_bits, 0, MODEL_COUNT);
     tcase_add_test(c, test_files_have_the_adapters_merged);
+    tcase_add_loop_test(c, test_files_of_weights_that_are_not_finite_are_refused, 0, 3);
     suite_add_tcase(all, c);
     return all;
 }

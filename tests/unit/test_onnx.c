@@ -29,9 +29,11 @@ static void teardown(void)
 
 #define SIZES "\"input_height\":12,\"input_width\":16,\"dim\":16"
 #define SMALL SIZES ",\"num_classes\":7"
-#define VIT                                                                                        \
-    "{\"architecture\":\"vit\"," SMALL ",\"patch_size\":4,\"depth\":2,\"heads\":2,\"head_dim\":6," \
-    "\"mlp_dim\":24,\"mlp_last_gelu\":false,\"head_units\":[]"
+#define VIT_WITH(head_dim)                                                                         \
+    "{\"architecture\":\"vit\"," SMALL                                                             \
+    ",\"patch_size\":4,\"depth\":2,\"heads\":2,\"head_dim\":" head_dim                             \
+    ",\"mlp_dim\":24,\"mlp_last_gelu\":false,\"head_units\":[]"
+#define VIT VIT_WITH("6")
 #define SHIFTVIT "{" SMALL ",\"blocks\":[1,1],\"num_div\":4"
 #define MIXER                                                                                      \
     "{\"architecture\":\"mixer\"," SMALL                                                           \
@@ -44,6 +46,7 @@ static const char *const MODELS[] = {
     VIT ",\"pool\":\"class_token\",\"distilled\":true,\"register_tokens\":3,"
         "\"position_tokens\":\"class-patches\",\"layer_scale\":true,\"pre_norm\":true}",
     VIT ",\"pool\":\"class-mean\",\"mlp\":\"swiglu\",\"head_norm\":true}",
+    VIT_WITH("8") ",\"pool\":\"class_token\",\"rope\":\"mixed\",\"rope_theta\":10}",
     SHIFTVIT "}",
     SHIFTVIT ",\"shift\":\"keras\",\"stem\":\"whitened\",\"patch_norm\":true,\"norm\":\"group\"}",
     SHIFTVIT ",\"mixer\":\"depthwise\",\"stem\":\"conv\",\"final_norm\":true}",

@@ -89,6 +89,7 @@ typedef struct onnx_contents {
     onnx_text input, output;
     onnx_tensor tensors[ONNX_TENSORS];
     onnx_text values[ONNX_VALUES];
+    uint8_t scalars[ONNX_VALUES];    /* whether they are constants without dimensions */
     onnx_text operators[ONNX_NODES]; /* of the nodes */
     onnx_text keys[ONNX_PROPERTIES], properties[ONNX_PROPERTIES];
     size_t property_count;
@@ -119,6 +120,30 @@ static inline onnx_text onnx_find(onnx_text message, uint64_t number)
     return (onnx_text){NULL, 0};
 }
 
+/* Whether a node Constant has a tensor without dimensions. */
+static inline int onnx_has_no_dimensions(onnx_text node)
+{
+    onnx_field field;
+    for (onnx_text tensor = onnx_find(onnx_find(node, 5), 5); onnx_next(&tensor, &field);)
+        if (field.number == 1)
+            return 0;
+    return 1;
+}
+
+/* Whether the last input of a node is a constant without dimensions. */
+static inline int onnx_ends_with_scalar(const onnx_contents *self, onnx_text node)
+{
+    onnx_field field;
+    onnx_text last = {NULL, 0};
+    while (onnx_next(&node, &field))
+        if (field.number == 1)
+            last = field.bytes;
+    for (size_t i = 0; i < self->value_count; i++)
+        if (onnx_same(self->values[i], last))
+            return self->scalars[i];
+    return 0;
+}
+
 /* Every input of a node is a value that comes before it. */
 static inline void onnx_read_node(onnx_contents *self, onnx_text message)
 {
@@ -128,9 +153,13 @@ static inline void onnx_read_node(onnx_contents *self, onnx_text message)
         ck_assert_msg(field.number != 1 || field.bytes.length == 0 || onnx_knows(self, field.bytes),
                       "a node reads '%.*s'", (int)field.bytes.length,
                       (const char *)field.bytes.data);
+    const onnx_text op = onnx_find(start, 4);
+    ck_assert_msg(!onnx_is(op, "CumSum") || onnx_ends_with_scalar(self, start),
+                  "the axis of CumSum has dimensions");
+    self->scalars[self->value_count] = onnx_is(op, "Constant") && onnx_has_no_dimensions(start);
     onnx_add_value(self, output);
     ck_assert_uint_lt(self->nodes, ONNX_NODES);
-    self->operators[self->nodes++] = onnx_find(start, 4);
+    self->operators[self->nodes++] = op;
 }
 
 static inline void onnx_read_tensor(onnx_contents *self, onnx_text message)

@@ -160,6 +160,13 @@ static const sv_name_rule HUGGINGFACE[] = {
     RULE("attn_pool.mlp", SV_RULE_PLAIN, "head.mlp"),
 };
 
+/* transformers interpolates bicubically without antialiasing, but not in DINOv2 with registers, and
+ * not in SigLIP 2, whose patches are flat. */
+static const sv_interpolation_rule HUGGINGFACE_INTERPOLATIONS[] = {
+    {"embeddings.register_tokens", 3, SV_BICUBIC_ANTIALIASED},
+    {"embeddings.patch_embedding.weight", 2, SV_BILINEAR_ANTIALIASED},
+    {.tensor = NULL}};
+
 static const char *const OPENCLIP_PREFIXES[] = {"visual.", "", NULL};
 static const char *const OPENCLIP_BESIDE[] = {
     "transformer.*", "token_embedding.*", "positional_embedding", "ln_final.*", "text_projection",
@@ -204,6 +211,8 @@ static const sv_name_map MAPS[] = {
      .prefixes = HUGGINGFACE_PREFIXES,
      .layers = HUGGINGFACE_LAYERS,
      .ignored = HUGGINGFACE_IGNORED,
+     .interpolation = SV_BICUBIC,
+     .interpolations = HUGGINGFACE_INTERPOLATIONS,
      .anchors = HUGGINGFACE_ANCHORS},
     {.name = "openclip",
      RULES(OPENCLIP),

@@ -31,24 +31,31 @@ static void mark_taken(const sv_load *load, const sv_parameter *parameter,
     }
 }
 
-/* Whether the second file has the parameter. */
-static bool is_replaced(const sv_load *load, const sv_parameter *parameter)
+/* Finds out whether the second file has the parameter. SVIT_E_FORMAT: it has another shape there.
+ */
+static svit_status check_replaced(bool *replaced, const sv_load *load,
+                                  const sv_parameter *parameter, svit_error *err)
 {
     const char *name = parameter->name;
     const sv_replacing *by = &load->replacing;
     sv_name_match match;
-    return by->file && sv_name_map_find(&match, by->map, by->file, &name);
+    bool fits;
+    *replaced = by->file && sv_name_map_find(&match, by->map, by->file, &name);
+    if (!*replaced)
+        return SVIT_OK;
+    const sv_load second = {.file = by->file, .path = by->path, .map = *by->map};
+    return sv_load_parameter(&second, NULL, parameter, &match, false, &fits, err);
 }
 
-/* Reads one parameter, or reports why it is not read. */
-static svit_status load_one(const sv_load *load, real *flat, const sv_parameter *parameter,
-                            uint32_t flags, svit_load_report *report, svit_error *err)
+/* Checks that one parameter can be read, or reports why it cannot. */
+static svit_status check_one(const sv_load *load, const sv_parameter *parameter, uint32_t flags,
+                             svit_load_report *report, svit_error *err)
 {
     const char *name = parameter->name;
     sv_name_match match;
-    bool fits;
+    bool fits, replaced;
+    SVIT_TRY(check_replaced(&replaced, load, parameter, err));
     /* Whatever the file has of it is counted as loaded: the second file's is. */
-    const bool replaced = is_replaced(load, parameter);
     if (replaced) {
         flags |= SVIT_LOAD_SKIP_SHAPE_MISMATCH;
         if (report)
@@ -68,8 +75,8 @@ static svit_status load_one(const sv_load *load, real *flat, const sv_parameter 
                        sv_safetensors_prefix_hint(hint, load->file, match.wanted));
     }
     mark_taken(load, parameter, &match, report);
-    svit_status status = sv_load_parameter(load, flat, parameter, &match,
-                                           flags & SVIT_LOAD_SKIP_SHAPE_MISMATCH, &fits, err);
+    const svit_status status = sv_load_parameter(load, NULL, parameter, &match,
+                                                 flags & SVIT_LOAD_SKIP_SHAPE_MISMATCH, &fits, err);
     if (replaced)
         return status;
     if (report) {
@@ -79,6 +86,18 @@ static svit_status load_one(const sv_load *load, real *flat, const sv_parameter 
     if (!fits)
         sv_report_add(report, "mismatched", parameter->name);
     return status;
+}
+
+/* Reads one parameter, which check_one has checked. */
+static svit_status read_one(const sv_load *load, real *flat, const sv_parameter *parameter,
+                            svit_error *err)
+{
+    const char *name = parameter->name;
+    sv_name_match match;
+    bool fits;
+    if (!sv_name_map_find(&match, &load->map, load->file, &name))
+        return SVIT_OK;
+    return sv_load_parameter(load, flat, parameter, &match, true, &fits, err);
 }
 
 /* Tensors that no parameter takes: buffers are reported, others fail unless `flags` allow them. */
@@ -123,17 +142,25 @@ static svit_status check_shares(const sv_load *load, uint32_t flags, svit_error 
     return SVIT_OK;
 }
 
-static svit_status load_all(const sv_load *load, const svit_model *model, real *flat,
-                            uint32_t flags, svit_load_report *report, svit_error *err)
+/* All tensors are checked before memory is allocated for weights: empty tensors can tell of a model
+ * that is much larger than their file. Of a file that fails, the report counts what fits before the
+ * failure. */
+static svit_status load_all(const sv_load *load, svit_model *model, real *flat, uint32_t flags,
+                            svit_load_report *report, svit_error *err)
 {
     const sv_parameter_table *table = &model->parameters;
     for (size_t i = 0; i < table->count; i++)
-        SVIT_TRY(load_one(load, flat, &table->list[i], flags, report, err));
+        SVIT_TRY(check_one(load, &table->list[i], flags, report, err));
     SVIT_TRY(check_shares(load, flags, err));
-    return check_extra(load, table, flags, report, err);
+    SVIT_TRY(check_extra(load, table, flags, report, err));
+    if (!flat)
+        SVIT_TRY(sv_model_allocate_weights(model, err));
+    for (size_t i = 0; i < table->count; i++)
+        SVIT_TRY(read_one(load, flat ? flat : model->weights, &table->list[i], err));
+    return SVIT_OK;
 }
 
-svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safetensors *file,
+svit_status sv_load_open_file(svit_model *model, real *flat, const sv_safetensors *file,
                               const char *path, const sv_name_map *map, sv_replacing replacing,
                               uint32_t flags, svit_load_report *report, svit_error *err)
 {
@@ -141,6 +168,7 @@ svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safe
                     .file = file,
                     .path = path,
                     .map = *map,
+                    .interpolation = sv_position_interpolation(map, file),
                     .replacing = replacing,
                     .adapts_channels = flags & SV_LOAD_ADAPT_CHANNELS,
                     .grid = model->stored_grid};
@@ -152,8 +180,8 @@ svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safe
     return status;
 }
 
-/* Opens the file and the map, and reads the parameters into `flat`. */
-static svit_status load_file(const svit_model *model, real *flat, const char *path, const char *map,
+/* Opens the file and the map, and reads the parameters as sv_load_open_file does. */
+static svit_status load_file(svit_model *model, real *flat, const char *path, const char *map,
                              uint32_t flags, svit_load_report *report, svit_error *err)
 {
     const sv_allocator *allocator = &model->context->allocator;
@@ -162,8 +190,8 @@ static svit_status load_file(const svit_model *model, real *flat, const char *pa
     SVIT_TRY(sv_name_map_open(&rules, allocator, map, err));
     svit_status status = sv_safetensors_open(&file, allocator, path, err);
     if (status == SVIT_OK)
-        status = sv_load_open_file(model, flat, file, path, &rules, (sv_replacing){NULL, NULL},
-                                   flags, report, err);
+        status = sv_load_open_file(model, flat, file, path, &rules, (sv_replacing){0}, flags,
+                                   report, err);
     sv_safetensors_close(file);
     sv_name_map_free(allocator, &rules);
     return status;
@@ -182,9 +210,7 @@ SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *cont
     svit_model *model;
     SVIT_TRY(sv_config_read(&sv_model_config_type, &local, config, err));
     SVIT_TRY(sv_model_open(&model, context, &local, err));
-    svit_status status = sv_model_allocate_weights(model, err);
-    if (status == SVIT_OK)
-        status = load_file(model, model->weights, path, map, 0, NULL, err);
+    const svit_status status = load_file(model, NULL, path, map, 0, NULL, err);
     if (status == SVIT_OK)
         *out = model;
     else

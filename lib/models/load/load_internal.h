@@ -9,11 +9,14 @@
 
 #include <shiftvit/load.h>
 
-/* position_resize.c: out[out_height, out_width, c] = in[height, width, c], interpolated bicubically
- * along each axis: with antialiasing (Keys, a = -0.5) as timm resamples position embeddings, without
- * it (a = -0.75) as transformers does. `temporary` has out_width * height * c elements. */
+/* position_resize.c: how position embeddings in a file with the map's names are interpolated. */
+sv_interpolation sv_position_interpolation(const sv_name_map *map, const sv_safetensors *file);
+
+/* out[out_height, out_width, c] = in[height, width, c], interpolated along each axis. `temporary`
+ * has out_width * height * c elements. */
 void sv_position_resize(float *out, size_t out_height, size_t out_width, const float *in,
-                        size_t height, size_t width, size_t c, bool antialias, float *temporary);
+                        size_t height, size_t width, size_t c, sv_interpolation interpolation,
+                        float *temporary);
 
 /* Beside SVIT_LOAD_*: the patch embedding of a file may be for images of three channels where the
  * model's have another number; it is summed or repeated as timm does. */
@@ -29,6 +32,7 @@ typedef struct sv_taken {
  * another shape there. */
 typedef struct sv_replacing {
     const sv_safetensors *file; /* NULL: there is none */
+    const char *path;
     const sv_name_map *map;
 } sv_replacing;
 
@@ -38,21 +42,22 @@ typedef struct sv_load {
     const sv_safetensors *file;
     const char *path;
     sv_name_map map;
+    sv_interpolation interpolation; /* of a position embedding of another grid */
     sv_stored_grid grid;
     sv_replacing replacing;
     sv_taken *taken;      /* [tensors of the file] */
     bool adapts_channels; /* SV_LOAD_ADAPT_CHANNELS */
 } sv_load;
 
-/* load_tensor.c: reads the tensors of a parameter into the flat array. If their shape is not the
- * parameter's, *fits is false and nothing is read; SVIT_E_FORMAT names both shapes then, unless
- * `may_differ`. */
+/* load_tensor.c: reads the tensors of a parameter into the flat array; NULL: checks their shape and
+ * types alone. If their shape is not the parameter's, *fits is false and nothing is read;
+ * SVIT_E_FORMAT names both shapes then, unless `may_differ`. */
 svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_parameter *parameter,
                               sv_name_match *match, bool may_differ, bool *fits, svit_error *err);
 
 /* load.c: reads the parameters of `model` from an open file into `flat`, as svit_model_load_into
- * does. */
-svit_status sv_load_open_file(const svit_model *model, real *flat, const sv_safetensors *file,
+ * does; NULL: into the model's weights, which are allocated once all tensors are known to fit. */
+svit_status sv_load_open_file(svit_model *model, real *flat, const sv_safetensors *file,
                               const char *path, const sv_name_map *map, sv_replacing replacing,
                               uint32_t flags, svit_load_report *report, svit_error *err);
 

@@ -160,13 +160,13 @@ static void permute_patch(float *out, const float *in, const sv_tensor_desc *fro
 /* The rows of other tokens are kept, those of the patches interpolated. `out` has room for the
  * embedding and for sv_position_resize's temporary after it. */
 static void interpolate(float *out, const float *in, const sv_parameter *parameter,
-                        sv_stored_grid grid, bool antialias)
+                        sv_stored_grid grid, sv_interpolation interpolation)
 {
     const size_t c = (size_t)parameter->desc.shape[parameter->desc.rank - 1];
     const size_t prefix = parameter->grid_prefix * c;
     memcpy(out, in, prefix * sizeof *out);
     sv_position_resize(out + prefix, parameter->grid_height, parameter->grid_width, in + prefix,
-                       grid.height, grid.width, c, antialias, out + parameter->desc.elements);
+                       grid.height, grid.width, c, interpolation, out + parameter->desc.elements);
 }
 
 /* Elements that `apply` writes or uses. Returns false if the number overflows. */
@@ -182,11 +182,6 @@ static bool changed_elements(size_t *out, change how, const sv_parameter *parame
     return sv_size_product(&temporary, factors, 3) && sv_size_add(out, *out, temporary);
 }
 
-static bool is_of_transformers(const sv_load *load)
-{
-    return load->map.name && strcmp(load->map.name, "huggingface") == 0;
-}
-
 static void apply(const sv_load *load, float *out, const float *in, change how,
                   const sv_parameter *parameter, const sv_tensor_desc *file, sv_stored_grid grid)
 {
@@ -195,7 +190,7 @@ static void apply(const sv_load *load, float *out, const float *in, change how,
     else if (how == CHANGE_PATCH)
         permute_patch(out, in, file, parameter->patch_channels);
     else
-        interpolate(out, in, parameter, grid, !is_of_transformers(load));
+        interpolate(out, in, parameter, grid, load->interpolation);
 }
 
 /* Reads the tensors one after the other. */
@@ -274,7 +269,8 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
     change how;
     *fits = true;
     if (match->count == 0) {
-        memset(flat + parameter->offset, 0, parameter->desc.elements * sizeof *flat);
+        if (flat)
+            memset(flat + parameter->offset, 0, parameter->desc.elements * sizeof *flat);
         return SVIT_OK;
     }
     match->elements = parameter->desc.elements;
@@ -286,5 +282,7 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
         return may_differ ? SVIT_OK : fail_shape(load, parameter, match, &whole, err);
     for (size_t i = 0; i < match->count; i++)
         SVIT_TRY(sv_safetensors_check_f32(load->file, shape_source(match, i), err));
+    if (!flat)
+        return SVIT_OK;
     return read_changed(load, flat, parameter, match, &whole, &file, how, grid, err);
 }

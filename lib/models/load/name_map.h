@@ -43,6 +43,20 @@ typedef struct sv_name_rule {
     sv_rule_part part; /* of SV_RULE_PART, SV_RULE_SHARE and SV_RULE_BLOCK */
 } sv_name_rule;
 
+/* How a position embedding of another grid is interpolated, by PyTorch's definitions. */
+typedef enum sv_interpolation {
+    SV_BICUBIC_ANTIALIASED, /* Keys, a = -0.5 */
+    SV_BICUBIC,             /* a = -0.75 */
+    SV_BILINEAR_ANTIALIASED
+} sv_interpolation;
+
+/* The interpolation in the models of a file that has a tensor of this name and rank. */
+typedef struct sv_interpolation_rule {
+    const char *tensor;
+    size_t rank;
+    sv_interpolation interpolation;
+} sv_interpolation_rule;
+
 /* The rules are tried in their order, each with every prefix before the tensors' names; the first
  * whose first tensor the file has is taken. A parameter without a rule has its own name. */
 typedef struct sv_name_map {
@@ -59,6 +73,10 @@ typedef struct sv_name_map {
     /* Names that a tensor of every file with these names has or ends with, NULL-terminated; NULL in
      * a map made of JSON. */
     const char *const *anchors;
+    /* Of position embeddings, unless one of `interpolations` applies. These end with a tensor NULL;
+     * NULL: there are none. */
+    sv_interpolation interpolation;
+    const sv_interpolation_rule *interpolations;
     void *memory; /* of a map made of JSON */
     size_t bytes;
     sv_json *json;

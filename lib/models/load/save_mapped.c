@@ -20,7 +20,9 @@ typedef struct item {
  * parameters, or other shapes of them, and says for which value of it there are some. */
 static svit_status check_fields(const svit_model_config *config, svit_error *err)
 {
-    const bool parallel = config->block != SVIT_BLOCK_SEQUENTIAL;
+    const bool parallel = config->block != SVIT_BLOCK_SEQUENTIAL,
+               attention_pool = config->pool == SVIT_POOL_ATTENTION;
+    const uint32_t hidden = config->mlp_dim * (config->mlp == SVIT_MLP_SWIGLU ? 2 : 1);
     const struct {
         bool unnamed;
         const char *field, *named;
@@ -40,6 +42,12 @@ static svit_status check_fields(const svit_model_config *config, svit_error *err
          "'sequential' and 'parallel-fused' with differential attention"},
         {config->register_tokens > 0 && config->position_tokens == SVIT_POSITION_CLASS_PATCHES,
          "position_tokens", "'all' and 'patches' with registers"},
+        {config->mask_ratio > 0, "mask_ratio", "0"},
+        {config->patch_bias == config->pre_norm, "patch_bias", "the opposite of pre_norm"},
+        {config->final_norm && config->head_norm, "head_norm", "false with final_norm"},
+        {attention_pool && config->pool_heads != config->heads, "pool_heads", "heads"},
+        {attention_pool && config->pool_mlp_dim != hidden, "pool_mlp_dim",
+         "the outputs of the first layer of the blocks' MLP"},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].unnamed)
@@ -199,8 +207,11 @@ static svit_status save_timm(const svit_model *model, const char *path, const sv
 {
     const sv_allocator *allocator = &model->context->allocator;
     const size_t count = model->parameters.count;
+    const sv_parameter_array weights = {"", model->weights,
+                                        sv_parameter_span_all(&model->parameters), NULL};
     item *items = NULL;
     sv_safetensors_tensor *tensors = NULL;
+    SVIT_TRY(sv_parameter_check_finite(&model->parameters, &weights, err));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&items, count, sizeof *items, "names of tensors",
                                err));
     svit_status status = sv_allocate_array(allocator, (void **)&tensors, count, sizeof *tensors,

@@ -257,7 +257,8 @@ static svit_status replace(sv_open *open, real *flat, const sv_parameter *parame
     const sv_load load = {.allocator = open->allocator,
                           .file = adapter->file,
                           .path = adapter->path,
-                          .map = adapter->map};
+                          .map = adapter->map,
+                          .interpolation = sv_position_interpolation(&open->map, open->file)};
     const char *name = parameter->name;
     sv_name_match match;
     bool fits_parameter;

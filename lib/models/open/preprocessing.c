@@ -1,5 +1,6 @@
 /* The pipeline of a checkpoint: what preprocessor_config.json of transformers, pretrained_cfg of timm
  * or preprocess_cfg of OpenCLIP say of resizing, cropping and colours. */
+#include "data/augmentation/pipeline_config.h"
 #include "models/open/open_internal.h"
 
 #include <math.h>
@@ -252,7 +253,8 @@ static bool fits_input(const sv_open *open, const description *from, const svit_
 static svit_status make_pipeline(sv_open *open, const description *from,
                                  const svit_model_config *model, svit_error *err)
 {
-    svit_pipeline_config *pipeline = &open->pipeline;
+    svit_pipeline_config *pipeline = &open->pipeline, checked;
+    svit_error why = {.struct_size = sizeof why};
     double deviation[SVIT_MAX_CHANNELS];
     SVIT_TRY(svit_pipeline_config_init(pipeline, sizeof *pipeline));
     if (!fits_input(open, from, model))
@@ -271,9 +273,13 @@ static svit_status make_pipeline(sv_open *open, const description *from,
                            from->file, err));
     SVIT_TRY(read_channels(deviation, from->deviation, model->in_channels,
                            from->otherwise->deviation, from->file, err));
+    /* A negative deviation keeps its sign, so that it is refused. */
     for (uint32_t c = 0; c < model->in_channels; c++)
-        pipeline->variance[c] = deviation[c] * deviation[c];
-    open->has_pipeline = true;
+        pipeline->variance[c] = deviation[c] * fabs(deviation[c]);
+    open->has_pipeline =
+        sv_config_read(&sv_pipeline_config_type, &checked, pipeline, &why) == SVIT_OK;
+    if (!open->has_pipeline)
+        log_refusal(open, from->file, why.message);
     return SVIT_OK;
 }
 

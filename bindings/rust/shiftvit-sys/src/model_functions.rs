@@ -124,8 +124,9 @@ extern "C" {
     ) -> svit_status;
 
     /// Writes the configuration, parameters (float32), class names and preprocessing as a
-    /// safetensors file, and replaces an existing file atomically, as svit_file_replace. SVIT_E_IO
-    /// names the path.
+    /// safetensors file, and replaces an existing file atomically, as svit_file_replace. SVIT_E_NUMERIC
+    /// names a parameter with a value that is not finite; an existing file stays. SVIT_E_IO names the
+    /// path.
     pub fn svit_model_save(
         model: *const svit_model,
         path: *const c_char,
