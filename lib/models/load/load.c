@@ -31,8 +31,14 @@ static void mark_taken(const sv_load *load, const sv_parameter *parameter,
     }
 }
 
-/* Finds out whether the second file has the parameter. SVIT_E_FORMAT: it has another shape there.
- */
+/* Whether the second file has the parameter. */
+static bool find_replaced(sv_name_match *match, const sv_load *load, const char *const *name)
+{
+    const sv_replacing *by = &load->replacing;
+    return by->file && sv_name_map_find(match, by->map, by->file, name);
+}
+
+/* SVIT_E_FORMAT if the second file has the parameter in another shape. */
 static svit_status check_replaced(bool *replaced, const sv_load *load,
                                   const sv_parameter *parameter, svit_error *err)
 {
@@ -40,7 +46,7 @@ static svit_status check_replaced(bool *replaced, const sv_load *load,
     const sv_replacing *by = &load->replacing;
     sv_name_match match;
     bool fits;
-    *replaced = by->file && sv_name_map_find(&match, by->map, by->file, &name);
+    *replaced = find_replaced(&match, load, &name);
     if (!*replaced)
         return SVIT_OK;
     const sv_load second = {.file = by->file, .path = by->path, .map = *by->map};
@@ -88,16 +94,19 @@ static svit_status check_one(const sv_load *load, const sv_parameter *parameter,
     return status;
 }
 
-/* Reads one parameter, which check_one has checked. */
+/* Reads one parameter, which check_one has checked. One that the second file has is not read here. */
 static svit_status read_one(const sv_load *load, real *flat, const sv_parameter *parameter,
-                            svit_error *err)
+                            svit_load_report *report, svit_error *err)
 {
     const char *name = parameter->name;
     sv_name_match match;
-    bool fits;
-    if (!sv_name_map_find(&match, &load->map, load->file, &name))
-        return SVIT_OK;
-    return sv_load_parameter(load, flat, parameter, &match, true, &fits, err);
+    const bool replaced = find_replaced(&match, load, &name);
+    bool fits = replaced;
+    if (!replaced && sv_name_map_find(&match, &load->map, load->file, &name))
+        SVIT_TRY(sv_load_parameter(load, flat, parameter, &match, true, &fits, err));
+    if (report)
+        report->loaded += fits;
+    return SVIT_OK;
 }
 
 /* Tensors that no parameter takes: buffers are reported, others fail unless `flags` allow them. */
@@ -155,8 +164,10 @@ static svit_status load_all(const sv_load *load, svit_model *model, real *flat, 
     SVIT_TRY(check_extra(load, table, flags, report, err));
     if (!flat)
         SVIT_TRY(sv_model_allocate_weights(model, err));
+    if (report)
+        report->loaded = 0;
     for (size_t i = 0; i < table->count; i++)
-        SVIT_TRY(read_one(load, flat ? flat : model->weights, &table->list[i], err));
+        SVIT_TRY(read_one(load, flat ? flat : model->weights, &table->list[i], report, err));
     return SVIT_OK;
 }
 
