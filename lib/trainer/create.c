@@ -99,7 +99,9 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the pipeline's channels is %u; the model's in_channels is %u",
                        local->channels, model->in_channels);
-    SVIT_TRY(svit_model_multiply_adds(model, &trainer->multiply_adds, NULL, err));
+    uint64_t with_backward;
+    SVIT_TRY(sv_model_multiply_adds(trainer->model, model->input_height, model->input_width,
+                                    &trainer->multiply_adds, &with_backward, err));
     trainer->classes = model->num_classes;
     trainer->image_floats = (size_t)model->input_height * model->input_width * model->in_channels;
     return SVIT_OK;
