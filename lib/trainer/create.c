@@ -227,22 +227,14 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
                          sizeof *trainer->best, err);
 }
 
-/* Fails unless the labels of both datasets are classes of the model, and the same ones. A training
- * set of all classes names them anew; one of fewer has those that come first in the model. */
+/* Fails unless the labels of both datasets are classes of the model, and the same ones. */
 static svit_status check_data(const svit_trainer *trainer, const svit_dataset *training,
                               const svit_dataset *validation, svit_error *err)
 {
     const svit_model *model = trainer->model;
-    SVIT_TRY(sv_trainer_check_fit(model, training, "training", true, err));
-    if (training->classes < model->config.num_classes)
-        SVIT_TRY(sv_trainer_check_names((const char *const *)model->classes, training->classes,
-                                        "the model", training, err));
-    if (!validation)
-        return SVIT_OK;
-    SVIT_TRY(sv_trainer_check_fit(model, validation, "validation", true, err));
-    return model->config.mask_ratio > 0 ? SVIT_OK
-                                        : sv_trainer_check_names(training->names, training->classes,
-                                                                 "training", validation, err);
+    SVIT_TRY(sv_trainer_check_fit(model, training, training, "training", true, err));
+    return validation ? sv_trainer_check_fit(model, training, validation, "validation", true, err)
+                      : SVIT_OK;
 }
 
 static svit_status open_validation(svit_trainer *trainer, svit_dataset *validation, svit_error *err)

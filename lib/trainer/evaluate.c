@@ -164,10 +164,7 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
                         "it");
     if (how->batch < 1 || how->batch > 65536)
         return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
-    SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", reads_labels, err));
-    if (reads_labels)
-        SVIT_TRY(sv_trainer_check_names((const char *const *)model->classes,
-                                        model->config.num_classes, "the model", dataset, err));
+    SVIT_TRY(sv_trainer_check_fit(model, NULL, dataset, "dataset", reads_labels, err));
     return sv_evaluator_open(evaluator, context, model, dataset, &local, how, err);
 }
 
