@@ -118,10 +118,11 @@ static svit_status read_objective(svit_trainer *trainer, const svit_dataset *tra
                                         .classes = classes};
     const bool masked = trainer->model->config.mask_ratio > 0;
     trainer->objective.masked = masked ? &trainer->model->config : NULL;
-    if (masked && (config->loss != SVIT_LOSS_MSE || config->tta != SVIT_TTA_NONE))
+    SVIT_TRY(sv_views_check(config->tta, trainer->model, err));
+    if (masked && config->loss != SVIT_LOSS_MSE)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the model's mask_ratio is above 0, so that it reconstructs images; loss "
-                       "'mse' and tta 'none' are accepted");
+                       "'mse' is accepted");
     if (!masked && config->loss != SVIT_LOSS_CROSS_ENTROPY &&
         svit_dataset_classes(training) != classes)
         return sv_fail(err, SVIT_E_ARGUMENT,
@@ -197,7 +198,8 @@ static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, sv
     config.rank = trainer->ranks.reducer.rank;
     config.ranks = trainer->ranks.reducer.ranks;
     config.shuffle_window = trainer->config.shuffle_window;
-    SVIT_TRY(svit_loader_create(&trainer->loader, training, &trainer->pipeline, &config, err));
+    SVIT_TRY(sv_objective_open_loader(&trainer->loader, &trainer->objective, training,
+                                      &trainer->pipeline, &config, err));
     trainer->steps = svit_loader_batches(trainer->loader);
     return SVIT_OK;
 }
