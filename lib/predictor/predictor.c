@@ -224,6 +224,7 @@ SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
                                            const float *probabilities, size_t n, int32_t *labels,
                                            svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictor);
     SV_REQUIRE(probabilities);
     SV_REQUIRE(labels);
