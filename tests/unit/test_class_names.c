@@ -1,5 +1,5 @@
-/* Checks that a label means the same class in the model, the training set, the validation set and an
- * evaluation. */
+/* Checks that a label means the same class in the model, the training set, the validation set and
+ * an evaluation. */
 #include "test_trainer_support.h"
 
 #include "data/datasets/dataset_ops.h"

@@ -221,8 +221,8 @@ START_TEST(test_sets_of_other_grids_are_not_joined)
 }
 END_TEST
 
-/* Regression: two classes of one name became one if the other set had the name, and stayed two if it
- * had not. */
+/* Regression: two classes of one name became one if the other set had the name, and stayed two if
+ * it had not. */
 START_TEST(test_sets_with_two_classes_of_one_name_are_not_joined)
 {
     static const char *const twice[] = {"cat", "owl", "owl"}, *const one[] = {"owl"},
