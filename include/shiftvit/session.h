@@ -43,7 +43,8 @@ enum {
                                          first; segments are chosen for the smallest session */
 };
 
-/* Test-time augmentation: the logits of an image are the mean over several versions of it. */
+/* Test-time augmentation: the logits of an image are the mean over several versions of it. Those of
+ * a masked autoencoder are the pixels of patches, so that it takes SVIT_TTA_NONE alone. */
 enum {
     SVIT_TTA_NONE = 0,      /* the image alone */
     SVIT_TTA_FLIP = 1,      /* the image and its left-right mirror */

@@ -3,6 +3,7 @@
 #include "base/status.h"
 
 #include "base/text/message.h"
+#include "base/threads/fp_env.h"
 
 #include <shiftvit/version.h>
 
@@ -55,6 +56,13 @@ SVIT_API svit_status svit_error_set(svit_error *err, svit_status status, const c
 /* Bytes of the formatted text. More than svit_error holds, so that only the cleaning truncates. */
 enum { FORMATTED = 1024 };
 
+/* The C library prints numbers by the rounding mode. */
+static int print(char text[FORMATTED], const char *format, va_list arguments)
+{
+    SV_DEFAULT_FP_ENV;
+    return vsnprintf(text, FORMATTED, format, arguments);
+}
+
 /* No record is smaller than that of version 0.1, so its first fields are written without looking at
  * struct_size. */
 svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...)
@@ -65,7 +73,7 @@ svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...
     char text[FORMATTED];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    int length = print(text, format, arguments);
     va_end(arguments);
     err->code = status;
     if (length >= 0)

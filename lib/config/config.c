@@ -1,6 +1,8 @@
 /* Reads and writes the configuration structs of callers with older or newer headers. */
 #include "config/config.h"
 
+#include "base/threads/fp_env.h"
+
 #include <shiftvit/version.h>
 
 #include <assert.h>
@@ -91,6 +93,7 @@ void sv_config_defaults(const sv_config_type *type, void *local)
 
 svit_status sv_config_check(const sv_config_type *type, const void *local, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SVIT_TRY(check_reserved(type, local, err));
     SVIT_TRY(sv_fields_check(&type->table, local, err));
     SVIT_TRY(type->fields_of ? sv_fields_check(type->fields_of(local), local, err) : SVIT_OK);
@@ -134,6 +137,7 @@ svit_status sv_config_write(const sv_config_type *type, void *config, size_t siz
 svit_status sv_config_from_json(const sv_config_type *type, void *local, const char *json,
                                 svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     sv_allocator allocator = sv_allocator_default();
     sv_json *parsed;
     const char *noun = type->table.noun;

@@ -1,6 +1,8 @@
 /* Reads configuration structs from JSON objects, by the tables of their fields. */
 #include "config/fields.h"
 
+#include "base/threads/fp_env.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -278,6 +280,7 @@ svit_status sv_fields_from_json(const sv_field_table *table, void *config,
 svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_t count,
                                            const char *noun, const char *text, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     sv_allocator allocator = sv_allocator_default();
     sv_json *json;
     SVIT_TRY(sv_json_parse_object(&json, &allocator, text, strlen(text), noun, err));

@@ -77,11 +77,15 @@ static void release(joined *to, const svit_features *features, const svit_featur
 static svit_status match_names(joined *to, const svit_features *features,
                                const svit_features *other, svit_error *err)
 {
-    assert(features->names || features->classes == 0);
-    assert(other->names || other->classes == 0);
-    SVIT_TRY(sv_texts_match(to->map, (const char *const *)other->names, other->classes,
-                            (const char *const *)features->names, features->classes,
-                            &features->context->allocator, err));
+    const sv_allocator *allocator = &features->context->allocator;
+    const char *const *names = (const char *const *)features->names;
+    const char *const *others = (const char *const *)other->names;
+    assert(names || features->classes == 0);
+    assert(others || other->classes == 0);
+    SVIT_TRY(sv_names_check_distinct(names, features->classes, "features", allocator, err));
+    SVIT_TRY(sv_names_check_distinct(others, other->classes, "other", allocator, err));
+    SVIT_TRY(
+        sv_texts_match(to->map, others, other->classes, names, features->classes, allocator, err));
     to->classes = features->classes;
     for (size_t k = 0; k < features->classes; k++)
         to->texts[k] = features->names[k];

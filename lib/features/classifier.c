@@ -4,12 +4,14 @@
 #include "base/size.h"
 #include "models/architecture.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 /* Rows of the features of one task. */
 enum { ROW_BLOCK = 16 };
 
+/* Each linear layer of a classifier has a bias (sv_scope_classifier). */
 static void find_parameters(sv_classifier *out, const sv_parameter_table *table)
 {
     size_t weights = 0, biases = 0;
@@ -22,6 +24,7 @@ static void find_parameters(sv_classifier *out, const sv_parameter_table *table)
         else if (weights < SV_CLASSIFIER_HEADS)
             out->weights[weights++] = parameter;
     }
+    assert(biases == weights);
     out->heads = weights;
     out->part = weights > 0 ? (size_t)out->weights[0]->desc.shape[1] : 0;
 }
@@ -65,7 +68,7 @@ static double logit(const sv_classifier *self, const float *x, size_t k)
     double sum = 0;
     for (size_t h = 0; h < self->heads; h++, x += self->part) {
         const float *w = all + self->weights[h]->offset + k * self->part;
-        sum += self->biases[h] ? (double)all[self->biases[h]->offset + k] : 0;
+        sum += (double)all[self->biases[h]->offset + k];
         for (size_t i = 0; i < self->part; i++)
             sum += (double)w[i] * (double)x[i];
     }

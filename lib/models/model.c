@@ -358,6 +358,7 @@ svit_status sv_model_check_output(int32_t output, svit_error *err)
 
 SVIT_API svit_status svit_model_set_threshold(svit_model *model, double threshold, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     if (!(threshold >= 0 && threshold <= 1))
         return sv_fail(err, SVIT_E_ARGUMENT, "threshold is %g; it is a probability, 0..1",

@@ -44,6 +44,11 @@ struct svit_model {
 svit_status sv_model_open(svit_model **out, svit_context *context, const svit_model_config *config,
                           svit_error *err);
 
+/* Counts as svit_model_multiply_adds does, for one image of height x width pixels. SVIT_E_ARGUMENT:
+ * the model does not accept that size. */
+svit_status sv_model_multiply_adds(const svit_model *model, size_t height, size_t width,
+                                   uint64_t *forward, uint64_t *training, svit_error *err);
+
 /* Allocates the weights of a model that sv_model_open created, all zero. SVIT_E_MEMORY. */
 svit_status sv_model_allocate_weights(svit_model *model, svit_error *err);
 

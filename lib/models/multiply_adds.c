@@ -27,12 +27,11 @@ static uint64_t count_layer(const sv_layer *layer, const sv_parameter_table *tab
 
 /* The backward has two matmuls for each of the forward. The first layer, whose input is the image,
  * needs the gradient of its matmul's input only if a norm with parameters lies between. */
-static svit_status count_model(const svit_model *model, uint64_t *forward, uint64_t *training,
-                               svit_error *err)
+svit_status sv_model_multiply_adds(const svit_model *model, size_t height, size_t width,
+                                   uint64_t *forward, uint64_t *training, svit_error *err)
 {
     sv_layer_list list;
-    SVIT_TRY(
-        sv_model_layers(&list, model, model->config.input_height, model->config.input_width, err));
+    SVIT_TRY(sv_model_layers(&list, model, height, width, err));
     *forward = *training = 0;
     for (size_t i = 0; i < list.training_count; i++) {
         bool normalized;
@@ -58,7 +57,8 @@ SVIT_API svit_status svit_model_multiply_adds(const svit_model_config *config, u
     SVIT_TRY(svit_context_create(&context, &serial, err));
     svit_status status = sv_model_open(&model, context, &local, err);
     if (status == SVIT_OK) {
-        status = count_model(model, &counts[0], &counts[1], err);
+        status = sv_model_multiply_adds(model, local.input_height, local.input_width, &counts[0],
+                                        &counts[1], err);
         svit_model_free(model);
     }
     svit_context_free(context);

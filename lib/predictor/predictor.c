@@ -38,8 +38,7 @@ static const svit_predictor_config DEFAULTS = {.max_batch = 32};
 static svit_status check_config(const void *config, svit_error *err)
 {
     const svit_predictor_config *self = config;
-    SVIT_TRY(sv_model_check_output(self->output, err));
-    return sv_views_check(self->tta, err);
+    return sv_model_check_output(self->output, err);
 }
 
 static const sv_field FIELDS[] = {
@@ -105,6 +104,7 @@ SVIT_API svit_status svit_predictor_create_from_model(svit_predictor **out, svit
     SV_REQUIRE(model);
     svit_predictor_config local;
     SVIT_TRY(sv_config_read(&TYPE, &local, config, err));
+    SVIT_TRY(sv_views_check(local.tta, model, err));
     svit_predictor *predictor;
     svit_context *context = local.context ? local.context : model->context;
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&predictor, 1, sizeof *predictor,
@@ -224,6 +224,7 @@ SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
                                            const float *probabilities, size_t n, int32_t *labels,
                                            svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(predictor);
     SV_REQUIRE(probabilities);
     SV_REQUIRE(labels);

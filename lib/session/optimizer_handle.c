@@ -145,6 +145,7 @@ SVIT_API svit_status svit_optimizer_get_f64(const svit_optimizer *optimizer, con
 SVIT_API svit_status svit_optimizer_bounds(const svit_optimizer *optimizer, const char *key,
                                            double *min, double *max, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(optimizer);
     SV_REQUIRE(key);
     SV_REQUIRE(min);

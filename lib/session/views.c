@@ -43,11 +43,13 @@ static void move(float *out, const float *images, size_t n, size_t height, size_
         }
 }
 
-svit_status sv_views_check(int32_t tta, svit_error *err)
+svit_status sv_views_check(int32_t tta, const svit_model *model, svit_error *err)
 {
-    return tta >= SVIT_TTA_NONE && tta <= SVIT_TTA_FLIP_SHIFT
-               ? SVIT_OK
-               : sv_fail(err, SVIT_E_ARGUMENT, "tta is %d; it is 0..%d", tta, SVIT_TTA_FLIP_SHIFT);
+    const int32_t most = model->config.mask_ratio > 0 ? SVIT_TTA_NONE : SVIT_TTA_FLIP_SHIFT;
+    if (tta >= SVIT_TTA_NONE && tta <= most)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "tta is %d; it is 0%s", tta,
+                   most == SVIT_TTA_NONE ? ", 'none', for a model with mask_ratio above 0" : "..2");
 }
 
 svit_status sv_views_allocate(sv_views *self, sv_arrays *arrays, size_t batch, svit_error *err)

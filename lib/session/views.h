@@ -14,8 +14,9 @@ typedef struct sv_views {
     float *moved; /* [batch, height, width, channels] with SVIT_TTA_FLIP_SHIFT; otherwise NULL */
 } sv_views;
 
-/* SVIT_E_ARGUMENT unless `tta` is one of SVIT_TTA_*. */
-svit_status sv_views_check(int32_t tta, svit_error *err);
+/* SVIT_E_ARGUMENT unless `tta` is one of SVIT_TTA_*, and SVIT_TTA_NONE if the model reconstructs
+ * images: its logits are the pixels of patches, which versions of an image move. */
+svit_status sv_views_check(int32_t tta, const svit_model *model, svit_error *err);
 
 /* Allocates what batches of `batch` images need. The other fields are set. */
 svit_status sv_views_allocate(sv_views *self, sv_arrays *arrays, size_t batch, svit_error *err);

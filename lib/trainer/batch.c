@@ -66,6 +66,21 @@ svit_status sv_objective_check(const sv_objective *objective, const svit_dataset
     return status;
 }
 
+svit_status sv_objective_open_loader(svit_loader **out, const sv_objective *objective,
+                                     svit_dataset *dataset, const svit_pipeline_config *pipeline,
+                                     const svit_loader_config *config, svit_error *err)
+{
+    /* Balanced sampling does read labels, and refuses targets. */
+    if (!objective->masked || !dataset->has_targets || config->sampling == SVIT_SAMPLING_BALANCED)
+        return svit_loader_create(out, dataset, pipeline, config, err);
+    svit_dataset *images;
+    SVIT_TRY(svit_dataset_slice(&images, dataset, 0, dataset->count, err));
+    images->has_targets = false;
+    svit_status status = svit_loader_create(out, images, pipeline, config, err);
+    svit_dataset_free(images);
+    return status;
+}
+
 /* targets = the pixels x of each patch as (x - mean) / sqrt(variance + 1e-6) (He et al. 2021). */
 static void fill_pixels(float *targets, const float *image, const svit_model_config *config)
 {

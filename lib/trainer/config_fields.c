@@ -1,4 +1,5 @@
 /* Describes the fields of all configurations that users set by name. */
+#include "base/threads/fp_env.h"
 #include "models/architecture.h"
 #include "trainer/config.h"
 
@@ -38,6 +39,7 @@ static void list_names(char *text, size_t capacity)
 SVIT_API svit_status svit_config_fields(const char *of, char *buffer, size_t capacity,
                                         size_t *needed, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(of);
     sv_allocator allocator = sv_allocator_default();
     sv_json_writer writer = sv_json_writer_make(&allocator);

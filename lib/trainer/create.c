@@ -99,7 +99,9 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the pipeline's channels is %u; the model's in_channels is %u",
                        local->channels, model->in_channels);
-    SVIT_TRY(svit_model_multiply_adds(model, &trainer->multiply_adds, NULL, err));
+    uint64_t with_backward;
+    SVIT_TRY(sv_model_multiply_adds(trainer->model, model->input_height, model->input_width,
+                                    &trainer->multiply_adds, &with_backward, err));
     trainer->classes = model->num_classes;
     trainer->image_floats = (size_t)model->input_height * model->input_width * model->in_channels;
     return SVIT_OK;
@@ -116,10 +118,11 @@ static svit_status read_objective(svit_trainer *trainer, const svit_dataset *tra
                                         .classes = classes};
     const bool masked = trainer->model->config.mask_ratio > 0;
     trainer->objective.masked = masked ? &trainer->model->config : NULL;
-    if (masked && (config->loss != SVIT_LOSS_MSE || config->tta != SVIT_TTA_NONE))
+    SVIT_TRY(sv_views_check(config->tta, trainer->model, err));
+    if (masked && config->loss != SVIT_LOSS_MSE)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the model's mask_ratio is above 0, so that it reconstructs images; loss "
-                       "'mse' and tta 'none' are accepted");
+                       "'mse' is accepted");
     if (!masked && config->loss != SVIT_LOSS_CROSS_ENTROPY &&
         svit_dataset_classes(training) != classes)
         return sv_fail(err, SVIT_E_ARGUMENT,
@@ -195,7 +198,8 @@ static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, sv
     config.rank = trainer->ranks.reducer.rank;
     config.ranks = trainer->ranks.reducer.ranks;
     config.shuffle_window = trainer->config.shuffle_window;
-    SVIT_TRY(svit_loader_create(&trainer->loader, training, &trainer->pipeline, &config, err));
+    SVIT_TRY(sv_objective_open_loader(&trainer->loader, &trainer->objective, training,
+                                      &trainer->pipeline, &config, err));
     trainer->steps = svit_loader_batches(trainer->loader);
     return SVIT_OK;
 }
@@ -225,22 +229,14 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
                          sizeof *trainer->best, err);
 }
 
-/* Fails unless the labels of both datasets are classes of the model, and the same ones. A training
- * set of all classes names them anew; one of fewer has those that come first in the model. */
+/* Fails unless the labels of both datasets are classes of the model, and the same ones. */
 static svit_status check_data(const svit_trainer *trainer, const svit_dataset *training,
                               const svit_dataset *validation, svit_error *err)
 {
     const svit_model *model = trainer->model;
-    SVIT_TRY(sv_trainer_check_fit(model, training, "training", true, err));
-    if (training->classes < model->config.num_classes)
-        SVIT_TRY(sv_trainer_check_names((const char *const *)model->classes, training->classes,
-                                        "the model", training, err));
-    if (!validation)
-        return SVIT_OK;
-    SVIT_TRY(sv_trainer_check_fit(model, validation, "validation", true, err));
-    return model->config.mask_ratio > 0 ? SVIT_OK
-                                        : sv_trainer_check_names(training->names, training->classes,
-                                                                 "training", validation, err);
+    SVIT_TRY(sv_trainer_check_fit(model, training, training, "training", true, err));
+    return validation ? sv_trainer_check_fit(model, training, validation, "validation", true, err)
+                      : SVIT_OK;
 }
 
 static svit_status open_validation(svit_trainer *trainer, svit_dataset *validation, svit_error *err)

@@ -21,21 +21,24 @@ uint64_t sv_trainer_early_epochs(const svit_trainer *trainer)
 svit_status sv_trainer_open_early(svit_trainer *trainer, svit_error *err)
 {
     const svit_trainer_config *config = &trainer->config;
-    svit_model_config small = trainer->model->config;
+    const svit_model_config *model = &trainer->model->config;
+    uint64_t with_backward;
     if (config->early_fraction == 0)
         return SVIT_OK;
-    if (config->early_height > small.input_height || config->early_width > small.input_width)
+    if (config->early_height > model->input_height || config->early_width > model->input_width)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "early_height and early_width are %u x %u; the model's input, %u x %u, is "
                        "the largest size that is accepted",
-                       config->early_height, config->early_width, small.input_height,
-                       small.input_width);
-    SVIT_TRY(sv_shrink_create(&trainer->shrink, &trainer->context->allocator, small.input_height,
-                              small.input_width, small.in_channels, config->early_height,
-                              config->early_width, err));
-    small.input_height = config->early_height;
-    small.input_width = config->early_width;
-    return svit_model_multiply_adds(&small, &trainer->early_multiply_adds, NULL, err);
+                       config->early_height, config->early_width, model->input_height,
+                       model->input_width);
+    svit_status status =
+        sv_model_multiply_adds(trainer->model, config->early_height, config->early_width,
+                               &trainer->early_multiply_adds, &with_backward, err);
+    if (status != SVIT_OK)
+        return sv_fail_in(err, status, "early_height and early_width");
+    return sv_shrink_create(&trainer->shrink, &trainer->context->allocator, model->input_height,
+                            model->input_width, model->in_channels, config->early_height,
+                            config->early_width, err);
 }
 
 svit_status sv_trainer_fit_session(svit_trainer *trainer, svit_error *err)

@@ -34,7 +34,8 @@ static svit_status open_loader(sv_evaluator *evaluator, svit_dataset *dataset, u
     SVIT_TRY(svit_loader_config_init(&config, sizeof config));
     config.batch = (uint32_t)evaluator->batch;
     config.prefetch = prefetch;
-    return svit_loader_create(&evaluator->loader, dataset, pipeline, &config, err);
+    return sv_objective_open_loader(&evaluator->loader, &evaluator->objective, dataset, pipeline,
+                                    &config, err);
 }
 
 static svit_status open_buffers(sv_evaluator *evaluator, svit_error *err)
@@ -164,10 +165,7 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
                         "it");
     if (how->batch < 1 || how->batch > 65536)
         return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
-    SVIT_TRY(sv_trainer_check_fit(model, dataset, "dataset", reads_labels, err));
-    if (reads_labels)
-        SVIT_TRY(sv_trainer_check_names((const char *const *)model->classes,
-                                        model->config.num_classes, "the model", dataset, err));
+    SVIT_TRY(sv_trainer_check_fit(model, NULL, dataset, "dataset", reads_labels, err));
     return sv_evaluator_open(evaluator, context, model, dataset, &local, how, err);
 }
 
@@ -227,10 +225,10 @@ SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *mod
 {
     SV_DEFAULT_FP_ENV;
     SV_REQUIRE(logits);
-    SVIT_TRY(sv_views_check(tta, err));
     SV_REQUIRE(context);
     SV_REQUIRE(model);
     SV_REQUIRE(dataset);
+    SVIT_TRY(sv_views_check(tta, model, err));
     sv_ranks alone = sv_ranks_alone();
     const sv_evaluation how = {
         .ranks = &alone, .batch = batch, .compute = compute, .tta = tta, .prefetch = 2};

@@ -8,7 +8,7 @@ static svit_status check_classes(const svit_model *model, const svit_dataset *da
                                  const char *what, svit_error *err)
 {
     const size_t classes = svit_dataset_classes(dataset), outputs = model->config.num_classes;
-    if (classes > outputs && model->config.mask_ratio == 0)
+    if (classes > outputs)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s has %zu classes; the model has %zu", what, classes,
                        outputs);
     if (svit_dataset_has_targets(dataset) && classes != outputs)
@@ -19,8 +19,30 @@ static svit_status check_classes(const svit_model *model, const svit_dataset *da
     return SVIT_OK;
 }
 
-svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *dataset,
-                                 const char *what, bool reads_labels, svit_error *err)
+/* Fails if the dataset has another class name than the model has at its place, because its labels
+ * would mean other classes. A training set that names every class names the model anew. Without
+ * names in the model, those of the training set are all that is known of its labels. */
+static svit_status check_names(const svit_model *model, const svit_dataset *training,
+                               const svit_dataset *dataset, svit_error *err)
+{
+    const bool anew = training && training->names &&
+                      (training->classes == model->config.num_classes || !model->classes);
+    const char *const *names = anew ? training->names : (const char *const *)model->classes;
+    const size_t known = anew ? training->classes : model->config.num_classes;
+    if (!names || !dataset->names)
+        return SVIT_OK;
+    for (size_t k = 0; k < known && k < dataset->classes; k++)
+        if (strcmp(names[k], dataset->names[k]) != 0)
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "class %zu of %s is '%.60s', of the dataset '%.60s'; the class names "
+                           "must be the same, as svit_dataset_match_classes makes them",
+                           k, anew ? "training" : "the model", names[k], dataset->names[k]);
+    return SVIT_OK;
+}
+
+svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *training,
+                                 const svit_dataset *dataset, const char *what, bool reads_labels,
+                                 svit_error *err)
 {
     const svit_model_config *config = &model->config;
     if (svit_dataset_count(dataset) < 1)
@@ -29,26 +51,9 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *da
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s has images of %zu channels; the model's in_channels is %u", what,
                        svit_dataset_channels(dataset), config->in_channels);
-    return reads_labels || svit_dataset_has_targets(dataset)
-               ? check_classes(model, dataset, what, err)
-               : SVIT_OK;
-}
-
-svit_status sv_trainer_check_names(const char *const *names, size_t count, const char *of,
-                                   const svit_dataset *dataset, svit_error *err)
-{
-    const char *const *found = dataset->names;
-    const size_t found_count = dataset->classes;
-    size_t k = 0;
-    if (!names || !found)
+    /* A model that reconstructs images reads neither labels nor targets. */
+    if (config->mask_ratio > 0 || (!reads_labels && !svit_dataset_has_targets(dataset)))
         return SVIT_OK;
-    while (k < count && k < found_count && strcmp(names[k], found[k]) == 0)
-        k++;
-    if (k == count && k == found_count)
-        return SVIT_OK;
-    return sv_fail(
-        err, SVIT_E_ARGUMENT,
-        "class %zu of %s is '%.60s', of the dataset '%.60s'; the class names must be the "
-        "same, as svit_dataset_match_classes makes them",
-        k, of, k < count ? names[k] : "none", k < found_count ? found[k] : "none");
+    SVIT_TRY(check_classes(model, dataset, what, err));
+    return reads_labels ? check_names(model, training, dataset, err) : SVIT_OK;
 }

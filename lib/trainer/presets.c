@@ -1,6 +1,8 @@
 /* The training settings that belong to the model presets. */
 #include "trainer/config.h"
 
+#include "base/threads/fp_env.h"
+
 #include <string.h>
 
 /* The settings of one way of training. */
@@ -357,6 +359,7 @@ SVIT_API svit_status svit_training_preset(const char *preset, svit_trainer_confi
                                           size_t optimizer_size, svit_pipeline_config *pipeline,
                                           size_t pipeline_size, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(preset);
     void *const callers[] = {trainer, optimizer, pipeline};
     const size_t sizes[] = {trainer_size, optimizer_size, pipeline_size};

@@ -1,6 +1,8 @@
 /* Scenarios of sessions, optimisers, checkpoints and predictors. */
 #include "scenario.h"
 
+#include <math.h>
+
 SCENARIO(svit_session_create, NEEDS_MODEL, EVERY_MODEL)
 {
     svit_session_config config = world_session();
@@ -268,4 +270,11 @@ GETTER(svit_predictor_output, NEEDS_PREDICTOR, (w->has.predictor))
 SCENARIO(svit_predictor_labels, NEEDS_PREDICTOR, PURE)
 {
     return svit_predictor_labels(w->has.predictor, world_images, 2, OUT(int32_t, 2), err);
+}
+
+/* What is not a number is no class, and traps where it is compared. */
+VARIANT(svit_predictor_labels, nan, NEEDS_PREDICTOR, PURE, NULL)
+{
+    const float odd[2 * CLASSES] = {NAN, 0, 1, 0, NAN, 1};
+    return svit_predictor_labels(w->has.predictor, odd, 2, OUT(int32_t, 2), err);
 }

@@ -5,6 +5,7 @@
  * of tests/fault, which has one for every public function. */
 #include "scenario.h"
 
+#include "base/status.h"
 #include "base/threads/fp_env.h"
 
 #include <fenv.h>
@@ -151,14 +152,16 @@ static void begin_subnormal(void)
 /* The C library prints numbers by the rounding mode. */
 START_TEST(test_messages_do_not_depend_on_the_environment_of_the_program)
 {
-    svit_error error = {.struct_size = sizeof error};
+    svit_error error = {.struct_size = sizeof error}, second = error;
     float loss;
     enter(&ENVIRONMENTS[_i]);
     const svit_status status =
         svit_cross_entropy(world_logits, world_labels, COUNT, CLASSES, 1.1f, &loss, NULL, &error);
+    sv_fail(&second, SVIT_E_ARGUMENT, "%g", 1.1); /* of a function that computes nothing */
     fesetenv(&initial);
     ck_assert_int_eq(status, SVIT_E_ARGUMENT);
     ck_assert_str_eq(error.message, "label_smoothing is 1.1; [0, 1) is accepted");
+    ck_assert_str_eq(second.message, "1.1");
 }
 END_TEST
 

@@ -22,4 +22,4 @@ wp lib/data/shards/shard_index.c names_are_valid,samples_are_valid
 eva file_kind lib/io/file_kind.c is_space,is_text,sv_file_kind "all: 0..64 bytes" \
     -eva-slevel 0 -eva-slevel-function main:100,sv_file_kind:40
 eva dtype lib/tensor/dtype.c sv_dtype_bits,sv_dtype_name "all: 22 types"
-eva exif lib/data/decoding/exif.c read_integer,type_bytes,read_float,read_double,read_value,to_orientation "all: 8 bytes"
+eva exif lib/data/decoding/exif.c read_integer,type_bytes,read_float,read_double,quotient,read_value,to_orientation "all: 8 bytes"

@@ -8,6 +8,8 @@
 
 #include <shiftvit/image.h>
 
+#include <fenv.h>
+
 enum { TIFF_BYTES = 8 + 2 + 2 * 12 + 4 };
 
 static void put(uint8_t *at, uint32_t value, size_t bytes, int little)
@@ -211,6 +213,50 @@ START_TEST(test_all_orientations_of_a_jpeg)
 }
 END_TEST
 
+/* Regression: a file whose orientation is a quotient by 0, or a float that signals, ended a program
+ * that traps exceptions. */
+START_TEST(test_odd_orientations_trap_nothing)
+{
+    enum { SRATIONAL = 10, RATIONAL = 5, FLOAT = 11 };
+    static const struct {
+        uint32_t type, first, second;
+        unsigned orientation;
+    } cases[] = {{RATIONAL, 12, 2, 6},      {RATIONAL, 6, 0, 1},      {RATIONAL, 0, 0, 1},
+                 {SRATIONAL, 12, 2, 6},     {SRATIONAL, 6, 0, 1},     {SRATIONAL, 0, 0, 1},
+                 {FLOAT, 0x40c00000, 0, 6}, {FLOAT, 0x7fa00000, 0, 1}};
+    svit_context *context = context_open();
+    size_t plain_size = 0;
+    uint8_t *plain = png_make(context, &plain_size);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t tiff[TIFF_BYTES + 8];
+        size_t size = plain_size;
+        svit_image *image = NULL;
+        tiff_make(tiff, 0, 1);
+        put_entry(tiff + 22, 0x0112, cases[i].type, 1,
+                  cases[i].type == FLOAT ? cases[i].first : TIFF_BYTES, 1);
+        put(tiff + TIFF_BYTES, cases[i].first, 4, 1);
+        put(tiff + TIFF_BYTES + 4, cases[i].second, 4, 1);
+        uint8_t *file = png_with(plain, &size, tiff, sizeof tiff);
+        fenv_t before;
+        fegetenv(&before);
+#ifdef __GLIBC__
+        feclearexcept(FE_ALL_EXCEPT);
+        feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW | FE_UNDERFLOW);
+#endif
+        if (cases[i].type != FLOAT) /* what divides looks at the divisor, whoever calls it */
+            (void)sv_exif_orientation((sv_span){tiff, sizeof tiff});
+        const svit_status status = svit_image_decode(&image, context, file, size, "png", 3, NULL);
+        fesetenv(&before);
+        ck_assert_int_eq(status, SVIT_OK);
+        check_image(image, cases[i].orientation);
+        svit_image_free(image);
+        free(file);
+    }
+    free(plain);
+    svit_context_free(context);
+}
+END_TEST
+
 /* The data are in memory of exactly their size, so that a sanitizer sees a read past the end. */
 static unsigned orientation_of(const uint8_t *tiff, size_t bytes)
 {
@@ -291,6 +337,7 @@ static Suite *exif_suite(void)
     TCase *cases = tcase_create("all");
     tcase_add_test(cases, test_all_orientations_of_a_png);
     tcase_add_loop_test(cases, test_all_orientations_of_a_jpeg, 0, 3);
+    tcase_add_test(cases, test_odd_orientations_trap_nothing);
     tcase_add_test(cases, test_exif_data_cut_anywhere_is_upright);
     tcase_add_test(cases, test_exif_data_with_any_byte_is_some_orientation);
     tcase_add_test(cases, test_noise_is_some_orientation);

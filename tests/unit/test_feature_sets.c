@@ -189,11 +189,11 @@ START_TEST(test_sets_of_other_grids_are_not_joined)
                  {SVIT_TOKENS_PATCHES, 1, 3},
                  {SVIT_TOKENS_PATCHES, 2, 1},
                  {SVIT_TOKENS_PATCHES, 3, 2}};
-    static const char *const twice[] = {"owl", "cat", "owl"}, *const one[] = {"owl"};
+    static const char *const names[] = {"owl", "cat", "fox"}, *const one[] = {"owl"};
     svit_context *context = context_of(1);
     const float values[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     const int32_t labels[6] = {0};
-    svit_features *set = make(context, values, labels, 6, 2, 3, twice);
+    svit_features *set = make(context, values, labels, 6, 2, 3, names);
     svit_features *other = make(context, values, labels, 6, 2, 1, one);
     set->tokens = SVIT_TOKENS_PATCHES;
     set->grid_height = 2;
@@ -214,9 +214,34 @@ START_TEST(test_sets_of_other_grids_are_not_joined)
     OK(svit_features_append(set, other, err));
     ck_assert_uint_eq(svit_features_count(set), 12);
     ck_assert_uint_eq(svit_features_classes(set), 3);
-    ck_assert_int_eq(svit_features_labels(set)[11], 0); /* of two equal names the first one */
+    ck_assert_int_eq(svit_features_labels(set)[11], 0);
     svit_features_free(other);
     svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
+/* Regression: two classes of one name became one if the other set had the name, and stayed two if
+ * it had not. */
+START_TEST(test_sets_with_two_classes_of_one_name_are_not_joined)
+{
+    static const char *const twice[] = {"cat", "owl", "owl"}, *const one[] = {"owl"},
+                             *const other[] = {"fox"};
+    svit_context *context = context_of(1);
+    const float values[4] = {1, 2, 3, 4};
+    const int32_t labels[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        svit_features *set = make(context, values, labels, 2, 2, 1, i ? one : other);
+        svit_features *odd = make(context, values, labels, 2, 2, 3, twice);
+        FAILS(svit_features_append(set, odd, err), SVIT_E_ARGUMENT,
+              "classes 1 and 2 of other are 'owl'; different names are needed");
+        FAILS(svit_features_append(odd, set, err), SVIT_E_ARGUMENT,
+              "classes 1 and 2 of features are 'owl'");
+        ck_assert_uint_eq(svit_features_count(set), 2);
+        ck_assert_uint_eq(svit_features_classes(odd), 3);
+        svit_features_free(odd);
+        svit_features_free(set);
+    }
     svit_context_free(context);
 }
 END_TEST
@@ -369,6 +394,7 @@ static Suite *feature_sets_suite(void)
     tcase_add_test(tests, test_what_cannot_be_computed_is_named);
     tcase_add_test(tests, test_arrays_that_are_not_accepted_are_named);
     tcase_add_test(tests, test_sets_of_other_grids_are_not_joined);
+    tcase_add_test(tests, test_sets_with_two_classes_of_one_name_are_not_joined);
     tcase_add_test(tests, test_features_that_fit_no_memory);
     tcase_add_test(tests, test_classes_are_joined_by_name);
     tcase_add_test(tests, test_neighbours_vote_by_similarity);

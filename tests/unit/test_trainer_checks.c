@@ -155,61 +155,6 @@ START_TEST(test_top_1_and_top_5_are_those_of_the_logits)
 }
 END_TEST
 
-enum { NAMED = 10 };
-
-/* A view of `data` with its names in reverse order, behind which "more" follows if `count` is one
- * larger. */
-static svit_dataset *reversed(svit_dataset *data, const char *names[NAMED + 1], size_t count)
-{
-    svit_dataset *view = NULL;
-    for (size_t k = 0; k < NAMED; k++)
-        names[k] = svit_dataset_class_name(data, NAMED - 1 - k);
-    names[NAMED] = "more";
-    WORKS(svit_dataset_match_classes(&view, data, names, count, err));
-    return view;
-}
-
-/* A label means the same class in the training set, the validation set and the model. */
-START_TEST(test_names_of_classes_agree)
-{
-    const char *names[NAMED + 1];
-    svit_trainer *trainer = NULL;
-    svit_dataset *data = NULL, *same = NULL;
-    plan p = plan_make(1);
-    WORKS(svit_dataset_synthetic(&data, context, 1, SVIT_SPLIT_TRAIN, 20, err));
-    svit_dataset *turned = reversed(data, names, NAMED), *longer = reversed(data, names, NAMED + 1);
-    svit_model *ten = fit_model(context, NAMED, 1), *eleven = fit_model(context, NAMED + 1, 1);
-#define CREATE(model, training_set, validation_set)                                                \
-    svit_trainer_create(&trainer, context, model, training_set, validation_set, &p.trainer,        \
-                        &p.optimizer, &p.pipeline, err)
-    p.pipeline.resize_height = p.pipeline.resize_width = SIDE;
-    FAILS(CREATE(ten, data, turned), SVIT_E_ARGUMENT, "class 0 of training is '");
-    FAILS(CREATE(eleven, turned, longer), SVIT_E_ARGUMENT,
-          "class 10 of training is 'none', of the dataset 'more'; the class names must be");
-    ck_assert_ptr_null(svit_model_class_name(ten, 0));
-    WORKS(svit_dataset_match_classes(&same, data, names, NAMED, err));
-    WORKS(CREATE(ten, turned, same));
-    svit_trainer_free(trainer);
-    ck_assert_str_eq(svit_model_class_name(ten, 0), names[0]);
-    /* All classes get other names, some of them do not. */
-    WORKS(CREATE(ten, data, NULL));
-    svit_trainer_free(trainer);
-    ck_assert_str_eq(svit_model_class_name(ten, 0), names[NAMED - 1]);
-    WORKS(svit_model_set_classes(eleven, names, NAMED + 1, err));
-    FAILS(CREATE(eleven, data, NULL), SVIT_E_ARGUMENT, "class 0 of the model is '");
-    WORKS(CREATE(eleven, turned, NULL));
-    svit_trainer_free(trainer);
-    ck_assert_str_eq(svit_model_class_name(eleven, NAMED), "more");
-#undef CREATE
-    svit_model_free(eleven);
-    svit_model_free(ten);
-    svit_dataset_free(same);
-    svit_dataset_free(longer);
-    svit_dataset_free(turned);
-    svit_dataset_free(data);
-}
-END_TEST
-
 /* The model takes the names of its classes from the data, and is frozen as the groups say. */
 START_TEST(test_a_trainer_names_and_freezes)
 {
@@ -459,7 +404,6 @@ static Suite *suite(void)
     tcase_add_test(c, test_settings_of_another_schedule_are_warned_of);
     tcase_add_test(c, test_what_does_not_fit_the_model_is_named);
     tcase_add_test(c, test_top_1_and_top_5_are_those_of_the_logits);
-    tcase_add_test(c, test_names_of_classes_agree);
     tcase_add_test(c, test_a_trainer_names_and_freezes);
     tcase_add_test(c, test_no_pipeline_is_the_default_one);
     tcase_add_test(c, test_feature_sets_of_few_things_are_joined);

@@ -1,6 +1,7 @@
 /* Copies lists of class names, which come from outside. */
 #include "base/text/names.h"
 
+#include "base/text/unique.h"
 #include "base/text/utf8.h"
 
 #include <string.h>
@@ -42,4 +43,16 @@ svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char
     else
         sv_names_free(allocator, copies, count);
     return status;
+}
+
+svit_status sv_names_check_distinct(const char *const *names, size_t count, const char *of,
+                                    const sv_allocator *allocator, svit_error *err)
+{
+    size_t twice[2];
+    SVIT_TRY(sv_texts_find_twice(twice, names, count, allocator, err));
+    if (twice[1] == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "classes %zu and %zu of %s are '%.60s'; different names are needed", twice[0],
+                   twice[1], of, names[twice[1]]);
 }

@@ -13,6 +13,11 @@
 svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char *const *names,
                           size_t count, const char *argument, svit_error *err);
 
+/* SVIT_E_ARGUMENT if two classes of one name would become one; `of` has the classes, for the
+ * message: "the dataset". */
+svit_status sv_names_check_distinct(const char *const *names, size_t count, const char *of,
+                                    const sv_allocator *allocator, svit_error *err);
+
 /* Frees names[count]. NULL is allowed. */
 void sv_names_free(const sv_allocator *allocator, char **names, size_t count);
 

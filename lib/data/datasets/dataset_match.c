@@ -139,19 +139,6 @@ static svit_status compare_names(const matched *self, svit_error *err)
     return SVIT_OK;
 }
 
-/* Two classes of one name would become one. */
-static svit_status check_distinct(const svit_dataset *dataset, svit_error *err)
-{
-    size_t twice[2];
-    SVIT_TRY(sv_texts_find_twice(twice, dataset->names, dataset->classes,
-                                 &dataset->context->allocator, err));
-    if (twice[1] == 0)
-        return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "classes %zu and %zu of the dataset are '%.60s'; different names are needed",
-                   twice[0], twice[1], dataset->names[twice[1]]);
-}
-
 static svit_status fill(matched *self, const char *const *names, svit_error *err)
 {
     SVIT_TRY(sv_names_copy(&self->names, &self->base.context->allocator, names, self->base.classes,
@@ -159,7 +146,8 @@ static svit_status fill(matched *self, const char *const *names, svit_error *err
     self->base.names = (const char *const *)self->names;
     if (self->base.has_targets)
         return compare_names(self, err);
-    SVIT_TRY(check_distinct(self->parent, err));
+    SVIT_TRY(sv_names_check_distinct(self->parent->names, self->parent->classes, "the dataset",
+                                     &self->parent->context->allocator, err));
     return match_labels(self, err);
 }
 

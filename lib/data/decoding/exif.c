@@ -76,6 +76,13 @@ static double read_double(const uint8_t *at, bool little)
     return value;
 }
 
+/* 0, which is no orientation, where the file has a denominator of 0. */
+/*@ assigns \nothing; */
+static double quotient(double numerator, double denominator)
+{
+    return denominator == 0 ? 0 : numerator / denominator;
+}
+
 /* A value as a number; 0, which is no orientation, for types that are none. */
 /*@ requires \valid_read(at + (0 .. bytes_of(type) - 1)) && bytes_of(type) > 0;
     assigns \nothing; */
@@ -94,10 +101,11 @@ static double read_value(const uint8_t *at, unsigned type, bool little)
     case SLONG:
         return (double)(int32_t)read_integer(at, 4, little);
     case RATIONAL:
-        return (double)read_integer(at, 4, little) / (double)read_integer(at + 4, 4, little);
+        return quotient((double)read_integer(at, 4, little),
+                        (double)read_integer(at + 4, 4, little));
     case SRATIONAL:
-        return (double)(int32_t)read_integer(at, 4, little) /
-               (double)(int32_t)read_integer(at + 4, 4, little);
+        return quotient((double)(int32_t)read_integer(at, 4, little),
+                        (double)(int32_t)read_integer(at + 4, 4, little));
     case FLOAT:
         return read_float(at, little);
     case DOUBLE:

@@ -3,6 +3,7 @@
 #include <shiftvit/image.h>
 
 #include "base/files/file.h"
+#include "base/threads/fp_env.h"
 #include "context/context.h"
 #include "data/checks.h"
 #include "data/decoding/codec.h"
@@ -41,6 +42,7 @@ svit_status sv_image_file_read(sv_pixels *out, const svit_context *context, cons
 SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, const char *path,
                                      size_t channels, svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);
@@ -54,6 +56,7 @@ SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, 
                                        size_t bytes, const char *name, size_t channels,
                                        svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     if (bytes > 0)

@@ -138,7 +138,8 @@ extern "C" {
     /// Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
     /// NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults, whatever
     /// pipeline the model has: svit_model_get_pipeline and svit_fine_tuning_settings give the model's.
-    /// The model takes over the pipeline and the class names of the training set; a set of fewer
+    /// The model takes over the pipeline, and the class names of a training set that names all of its
+    /// classes. The names in both sets are then those of the model, in its order; a set of fewer
     /// classes, which with other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has
     /// those that are first in the model. If a group of `optimizer` has `trainable` 0, the groups decide
     /// in the model, too, and for good, what of the parameters that they match is frozen, as
@@ -266,8 +267,9 @@ extern "C" {
     /// log, the default if it has none. The model computes at the evaluation size of the pipeline
     /// (svit_pipeline_evaluation_size). Writes the mean cross-entropy to \*loss and fractions in 0..1 to
     /// \*top1 and \*top5; each may be NULL. SVIT_E_ARGUMENT: the model takes no images of that size
-    /// (input_height in svit_session_config), the channels or the classes of model, pipeline and dataset
-    /// differ, or both have class names and these differ. If the dataset has targets, they are
+    /// (input_height in svit_session_config), the channels of model, pipeline and dataset differ, the
+    /// dataset has more classes than the model, or both have class names and these differ; a dataset of
+    /// fewer classes has those that are first in the model. If the dataset has targets, they are
     /// probabilities: each at least 0, with the sum 1. Others, and a model with one output, are
     /// SVIT_E_ARGUMENT; svit_evaluate_logits serves them. The loss of a masked autoencoder is the mean
     /// squared error of its patches, and its fractions are NaN.

@@ -48,7 +48,8 @@ enumeration! {
 }
 
 enumeration! {
-    /// Test-time augmentation: the logits of an image are the mean over several versions of it.
+    /// Test-time augmentation: the logits of an image are the mean over several versions of it. Those of
+    /// a masked autoencoder are the pixels of patches, so that it takes `Tta::None` alone.
     pub enum Tta {
         /// The image alone.
         None = SVIT_TTA_NONE,
