@@ -8,7 +8,7 @@
  * "b" and so on as `letters` says; of digits, so many classes without names. */
 static svit_dataset *lettered(const char *letters)
 {
-    static const char *const known[] = {"a", "b", "c", "d"};
+    static const char *const known[] = {"a", "b", "c", "d", "e", "f"};
     static const char *lists[8][4];
     static size_t next;
     const char **list = lists[next++ % 8];
@@ -33,10 +33,15 @@ static const struct {
     {"", "abc", "2", SVIT_LOSS_CROSS_ENTROPY, NULL},
     {"", "abc", "ba", SVIT_LOSS_CROSS_ENTROPY, "class 0 of training is 'a', of the dataset 'b'"},
     {"", "abc", "ac", SVIT_LOSS_BINARY, "class 1 of training is 'b', of the dataset 'c'"},
-    /* A training set of all classes names them anew. */
-    {"abc", "cba", "cba", SVIT_LOSS_CROSS_ENTROPY, NULL},
-    {"abc", "cba", "cb", SVIT_LOSS_CROSS_ENTROPY, NULL},
-    {"abc", "cba", "abc", SVIT_LOSS_CROSS_ENTROPY, "class 0 of training is 'c'"},
+    /* A training set of all classes names them anew, but for those that the model has elsewhere. */
+    {"abc", "dec", "dec", SVIT_LOSS_CROSS_ENTROPY, NULL},
+    {"abc", "def", "de", SVIT_LOSS_CROSS_ENTROPY, NULL},
+    {"abc", "def", "abc", SVIT_LOSS_CROSS_ENTROPY, "class 0 of training is 'd'"},
+    {"abc", "cba", "cba", SVIT_LOSS_CROSS_ENTROPY,
+     "class 0 of training is 'c', which is class 2 of the model"},
+    {"abc", "aef", "", SVIT_LOSS_CROSS_ENTROPY, NULL},
+    {"abc", "deb", "", SVIT_LOSS_CROSS_ENTROPY,
+     "class 2 of training is 'b', which is class 1 of the model"},
     /* Otherwise the names of the model stay. */
     {"abc", "3", "abc", SVIT_LOSS_CROSS_ENTROPY, NULL},
     {"abc", "3", "cba", SVIT_LOSS_CROSS_ENTROPY, "class 0 of the model is 'a', of the dataset 'c'"},
@@ -124,7 +129,10 @@ START_TEST(test_names_of_classes_agree)
     WORKS(CREATE(ten, turned, same));
     svit_trainer_free(trainer);
     ck_assert_str_eq(svit_model_class_name(ten, 0), names[0]);
-    /* All classes get other names, some of them do not. */
+    /* All classes get other names with another classifier, some of them do not. */
+    FAILS(CREATE(ten, data, NULL), SVIT_E_ARGUMENT, "svit_model_replace_head");
+    ck_assert_str_eq(svit_model_class_name(ten, 0), names[0]);
+    WORKS(svit_model_replace_head(ten, NAMED, 1, err));
     WORKS(CREATE(ten, data, NULL));
     svit_trainer_free(trainer);
     ck_assert_str_eq(svit_model_class_name(ten, 0), names[NAMED - 1]);
