@@ -202,8 +202,9 @@ def fit(
     for name, value in (("epochs", epochs), ("batch", batch_size)):
         if value is not None:
             chosen[name] = value
-    if resume and "schedule" in settings:
-        chosen.setdefault("schedule_anew", True)
+    # What the caller gave decides: the settings of fine-tuning have every field.
+    if resume and "schedule" in settings and "schedule_anew" not in settings:
+        chosen["schedule_anew"] = True
     validation = None
     if isinstance(validation_data, Dataset):
         validation = validation_data

@@ -258,6 +258,20 @@ class Stopping(FolderTest):
         self.assertEqual([event.epoch for event in history.epochs], [1, 2, 3])
         assert_same_bits(self, weights(whole), weights(again))
 
+    def test_a_longer_run_that_names_its_schedule_has_it_over_all_epochs(self):
+        x, y = few(12)
+        for fine_tune in (False, True):
+            with self.subTest(fine_tune=fine_tune):
+                run = {"folder": self.folder / f"run{fine_tune}", "batch_size": 4, "fine_tune": fine_tune}
+                scheduled = {**run, "schedule": "warmup-cosine", "learning_rate": 1e-3}
+                tiny().fit(x, y, epochs=2, **scheduled)
+                rates = tiny().fit(x, y, epochs=6, resume=True, **scheduled).history["learning_rate"]
+                self.assertGreater(min(rates[2:5]), 1e-5)
+                kept = {**scheduled, "schedule_anew": False}
+                with self.assertLogs("shiftvit", "WARNING"):
+                    rates = tiny().fit(x, y, epochs=8, resume=True, **kept).history["learning_rate"]
+                self.assertLess(max(rates[6:]), 1e-9)
+
     def test_ctrl_c_between_events_ends_the_run_and_leaves_a_checkpoint(self):
         x, y = few(40)
         timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
