@@ -61,6 +61,7 @@ class Words(unittest.TestCase):
             (lambda: shiftvit.Trainer(tiny(), dataset(), batch_size=2), "batch_size is called batch here"),
             (lambda: tiny().fit(*few(), lr=1e-3), "lr is called learning_rate here"),
             (lambda: shiftvit.Optimizer(tiny(), lr=1e-3), "lr is called learning_rate here"),
+            (lambda: shiftvit.learning_rate(0, lr=1e-3), "lr is called learning_rate here"),
         ):
             with self.assertRaisesRegex(errors.ArgumentError, words):
                 call()
@@ -99,6 +100,12 @@ class Words(unittest.TestCase):
                     call()
         with self.assertRaisesRegex(TypeError, "trainable is 'false'"):
             model.set_trainable("*", "false")
+        for flag in ("resume", "fine_tune"):
+            for wrong in ("no", "", None, 2):
+                with self.assertRaisesRegex(TypeError, f"{flag} is {wrong!r}; True or False"):
+                    model.fit(*few(), **{flag: wrong})
+        with self.assertRaisesRegex(errors.ArgumentError, "batch is True"):
+            shiftvit.FeatureSet.compute(model, dataset(), batch=True)
         model.set_trainable("*", False)
         self.assertFalse(model.is_trainable("head.fc1.weight"))
         optimizer.set_parameter("*", "trainable", False)

@@ -145,6 +145,8 @@ class Learning(FolderTest):
             tiny(), data, pipeline=shiftvit._fit.pipeline_of(tiny(), data, None), optimizer="lion", epochs=2, batch=7
         ) as trainer:
             self.assertEqual(trainer.settings["optimizer"], "lion")
+            trainer.settings["mean"].append("changed")  # of a copy
+            self.assertNotIn("changed", trainer.settings["mean"])
             kinds = [event.kind for event in trainer]
             self.assertEqual(kinds, ["step"] * 2 + ["step", "epoch"] + ["step"] * 2 + ["step", "epoch", "finished"])
             trainer.set("learning_rate", 0.25)
