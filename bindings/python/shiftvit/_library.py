@@ -326,14 +326,19 @@ def class_name(text: Any, what: str) -> str:
     return text
 
 
+def ordered_names(given: Iterable[str], what: str) -> list[str]:
+    """The names of classes, whose places are labels."""
+    if isinstance(given, str):
+        raise TypeError(f"{what} is the text {given!r}; a sequence of texts is needed")
+    if isinstance(given, (set, frozenset)):
+        raise TypeError(f"{what} is a set, which has no order; a sequence of texts is needed")
+    return [class_name(text, f"{what}[{index}]") for index, text in enumerate(given)]
+
+
 def class_names(given: Iterable[str]) -> Any:
     """``const char *const *`` of the names of classes. Equal ones, which files have (ImageNet has two cranes), are a
     warning: labels cannot go by them."""
-    if isinstance(given, str):
-        raise TypeError(f"classes is the text {given!r}; a sequence of texts is needed")
-    if isinstance(given, (set, frozenset)):
-        raise TypeError("classes is a set, which has no order; a sequence of texts is needed")
-    names = [class_name(text, f"classes[{index}]") for index, text in enumerate(given)]
+    names = ordered_names(given, "classes")
     seen: dict[str, int] = {}
     for index, name in enumerate(names):
         first = seen.setdefault(name, index)

@@ -324,9 +324,9 @@ class Dataset(_library.Handle):
         of a model, or has them in another order, gets its labels: ``data.match_classes(model.classes)``.
 
         Raises:
-            ArgumentError: a class is none of the names or two of them, or the dataset has no names.
+            ArgumentError: a class is none of the names or two of them, a name is blank, or the dataset has no names.
         """
-        texts = _library.text_array(names)
+        texts = _library.text_array(_library.ordered_names(names, "names"))
         return self._derive("svit_dataset_match_classes", texts, len(texts))
 
     def statistics(self, scale: float | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -113,6 +113,17 @@ class Words(unittest.TestCase):
     def test_classes_have_an_order(self):
         with self.assertRaisesRegex(TypeError, "a set, which has no order"):
             tiny().classes = {"a", "b", "c"}
+        data = shiftvit.Dataset.synthetic(2)
+        for wrong, words in (
+            (set(data.classes), "names is a set, which has no order"),
+            (frozenset(data.classes), "names is a set, which has no order"),
+            ("abc", "names is the text 'abc'"),
+            ([*data.classes, 3], r"names\[10\] is an int"),
+        ):
+            with self.assertRaisesRegex(TypeError, words):
+                data.match_classes(wrong)
+        with self.assertRaisesRegex(errors.ArgumentError, r"names\[10\] is ' '; a name that is not blank"):
+            data.match_classes([*data.classes, " "])
 
     def test_callbacks_are_functions(self):
         model, x = tiny(), few()
