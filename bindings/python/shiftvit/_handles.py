@@ -49,8 +49,8 @@ class Pointer:
     def check(self, value: Any) -> None:
         """Refuses what has no address that the library could use."""
         if isinstance(value, np.ndarray):
-            if value.dtype.hasobject or not value.flags.c_contiguous:
-                raise TypeError(f"an array of {value.dtype} is given; arrays must be of numbers and in C order")
+            if value.dtype.hasobject or not (value.flags.c_contiguous and value.flags.aligned):
+                raise TypeError(f"an array of {value.dtype} is given; arrays must be of numbers, aligned, in C order")
         elif value is not None and not isinstance(value, self._kinds):
             raise TypeError(f"{article(value)} is given where the address of memory is needed")
 

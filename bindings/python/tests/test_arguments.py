@@ -43,6 +43,26 @@ class Arrays(unittest.TestCase):
         with shiftvit.Session(tiny()) as session:
             np.testing.assert_array_equal(session.forward(Tensor()), session.forward(x))
 
+    def test_arrays_at_odd_addresses_are_copied_and_refused_as_outputs(self):
+        def odd(array):
+            shifted = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+            shifted[...] = array
+            self.assertFalse(shifted.flags.aligned)
+            return shifted
+
+        x, y = few()
+        for taken in (_arrays.floats(odd(x), "x"), _arrays.images(odd(x), "x"), _arrays.labels(odd(y), "y")):
+            self.assertTrue(taken.flags.aligned)
+        with shiftvit.Session(tiny()) as session:
+            np.testing.assert_array_equal(session.forward(odd(x)), session.forward(x))
+            with self.assertRaisesRegex(ValueError, "out must be writeable, aligned and in C order"):
+                session.forward(x, out=odd(np.zeros((6, 3), np.float32)))
+            with self.assertRaisesRegex(TypeError, "aligned"):
+                _library.call("svit_forward", session, odd(x), 6, np.zeros((6, 3), np.float32))
+        data = shiftvit.Dataset.from_arrays(odd(x), odd(y))
+        self.assertEqual(data.select(odd(np.array([5, 1], np.uintp))).labels.tolist(), y[[5, 1]].tolist())
+        np.testing.assert_array_equal(data[4][0], x[4])
+
     def test_wrong_arrays_are_refused_with_their_name(self):
         x, y = few()
         with shiftvit.Session(tiny(), mode="train") as session:
