@@ -280,22 +280,23 @@ def string(name: str, *arguments: Any) -> str | None:
 
 
 def strings(name: str, *arguments: Any) -> list[str]:
-    """Calls a function that returns text by index until it returns NULL."""
+    """Calls a function that returns text by index until it returns NULL. The texts are those of one moment."""
     found: list[str] = []
-    while (value := string(name, *arguments, len(found))) is not None:
-        found.append(value)
+    with reading(*(argument for argument in arguments if isinstance(argument, Handle))):
+        while (value := string(name, *arguments, len(found))) is not None:
+            found.append(value)
     return found
 
 
-def long_text(name: str, *arguments: Any) -> str:
-    """Calls a function that ends in (buffer, capacity, needed) and returns its text."""
+def long_text(name: str, *arguments: Any, decode: Callable[[bytes], str] = bytes.decode) -> str:
+    """Calls a function that ends in (buffer, capacity, needed) and returns its text, which is UTF-8 but for paths."""
     capacity = 8192
     while True:
         buffer = ctypes.create_string_buffer(capacity)
         needed = ctypes.c_size_t()
         try:
             call(name, *arguments, buffer, capacity, ctypes.byref(needed))
-            return buffer.value.decode()
+            return decode(buffer.value)
         except errors.ArgumentError:
             if needed.value <= capacity:
                 raise

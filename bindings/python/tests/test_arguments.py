@@ -10,8 +10,8 @@ from unittest import mock
 
 import numpy as np
 import shiftvit
-from shiftvit import _arrays, errors
-from support import ROOT, TINY, FolderTest, few, tiny
+from shiftvit import _arrays, _library, errors
+from support import ROOT, TINY, FolderTest, few, needs_png, tiny
 
 
 class Arrays(unittest.TestCase):
@@ -224,6 +224,15 @@ class Errors(FolderTest):
         name = os.fsdecode(os.fsencode(str(self.folder)) + b"/\xff\xfe.safetensors")
         tiny().save(name)
         self.assertEqual(shiftvit.load(name).num_classes, 3)
+
+    @needs_png
+    def test_paths_of_images_that_are_no_utf8_come_out_as_they_went_in(self):
+        root = os.fsdecode(os.fsencode(str(self.folder)) + b"/caf\xe9")
+        os.makedirs(os.path.join(root, "a"))
+        shiftvit.write_png(os.path.join(root, "a", "x.png"), np.zeros((8, 8, 3), np.uint8))
+        path = shiftvit.Dataset.folder(root, 8).path(0)
+        self.assertEqual(path, os.path.join(root, "a", "x.png"))
+        self.assertTrue(os.path.exists(path))
 
     def test_a_library_of_another_version_is_reported(self):
         done = subprocess.run(
