@@ -165,18 +165,21 @@ class State:
             self.views += 1
 
     def unpin(self) -> None:
-        token = _signals.hold()
+        """Ends what :meth:`pin` began."""
         with self.lock:
             self.users -= 1
             self.views -= 1
         self.free_if_unused()
-        _signals.release(token)
 
     def close(self) -> None:
         token = _signals.hold()
+        self.end()
+        _signals.release(token)
+
+    def end(self) -> None:
+        """What :meth:`close` does while signal handlers wait."""
         self.closed = True
         self.free_if_unused()
-        _signals.release(token)
 
     def free_if_unused(self) -> None:
         with self.lock:
@@ -318,7 +321,7 @@ class Handle:
         :class:`Callback` objects among ``callbacks`` live as long as this object."""
         self._state = State(type(self), pointer, keep, uses)
         self._callbacks = callbacks
-        finalizer = weakref.finalize(self, self._state.close)
+        finalizer = weakref.finalize(self, _signals.finalise, self._state.end)
         # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
         finalizer.atexit = False
         return self

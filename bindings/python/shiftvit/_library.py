@@ -193,13 +193,9 @@ def guard(function: Callable[..., int], failure: int) -> Callable[..., int]:
 
     def guarded(*arguments: Any) -> int:
         try:
-            _signals.open()
-            try:
-                return function(*arguments)
-            finally:
-                _signals.close()
+            return _signals.run(function, arguments)
         except BaseException as error:
-            _signals.close()
+            # No call, and so no place where a handler runs: what leaves this function has no C result.
             _pending.error = error
             return failure
 
@@ -453,7 +449,7 @@ def view(handle: Handle, function: str, dtype: Any, shape: tuple[int, ...]) -> n
         bytes_ = int(np.prod(shape)) * np.dtype(dtype).itemsize
         memory = (ctypes.c_char * bytes_).from_address(address)
         handle._state.pin()
-        weakref.finalize(memory, handle._state.unpin).atexit = False
+        weakref.finalize(memory, _signals.finalise, handle._state.unpin).atexit = False
     # Of a view that cannot be written: NumPy lets nobody make the array writeable.
     array: np.ndarray[Any, Any] = np.frombuffer(memoryview(memory).toreadonly(), dtype=dtype).reshape(shape)
     return array
