@@ -95,6 +95,7 @@ export class Model {
   parameter(name: string): { shape: number[]; values: Float32Array };
   replaceHead(names: readonly string[], seed?: number): void;
   fitHead(samples: Samples, config?: HeadConfig): void;
+  /* A model whose classes have no names drops `name`. */
   addClass(name: string, values: Float32Array, old?: Float32Array | null, config?: ClassConfig): void;
   train(samples: Samples, options?: TrainOptions): Generator<Epoch, void, void>;
   save(): Uint8Array;

@@ -114,10 +114,11 @@ class model : public handle<svit_model, svit_model_free>
     }
     result get_trainable(const char *name, bool &trainable) const
     {
-        std::int32_t is = trainable;
+        std::int32_t is = 0;
         svit_error record = {sizeof record, SVIT_OK, ""};
         svit_status code = svit_model_get_trainable(get(), name, &is, &record);
-        trainable = is != 0;
+        if (code == SVIT_OK)
+            trainable = is != 0;
         return detail::finish(code, record);
     }
     result whiten(const float *nhwc, std::size_t n)

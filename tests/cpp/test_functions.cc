@@ -3,6 +3,7 @@
 #include "check.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 static void test_images(shiftvit::context &context, const std::string &folder)
 {
@@ -93,6 +94,11 @@ static void test_model_files(shiftvit::context &context, const std::string &fold
     WORKS(copy.set_trainable(bias, false));
     WORKS(copy.get_trainable(bias, trainable));
     CHECK(!trainable);
+    std::memset(&trainable, 0xa5, 1);  // as an uninitialised one may be: only a result is written to it
+    FAILS(copy.get_trainable("none", trainable), SVIT_E_ARGUMENT, "none");
+    unsigned char byte = 0;
+    std::memcpy(&byte, &trainable, 1);
+    CHECK(byte == 0xa5);
     WORKS(copy.add_classes(2, 1));
     WORKS(copy.parameter_shape(bias, shape, rank));
     CHECK(shape[0] == 12);

@@ -1,8 +1,8 @@
 """Arrays of callers as the library takes them.
 
-float32 arrays in C order are used in place. Other floats, other orders and array-likes are copied once. Integers where
-floats are expected are refused, since bytes of 0..255 need the scaling of a pipeline. Whatever has ``__dlpack__``, such
-as a tensor of PyTorch on the CPU, is taken without a copy.
+float32 arrays in C order are used in place. Other floats, other orders, addresses that are not aligned and array-likes
+are copied once. Integers where floats are expected are refused, since bytes of 0..255 need the scaling of a pipeline.
+Whatever has ``__dlpack__``, such as a tensor of PyTorch on the CPU, is taken without a copy.
 """
 
 from __future__ import annotations
@@ -52,6 +52,12 @@ def check_shape(value: NDArray[Any], name: str, shape: Shape) -> None:
         raise ArgumentError(f"{name} has the shape {list(value.shape)}; {_shape_text(shape)} is needed")
 
 
+def in_c_order(given: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """An array of a type in C order at an aligned address, which may be the given one."""
+    result = np.ascontiguousarray(given, dtype=dtype)
+    return result if result.flags.aligned else result.copy()
+
+
 def floats(value: Any, name: str, shape: Shape | None = None) -> NDArray[np.float32]:
     """An array of float32 in C order, of a shape if one is given."""
     given = array(value, name)
@@ -60,7 +66,7 @@ def floats(value: Any, name: str, shape: Shape | None = None) -> NDArray[np.floa
     if shape is not None:
         check_shape(given, name, shape)
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(given, dtype=np.float32).reshape(given.shape)
+        return in_c_order(given, np.float32).reshape(given.shape)
 
 
 def labels(value: Any, name: str, count: int | None = None, or_targets: bool = False) -> NDArray[np.int32]:
@@ -76,7 +82,7 @@ def labels(value: Any, name: str, count: int | None = None, or_targets: bool = F
     check_shape(given, name, (count,))
     if given.size and (given.min() < -(2**31) or given.max() >= 2**31):
         raise ArgumentError(f"{name} has a value outside those of int32")
-    return np.ascontiguousarray(given, dtype=np.int32)
+    return in_c_order(given, np.int32)
 
 
 def images(value: Any, name: str, ndim: int = 4) -> NDArray[Any]:
@@ -99,6 +105,6 @@ def output(out: NDArray[np.float32] | None, name: str, shape: tuple[int, ...]) -
     if not isinstance(out, np.ndarray) or out.dtype != np.float32:
         raise TypeError(f"{name} must be an array of float32")
     check_shape(out, name, shape)
-    if not (out.flags.c_contiguous and out.flags.writeable):
-        raise ArgumentError(f"{name} must be writeable and in C order")
+    if not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
+        raise ArgumentError(f"{name} must be writeable, aligned and in C order")
     return out

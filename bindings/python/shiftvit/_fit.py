@@ -188,6 +188,9 @@ def fit(
     for name, meant in _OTHERWISE.items():
         if name in settings:
             raise TypeError(f"{name} is given as {meant}")
+    for name, flag in (("resume", resume), ("fine_tune", fine_tune)):
+        if flag not in (True, False):
+            raise TypeError(f"{name} is {flag!r}; True or False is needed")
     if resume and folder is None:
         raise TypeError("resume needs folder")
     if fine_tune and preset is not None:
@@ -202,8 +205,9 @@ def fit(
     for name, value in (("epochs", epochs), ("batch", batch_size)):
         if value is not None:
             chosen[name] = value
-    if resume and "schedule" in settings:
-        chosen.setdefault("schedule_anew", True)
+    # What the caller gave decides: the settings of fine-tuning have every field.
+    if resume and "schedule" in settings and "schedule_anew" not in settings:
+        chosen["schedule_anew"] = True
     validation = None
     if isinstance(validation_data, Dataset):
         validation = validation_data

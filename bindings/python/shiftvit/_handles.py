@@ -49,8 +49,8 @@ class Pointer:
     def check(self, value: Any) -> None:
         """Refuses what has no address that the library could use."""
         if isinstance(value, np.ndarray):
-            if value.dtype.hasobject or not value.flags.c_contiguous:
-                raise TypeError(f"an array of {value.dtype} is given; arrays must be of numbers and in C order")
+            if value.dtype.hasobject or not (value.flags.c_contiguous and value.flags.aligned):
+                raise TypeError(f"an array of {value.dtype} is given; arrays must be of numbers, aligned, in C order")
         elif value is not None and not isinstance(value, self._kinds):
             raise TypeError(f"{article(value)} is given where the address of memory is needed")
 
@@ -165,18 +165,21 @@ class State:
             self.views += 1
 
     def unpin(self) -> None:
-        token = _signals.hold()
+        """Ends what :meth:`pin` began."""
         with self.lock:
             self.users -= 1
             self.views -= 1
         self.free_if_unused()
-        _signals.release(token)
 
     def close(self) -> None:
         token = _signals.hold()
+        self.end()
+        _signals.release(token)
+
+    def end(self) -> None:
+        """What :meth:`close` does while signal handlers wait."""
         self.closed = True
         self.free_if_unused()
-        _signals.release(token)
 
     def free_if_unused(self) -> None:
         with self.lock:
@@ -318,7 +321,7 @@ class Handle:
         :class:`Callback` objects among ``callbacks`` live as long as this object."""
         self._state = State(type(self), pointer, keep, uses)
         self._callbacks = callbacks
-        finalizer = weakref.finalize(self, self._state.close)
+        finalizer = weakref.finalize(self, _signals.finalise, self._state.end)
         # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
         finalizer.atexit = False
         return self

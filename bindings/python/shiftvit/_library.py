@@ -193,13 +193,9 @@ def guard(function: Callable[..., int], failure: int) -> Callable[..., int]:
 
     def guarded(*arguments: Any) -> int:
         try:
-            _signals.open()
-            try:
-                return function(*arguments)
-            finally:
-                _signals.close()
+            return _signals.run(function, arguments)
         except BaseException as error:
-            _signals.close()
+            # No call, and so no place where a handler runs: what leaves this function has no C result.
             _pending.error = error
             return failure
 
@@ -280,22 +276,23 @@ def string(name: str, *arguments: Any) -> str | None:
 
 
 def strings(name: str, *arguments: Any) -> list[str]:
-    """Calls a function that returns text by index until it returns NULL."""
+    """Calls a function that returns text by index until it returns NULL. The texts are those of one moment."""
     found: list[str] = []
-    while (value := string(name, *arguments, len(found))) is not None:
-        found.append(value)
+    with reading(*(argument for argument in arguments if isinstance(argument, Handle))):
+        while (value := string(name, *arguments, len(found))) is not None:
+            found.append(value)
     return found
 
 
-def long_text(name: str, *arguments: Any) -> str:
-    """Calls a function that ends in (buffer, capacity, needed) and returns its text."""
+def long_text(name: str, *arguments: Any, decode: Callable[[bytes], str] = bytes.decode) -> str:
+    """Calls a function that ends in (buffer, capacity, needed) and returns its text, which is UTF-8 but for paths."""
     capacity = 8192
     while True:
         buffer = ctypes.create_string_buffer(capacity)
         needed = ctypes.c_size_t()
         try:
             call(name, *arguments, buffer, capacity, ctypes.byref(needed))
-            return buffer.value.decode()
+            return decode(buffer.value)
         except errors.ArgumentError:
             if needed.value <= capacity:
                 raise
@@ -326,14 +323,19 @@ def class_name(text: Any, what: str) -> str:
     return text
 
 
+def ordered_names(given: Iterable[str], what: str) -> list[str]:
+    """The names of classes, whose places are labels."""
+    if isinstance(given, str):
+        raise TypeError(f"{what} is the text {given!r}; a sequence of texts is needed")
+    if isinstance(given, (set, frozenset)):
+        raise TypeError(f"{what} is a set, which has no order; a sequence of texts is needed")
+    return [class_name(text, f"{what}[{index}]") for index, text in enumerate(given)]
+
+
 def class_names(given: Iterable[str]) -> Any:
     """``const char *const *`` of the names of classes. Equal ones, which files have (ImageNet has two cranes), are a
     warning: labels cannot go by them."""
-    if isinstance(given, str):
-        raise TypeError(f"classes is the text {given!r}; a sequence of texts is needed")
-    if isinstance(given, (set, frozenset)):
-        raise TypeError("classes is a set, which has no order; a sequence of texts is needed")
-    names = [class_name(text, f"classes[{index}]") for index, text in enumerate(given)]
+    names = ordered_names(given, "classes")
     seen: dict[str, int] = {}
     for index, name in enumerate(names):
         first = seen.setdefault(name, index)
@@ -447,7 +449,7 @@ def view(handle: Handle, function: str, dtype: Any, shape: tuple[int, ...]) -> n
         bytes_ = int(np.prod(shape)) * np.dtype(dtype).itemsize
         memory = (ctypes.c_char * bytes_).from_address(address)
         handle._state.pin()
-        weakref.finalize(memory, handle._state.unpin).atexit = False
+        weakref.finalize(memory, _signals.finalise, handle._state.unpin).atexit = False
     # Of a view that cannot be written: NumPy lets nobody make the array writeable.
     array: np.ndarray[Any, Any] = np.frombuffer(memoryview(memory).toreadonly(), dtype=dtype).reshape(shape)
     return array

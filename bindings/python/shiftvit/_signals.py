@@ -13,9 +13,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 _Token = tuple[bool, bool]
+_Result = TypeVar("_Result")
 
 try:
     # The functions of `signal` turn numbers into enumerations, which takes longer than a short call.
@@ -41,6 +42,8 @@ class _Signals:
         self._thread = 0
         #: True: the caller's code runs, which an exception may break off.
         self._open = False
+        #: What a handler raised within a finaliser, whose exceptions the interpreter swallows.
+        self._late: BaseException | None = None
 
     def hold(self) -> _Token | None:
         """Lets handlers wait until :meth:`release` of what it returns. Such pairs may be nested."""
@@ -70,28 +73,42 @@ class _Signals:
             if self._open or not self._held:
                 self._deliver()
 
-    def open(self) -> None:
-        """Begins a function of the caller: handlers that waited run, and others run at once."""
-        if self._held and threading.get_ident() == self._thread:
+    def run(self, function: Callable[..., _Result], arguments: tuple[Any, ...] = ()) -> _Result:
+        """Calls a function of the caller: handlers that waited run before it, and others run at once within it."""
+        if not self._held or threading.get_ident() != self._thread:
+            return function(*arguments)
+        try:
             self._open = True
             self._deliver()
-
-    def close(self) -> None:
-        """Ends what :meth:`open` began. May be called again."""
-        if threading.get_ident() == self._thread:
+            return function(*arguments)
+        finally:
+            # By an assignment: Python runs handlers where a call begins, and what a second one raised there would
+            # leave this open.
             self._open = False
 
     def poll(self) -> None:
         """Runs the handlers that waited, where an exception leaves nothing half done."""
-        try:
-            self.open()
-        finally:
-            self.close()
+        self.run(lambda: None)
+
+    def finalise(self, end: Callable[[], None]) -> None:
+        """Runs a finaliser whole. What a handler raises meanwhile is raised by the next call."""
+        ended = False
+        while not ended:
+            try:
+                token = self.hold()
+                ended = True
+                try:
+                    end()
+                finally:
+                    self.release(token)
+            except BaseException as error:
+                self._late = error
 
     def abandon(self) -> None:
         """Undoes what another thread holds: a child by fork does not have that thread."""
         if self._held and threading.get_ident() != self._thread:
             self._waiting.clear()
+            self._late = None
             self.release((False, False))
 
     def _handle(self, number: int, frame: Any) -> None:
@@ -125,6 +142,9 @@ class _Signals:
         """Runs the handlers that waited. Where one raises, all others run before that is seen. The signals are not sent
         again: an event loop, whose file is told of each, would handle them twice."""
         try:
+            if self._late is not None:
+                late, self._late = self._late, None
+                raise late
             while self._waiting:
                 number = self._waiting.pop()
                 handler = _get(number)
@@ -139,6 +159,6 @@ class _Signals:
 
 _signals = _Signals()
 hold, release, poll = _signals.hold, _signals.release, _signals.poll
-open, close = _signals.open, _signals.close
+run, finalise = _signals.run, _signals.finalise
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_signals.abandon)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
@@ -312,21 +313,21 @@ class Dataset(_library.Handle):
         _arrays.check_shape(given, "indices", (None,))
         if given.size and given.min() < 0:
             raise ArgumentError(f"indices has {given.min()}; 0..{len(self) - 1} are accepted")
-        array = np.ascontiguousarray(given, dtype=np.uintp)
+        array = _arrays.in_c_order(given, np.uintp)
         return self._derive("svit_dataset_select", array, array.size)
 
     def path(self, index: int) -> str:
         """The path of a sample's image, for messages and reports; empty where images are no files."""
-        return _library.long_text("svit_dataset_path", self, index)
+        return _library.long_text("svit_dataset_path", self, index, decode=os.fsdecode)
 
     def match_classes(self, names: Sequence[str]) -> Dataset:
         """A view whose classes are ``names``: a label becomes that of the same name. So a test set that lacks some classes
         of a model, or has them in another order, gets its labels: ``data.match_classes(model.classes)``.
 
         Raises:
-            ArgumentError: a class is none of the names or two of them, or the dataset has no names.
+            ArgumentError: a class is none of the names or two of them, a name is blank, or the dataset has no names.
         """
-        texts = _library.text_array(names)
+        texts = _library.text_array(_library.ordered_names(names, "names"))
         return self._derive("svit_dataset_match_classes", texts, len(texts))
 
     def statistics(self, scale: float | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

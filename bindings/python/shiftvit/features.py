@@ -88,7 +88,7 @@ class FeatureSet(_library.Handle):
         _library.expect(dataset, Dataset, "dataset")
         _library.expect(context, Context, "context", optional=True)
         config = _library.initialised("svit_features_config_init", FeaturesConfig)
-        if not 0 < batch < 2**32:
+        if isinstance(batch, bool) or not 0 < batch < 2**32:
             raise errors.ArgumentError(f"batch is {batch}; 1..65536 are accepted")
         config.batch = batch
         config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")

@@ -80,5 +80,6 @@ class Optimizer(_library.Handle):
 
 def learning_rate(step: int, **fields: Any) -> float:
     """The learning rate of update number ``step``, from 0, of an optimiser with these fields."""
+    _library.refuse_foreign(fields, "lr")
     config = _library.config("svit_optimizer_config", fields)
     return float(_library.number("svit_learning_rate", config, step))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import ctypes
 import logging
 import math
@@ -245,7 +246,7 @@ class Trainer(_library.Handle):
     @property
     def settings(self) -> dict[str, Any]:
         """All settings of the run, a copy."""
-        return dict(self._settings)
+        return copy.deepcopy(self._settings)
 
     def resume(self) -> None:
         """Restores the run of the folder's checkpoint; training continues with the same bits as without interruption.

@@ -10,8 +10,8 @@ from unittest import mock
 
 import numpy as np
 import shiftvit
-from shiftvit import _arrays, errors
-from support import ROOT, TINY, FolderTest, few, tiny
+from shiftvit import _arrays, _library, errors
+from support import ROOT, TINY, FolderTest, few, needs_png, tiny
 
 
 class Arrays(unittest.TestCase):
@@ -42,6 +42,26 @@ class Arrays(unittest.TestCase):
         self.assertTrue(np.shares_memory(_arrays.floats(Tensor(), "x"), x))
         with shiftvit.Session(tiny()) as session:
             np.testing.assert_array_equal(session.forward(Tensor()), session.forward(x))
+
+    def test_arrays_at_odd_addresses_are_copied_and_refused_as_outputs(self):
+        def odd(array):
+            shifted = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+            shifted[...] = array
+            self.assertFalse(shifted.flags.aligned)
+            return shifted
+
+        x, y = few()
+        for taken in (_arrays.floats(odd(x), "x"), _arrays.images(odd(x), "x"), _arrays.labels(odd(y), "y")):
+            self.assertTrue(taken.flags.aligned)
+        with shiftvit.Session(tiny()) as session:
+            np.testing.assert_array_equal(session.forward(odd(x)), session.forward(x))
+            with self.assertRaisesRegex(ValueError, "out must be writeable, aligned and in C order"):
+                session.forward(x, out=odd(np.zeros((6, 3), np.float32)))
+            with self.assertRaisesRegex(TypeError, "aligned"):
+                _library.call("svit_forward", session, odd(x), 6, np.zeros((6, 3), np.float32))
+        data = shiftvit.Dataset.from_arrays(odd(x), odd(y))
+        self.assertEqual(data.select(odd(np.array([5, 1], np.uintp))).labels.tolist(), y[[5, 1]].tolist())
+        np.testing.assert_array_equal(data[4][0], x[4])
 
     def test_wrong_arrays_are_refused_with_their_name(self):
         x, y = few()
@@ -204,6 +224,15 @@ class Errors(FolderTest):
         name = os.fsdecode(os.fsencode(str(self.folder)) + b"/\xff\xfe.safetensors")
         tiny().save(name)
         self.assertEqual(shiftvit.load(name).num_classes, 3)
+
+    @needs_png
+    def test_paths_of_images_that_are_no_utf8_come_out_as_they_went_in(self):
+        root = os.fsdecode(os.fsencode(str(self.folder)) + b"/caf\xe9")
+        os.makedirs(os.path.join(root, "a"))
+        shiftvit.write_png(os.path.join(root, "a", "x.png"), np.zeros((8, 8, 3), np.uint8))
+        path = shiftvit.Dataset.folder(root, 8).path(0)
+        self.assertEqual(path, os.path.join(root, "a", "x.png"))
+        self.assertTrue(os.path.exists(path))
 
     def test_a_library_of_another_version_is_reported(self):
         done = subprocess.run(

@@ -61,6 +61,7 @@ class Words(unittest.TestCase):
             (lambda: shiftvit.Trainer(tiny(), dataset(), batch_size=2), "batch_size is called batch here"),
             (lambda: tiny().fit(*few(), lr=1e-3), "lr is called learning_rate here"),
             (lambda: shiftvit.Optimizer(tiny(), lr=1e-3), "lr is called learning_rate here"),
+            (lambda: shiftvit.learning_rate(0, lr=1e-3), "lr is called learning_rate here"),
         ):
             with self.assertRaisesRegex(errors.ArgumentError, words):
                 call()
@@ -99,6 +100,12 @@ class Words(unittest.TestCase):
                     call()
         with self.assertRaisesRegex(TypeError, "trainable is 'false'"):
             model.set_trainable("*", "false")
+        for flag in ("resume", "fine_tune"):
+            for wrong in ("no", "", None, 2):
+                with self.assertRaisesRegex(TypeError, f"{flag} is {wrong!r}; True or False"):
+                    model.fit(*few(), **{flag: wrong})
+        with self.assertRaisesRegex(errors.ArgumentError, "batch is True"):
+            shiftvit.FeatureSet.compute(model, dataset(), batch=True)
         model.set_trainable("*", False)
         self.assertFalse(model.is_trainable("head.fc1.weight"))
         optimizer.set_parameter("*", "trainable", False)
@@ -106,6 +113,17 @@ class Words(unittest.TestCase):
     def test_classes_have_an_order(self):
         with self.assertRaisesRegex(TypeError, "a set, which has no order"):
             tiny().classes = {"a", "b", "c"}
+        data = shiftvit.Dataset.synthetic(2)
+        for wrong, words in (
+            (set(data.classes), "names is a set, which has no order"),
+            (frozenset(data.classes), "names is a set, which has no order"),
+            ("abc", "names is the text 'abc'"),
+            ([*data.classes, 3], r"names\[10\] is an int"),
+        ):
+            with self.assertRaisesRegex(TypeError, words):
+                data.match_classes(wrong)
+        with self.assertRaisesRegex(errors.ArgumentError, r"names\[10\] is ' '; a name that is not blank"):
+            data.match_classes([*data.classes, " "])
 
     def test_callbacks_are_functions(self):
         model, x = tiny(), few()

@@ -1,13 +1,16 @@
 """Signal handlers that raise, as that of Ctrl-C does, at any moment: the exception arrives, and nothing stays in use."""
 
 import asyncio
+import contextlib
 import ctypes
 import os
 import random
 import signal
+import sys
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 import shiftvit
@@ -121,6 +124,58 @@ class Signals(FolderTest):
         self.assertEqual(called, [])
         self.assertIsInstance(_library._pending.error, Alarm)
         _signals.release(token)
+
+    def test_signals_as_a_callback_begins_and_ends_leave_its_result_or_their_exception(self):
+        """Python runs handlers where a call begins. One that raised as a callback ended was followed by another as that
+        was handled, and the sample was what lay in memory."""
+        state, left, lost = _signals._signals, [], []
+
+        def entered(function):
+            def enter(*arguments):
+                if state._open and left:
+                    left.pop()
+                    raise Alarm
+                return function(*arguments)
+
+            return enter
+
+        methods = [name for name in vars(type(state)) if not name.startswith("__")]
+        names = [name for name, value in vars(_signals).items() if getattr(value, "__self__", None) is state]
+        with contextlib.ExitStack() as stack:
+            for owner, name in [(state, name) for name in methods] + [(_signals, name) for name in names]:
+                stack.enter_context(mock.patch.object(owner, name, entered(getattr(owner, name))))
+            stack.enter_context(mock.patch.object(sys, "unraisablehook", lost.append))
+            for early in (False, True):
+                for signals in (1, 2, 3):
+
+                    def read(index):
+                        left[:] = [True] * signals
+                        return np.full((32, 32, 3), 200, np.uint8), 1
+
+                    left[:] = [True] * signals * early
+                    data = shiftvit.Dataset.from_function(read, 1, (32, 32, 3), 3)
+                    with self.subTest(signals=signals, early=early), contextlib.suppress(Alarm):
+                        image, label = data[0]
+                        self.assertEqual((image.min(), image.max(), label), (200, 200, 1))
+                    self.assertEqual((lost, state._open), ([], False))
+                    self.unused(data)
+
+    def test_what_a_handler_raises_in_a_finaliser_is_raised_by_the_next_call(self):
+        function, lost = _library.functions["svit_dataset_free"], []
+        free = function.pointer
+
+        def interrupted(handle):
+            signal.raise_signal(signal.SIGALRM)
+            free(handle)
+            lost.append("freed")
+
+        data = shiftvit.Dataset.from_arrays(self.images, self.labels)
+        with mock.patch.object(function, "pointer", interrupted), mock.patch.object(sys, "unraisablehook", lost.append):
+            del data
+        self.assertEqual(lost, ["freed"])
+        self.assertRaises(Alarm, lambda: self.model.config)
+        self.assertGreater(self.model.parameter_count, 0)
+        self.unused(self.model)
 
     def test_a_callback_that_takes_long_is_interrupted(self):
         def forever(index):

@@ -179,6 +179,46 @@ class Threads(FolderTest):
                         operation(shared)
                 operation(shared)
 
+    def test_a_list_of_names_is_that_of_one_moment(self):
+        shared = Shared(self.folder)
+        model, features = shared.model, shared.features
+        model.classes = ["a", "b", "c"]
+        model.set_text_head(np.eye(3), ["d", "e", "f"])
+        session, predictor = shiftvit.Session(model, max_batch=1), shiftvit.Predictor(model)
+        string, refused = _library.string, []
+
+        def changing(change):
+            def run():
+                with self.assertRaises(errors.StateError):
+                    change()
+                refused.append(change)
+
+            def read(*arguments):
+                thread = threading.Thread(target=run)
+                thread.start()
+                thread.join()
+                return string(*arguments)
+
+            return mock.patch.object(_library, "string", read)
+
+        def unnamed():
+            model.classes = None
+
+        for names, change in (
+            (lambda: model.classes, unnamed),
+            (lambda: model.text_classes, unnamed),
+            (lambda: list(model.parameters()), unnamed),
+            (lambda: session.layers, unnamed),
+            (lambda: predictor.classes, unnamed),
+            (lambda: sorted(name for name, value in predictor.top(few()[0][0], 3)), unnamed),
+            (lambda: features.classes, lambda: features.append(shared.more)),
+        ):
+            wanted = names()
+            refused.clear()
+            with changing(change):
+                self.assertEqual(names(), wanted)
+            self.assertGreater(len(refused), 2)
+
     def test_callbacks_read_the_model_of_their_call_and_do_not_change_it(self):
         x, y = few()
         model = tiny()

@@ -145,6 +145,8 @@ class Learning(FolderTest):
             tiny(), data, pipeline=shiftvit._fit.pipeline_of(tiny(), data, None), optimizer="lion", epochs=2, batch=7
         ) as trainer:
             self.assertEqual(trainer.settings["optimizer"], "lion")
+            trainer.settings["mean"].append("changed")  # of a copy
+            self.assertNotIn("changed", trainer.settings["mean"])
             kinds = [event.kind for event in trainer]
             self.assertEqual(kinds, ["step"] * 2 + ["step", "epoch"] + ["step"] * 2 + ["step", "epoch", "finished"])
             trainer.set("learning_rate", 0.25)
@@ -257,6 +259,20 @@ class Stopping(FolderTest):
         history = again.fit(x, y, folder=self.folder / "run", resume=True, **fit)
         self.assertEqual([event.epoch for event in history.epochs], [1, 2, 3])
         assert_same_bits(self, weights(whole), weights(again))
+
+    def test_a_longer_run_that_names_its_schedule_has_it_over_all_epochs(self):
+        x, y = few(12)
+        for fine_tune in (False, True):
+            with self.subTest(fine_tune=fine_tune):
+                run = {"folder": self.folder / f"run{fine_tune}", "batch_size": 4, "fine_tune": fine_tune}
+                scheduled = {**run, "schedule": "warmup-cosine", "learning_rate": 1e-3}
+                tiny().fit(x, y, epochs=2, **scheduled)
+                rates = tiny().fit(x, y, epochs=6, resume=True, **scheduled).history["learning_rate"]
+                self.assertGreater(min(rates[2:5]), 1e-5)
+                kept = {**scheduled, "schedule_anew": False}
+                with self.assertLogs("shiftvit", "WARNING"):
+                    rates = tiny().fit(x, y, epochs=8, resume=True, **kept).history["learning_rate"]
+                self.assertLess(max(rates[6:]), 1e-9)
 
     def test_ctrl_c_between_events_ends_the_run_and_leaves_a_checkpoint(self):
         x, y = few(40)

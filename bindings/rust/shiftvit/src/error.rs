@@ -117,6 +117,12 @@ impl Error {
         }
     }
 
+    /// This error, whose text ends with that of another one, which it led to.
+    pub(crate) fn beside(mut self, other: &Error, what: &str) -> Self {
+        self.message = format!("{}; {}: {}", self.message, what, other.message);
+        self
+    }
+
     /// The failure of a call that was given the bytes of a file.
     pub(crate) fn of_file(self, path: &Path) -> Self {
         let name = format!("'{}'", path.display());

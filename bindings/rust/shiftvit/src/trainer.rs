@@ -92,7 +92,7 @@ type Locks<'a> = (Vec<DatasetGuard<'a>>, WriteGuard<'a>);
 pub enum Run {
     /// After the last epoch, or by early stopping.
     Finished,
-    /// The function of events asked to stop.
+    /// The function of events asked to stop before the end.
     Stopped,
 }
 
@@ -163,24 +163,28 @@ impl Trainer {
 
     /// Runs the training to its end and calls a function after each event. If it breaks, a checkpoint is
     /// written and the run stops. It may read the model. A checkpoint is written, too, before
-    /// `Status::Stopped` of the context's stop function is returned.
+    /// `Status::Stopped` of the context's stop function, or of a loss, is returned. If that checkpoint fails,
+    /// the text of the error that is returned says so.
     pub fn run(&mut self, mut function: impl FnMut(&Event) -> ControlFlow<()>) -> Result<Run> {
         loop {
             let event = match self.step() {
                 Err(error) if error.status() == Status::Stopped && self.has_folder => {
-                    self.checkpoint()?;
-                    return Err(error);
+                    return Err(match self.checkpoint() {
+                        Ok(()) => error,
+                        Err(failure) => error.beside(&failure, "no checkpoint after it"),
+                    });
                 }
                 other => other?,
             };
-            if function(&event).is_break() {
-                if self.has_folder {
-                    self.checkpoint()?;
-                }
-                return Ok(Run::Stopped);
+            let stops = function(&event).is_break();
+            if stops && self.has_folder {
+                self.checkpoint()?;
             }
             if event.kind == EventKind::Finished {
                 return Ok(Run::Finished);
+            }
+            if stops {
+                return Ok(Run::Stopped);
             }
         }
     }

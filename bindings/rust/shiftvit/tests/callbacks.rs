@@ -105,6 +105,27 @@ fn a_loss_that_fails_or_panics_fails_the_step_alone() {
 }
 
 #[test]
+fn the_error_of_a_loss_arrives_though_the_checkpoint_after_it_fails() {
+    let context = context();
+    let data = synthetic(&context, Split::Train, 100);
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let folder = Folder::new();
+    let run = folder.path("run");
+    let mut settings = training(1);
+    settings.trainer.folder = Some(run.clone());
+    let mut trainer = Trainer::new(&mut model, &data, None, &settings).unwrap();
+    trainer
+        .set_loss(move |_| {
+            std::fs::remove_dir_all(&run)?;
+            Err::<f32, BoxError>("no loss today".into())
+        })
+        .unwrap();
+    let error = refused(trainer.fit(), Status::Stopped, "; no checkpoint after it: ");
+    assert!(error.message().starts_with("the loss function failed"), "{}", error);
+    assert_eq!(error.source().unwrap().to_string(), "no loss today");
+}
+
+#[test]
 fn a_loss_that_reads_its_model_is_told_so_and_does_not_wait_forever() {
     let context = context();
     let data = synthetic(&context, Split::Train, 100);
@@ -295,4 +316,17 @@ fn a_break_is_no_error() {
     let mut trainer = Trainer::new(&mut model, &data, None, &training(3)).unwrap();
     assert_eq!(trainer.run(|_| ControlFlow::Break(())).unwrap(), Run::Stopped);
     assert!(trainer.history().unwrap().is_empty());
+}
+
+#[test]
+fn a_break_at_the_last_event_is_no_stop() {
+    let context = context();
+    let data = synthetic(&context, Split::Train, 100);
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let mut trainer = Trainer::new(&mut model, &data, None, &training(1)).unwrap();
+    let end = |event: &Event| match event.kind {
+        EventKind::Finished => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    assert_eq!(trainer.run(end).unwrap(), Run::Finished);
 }
