@@ -9,8 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const model_path_files[] = {"best.safetensors", "model.safetensors",
-                                        "checkpoint.safetensors", NULL};
+const char *const model_path_files[] = {"best.safetensors",
+                                        "model.safetensors",
+                                        "model.safetensors.index.json",
+                                        "open_clip_model.safetensors",
+                                        "checkpoint.safetensors",
+                                        NULL};
+
+int model_path_is_index(const char *path)
+{
+    static const char ending[] = ".index.json";
+    const size_t bytes = strlen(path), end = sizeof ending - 1;
+    return bytes > end && strcmp(path + bytes - end, ending) == 0;
+}
 
 svit_status model_path_find(struct program *self, char *path, const char *given)
 {

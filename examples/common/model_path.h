@@ -6,8 +6,12 @@
 #include "config_option.h"
 #include "path_text.h"
 
-/* The files of weights in the folder of a run, the preferred first; NULL at the end. */
+/* The files of weights in a folder, the preferred first, as svit_model_open takes them; NULL at the
+ * end. */
 extern const char *const model_path_files[];
+
+/* Returns 1 if a path is that of an index of weights in several files. */
+int model_path_is_index(const char *path);
 
 /* Writes the path of the model file that `given` names to path[PATH_CAPACITY]: `given` itself, or
  * in the folder of a run the first of best.safetensors, model.safetensors and
