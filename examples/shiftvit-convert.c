@@ -266,6 +266,7 @@ static svit_status convert(convert_options *self, svit_model **model)
 int main(int argc, char **argv)
 {
     convert_options options = {.program = PROGRAM_INIT,
+                               .config.opens = "IN",
                                .texts.scale = 100,
                                .onnx = {.struct_size = sizeof(svit_onnx_options)}};
     svit_model *model = NULL;

@@ -95,4 +95,62 @@ refused tuned/checkpoint.safetensors "'checkpoint.safetensors' belongs to the ru
 refused tuned/history.csv "--predictions: 'history.csv' belongs to the run" shiftvit-eval $data \
     --model tuned --predictions history.csv
 
+# same A B: both files or runs have the same weights.
+same() {
+    for either in "$1" "$2"; do
+        run 0 shiftvit-convert "$either" "same$((count = ${count:-0} + 1)).safetensors" --to pytorch
+    done
+    cmp "same$((count - 1)).safetensors" "same$count.safetensors" || fail "'$1' and '$2' have other weights"
+}
+
+# With a configuration that is stated, as without one: in several files, or with an adapter.
+for model in shards "$index" adapter; do
+    # shellcheck disable=SC2086
+    run 0 shiftvit-convert $known $model known.safetensors
+    # shellcheck disable=SC2086
+    run 0 shiftvit-convert $tiny --set num_classes=10 $model stated.safetensors
+    same known.safetensors stated.safetensors
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train $short $tiny --init-from $model --lr 0 --overwrite --out from
+    same known.safetensors from
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train $short --init-from $model --out none
+    says '--name, --set, --preset or --config is needed'
+done
+# shellcheck disable=SC2086
+run 1 shiftvit-convert $tiny --set num_classes=10 --set dim=48 shards none.safetensors
+says "tensor 'pos_embed' is \[1, 5, 24\]"
+# shellcheck disable=SC2086
+run 2 shiftvit-convert --preset shiftvit-cifar10 shards none.safetensors
+says "IN: 'shards' is in several files, as ViTs may be"
+# shellcheck disable=SC2086
+run 2 shiftvit-train $short --config tuned/run.json --base other.safetensors --init-from adapter --out none
+says '--base is for finding out what a checkpoint is, which --(preset|config) says'
+mkdir empty
+# shellcheck disable=SC2086
+run 1 shiftvit-train $short $tiny --init-from empty --out none
+says "^shiftvit-train: --init-from: the folder 'empty' holds no best.safetensors"
+# shellcheck disable=SC2086
+run 1 shiftvit-convert $tiny empty none.safetensors
+says "^shiftvit-convert: IN: the folder 'empty' holds no best.safetensors"
+absent none none.safetensors
+
+# A run with adapters is the model with them merged, whatever options change or state it. model.safetensors
+# has them merged already.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $short --init-from tuned --lora 2 --lr 0.1 --out adapted
+for file in adapted adapted/checkpoint.safetensors; do
+    for how in '--set drop_path=0.05' '--config adapted/run.json' "$tiny"; do
+        # shellcheck disable=SC2086
+        run 0 shiftvit-train $short $how --init-from $file --lr 0 --overwrite --out from
+        same adapted/model.safetensors from
+    done
+done
+# Positions are interpolated as those of other runs.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $short --set input_height=64 --init-from adapted --lr 0 --overwrite --out from
+# shellcheck disable=SC2086
+run 0 shiftvit-train $short --set input_height=64 --init-from adapted/model.safetensors --lr 0 --overwrite --out whole
+same whole from
+
 echo 'checkpoints: passed'
