@@ -18,8 +18,8 @@ static int is_adapter(const char *name)
 }
 
 /* The classifier may differ, and starts anew where it does; a decoder of masked images and buffers
- * are left out, and parameters of float64 converted. Adapters are told to `user`, an int *. Anything
- * else is an error. */
+ * are left out, and parameters of float64 converted. Adapters are told to `user`, an int *.
+ * Anything else is an error. */
 static svit_status judge(struct program *self, const char *kind, const char *name,
                          const char *source, const void *user)
 {
@@ -57,8 +57,8 @@ static svit_status open_source(svit_model **out, struct program *self, const svi
     return own.lora_rank > 0 ? svit_model_merge_lora(*out, &self->err) : SVIT_OK;
 }
 
-/* Copies the parameter `name`; *kind becomes "missing" or "mismatched" if the source has none of the
- * same shape, otherwise NULL. */
+/* Copies the parameter `name`; *kind becomes "missing" or "mismatched" if the source has none of
+ * the same shape, otherwise NULL. */
 static svit_status copy_parameter(const char **kind, struct program *self, svit_model *to,
                                   const svit_model *from, const char *name)
 {
@@ -131,8 +131,8 @@ svit_status init_from(struct program *self, svit_model *model, const config_opti
     return status;
 }
 
-/* Gives a model the names of the classes of another one with as many, so that the classifier is known
- * to be theirs. */
+/* Gives a model the names of the classes of another one with as many, so that the classifier is
+ * known to be theirs. */
 static svit_status take_classes(struct program *self, svit_model *to, const svit_model *from)
 {
     svit_model_config config, other;
@@ -151,8 +151,8 @@ static svit_status take_classes(struct program *self, svit_model *to, const svit
     return status;
 }
 
-/* Replaces the model by one of another configuration with its weights, classes and pipeline. A checkpoint of
- * another library has been opened with these fields already. */
+/* Replaces the model by one of another configuration with its weights, classes and pipeline. A
+ * checkpoint of another library has been opened with these fields already. */
 static svit_status replace(svit_model **model, struct program *self, const config_option *option,
                            const svit_model_config *config, const char *given)
 {

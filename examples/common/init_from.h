@@ -6,8 +6,8 @@
 
 /* Copies to `model` the parameters of the model file or folder `given` that have the same names and
  * shapes, with adapters merged. The classifier keeps its initial weights if the numbers of classes
- * differ, which is said on stderr unless --quiet is given. Any other difference fails with a message
- * that names the parameter; `model` may then have a part of the weights. A file without a
+ * differ, which is said on stderr unless --quiet is given. Any other difference fails with a
+ * message that names the parameter; `model` may then have a part of the weights. A file without a
  * configuration is read with that of `model`. `config` has the options that say what `given` is. */
 svit_status init_from(struct program *self, svit_model *model, const config_option *config,
                       const char *given);

@@ -1,4 +1,5 @@
-/* The files that a model is read from: weights in one file or in several, and what lies beside them. */
+/* The files that a model is read from: weights in one file or in several, and what lies beside
+ * them. */
 #include "model_files.h"
 
 #include "model_path.h"

@@ -1,4 +1,5 @@
-/* The files that a model is read from: weights in one file or in several, and what lies beside them. */
+/* The files that a model is read from: weights in one file or in several, and what lies beside
+ * them. */
 #ifndef EXAMPLE_MODEL_FILES_H
 #define EXAMPLE_MODEL_FILES_H
 
@@ -6,8 +7,8 @@
 enum {
     MODEL_FILE_OTHER, /* it is not read */
     MODEL_FILE_WHOLE, /* it has all weights */
-    MODEL_FILE_PART, /* it has some of the weights, lists them, or belongs to an adapter or its base */
-    MODEL_FILE_SIDE /* a JSON file beside the weights */
+    MODEL_FILE_PART,  /* it has some of the weights, lists them, or is of an adapter or its base */
+    MODEL_FILE_SIDE   /* a JSON file beside the weights */
 };
 
 /* Says which of them the file `path` is to the model `given`: the path of a file or folder that

@@ -112,8 +112,8 @@ static const char *opened_name(const config_option *config)
     return config->opens ? config->opens : "--model";
 }
 
-/* Writes the fields of a ViT that have one value as a JSON object to *text, but for those of `without`,
- * which svit_model_open then finds out. Free it with free(). */
+/* Writes the fields of a ViT that have one value as a JSON object to *text, but for those of
+ * `without`, which svit_model_open then finds out. Free it with free(). */
 static svit_status stated_fields(char **text, struct program *self, const svit_model_config *stated,
                                  const char *const *without)
 {

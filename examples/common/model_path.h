@@ -24,15 +24,15 @@ svit_status model_path_of(struct program *self, char *path, const char *option, 
 /* Does that for --model. */
 svit_status model_path_find(struct program *self, char *path, const char *given);
 
-/* Returns 1 if the model is in several files, which svit_model_open alone reads: an index of weights,
- * or an adapter of PEFT in a folder. `path` is what model_path has found. */
+/* Returns 1 if the model is in several files, which svit_model_open alone reads: an index of
+ * weights, or an adapter of PEFT in a folder. `path` is what model_path has found. */
 int model_path_is_several(const char *path, const char *given);
 
 /* Prints that the model is `path`, if `given` is the folder that holds it. */
 void model_path_note(const struct program *self, const char *path, const char *given);
 
-/* Opens a model in several files that `stated` describes, but for the fields of `without`, a list that
- * ends with NULL. Fields that the files or their tensors contradict are an error. */
+/* Opens a model in several files that `stated` describes, but for the fields of `without`, a list
+ * that ends with NULL. Fields that the files or their tensors contradict are an error. */
 svit_status model_open_several(svit_model **out, struct program *self, const config_option *config,
                                const svit_model_config *stated, const char *const *without,
                                const char *given);

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Checkpoints of several files, adapters and runs with adapters: no program writes over what it reads, and
 # each is read the same way whatever options say what the model is.
-# checkpoints.sh FOLDER_OF_THE_PROGRAMS PYTHON
+# checkpoints.sh EXAMPLES ROOT PYTHON
 set -eu
 programs=$1
-python=$2
-here=$(cd "$(dirname "$0")" && pwd)
+python=$3
+here=$2/tests/programs
 . "$here/support.sh"
 cd "$work"
 
@@ -110,9 +110,11 @@ for model in shards "$index" adapter; do
     # shellcheck disable=SC2086
     run 0 shiftvit-convert $tiny --set num_classes=10 $model stated.safetensors
     same known.safetensors stated.safetensors
-    # shellcheck disable=SC2086
-    run 0 shiftvit-train $short $tiny --init-from $model --lr 0 --overwrite --out from
-    same known.safetensors from
+    for how in "$tiny" '--config tuned/run.json'; do
+        # shellcheck disable=SC2086
+        run 0 shiftvit-train $short $how --init-from $model --lr 0 --overwrite --out from
+        same known.safetensors from
+    done
     # shellcheck disable=SC2086
     run 2 shiftvit-train $short --init-from $model --out none
     says '--name, --set, --preset or --config is needed'
