@@ -365,6 +365,7 @@ static svit_status run(anomaly_options *self, svit_model **model)
     svit_pipeline_config pipeline;
     svit_features *memory = NULL;
     TRY(output_check_model(program, "--out", self->out, self->model));
+    TRY(output_check_source(program, "--out", self->out, "--base", self->config.base));
     TRY(program_open(program));
     TRY(model_open(model, program, &self->config, self->model));
     TRY(model_pipeline(*model, program, &self->config, &pipeline));

@@ -230,8 +230,8 @@ static svit_status merge_adapters(struct program *program, svit_model *model)
 static svit_status check_out(convert_options *self)
 {
     struct program *program = &self->program;
-    TRY(output_check(program, "OUT", self->out, "IN", self->in));
-    TRY(output_check_model(program, "OUT", self->out, self->in));
+    TRY(output_check_source(program, "OUT", self->out, "IN", self->in));
+    TRY(output_check_source(program, "OUT", self->out, "--base", self->config.base));
     TRY(output_check(program, "OUT", self->out, "--map", self->from.map_path));
     TRY(output_check(program, "OUT", self->out, "--config", self->config.file));
     TRY(output_check_replaced(program, "OUT", self->out,
@@ -266,6 +266,7 @@ static svit_status convert(convert_options *self, svit_model **model)
 int main(int argc, char **argv)
 {
     convert_options options = {.program = PROGRAM_INIT,
+                               .config.opens = "IN",
                                .texts.scale = 100,
                                .onnx = {.struct_size = sizeof(svit_onnx_options)}};
     svit_model *model = NULL;

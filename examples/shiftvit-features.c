@@ -252,6 +252,7 @@ static svit_status run(features_options *self, svit_model **model, data_splits *
         TRY(run_data_take(&self->run, program, &of, self->model,
                           "the data set whose features are computed"));
     TRY(output_check_model(program, "--out", self->out, self->model));
+    TRY(output_check_source(program, "--out", self->out, "--base", self->config.base));
     TRY(output_check_data(program, "--out", self->out, self->data.spec));
     TRY(output_check_replaced(program, "--out", self->out, ".safetensors", NULL));
     TRY(program_open(program));

@@ -443,6 +443,7 @@ static svit_status check_out(struct program *program, const head_options *self)
 {
     TRY(output_check(program, "--out", self->out, "--fit", self->fit));
     TRY(output_check(program, "--out", self->out, "--evaluate", self->evaluate));
+    TRY(output_check_source(program, "--out", self->out, "--base", self->config.base));
     TRY(output_check_replaced(program, "--out", self->out, ".safetensors", self->model));
     return output_check(program, "--out", self->out, "--old-features", self->old_features);
 }

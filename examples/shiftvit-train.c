@@ -237,10 +237,10 @@ static svit_status add_adapters(train_run *self, uint32_t rank, double alpha)
 /* Gives a new model the weights of --init-from, of a classifier only those for the data's classes. */
 static svit_status init_created(train_run *self, uint32_t rank, double alpha)
 {
-    struct program *program = &self->options.program;
-    const char *given = self->options.init_from;
-    TRY(init_from(program, self->model, given));
-    TRY(init_other_classes(program, self->model, given, self->data.split[SVIT_SPLIT_TRAIN]));
+    train_options *options = &self->options;
+    TRY(init_from(&options->program, self->model, &options->config, options->init_from));
+    TRY(init_other_classes(&options->program, self->model, &options->config, options->init_from,
+                           self->data.split[SVIT_SPLIT_TRAIN]));
     return add_adapters(self, rank, alpha);
 }
 

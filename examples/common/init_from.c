@@ -10,14 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An adapter's two matrices in a checkpoint of a run: their product belongs to the weight. */
+static int is_adapter(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcmp(dot, ".lora_a") == 0 || strcmp(dot, ".lora_b") == 0);
+}
+
 /* The classifier may differ, and starts anew where it does; a decoder of masked images and buffers
- * are left out, and parameters of float64 converted. Anything else is an error. */
+ * are left out, and parameters of float64 converted. Adapters are told to `user`, an int *.
+ * Anything else is an error. */
 static svit_status judge(struct program *self, const char *kind, const char *name,
                          const char *source, const void *user)
 {
-    (void)user;
+    int *const *adapters = user;
     const int decodes = strncmp(name, "decoder_", 8) == 0 || strcmp(name, "mask_token") == 0;
-    if (strcmp(kind, "buffer") == 0 || strcmp(kind, "converted") == 0 ||
+    const int adapts = strcmp(kind, "extra") == 0 && is_adapter(name);
+    **adapters |= adapts;
+    if (adapts || strcmp(kind, "buffer") == 0 || strcmp(kind, "converted") == 0 ||
         (strcmp(kind, "extra") == 0 && decodes))
         return SVIT_OK;
     if (!load_parts_is_head(name))
@@ -31,27 +41,127 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
     return SVIT_OK;
 }
 
-svit_status init_from(struct program *self, svit_model *model, const char *given)
+/* Opens the file that --init-from names as a model, with its adapters merged. */
+static svit_status open_source(svit_model **out, struct program *self, const svit_model *model,
+                               const config_option *config, const char *path, const char *given)
+{
+    /* The classifier may be another one, and adapters come on top. */
+    static const char *const OWN[] = {"num_classes", "classifier", "lora_rank", "lora_alpha", NULL};
+    svit_model_config own;
+    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
+    if (model_path_is_several(path, given))
+        TRY(model_open_several(out, self, config, &own, OWN, given));
+    else
+        TRY(svit_model_load(out, self->context, path, &self->err));
+    TRY(svit_model_get_config(*out, &own, sizeof own, &self->err));
+    return own.lora_rank > 0 ? svit_model_merge_lora(*out, &self->err) : SVIT_OK;
+}
+
+/* Copies the parameter `name`; *kind becomes "missing" or "mismatched" if the source has none of
+ * the same shape, otherwise NULL. */
+static svit_status copy_parameter(const char **kind, struct program *self, svit_model *to,
+                                  const svit_model *from, const char *name)
+{
+    int64_t shape[8], other[8];
+    size_t rank, other_rank, elements = 1;
+    TRY(svit_model_parameter_shape(to, name, shape, &rank, &self->err));
+    *kind = "missing";
+    if (svit_model_parameter_shape(from, name, other, &other_rank, NULL) != SVIT_OK)
+        return SVIT_OK;
+    *kind = "mismatched";
+    if (rank != other_rank || memcmp(shape, other, sizeof shape) != 0)
+        return SVIT_OK;
+    *kind = NULL;
+    for (size_t i = 0; i < rank; i++)
+        elements *= (size_t)shape[i];
+    float *values = malloc(elements * sizeof *values);
+    if (!values)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for parameter %s", name);
+    svit_status status = svit_model_get_parameter(from, name, values, elements, &self->err);
+    if (status == SVIT_OK)
+        status = svit_model_set_parameter(to, name, values, elements, &self->err);
+    free(values);
+    return status;
+}
+
+/* Copies the parameters that both have, and asks the judge about the others unless a file has been
+ * read that has them. */
+static svit_status copy(struct program *self, svit_model *to, const svit_model *from,
+                        const load_parts_call *call, int judges)
+{
+    const char *name, *kind;
+    int64_t shape[8];
+    size_t rank;
+    for (size_t i = 0; (name = svit_model_parameter_name(to, i)); i++) {
+        TRY(copy_parameter(&kind, self, to, from, name));
+        if (kind && judges)
+            TRY(call->judge(self, kind, name, call->source, call->user));
+    }
+    for (size_t i = 0; judges && (name = svit_model_parameter_name(from, i)); i++)
+        if (svit_model_parameter_shape(to, name, shape, &rank, NULL) != SVIT_OK)
+            TRY(call->judge(self, "extra", name, call->source, call->user));
+    return SVIT_OK;
+}
+
+svit_status init_from(struct program *self, svit_model *model, const config_option *config,
+                      const char *given)
 {
     char path[PATH_CAPACITY];
-    TRY(model_path(self, path, given));
+    svit_model *source = NULL;
+    int has_adapters = 0, *const adapters = &has_adapters;
+    if (config->preset || config->file)
+        TRY(config_refuse_checkpoint(self, config));
+    TRY(model_path(self, path, "--init-from", given));
     const load_parts_call call = {.path = path,
                                   .source = given,
                                   .flags = SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_IGNORE_EXTRA |
                                            SVIT_LOAD_ALLOW_MISSING,
-                                  .judge = judge};
-    return load_parts(self, model, &call);
+                                  .judge = judge,
+                                  .user = &adapters};
+    const int is_several = model_path_is_several(path, given);
+    if (!is_several)
+        TRY(load_parts(self, model, &call));
+    if (!is_several && !has_adapters)
+        return SVIT_OK;
+    /* The file is read first also where adapters are merged: it interpolates positions. */
+    svit_status status = open_source(&source, self, model, config, path, given);
+    if (status == SVIT_OK)
+        status = copy(self, model, source, &call, is_several);
+    svit_model_free(source);
+    return status;
 }
 
-/* Replaces the model by one of another configuration with its weights and pipeline. A checkpoint of
- * another library has been opened with these fields already. */
-static svit_status replace(svit_model **model, struct program *self,
+/* Gives a model the names of the classes of another one with as many, so that the classifier is
+ * known to be theirs. */
+static svit_status take_classes(struct program *self, svit_model *to, const svit_model *from)
+{
+    svit_model_config config, other;
+    TRY(svit_model_get_config(to, &config, sizeof config, &self->err));
+    TRY(svit_model_get_config(from, &other, sizeof other, &self->err));
+    const size_t count = config.num_classes;
+    if (!svit_model_class_name(from, 0) || !config.classifier || other.num_classes != count)
+        return SVIT_OK;
+    const char **names = calloc(count, sizeof *names);
+    if (!names)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu names of classes", count);
+    for (size_t i = 0; i < count; i++)
+        names[i] = svit_model_class_name(from, i);
+    const svit_status status = svit_model_set_classes(to, names, count, &self->err);
+    free(names);
+    return status;
+}
+
+/* Replaces the model by one of another configuration with its weights, classes and pipeline. A
+ * checkpoint of another library has been opened with these fields already. */
+static svit_status replace(svit_model **model, struct program *self, const config_option *option,
                            const svit_model_config *config, const char *given)
 {
     svit_model *changed = NULL;
     svit_pipeline_config pipeline;
     TRY(svit_model_create(&changed, self->context, config, self->seed, &self->err));
-    svit_status status = init_from(self, changed, given);
+    svit_status status = init_from(self, changed, option, given);
+    if (status == SVIT_OK)
+        status = take_classes(self, changed, *model);
     if (status == SVIT_OK &&
         svit_model_get_pipeline(*model, &pipeline, sizeof pipeline, NULL) == SVIT_OK) {
         pipeline_fit(&pipeline, config, NULL);
@@ -82,7 +192,7 @@ svit_status init_model(svit_model **out, struct program *self, const config_opti
                             ", and only checkpoints of other libraries open with another number; "
                             "without it grey images become RGB",
                             changed.in_channels, own.in_channels);
-    return same ? SVIT_OK : replace(out, self, &changed, given);
+    return same ? SVIT_OK : replace(out, self, config, &changed, given);
 }
 
 /* Whether the classifier is for classes of the same names in the same order. */
@@ -98,16 +208,18 @@ static int has_classes(const svit_model *model, const svit_model_config *config,
     return same;
 }
 
-svit_status init_other_classes(struct program *self, svit_model *model, const char *given,
-                               const svit_dataset *data)
+svit_status init_other_classes(struct program *self, svit_model *model, const config_option *option,
+                               const char *given, const svit_dataset *data)
 {
     char path[PATH_CAPACITY];
     svit_model *old = NULL;
     svit_model_config own, config;
     TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
-    TRY(model_path_find(self, path, given));
-    if (!own.classifier || svit_model_load(&old, self->context, path, NULL) != SVIT_OK)
+    TRY(model_path_of(self, path, "--init-from", given));
+    if (!own.classifier || open_source(&old, self, model, option, path, given) != SVIT_OK) {
+        svit_model_free(old);
         return SVIT_OK; /* no classes, or weights alone, whose classes have no names */
+    }
     svit_status status = svit_model_get_config(old, &config, sizeof config, &self->err);
     if (status == SVIT_OK && svit_model_class_name(old, 0) && !has_classes(old, &config, data)) {
         if (!self->quiet && config.num_classes == own.num_classes)

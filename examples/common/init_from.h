@@ -4,12 +4,13 @@
 
 #include "config_option.h"
 
-/* Copies to `model` the parameters of the model file or run folder `given` that have the same names
- * and shapes. The classifier keeps its initial weights if the numbers of classes differ, which is
- * said on stderr unless --quiet is given. Any other difference fails with a message that names the
- * parameter; `model` may then have a part of the weights. A file without a configuration is read
- * with that of `model`. */
-svit_status init_from(struct program *self, svit_model *model, const char *given);
+/* Copies to `model` the parameters of the model file or folder `given` that have the same names and
+ * shapes, with adapters merged. The classifier keeps its initial weights if the numbers of classes
+ * differ, which is said on stderr unless --quiet is given. Any other difference fails with a
+ * message that names the parameter; `model` may then have a part of the weights. A file without a
+ * configuration is read with that of `model`. `config` has the options that say what `given` is. */
+svit_status init_from(struct program *self, svit_model *model, const config_option *config,
+                      const char *given);
 
 /* Opens the model that `given` names, without being told what it is, for a training: adapters are
  * merged, and fields of the model that --set gives are changed. */
@@ -17,8 +18,8 @@ svit_status init_model(svit_model **out, struct program *self, const config_opti
                        const char *given);
 
 /* Lets the classifier start anew if the file's classes have names and are not those of `data`. */
-svit_status init_other_classes(struct program *self, svit_model *model, const char *given,
-                               const svit_dataset *data);
+svit_status init_other_classes(struct program *self, svit_model *model, const config_option *option,
+                               const char *given, const svit_dataset *data);
 
 /* Gives the model a classifier for the classes of `data`, unless it has one of the same names.
  * SVIT_E_ARGUMENT: the options give another number of classes. */

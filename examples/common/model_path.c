@@ -5,29 +5,60 @@
 #include "pipeline_fit.h"
 #include "shown.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const model_path_files[] = {"best.safetensors", "model.safetensors",
-                                        "checkpoint.safetensors", NULL};
+const char *const model_path_files[] = {"best.safetensors",
+                                        "model.safetensors",
+                                        "model.safetensors.index.json",
+                                        "open_clip_model.safetensors",
+                                        "checkpoint.safetensors",
+                                        NULL};
 
-svit_status model_path_find(struct program *self, char *path, const char *given)
+int model_path_is_index(const char *path)
+{
+    static const char ending[] = ".index.json";
+    const size_t bytes = strlen(path), end = sizeof ending - 1;
+    return bytes > end && strcmp(path + bytes - end, ending) == 0;
+}
+
+/* The file of an adapter, which says in another one beside it which model it changes. */
+static const char ADAPTER[] = "adapter_model.safetensors";
+
+svit_status model_path_of(struct program *self, char *path, const char *option, const char *given)
 {
     if (!path_is_folder(given)) {
         if (snprintf(path, PATH_CAPACITY, "%s", given) >= PATH_CAPACITY)
-            return program_fail(self, SVIT_E_ARGUMENT, "--model: the path is too long");
+            return program_fail(self, SVIT_E_ARGUMENT, "%s: the path is too long", option);
         return SVIT_OK;
     }
+    TRY(path_join(self, path, given, ADAPTER));
+    if (path_exists(path))
+        return SVIT_OK;
     for (size_t i = 0; model_path_files[i]; i++) {
         TRY(path_join(self, path, given, model_path_files[i]));
         if (path_exists(path))
             return SVIT_OK;
     }
     return program_fail(self, SVIT_E_IO,
-                        "--model: the folder '%s' holds no best.safetensors, model.safetensors or "
-                        "checkpoint.safetensors",
-                        given);
+                        "%s: the folder '%s' holds no best.safetensors, model.safetensors, "
+                        "model.safetensors.index.json, open_clip_model.safetensors, "
+                        "checkpoint.safetensors or adapter_model.safetensors",
+                        option, given);
+}
+
+svit_status model_path_find(struct program *self, char *path, const char *given)
+{
+    return model_path_of(self, path, "--model", given);
+}
+
+int model_path_is_several(const char *path, const char *given)
+{
+    char name_folder[PATH_CAPACITY];
+    return model_path_is_index(path) ||
+           (path_is_folder(given) && strcmp(path_split(name_folder, path), ADAPTER) == 0);
 }
 
 void model_path_note(const struct program *self, const char *path, const char *given)
@@ -37,9 +68,9 @@ void model_path_note(const struct program *self, const char *path, const char *g
         fprintf(stderr, "the model is %s\n", shown_text(shown, path));
 }
 
-svit_status model_path(struct program *self, char *path, const char *given)
+svit_status model_path(struct program *self, char *path, const char *option, const char *given)
 {
-    TRY(model_path_find(self, path, given));
+    TRY(model_path_of(self, path, option, given));
     model_path_note(self, path, given);
     return SVIT_OK;
 }
@@ -76,18 +107,71 @@ static svit_status open_explained(svit_model **out, struct program *self,
     return status;
 }
 
+static const char *opened_name(const config_option *config)
+{
+    return config->opens ? config->opens : "--model";
+}
+
+/* Writes the fields of a ViT that have one value as a JSON object to *text, but for those of
+ * `without`, which svit_model_open then finds out. Free it with free(). */
+static svit_status stated_fields(char **text, struct program *self, const svit_model_config *stated,
+                                 const char *const *without)
+{
+    char *all;
+    const char *key;
+    json_t *value;
+    void *next;
+    TRY(config_text(&all, self, stated));
+    json_t *fields = json_loads(all, 0, NULL);
+    free(all);
+    json_object_del(fields, "architecture");
+    for (size_t i = 0; without[i]; i++)
+        json_object_del(fields, without[i]);
+    json_object_foreach_safe(fields, next, key, value) if (json_is_array(value))
+        json_object_del(fields, key);
+    *text = json_dumps(fields, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(fields);
+    return *text ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for a configuration");
+}
+
+svit_status model_open_several(svit_model **out, struct program *self, const config_option *config,
+                               const svit_model_config *stated, const char *const *without,
+                               const char *given)
+{
+    char *fields;
+    if (stated->architecture != SVIT_ARCHITECTURE_VIT)
+        return program_fail(
+            self, SVIT_E_ARGUMENT,
+            "%s: '%s' is in several files, as ViTs may be, and --preset or --config "
+            "states a model that is none; a model in one file is accepted",
+            opened_name(config), given);
+    TRY(stated_fields(&fields, self, stated, without));
+    const svit_open_options options = {.struct_size = sizeof options,
+                                       .name = config->name,
+                                       .fields = fields,
+                                       .prefix = config->prefix,
+                                       .base = config->base};
+    const svit_status status =
+        svit_model_open(out, self->context, given, &options, NULL, &self->err);
+    free(fields);
+    return status;
+}
+
 /* Opens weights whose configuration --preset or --config states. A file that has one of its own says
  * what the model is. */
 static svit_status open_stated(svit_model **out, struct program *self, const config_option *config,
                                const char *given)
 {
+    static const char *const nothing = NULL;
     char path[PATH_CAPACITY];
     svit_model_config stated, own;
     int same = 1;
     TRY(config_refuse_checkpoint(self, config));
-    TRY(model_path(self, path, given));
+    TRY(model_path(self, path, opened_name(config), given));
     TRY(config_resolve(&stated, self, config, 0));
-    if (svit_model_load(out, self->context, path, NULL) != SVIT_OK)
+    if (model_path_is_several(path, given))
+        TRY(model_open_several(out, self, config, &stated, &nothing, given));
+    else if (svit_model_load(out, self->context, path, NULL) != SVIT_OK)
         return svit_model_load_with_config(out, self->context, &stated, path, &self->err);
     svit_status status = svit_model_get_config(*out, &own, sizeof own, &self->err);
     if (status == SVIT_OK)
@@ -113,7 +197,7 @@ svit_status model_open_to_change(svit_model **out, struct program *self,
     /* This says which file of a folder is read. The library finds it again, and adapters and weights
      * under other names besides. */
     if (path_is_folder(given))
-        (void)model_path(self, path, given);
+        (void)model_path(self, path, opened_name(config), given);
     char *fields;
     TRY(config_set_text(&fields, self, config));
     const svit_open_options options = {.struct_size = sizeof options,

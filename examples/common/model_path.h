@@ -6,20 +6,36 @@
 #include "config_option.h"
 #include "path_text.h"
 
-/* The files of weights in the folder of a run, the preferred first; NULL at the end. */
+/* The files of weights in a folder, the preferred first, as svit_model_open takes them; NULL at the
+ * end. */
 extern const char *const model_path_files[];
 
-/* Writes the path of the model file that `given` names to path[PATH_CAPACITY]: `given` itself, or
- * in the folder of a run the first of best.safetensors, model.safetensors and
- * checkpoint.safetensors that exists. Prints which of them was taken on stderr, unless --quiet is
- * given. */
-svit_status model_path(struct program *self, char *path, const char *given);
+/* Returns 1 if a path is that of an index of weights in several files. */
+int model_path_is_index(const char *path);
+
+/* Writes the path of the file that `given`, the value of `option`, names to path[PATH_CAPACITY]:
+ * `given` itself, or in a folder the adapter of PEFT, or else the first of model_path_files. Prints
+ * which of them was taken on stderr, unless --quiet is given. */
+svit_status model_path(struct program *self, char *path, const char *option, const char *given);
 
 /* Finds the file without printing it. */
+svit_status model_path_of(struct program *self, char *path, const char *option, const char *given);
+
+/* Does that for --model. */
 svit_status model_path_find(struct program *self, char *path, const char *given);
+
+/* Returns 1 if the model is in several files, which svit_model_open alone reads: an index of
+ * weights, or an adapter of PEFT in a folder. `path` is what model_path has found. */
+int model_path_is_several(const char *path, const char *given);
 
 /* Prints that the model is `path`, if `given` is the folder that holds it. */
 void model_path_note(const struct program *self, const char *path, const char *given);
+
+/* Opens a model in several files that `stated` describes, but for the fields of `without`, a list
+ * that ends with NULL. Fields that the files or their tensors contradict are an error. */
+svit_status model_open_several(svit_model **out, struct program *self, const config_option *config,
+                               const svit_model_config *stated, const char *const *without,
+                               const char *given);
 
 /* Opens the model that `given` names: a model file or a run's folder, or a checkpoint of another
  * library, as svit_model_open does with --name, --prefix and --set. If `config` has a preset or a

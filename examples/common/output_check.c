@@ -2,6 +2,7 @@
 #include "output_check.h"
 
 #include "data_option.h"
+#include "model_files.h"
 #include "model_path.h"
 #include "path_text.h"
 #include "run_file.h"
@@ -26,21 +27,12 @@ static int is_same_existing(const char *a, const struct stat *first, const char 
     return is_same;
 }
 
-/* Writes the folder of a path to folder[PATH_CAPACITY] and returns the name in it. */
-static const char *split_path(char *folder, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const int length = slash == path ? 1 : slash ? (int)(slash - path) : 1;
-    snprintf(folder, PATH_CAPACITY, "%.*s", length, slash ? path : ".");
-    return slash ? slash + 1 : path;
-}
-
 int output_is_beside(const char *a, const char *b)
 {
     struct stat first, second;
     char folder_a[PATH_CAPACITY], folder_b[PATH_CAPACITY];
-    split_path(folder_a, a);
-    split_path(folder_b, b);
+    path_split(folder_a, a);
+    path_split(folder_b, b);
     return stat(folder_a, &first) == 0 && stat(folder_b, &second) == 0 &&
            is_same_existing(folder_a, &first, folder_b, &second);
 }
@@ -57,7 +49,7 @@ int output_is_same(const char *a, const char *b)
     if (has_a && has_b)
         return is_same_existing(a, &first, b, &second);
     return !has_a && !has_b && output_is_beside(a, b) &&
-           strcmp(split_path(folder, a), split_path(folder, b)) == 0;
+           strcmp(path_split(folder, a), path_split(folder, b)) == 0;
 }
 
 svit_status output_check(struct program *self, const char *out_name, const char *out,
@@ -82,23 +74,26 @@ static svit_status check_place(struct program *self, const char *out_name, const
                             out);
     if (is_there && !S_ISREG(found.st_mode))
         return SVIT_OK; /* a device or a pipe */
-    split_path(folder, out);
+    path_split(folder, out);
     return access(folder, W_OK) == 0 ? SVIT_OK
                                      : program_fail(self, SVIT_E_IO, "%s: cannot write to '%s': %s",
                                                     out_name, folder, strerror(errno));
 }
 
-/* Fails if `out` is a file of a run, by which the run goes on or is tested. `may_be` may be its last
- * weights, which no run reads again. */
+/* Fails if `out` is a file of a run, by which the run goes on or is tested, or a link to one, which
+ * writing follows. `may_be` may be its last weights, which no run reads again. */
 static svit_status check_run(struct program *self, const char *out_name, const char *out,
                              const char *may_be)
 {
     static const char *const FILES[] = {RUN_CHECKPOINT_FILE, "best.safetensors", RUN_MODEL_FILE,
                                         "history.csv"};
-    char folder[PATH_CAPACITY];
-    if (!out || !path_exists(out))
-        return SVIT_OK;
-    const char *name = split_path(folder, out);
+    char folder[PATH_CAPACITY], file[PATH_CAPACITY];
+    char *whole = out ? realpath(out, NULL) : NULL;
+    if (!whole)
+        return SVIT_OK; /* nothing is there */
+    snprintf(file, sizeof file, "%s", whole);
+    free(whole);
+    const char *name = path_split(folder, file);
     const int may_be_it = strcmp(name, RUN_MODEL_FILE) == 0 && output_is_same(out, may_be);
     for (size_t i = 0; !may_be_it && i < sizeof FILES / sizeof *FILES; i++)
         if (strcmp(name, FILES[i]) == 0 && model_path_is_run(folder))
@@ -141,6 +136,9 @@ svit_status output_check_replaced(struct program *self, const char *out_name, co
                             "%s: '%s' is there and is no %s file; such a file, or a new one, is "
                             "accepted",
                             out_name, out, ending);
+    /* A model in one file may be replaced as a whole; a part of it may not. */
+    if (may_be && model_files_role(may_be, out) != MODEL_FILE_WHOLE)
+        TRY(output_check_model(self, out_name, out, may_be));
     return check_run(self, out_name, out, may_be);
 }
 
@@ -153,7 +151,7 @@ svit_status output_check_data(struct program *self, const char *out_name, const 
     if (!out || !read)
         return SVIT_OK;
     TRY(output_check(self, out_name, out, "--data", read));
-    if (strcmp(split_path(folder, read), "train.csv") != 0)
+    if (strcmp(path_split(folder, read), "train.csv") != 0)
         return SVIT_OK;
     for (size_t i = 0; i < sizeof BESIDE / sizeof *BESIDE; i++) {
         TRY(path_join(self, path, folder, BESIDE[i]));
@@ -162,14 +160,25 @@ svit_status output_check_data(struct program *self, const char *out_name, const 
     return SVIT_OK;
 }
 
+svit_status output_check_source(struct program *self, const char *out_name, const char *out,
+                                const char *source_name, const char *source)
+{
+    const int role = source && out ? model_files_role(source, out) : MODEL_FILE_OTHER;
+    if (role == MODEL_FILE_OTHER)
+        return SVIT_OK;
+    return program_fail(
+        self, SVIT_E_ARGUMENT,
+        role == MODEL_FILE_WHOLE
+            ? "%s: '%s' is the file of %s, which would be lost; another name is needed"
+            : "%s: '%s' is a file that %s is read from, which would be lost; another "
+              "name is needed",
+        out_name, out, source_name);
+}
+
 svit_status output_check_model(struct program *self, const char *out_name, const char *out,
                                const char *model)
 {
-    char path[PATH_CAPACITY];
-    if (!model || !out)
-        return SVIT_OK;
-    const svit_status status = model_path_find(self, path, model);
-    return status == SVIT_OK ? output_check(self, out_name, out, "--model", path) : SVIT_OK;
+    return output_check_source(self, out_name, out, "--model", model);
 }
 
 svit_status output_check_images(struct program *self, const char *out_name, const char *out,

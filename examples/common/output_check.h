@@ -20,9 +20,9 @@ svit_status output_check(struct program *self, const char *out_name, const char 
  * no folder. Work whose result cannot be kept is not begun. */
 svit_status output_check_place(struct program *self, const char *out_name, const char *out);
 
-/* Does that, but `out` may be `may_be`, from --model or NULL, if these are the last weights of a run.
- * Fails if a file is there that is neither empty nor of the kind that is written: ".safetensors" or
- * ".onnx". */
+/* Does that, but `out` may be `may_be`, from --model or NULL, if that is a model in one file and,
+ * in a run, its last weights. Fails if a file is there that is neither empty nor of the kind that
+ * is written: ".safetensors" or ".onnx". */
 svit_status output_check_replaced(struct program *self, const char *out_name, const char *out,
                                   const char *ending, const char *may_be);
 
@@ -30,7 +30,12 @@ svit_status output_check_replaced(struct program *self, const char *out_name, co
 svit_status output_check_data(struct program *self, const char *out_name, const char *out,
                               const char *spec);
 
-/* Checks the file of --model, which may be in the folder of a training run. */
+/* Checks all files that a model is read from, which `source_name` names: "IN", "--model" or
+ * "--base". `source` is a file or folder that svit_model_open takes, or NULL. */
+svit_status output_check_source(struct program *self, const char *out_name, const char *out,
+                                const char *source_name, const char *source);
+
+/* Does that for --model. */
 svit_status output_check_model(struct program *self, const char *out_name, const char *out,
                                const char *model);
 

@@ -20,6 +20,14 @@ svit_status path_join(struct program *self, char *path, const char *folder, cons
     return SVIT_OK;
 }
 
+const char *path_split(char *folder, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const int length = slash == path ? 1 : slash ? (int)(slash - path) : 1;
+    snprintf(folder, PATH_CAPACITY, "%.*s", length, slash ? path : ".");
+    return slash ? slash + 1 : path;
+}
+
 svit_status path_make_folder(struct program *self, const char *folder)
 {
     char path[PATH_CAPACITY];

@@ -9,6 +9,9 @@ enum { PATH_CAPACITY = 4096 };
 /* Writes folder/name to path[PATH_CAPACITY]. SVIT_E_ARGUMENT: the path is too long. */
 svit_status path_join(struct program *self, char *path, const char *folder, const char *name);
 
+/* Writes the folder of a path to folder[PATH_CAPACITY] and returns the name in it. */
+const char *path_split(char *folder, const char *path);
+
 /* Creates a folder with its parents. An existing folder is no failure. */
 svit_status path_make_folder(struct program *self, const char *folder);
 

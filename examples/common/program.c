@@ -115,14 +115,36 @@ svit_status program_open(struct program *self)
     return svit_context_create(&self->context, &config, &self->err);
 }
 
-/* What the library's messages advise a program in C, and what does it here. */
+/* What the library's messages say of its functions and structs, and what a program says there. The
+ * first that a message has is replaced. */
 static const char *const ADVICE[][2] = {
     {"svit_session_layer_name lists them", "shiftvit-features --list-layers lists them"},
+    {"svit_session_layer_name of a session without input_layer lists them",
+     "shiftvit-features --list-layers lists them"},
     {"svit_model_replace_head gives it one", "shiftvit-train --init-from gives it one"},
     {"svit_model_set_trainable changes that",
      "--freeze, or trainable in groups, of fewer is accepted"},
     {"svit_model_replace_head gives it another number",
      "shiftvit-train --init-from gives it another classifier"},
+    {"svit_model_set_output says what it predicts", "shiftvit-train --init-from gives it classes"},
+    {"svit_model_parameter_name lists them", "shiftvit-info lists them"},
+    {"svit_model_preset_name lists", "--list-presets prints"},
+    {"svit_model_load_with_config takes yours", "--preset or --config states one"},
+    {", as svit_dataset_match_classes makes them", ", in the same order"},
+    {"and svit_binary_cross_entropy and svit_mean_squared_error take one output",
+     "and shiftvit-train takes one with --set loss=binary or loss=mse"},
+    {"preprocessing is 1, but the model has no pipeline; svit_model_set_pipeline gives it one",
+     "--preprocessing: the model's file does not say how images become its input; shiftvit-convert "
+     "--from NAMES --preset NAME writes a file with the preset's preprocessing"},
+    {"svit_model_set_pipeline gives it one",
+     "shiftvit-convert --from NAMES --preset NAME gives it one"},
+    {"set a pipeline on the model and use svit_predictor_create_from_model",
+     "--preset NAME gives the preset's"},
+    {"svit_onnx_options.output is 'probabilities', but the model predicts numbers; 'logits' is "
+     "accepted",
+     "--probabilities: the model predicts numbers, which are written without the option"},
+    {"svit_pipeline_config: ", ""},
+    {"svit_pipeline_config.", ""},
 };
 
 static void print_message(const char *message)

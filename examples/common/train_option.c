@@ -4,7 +4,7 @@
 
 const train_options train_defaults = {.program = PROGRAM_INIT,
                                       .data = DATA_OPTION_INIT,
-                                      .config = {.takes_training = 1},
+                                      .config = {.opens = "--init-from", .takes_training = 1},
                                       .epochs = -1,
                                       .batch = -1,
                                       .patience = -1,

@@ -115,6 +115,9 @@ run 0 shiftvit-info several
 prints '^output: sigmoid$'
 run 0 shiftvit-predict --model several --json "$one_image"
 prints '"confidence": [0-9.]+'
+sed '1s/striped/dotted/' several.csv >dotted.csv
+run 2 shiftvit-eval --model several --data list:dotted.csv --seed 3
+says "is 'striped', of the dataset 'dotted'; the class names must be the same, in the same order\$"
 run 2 shiftvit-eval --model several --data list:several.csv --loss binary --per-class --seed 3
 says '--per-class is a table by class, which needs one label for each image'
 
@@ -130,6 +133,8 @@ sed 1d soft-outputs.csv | awk -F, '{ n++; off = $(NF - 2) + $NF - 1; bad += off 
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data list:numbers.csv --set loss=mse --out numbers
 lasts '^test: loss [0-9.]+ MAE [0-9.]+ RMSE [0-9.]+$'
+run 2 shiftvit-convert --to onnx --probabilities numbers none.onnx
+says '^shiftvit-convert: --probabilities: the model predicts numbers, which are written without the option$'
 run 0 shiftvit-eval --model numbers --data list:numbers.csv --loss mse --json --seed 3
 prints '"mean_absolute_error": [0-9.]+, "root_mean_square_error"'
 run 0 shiftvit-eval --model numbers --data list:numbers.csv --seed 3

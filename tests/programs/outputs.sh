@@ -48,7 +48,7 @@ refused f.safetensors "--out: 'f.safetensors' is the file of --old-features" shi
     --images photos --old-features f.safetensors --model m.safetensors --out f.safetensors
 refused m.safetensors "OUT: 'm.safetensors' is the file of IN" shiftvit-convert $common --dtype int8 m.safetensors \
     m.safetensors
-refused run/model.safetensors "OUT: 'run/model.safetensors' is the file of --model" shiftvit-convert $common run \
+refused run/model.safetensors "OUT: 'run/model.safetensors' is the file of IN" shiftvit-convert $common run \
     run/model.safetensors
 refused f.safetensors "OUT: 'f.safetensors' is the file of --texts" shiftvit-convert $common --texts f.safetensors \
     m.safetensors f.safetensors

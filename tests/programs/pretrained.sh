@@ -49,6 +49,9 @@ says "$without"
 # shellcheck disable=SC2086
 run 2 shiftvit-eval --model there.safetensors $known --data procedural:100
 says "$without"
+# shellcheck disable=SC2086
+run 1 shiftvit-convert --to onnx --preprocessing $known there.safetensors none.onnx
+says "^shiftvit-convert: --preprocessing: the model's file does not say how .* with the preset's preprocessing\$"
 run 0 shiftvit-features --model back.safetensors --data procedural:40 --split train --out known.safetensors
 # shellcheck disable=SC2086
 run 0 shiftvit-head --fit known.safetensors --epochs 1 --model there.safetensors $known --out head1.safetensors

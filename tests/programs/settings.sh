@@ -301,3 +301,7 @@ run 2 shiftvit-eval --model masked --data procedural --limit-test 20
 says 'a masked autoencoder, which has no classes'
 run 2 shiftvit-features --model first --data procedural --layer nope --out f.safetensors
 says 'shiftvit-features --list-layers lists them'
+run 2 shiftvit-bench --set num_classes=1
+says '2 or more are accepted, and shiftvit-train takes one with --set loss=binary or loss=mse$'
+run 2 shiftvit-train --data procedural:20 --set 'mean=[0,0,1e300]' --out none
+says '^shiftvit-train: with scale 0.00392157, mean\[2\] 1e\+300'
