@@ -131,6 +131,8 @@ static const char *const ADVICE[][2] = {
     {"svit_model_preset_name lists", "--list-presets prints"},
     {"svit_model_load_with_config takes yours", "--preset or --config states one"},
     {", as svit_dataset_match_classes makes them", ", in the same order"},
+    {"svit_dataset_match_classes takes the model's order, svit_model_replace_head a new classifier",
+     "the model's order is accepted"},
     {"and svit_binary_cross_entropy and svit_mean_squared_error take one output",
      "and shiftvit-train takes one with --set loss=binary or loss=mse"},
     {"preprocessing is 1, but the model has no pipeline; svit_model_set_pipeline gives it one",
