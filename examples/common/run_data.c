@@ -111,11 +111,12 @@ static svit_status take(run_data *out, struct program *self, const run_data_of *
     const json_t *options = json_object_get(run, "options");
     const int is_split = of->split != DATA_SPLIT_ALL;
     const int takes_seed = is_split && !self->seed_given && seed_of(&self->seed, run);
-    if (!of->data->spec) {
+    const int takes_data = !of->data->spec;
+    if (takes_data)
         TRY(add_stored(out, self, options, "data"));
-        TRY(add_stored(out, self, options, "labels"));
+    TRY(add_stored(out, self, options, "labels"));
+    if (takes_data)
         TRY(add_stored(out, self, options, "on-bad"));
-    }
     if (is_split)
         TRY(add_stored(out, self, options, "val-fraction"));
     parse_stored(out, of);
