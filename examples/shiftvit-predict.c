@@ -224,6 +224,8 @@ static svit_status check_pictures(predict_options *options, const path_list *lis
     TRY(output_check(program, "--attention", options->attention, "--grid", options->grid));
     TRY(output_check_model(program, "--grid", options->grid, options->model));
     TRY(output_check_model(program, "--attention", options->attention, options->model));
+    TRY(output_check_place(program, "--grid", options->grid));
+    TRY(output_check_place(program, "--attention", options->attention));
     TRY(check_picture(program, list, "--grid", options->grid));
     return check_picture(program, list, "--attention", options->attention);
 }
