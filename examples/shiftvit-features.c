@@ -184,8 +184,8 @@ static const struct option_table parser = {
     "of a folder that are most alike."
     "\vThe file has the tensors features [images, channels] and labels [images]. shiftvit-head "
     "trains a classifier on it in seconds. The model of a run, in its folder, gives the data "
-    "set of the training where --data is not given, and the seed and the fraction by which it is "
-    "split.",
+    "set of the training where --data is not given, its labels, and the seed and the fraction by "
+    "which it is split.",
     children,
     NULL};
 

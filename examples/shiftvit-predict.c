@@ -417,7 +417,7 @@ static svit_status open_predictor(svit_predictor **predictor, svit_model **opene
     return svit_predictor_create_from_model(predictor, *opened, &config, &program->err);
 }
 
-/* Whether the model is a masked autoencoder, whose numbers are pixels of patches and predict nothing. */
+/* Whether the model is a masked autoencoder, whose numbers are pixels and predict nothing. */
 static int is_autoencoder(const svit_model *model)
 {
     svit_model_config config;
@@ -425,8 +425,8 @@ static int is_autoencoder(const svit_model *model)
            config.mask_ratio > 0;
 }
 
-/* Says so if what is printed as classes are features. Models with names for them were trained so, and
- * those of numbers have none. A masked autoencoder, which has neither, is refused. */
+/* Says so if what is printed as classes are features. Models with names for them were trained so,
+ * and those of numbers predict no classes. A masked autoencoder is refused. */
 static svit_status note_features(predict_options *options, const svit_predictor *predictor,
                                  svit_model *opened)
 {

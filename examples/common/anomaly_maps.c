@@ -88,7 +88,8 @@ static svit_status check_paths(struct program *self, map_paths *paths, size_t co
     return SVIT_OK;
 }
 
-/* Fails if the folder cannot be written to, or cannot be made where the rest of its path is missing. */
+/* Fails if the folder cannot be written to, or cannot be made where the rest of its path is
+ * missing. */
 static svit_status check_place(struct program *self, const char *folder)
 {
     char part[PATH_CAPACITY];

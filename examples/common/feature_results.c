@@ -38,8 +38,8 @@ static svit_status match_labels(struct program *self, const svit_features *set, 
 }
 
 /* Refuses features of another layer than `layer`, and says so if they are of another model than
- * `model`, as training a classifier on them does. Texts that are empty are not known. `reads` says in
- * the message who needs the layer, and `of` whose model it is. */
+ * `model`, as training a classifier on them does. Texts that are empty are not known. `reads` says
+ * in the message who needs the layer, and `of` whose model it is. */
 static svit_status check_source(struct program *self, const svit_features *set, const char *path,
                                 const char *layer, const char *reads, const char *model,
                                 const char *of)

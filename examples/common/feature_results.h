@@ -9,9 +9,10 @@
 svit_status feature_logits(struct program *self, svit_model *model, const svit_features *set,
                            float **logits);
 
-/* Replaces *set, read from `path`, by one with the classes of the model, if both have class names: the
- * classifier that the model has is trained on labels that are its own. The set may lack classes.
- * SVIT_E_FORMAT: the model lacks one. SVIT_E_ARGUMENT: the set is of another layer than "features". */
+/* Replaces *set, read from `path`, by one with the classes of the model, if both have class names:
+ * the classifier that the model has is trained on labels that are its own. The set may lack
+ * classes. SVIT_E_FORMAT: the model lacks one. SVIT_E_ARGUMENT: the set is of another layer than
+ * "features". */
 svit_status feature_match_classes(struct program *self, svit_model *model, svit_features **set,
                                   const char *path);
 

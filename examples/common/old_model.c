@@ -1,4 +1,4 @@
-/* The results that a finished run has left in its folder: its model, and the picture of its curves. */
+/* The results that a finished run has left in its folder: its model and its curves. */
 #include "old_model.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@ svit_status old_model_find(old_model *out, struct program *self, const char *fol
     return SVIT_OK;
 }
 
-/* Checkpoints are replaced as whole files, so a new one is another file. A folder of that name is no
- * result, and remove() would take it. */
+/* Checkpoints are replaced as whole files, so a new one is another file. A folder of that name is
+ * no result, and remove() would take it. */
 void old_model_outdate(old_model *self)
 {
     struct stat now;

@@ -1,6 +1,6 @@
-/* The results that a finished run has left in its folder, its model and the picture of its curves, while
- * another run, or an extension, trains there. They go with the first checkpoint of that run, which is
- * the newer model. */
+/* The results that a finished run has left in its folder, its model and the picture of its curves,
+ * while another run, or an extension, trains there. They go with the first checkpoint of that run,
+ * which is the newer model. */
 #ifndef EXAMPLE_OLD_MODEL_H
 #define EXAMPLE_OLD_MODEL_H
 
