@@ -211,9 +211,9 @@ says "$taken"
 cmp images wanted || fail 'other images validate than those of the run'
 drawn --model drawn --data folder:set
 cmp images wanted || fail 'other images of the same data validate than those of the run'
-says "^as in the run of 'drawn': --labels=fine --val-fraction=0.25 --seed=7\$"
+says "^as in the run of 'drawn': --val-fraction=0.25 --seed=7\$"
 drawn --model drawn --data folder:set --seed 8
-says "^as in the run of 'drawn': --labels=fine --val-fraction=0.25\$"
+says "^as in the run of 'drawn': --val-fraction=0.25\$"
 ! cmp -s images wanted || fail '--seed changes nothing'
 cp -R set copy
 drawn --model drawn --data folder:copy
