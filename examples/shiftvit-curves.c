@@ -154,6 +154,7 @@ static svit_status run(curves_options *self, history_file *histories)
 {
     for (size_t i = 0; i < self->run_count; i++)
         TRY(output_check(&self->program, "--out", self->out, "a RUN", self->runs[i]));
+    TRY(output_check_place(&self->program, "--out", self->out));
     for (size_t i = 0; i < self->run_count; i++)
         TRY(read_run(self, i, &histories[i]));
     TRY(draw(self, histories));

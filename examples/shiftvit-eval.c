@@ -151,7 +151,7 @@ static const struct option_table parser = {
     "\vThe images go through the preprocessing that the model's file carries. Splits that "
     "are drawn, and synthetic data, are those of the training only with its --seed and "
     "--val-fraction; others have images that the model was trained on. The model of a run, in "
-    "its folder, gives both, and its data set where --data is not given.",
+    "its folder, gives both and the labels, and its data set where --data is not given.",
     children,
     NULL};
 
@@ -253,8 +253,8 @@ static svit_status match_by_name(struct program *program, const class_list *to, 
                         why);
 }
 
-/* Matches classes by their places: calls the model's as those of the data are called. Texts keep
- * their names. */
+/* Matches classes, or columns of numbers, by their places: calls the model's as those of the data
+ * are called. Texts keep their names. */
 static svit_status match_by_place(struct program *program, svit_model *model, const class_list *to,
                                   const svit_dataset *data, int texts)
 {
@@ -262,9 +262,10 @@ static svit_status match_by_place(struct program *program, svit_model *model, co
     const char **names;
     if (of.count != to->count)
         return program_fail(program, SVIT_E_ARGUMENT,
-                            "--match order: the data has %zu classes and the model %zu; as many "
-                            "are needed",
-                            of.count, to->count);
+                            "--match order: the data has %zu %s and the model %zu; as many are "
+                            "needed",
+                            of.count, svit_dataset_has_targets(data) ? "columns" : "classes",
+                            to->count);
     if (texts)
         return SVIT_OK;
     TRY(class_list_names(program, &of, &names));
@@ -273,8 +274,8 @@ static svit_status match_by_place(struct program *program, svit_model *model, co
     return status;
 }
 
-/* Makes labels of the data labels of the model, if both have class names. Columns of numbers must
- * have the model's. */
+/* Makes labels of the data labels of the model, if both have class names. The evaluation compares
+ * the names of columns of numbers, which must be the model's unless they go by place. */
 static svit_status match_classes(eval_options *options, svit_model *model, svit_dataset **data)
 {
     struct program *program = &options->program;
@@ -289,7 +290,7 @@ static svit_status match_classes(eval_options *options, svit_model *model, svit_
             "alone says which is which\n",
             option_program_name, to.count, svit_dataset_classes(*data));
     if (!class_list_is_named(&to) || !svit_dataset_class_name(*data, 0) ||
-        svit_dataset_has_targets(*data))
+        (svit_dataset_has_targets(*data) && options->match == MATCH_NAME))
         return SVIT_OK;
     return options->match == MATCH_NAME
                ? match_by_name(program, &to, data)

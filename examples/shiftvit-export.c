@@ -258,6 +258,7 @@ static size_t count_of(const export_options *self, const svit_dataset *data, siz
 /* Says what was written. `shards` is SIZE_MAX for a folder of images. */
 static void report(const export_options *self, size_t count, size_t shards)
 {
+    char shown[SHOWN_CAPACITY];
     const int is_folder = shards == SIZE_MAX;
     if (self->program.json) {
         json_t *object =
@@ -267,9 +268,10 @@ static void report(const export_options *self, size_t count, size_t shards)
             json_object_set_new(object, "shards", json_integer((json_int_t)shards));
         results_json(object, RESULTS_DIGITS);
     } else if (!self->program.quiet && is_folder) {
-        fprintf(stderr, "%zu images in %s/\n", count, self->out);
+        fprintf(stderr, "%zu images in %s/\n", count, shown_text(shown, self->out));
     } else if (!self->program.quiet) {
-        fprintf(stderr, "%zu images in %zu shards %s-*.tar\n", count, shards, self->shards);
+        fprintf(stderr, "%zu images in %zu shards %s-*.tar\n", count, shards,
+                shown_text(shown, self->shards));
     }
 }
 
@@ -313,10 +315,19 @@ static svit_status keep_first(export_options *self, svit_dataset **data)
     return SVIT_OK;
 }
 
+/* What is written is no class of the data, which would be read with it. */
+static svit_status check_place(export_options *self)
+{
+    char folder[PATH_CAPACITY];
+    if (self->out)
+        return out_folder_check(&self->program, &self->data, "--out", self->out, 0);
+    TRY(shards_folder(&self->program, folder, self->shards));
+    return out_folder_check(&self->program, &self->data, "--shards", folder, 0);
+}
+
 static svit_status export_split(export_options *self, data_splits *parts)
 {
-    if (self->out)
-        TRY(out_folder_check(&self->program, &self->data, self->out, 0));
+    TRY(check_place(self));
     TRY(program_open(&self->program));
     svit_pipeline_config pipeline;
     TRY(svit_pipeline_config_init(&pipeline, sizeof pipeline));

@@ -184,8 +184,8 @@ static const struct option_table parser = {
     "of a folder that are most alike."
     "\vThe file has the tensors features [images, channels] and labels [images]. shiftvit-head "
     "trains a classifier on it in seconds. The model of a run, in its folder, gives the data "
-    "set of the training where --data is not given, and the seed and the fraction by which it is "
-    "split.",
+    "set of the training where --data is not given, its labels, and the seed and the fraction by "
+    "which it is split.",
     children,
     NULL};
 
@@ -255,6 +255,7 @@ static svit_status run(features_options *self, svit_model **model, data_splits *
     TRY(output_check_source(program, "--out", self->out, "--base", self->config.base));
     TRY(output_check_data(program, "--out", self->out, self->data.spec));
     TRY(output_check_replaced(program, "--out", self->out, ".safetensors", NULL));
+    TRY(output_check_place(program, "--grid", self->neighbours.grid));
     TRY(program_open(program));
     TRY(model_open(model, program, &self->config, self->model));
     if (self->list)

@@ -85,7 +85,9 @@ static const struct option_line option_list[] = {
      "AdamW's (default: 5000 divided by the samples, at most 10)"},
     {"label-smoothing", KEY_SMOOTHING, "X", 0, "0 (default) to 0.999"},
     {"balanced", KEY_BALANCED, NULL, 0, "Each class counts as much as any other"},
-    {"keep", KEY_KEEP, NULL, 0, "Start with the classifier that the model has"},
+    {"keep", KEY_KEEP, NULL, 0,
+     "Start with the classifier that the model has, and keep its classes; those of the features, "
+     "which go by name, must be among them"},
     {NULL, 0, NULL, 0, "With --add-class:"},
     {"recall", KEY_RECALL, "X", 0,
      "Without --old-features: the fraction of the images that the new class is to win (default "
@@ -320,6 +322,19 @@ static svit_status replace_head(struct program *program, svit_model *model, uint
     return SVIT_OK;
 }
 
+/* Training that goes on from the model's classifier needs its order of classes. */
+static svit_status keep_classes(head_options *self, svit_model *model, svit_features **features)
+{
+    struct program *program = &self->program;
+    char why[sizeof program->err.message];
+    svit_status status = feature_match_classes(program, model, features, self->fit);
+    if (status != SVIT_E_FORMAT)
+        return status;
+    snprintf(why, sizeof why, "%s", program->err.message);
+    return program_fail(program, status,
+                        "%s; without --keep a new classifier has the classes of the features", why);
+}
+
 static svit_status fit(head_options *self, svit_model *model)
 {
     struct program *program = &self->program;
@@ -328,8 +343,10 @@ static svit_status fit(head_options *self, svit_model *model)
     self->head.seed = program->seed;
     if (status == SVIT_OK && svit_features_classes(features) == 0)
         status = program_fail(program, SVIT_E_ARGUMENT, "'%s' has no labels", self->fit);
-    if (status == SVIT_OK && !self->keep)
-        status = replace_head(program, model, (uint32_t)svit_features_classes(features));
+    if (status == SVIT_OK)
+        status = self->keep
+                     ? keep_classes(self, model, &features)
+                     : replace_head(program, model, (uint32_t)svit_features_classes(features));
     if (status == SVIT_OK)
         status = svit_model_fit_head(model, features, &self->head, &program->err);
     if (status == SVIT_OK)

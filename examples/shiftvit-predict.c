@@ -224,6 +224,8 @@ static svit_status check_pictures(predict_options *options, const path_list *lis
     TRY(output_check(program, "--attention", options->attention, "--grid", options->grid));
     TRY(output_check_model(program, "--grid", options->grid, options->model));
     TRY(output_check_model(program, "--attention", options->attention, options->model));
+    TRY(output_check_place(program, "--grid", options->grid));
+    TRY(output_check_place(program, "--attention", options->attention));
     TRY(check_picture(program, list, "--grid", options->grid));
     return check_picture(program, list, "--attention", options->attention);
 }
@@ -415,21 +417,32 @@ static svit_status open_predictor(svit_predictor **predictor, svit_model **opene
     return svit_predictor_create_from_model(predictor, *opened, &config, &program->err);
 }
 
-/* Says so if what is printed as classes are features. Models with names for them were trained so. */
+/* Whether the model is a masked autoencoder, whose numbers are pixels and predict nothing. */
+static int is_autoencoder(const svit_model *model)
+{
+    svit_model_config config;
+    return svit_model_get_config(model, &config, sizeof config, NULL) == SVIT_OK &&
+           config.mask_ratio > 0;
+}
+
+/* Says so if what is printed as classes are features. Models with names for them were trained so,
+ * and those of numbers predict no classes. A masked autoencoder is refused. */
 static svit_status note_features(predict_options *options, const svit_predictor *predictor,
                                  svit_model *opened)
 {
     struct program *program = &options->program;
     char path[PATH_CAPACITY];
     svit_model *mapped = NULL;
-    if (svit_predictor_class_name(predictor, 0) ||
-        svit_predictor_output(predictor) == SVIT_OUTPUT_LOGITS)
+    svit_status status = SVIT_OK;
+    if (svit_predictor_class_name(predictor, 0))
         return SVIT_OK;
     if (!opened) {
         TRY(model_path_find(program, path, options->model));
         TRY(svit_model_map(&mapped, program->context, path, &program->err));
     }
-    svit_status status = model_note_features(program, opened ? opened : mapped, "classes");
+    const svit_model *model = opened ? opened : mapped;
+    if (svit_predictor_output(predictor) != SVIT_OUTPUT_LOGITS || is_autoencoder(model))
+        status = model_note_features(program, model, "classes");
     svit_model_free(mapped);
     return status;
 }

@@ -39,7 +39,7 @@ typedef struct train_run {
     char *description;      /* the options, for the trainer */
     struct progress progress;
     char curves[PATH_CAPACITY];
-    old_model old; /* of the run that this one replaces or extends */
+    old_model old; /* results of the run that this one replaces or extends */
 } train_run;
 
 /* A run that is extended with a rate of its own goes on with that rate, unless a schedule is given. */
@@ -323,7 +323,7 @@ static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
     if (!self->options.resume)
-        TRY(out_folder_check(program, &self->options.data, self->options.out, 1));
+        TRY(out_folder_check(program, &self->options.data, "--out", self->options.out, 1));
     if (mpi_is_first(&self->place))
         TRY(run_file_lock(&self->lock, program, self->options.out,
                           self->trainer_config.existing != SVIT_EXISTING_REFUSE));
@@ -360,8 +360,10 @@ static svit_status join_others(train_run *self)
 
 static void introduce(const train_run *self)
 {
-    const svit_dataset *train = self->data.split[SVIT_SPLIT_TRAIN];
+    svit_dataset *const *split = self->data.split, *train = split[SVIT_SPLIT_TRAIN];
+    const size_t images = svit_dataset_count(train);
     svit_model_config model;
+    char folder[SHOWN_CAPACITY];
     if (self->options.program.quiet)
         return;
     svit_model_get_config(self->model, &model, sizeof model, NULL);
@@ -371,13 +373,11 @@ static void introduce(const train_run *self)
             "at most %" PRIu32 " epochs in batches of %" PRIu32 ", %" PRIu32 " threads; %s/\n",
             svit_model_parameter_elements(self->model),
             model.mask_ratio > 0 ? (uint32_t)svit_dataset_classes(train) : model.num_classes,
-            svit_dataset_count(self->data.split[SVIT_SPLIT_TRAIN]),
-            svit_dataset_count(self->data.split[SVIT_SPLIT_VALIDATION]),
-            svit_dataset_count(self->data.split[SVIT_SPLIT_TEST]), self->data.drawn ? ", " : "",
+            images, svit_dataset_count(split[SVIT_SPLIT_VALIDATION]),
+            svit_dataset_count(split[SVIT_SPLIT_TEST]), self->data.drawn ? ", " : "",
             self->data.drawn ? self->data.drawn : "", self->trainer_config.epochs,
             self->trainer_config.batch, svit_context_threads(self->options.program.context),
-            self->options.out);
-    const size_t images = svit_dataset_count(self->data.split[SVIT_SPLIT_TRAIN]);
+            shown_text(folder, self->options.out));
     if (self->by_rule)
         note_rule(&self->trainer_config, &self->optimizer_config, images, self->options.lora >= 0);
     note_average(&self->trainer_config, &self->optimizer_config, images);

@@ -6,8 +6,11 @@
 #include "path_text.h"
 #include "picture_parts.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SIDE = 440 };
 
@@ -85,8 +88,32 @@ static svit_status check_paths(struct program *self, map_paths *paths, size_t co
     return SVIT_OK;
 }
 
+/* Fails if the folder cannot be written to, or cannot be made where the rest of its path is
+ * missing. */
+static svit_status check_place(struct program *self, const char *folder)
+{
+    char part[PATH_CAPACITY];
+    if (snprintf(part, sizeof part, "%s", folder) >= (int)sizeof part)
+        return program_fail(self, SVIT_E_ARGUMENT, "--maps: the path '%.80s...' is too long",
+                            folder);
+    while (!path_exists(part)) {
+        char *slash = strrchr(part, '/');
+        if (slash && slash != part)
+            *slash = '\0';
+        else
+            strcpy(part, slash ? "/" : ".");
+    }
+    if (!path_is_folder(part))
+        return program_fail(self, SVIT_E_IO, "--maps: '%s' is no folder; a folder is needed", part);
+    return access(part, W_OK) == 0
+               ? SVIT_OK
+               : program_fail(self, SVIT_E_IO, "--maps: cannot write to '%s': %s", part,
+                              strerror(errno));
+}
+
 svit_status anomaly_maps_check(struct program *self, const char *folder, const svit_dataset *images)
 {
+    TRY(check_place(self, folder));
     const size_t count = svit_dataset_count(images);
     map_paths *paths = calloc(count, sizeof *paths);
     svit_status status =

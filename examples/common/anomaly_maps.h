@@ -11,7 +11,7 @@ typedef struct anomaly_score {
 } anomaly_score;
 
 /* Fails with SVIT_E_ARGUMENT if the pictures of anomaly_maps_draw would replace an image of the data
- * set, or one another. */
+ * set, or one another, and with SVIT_E_IO if the folder cannot be written to or made. */
 svit_status anomaly_maps_check(struct program *self, const char *folder,
                                const svit_dataset *images);
 

@@ -2,6 +2,7 @@
 #include "feature_results.h"
 
 #include "class_list.h"
+#include "pipeline_fit.h"
 #include "results.h"
 #include "shown.h"
 
@@ -34,6 +35,103 @@ static svit_status match_labels(struct program *self, const svit_features *set, 
             (*labels)[i] = of_class[given[i]];
     free(of_class);
     return status;
+}
+
+/* Refuses features of another layer than `layer`, and says so if they are of another model than
+ * `model`, as training a classifier on them does. Texts that are empty are not known. `reads` says
+ * in the message who needs the layer, and `of` whose model it is. */
+static svit_status check_source(struct program *self, const svit_features *set, const char *path,
+                                const char *layer, const char *reads, const char *model,
+                                const char *of)
+{
+    char shown[SHOWN_CAPACITY];
+    const char *own_layer = svit_features_layer(set), *own_model = svit_features_model(set);
+    if (own_layer[0] && layer[0] && strcmp(own_layer, layer) != 0)
+        return program_fail(self, SVIT_E_ARGUMENT, "'%s' is of the layer '%.40s'; %s '%.40s'", path,
+                            own_layer, reads, layer);
+    if (!self->quiet && own_model[0] && model[0] && strcmp(own_model, model) != 0)
+        fprintf(stderr, "%s: warning: '%s' has the features of another model than %s\n",
+                option_program_name, shown_text(shown, path), of);
+    return SVIT_OK;
+}
+
+/* Computes the features of one black image, which have the description of the model. */
+static svit_status describe_model(svit_features **out, struct program *self, svit_model *model)
+{
+    svit_model_config config;
+    svit_pipeline_config pipeline;
+    svit_features_config how;
+    svit_dataset *image = NULL;
+    const int32_t label = 0;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    TRY(svit_features_config_init(&how, sizeof how));
+    if (svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL) != SVIT_OK) {
+        TRY(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+        pipeline_fit(&pipeline, &config, NULL);
+    }
+    const size_t height = pipeline.source_height, width = pipeline.source_width;
+    uint8_t *pixels = calloc(height * width, pipeline.channels);
+    svit_status status = pixels
+                             ? svit_dataset_memory(&image, self->context, pixels, &label, 1, height,
+                                                   width, pipeline.channels, 1, &self->err)
+                             : program_fail(self, SVIT_E_MEMORY, "no memory for an image");
+    if (status == SVIT_OK)
+        status = svit_features_compute(out, model, image, &pipeline, &how, &self->err);
+    svit_dataset_free(image);
+    free(pixels);
+    return status;
+}
+
+/* Checks that the model's classifier reads such features. */
+static svit_status check_set(struct program *self, svit_model *model, const svit_features *set,
+                             const char *path)
+{
+    static const char READS[] = "the classifier of the model reads the layer";
+    svit_features *own = NULL;
+    TRY(check_source(self, set, path, "features", READS, "", ""));
+    if (!svit_features_model(set)[0])
+        return SVIT_OK;
+    TRY(describe_model(&own, self, model));
+    const svit_status status =
+        check_source(self, set, path, "features", READS, svit_features_model(own), "--model");
+    svit_features_free(own);
+    return status;
+}
+
+static svit_status create_matched(struct program *self, const class_list *to,
+                                  const svit_features *set, const int32_t *labels,
+                                  svit_features **out)
+{
+    const char **names;
+    TRY(class_list_names(self, to, &names));
+    svit_status status = svit_features_create(out, self->context, svit_features_values(set), labels,
+                                              svit_features_count(set), svit_features_channels(set),
+                                              to->count, names, &self->err);
+    free(names);
+    return status;
+}
+
+svit_status feature_match_classes(struct program *self, svit_model *model, svit_features **set,
+                                  const char *path)
+{
+    svit_model_config config;
+    int32_t *labels = NULL;
+    svit_features *matched = NULL;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    const class_list to = classes_of_model(model, config.num_classes);
+    const class_list from = classes_of_features(*set, path);
+    if (!class_list_is_named(&to) || !class_list_is_named(&from))
+        return SVIT_OK;
+    TRY(check_set(self, model, *set, path)); /* a new set knows neither layer nor model */
+    svit_status status = match_labels(self, *set, path, &to, &labels);
+    if (status == SVIT_OK)
+        status = create_matched(self, &to, *set, labels, &matched);
+    free(labels);
+    if (status != SVIT_OK)
+        return status;
+    svit_features_free(*set);
+    *set = matched;
+    return SVIT_OK;
 }
 
 static svit_status run_batches(struct program *self, svit_session *session,
@@ -82,6 +180,7 @@ svit_status feature_evaluate(struct program *self, svit_model *model, const svit
     TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
     of.n = svit_features_count(set);
     of.classes = config.num_classes;
+    TRY(check_set(self, model, set, path));
     const class_list to = classes_of_model(model, of.classes);
     svit_status status = match_labels(self, set, path, &to, &of.labels);
     if (status == SVIT_OK)
@@ -126,6 +225,9 @@ svit_status feature_neighbours(struct program *self, const svit_features *refere
         return program_fail(self, SVIT_E_ARGUMENT, "'%s' has %zu channels; the neighbours have %zu",
                             path, svit_features_channels(queries),
                             svit_features_channels(reference));
+    TRY(check_source(self, queries, path, svit_features_layer(reference),
+                     "the neighbours are of the layer", svit_features_model(reference),
+                     "--reference"));
     float *probabilities = calloc(n, classes * sizeof *probabilities);
     svit_status status = probabilities
                              ? match_labels(self, queries, path, &to, &labels)

@@ -9,8 +9,16 @@
 svit_status feature_logits(struct program *self, svit_model *model, const svit_features *set,
                            float **logits);
 
+/* Replaces *set, read from `path`, by one with the classes of the model, if both have class names:
+ * the classifier that the model has is trained on labels that are its own. The set may lack
+ * classes. SVIT_E_FORMAT: the model lacks one. SVIT_E_ARGUMENT: the set is of another layer than
+ * "features". */
+svit_status feature_match_classes(struct program *self, svit_model *model, svit_features **set,
+                                  const char *path);
+
 /* Prints loss and accuracy of the model's classifier on a set that was read from `path`. Labels go
- * by class name, here and below; the set may lack classes. */
+ * by class name, here and below; the set may lack classes. Features of another layer are
+ * SVIT_E_ARGUMENT, here and below, and those of another model a warning. */
 svit_status feature_evaluate(struct program *self, svit_model *model, const svit_features *set,
                              const char *path);
 

@@ -36,6 +36,40 @@ static void search_close(search *self)
     svit_dataset_free(self->images);
 }
 
+static svit_status is_found(int *found, struct program *program, const svit_dataset *images,
+                            const char *sought)
+{
+    char path[PATH_CAPACITY];
+    *found = 0;
+    for (size_t i = 0; i < svit_dataset_count(images) && !*found; i++) {
+        TRY(svit_dataset_path(images, i, path, sizeof path, NULL, &program->err));
+        *found = strcmp(path, sought) == 0;
+    }
+    return SVIT_OK;
+}
+
+/* Fails if no query has enough neighbours for a row of the picture: it is none of them itself. */
+static svit_status check_grid(const search *self, struct program *program,
+                              const neighbours_option *option)
+{
+    const size_t images = svit_dataset_count(self->images);
+    size_t n = svit_dataset_count(self->queries);
+    char path[PATH_CAPACITY];
+    n = n < GRID_QUERIES ? n : GRID_QUERIES;
+    int is_enough = images > option->count;
+    for (size_t i = 0; images == option->count && !is_enough && i < n; i++) {
+        int is_one;
+        TRY(svit_dataset_path(self->queries, i, path, sizeof path, NULL, &program->err));
+        TRY(is_found(&is_one, program, self->images, path));
+        is_enough = !is_one;
+    }
+    return is_enough ? SVIT_OK
+                     : program_fail(program, SVIT_E_ARGUMENT,
+                                    "--grid: '%s' has fewer than %zu images besides the "
+                                    "query; --count takes fewer",
+                                    option->folder, option->count);
+}
+
 static svit_status find(search *self, struct program *program, svit_model *model,
                         const svit_pipeline_config *pipeline, const svit_features_config *features,
                         const neighbours_option *option, int32_t on_bad)
@@ -47,6 +81,8 @@ static svit_status find(search *self, struct program *program, svit_model *model
     TRY(output_check_images(program, "--grid", option->grid, self->queries));
     TRY(bad_check_folder(&self->images, program, on_bad));
     TRY(bad_check_folder(&self->queries, program, on_bad));
+    if (option->grid)
+        TRY(check_grid(self, program, option));
     TRY(svit_features_compute(&self->reference, model, self->images, pipeline, features, err));
     TRY(svit_features_compute(&self->sought, model, self->queries, pipeline, features, err));
     const size_t n = svit_features_count(self->sought), all = svit_features_count(self->reference);
@@ -121,13 +157,8 @@ svit_status neighbours_print(struct program *self, svit_model *model,
     for (size_t i = 0; status == SVIT_OK && i < svit_dataset_count(found.queries); i++)
         status = print_query(&found, self, i, option);
     if (status == SVIT_OK && option->grid)
-        status = found.drawn
-                     ? picture_grid_draw(self, found.cells, found.drawn * (1 + option->count),
-                                         1 + option->count, NULL, option->grid)
-                     : program_fail(self, SVIT_E_ARGUMENT,
-                                    "--grid: '%s' has fewer than %zu images besides the "
-                                    "query; --count takes fewer",
-                                    option->folder, option->count);
+        status = picture_grid_draw(self, found.cells, found.drawn * (1 + option->count),
+                                   1 + option->count, NULL, option->grid);
     search_close(&found);
     return status;
 }

@@ -29,7 +29,8 @@ static char *existing_part(const char *path, int *whole)
     return real;
 }
 
-static svit_status check(struct program *self, const char *folder, const char *out, int may_be_it)
+static svit_status check(struct program *self, const char *folder, const char *out_name,
+                         const char *out, int may_be_it)
 {
     int whole, is_there;
     char *inner = existing_part(out, &whole), *outer = existing_part(folder, &is_there);
@@ -40,30 +41,31 @@ static svit_status check(struct program *self, const char *folder, const char *o
     free(outer);
     free(inner);
     return lies_in ? program_fail(self, SVIT_E_ARGUMENT,
-                                  "--out: '%s' %s '%s', the folder of the data, whose "
-                                  "subfolders are its classes; --out DIR, elsewhere, is accepted",
-                                  out, is_it ? "is" : "lies in", folder)
+                                  "%s: '%s' %s '%s', the folder of the data, whose subfolders are "
+                                  "its classes; another folder, elsewhere, is accepted",
+                                  out_name, out, is_it ? "is" : "lies in", folder)
                    : SVIT_OK;
 }
 
 /* Checks each folder that has classes: the splits, or the folder itself. */
 static svit_status check_splits(struct program *self, const char *folder,
-                                const split_folders *found, const char *out, int may_be_it)
+                                const split_folders *found, const char *out_name, const char *out,
+                                int may_be_it)
 {
     char path[PATH_CAPACITY];
     if (!found->name[SVIT_SPLIT_TRAIN])
-        return check(self, folder, out, may_be_it);
+        return check(self, folder, out_name, out, may_be_it);
     for (size_t split = 0; split < 3; split++) {
         if (!found->name[split])
             continue;
         TRY(path_join(self, path, folder, found->name[split]));
-        TRY(check(self, path, out, may_be_it));
+        TRY(check(self, path, out_name, out, may_be_it));
     }
     return SVIT_OK;
 }
 
-svit_status out_folder_check(struct program *self, const data_option *data, const char *out,
-                             int may_be_it)
+svit_status out_folder_check(struct program *self, const data_option *data, const char *out_name,
+                             const char *out, int may_be_it)
 {
     const char *folder = data_spec_folder(data->spec);
     const int quiet = self->quiet;
@@ -74,7 +76,7 @@ svit_status out_folder_check(struct program *self, const data_option *data, cons
     svit_status status = split_folders_find(&found, self, folder);
     self->quiet = quiet;
     if (status == SVIT_OK)
-        status = check_splits(self, folder, &found, out, may_be_it);
+        status = check_splits(self, folder, &found, out_name, out, may_be_it);
     split_folders_free(&found);
     return status;
 }

@@ -4,9 +4,9 @@
 
 #include "data_option.h"
 
-/* SVIT_E_ARGUMENT: `out`, which need not exist, lies in a folder whose subfolders are the classes of
- * the data, or is this folder, unless `may_be_it`. */
-svit_status out_folder_check(struct program *self, const data_option *data, const char *out,
-                             int may_be_it);
+/* SVIT_E_ARGUMENT: `out`, which need not exist and belongs to the option `out_name`, lies in a
+ * folder whose subfolders are the classes of the data, or is this folder, unless `may_be_it`. */
+svit_status out_folder_check(struct program *self, const data_option *data, const char *out_name,
+                             const char *out, int may_be_it);
 
 #endif

@@ -67,6 +67,16 @@ static svit_status add_stored(run_data *out, struct program *self, const json_t 
     return SVIT_OK;
 }
 
+/* Adds the labels of a run whose data the command line names, unless it has the same ones. */
+static svit_status add_labels(run_data *out, struct program *self, const data_option *data,
+                              const json_t *options)
+{
+    const char *stored = json_string_value(json_object_get(options, "labels"));
+    return stored && strcmp(stored, data_label_names[data->labels]) == 0
+               ? SVIT_OK
+               : add_stored(out, self, options, "labels");
+}
+
 /* The seed of a run. Those of version 0.1 have it among the options. */
 static int seed_of(uint64_t *seed, const json_t *run)
 {
@@ -115,6 +125,8 @@ static svit_status take(run_data *out, struct program *self, const run_data_of *
         TRY(add_stored(out, self, options, "data"));
         TRY(add_stored(out, self, options, "labels"));
         TRY(add_stored(out, self, options, "on-bad"));
+    } else {
+        TRY(add_labels(out, self, of->data, options));
     }
     if (is_split)
         TRY(add_stored(out, self, options, "val-fraction"));

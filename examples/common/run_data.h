@@ -22,13 +22,13 @@ typedef struct run_data_of {
     int32_t split;   /* SVIT_SPLIT_* or DATA_SPLIT_ALL */
 } run_data_of;
 
-/* If `model`, from --model, is the folder of a run or its weights there, takes from run.json what the
- * command line, which was parsed last, lacks: the data set with its labels and --on-bad without
- * --data; and the fraction and the seed by which it is split, also with the same --data, unless
- * `split` is all of it. What is taken is printed on stderr unless --quiet is given. The options borrow
- * texts of *out, which is released with run_data_free. SVIT_E_FORMAT: run.json is damaged. A stored
- * option that is not accepted ends the program, as one of the command line does. SVIT_E_ARGUMENT:
- * there is no data set from either; `what` says in the message what it is for. */
+/* If `model`, from --model, is the folder of a run or its weights there, takes from run.json what
+ * the command line, which was parsed last, lacks: the data set and --on-bad without --data; and,
+ * also with the same --data, its labels, and the fraction and the seed by which it is split unless
+ * `split` is all of it. What is taken is printed on stderr unless --quiet is given. The options
+ * borrow texts of *out, which is released with run_data_free. SVIT_E_FORMAT: run.json is damaged. A
+ * stored option that is not accepted ends the program, as one of the command line does.
+ * SVIT_E_ARGUMENT: there is no data set from either; `what` says in the message what it is for. */
 svit_status run_data_take(run_data *out, struct program *self, const run_data_of *of,
                           const char *model, const char *what);
 

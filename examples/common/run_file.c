@@ -125,19 +125,20 @@ static svit_status refuse_used(struct program *self, const char *folder, const c
     return status;
 }
 
+const char *const run_result_files[RUN_RESULT_FILES] = {RUN_MODEL_FILE, RUN_CURVES_FILE};
+
 svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
                           int may_be_used)
 {
     static const char *const files[] = {RUN_CHECKPOINT_FILE, "best.safetensors", "history.csv",
                                         RUN_FILE};
-    static const char *const results[] = {RUN_MODEL_FILE, RUN_CURVES_FILE};
     TRY(svit_folder_lock_create(out, self->context, folder, &self->err));
     for (size_t i = 0; !may_be_used && i < sizeof files / sizeof *files; i++)
         if (svit_folder_lock_has(*out, files[i]))
             return refuse_used(self, folder, files[i]);
-    for (size_t i = 0; !may_be_used && i < sizeof results / sizeof *results; i++)
-        if (svit_folder_lock_has(*out, results[i]))
-            return refuse_file(self, folder, results[i]);
+    for (size_t i = 0; !may_be_used && i < RUN_RESULT_FILES; i++)
+        if (svit_folder_lock_has(*out, run_result_files[i]))
+            return refuse_file(self, folder, run_result_files[i]);
     return SVIT_OK;
 }
 

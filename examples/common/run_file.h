@@ -23,6 +23,8 @@ void run_file_drawn(char text[DRAWN_CAPACITY], const json_t *run);
 /* What the program writes to the folder of a run, beside the files of the trainer. */
 #define RUN_MODEL_FILE "model.safetensors"
 #define RUN_CURVES_FILE "curves.png"
+enum { RUN_RESULT_FILES = 2 };
+extern const char *const run_result_files[RUN_RESULT_FILES]; /* both */
 
 /* Locks the folder with svit_folder_lock_create. SVIT_E_STATE: it holds a run, or a file that the
  * program would replace, and `may_be_used` is 0. *out is set whenever the lock is held, also after

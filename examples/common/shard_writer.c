@@ -281,22 +281,32 @@ static svit_status finish(writer *self, svit_status status)
     return status;
 }
 
-/* Splits the prefix into its folder, which is created, and the names' beginning. */
-static svit_status open_folder(writer *self, const char *prefix)
+/* The beginning of the names of a prefix's archives. */
+static const char *shards_name(const char *prefix)
 {
     const char *slash = strrchr(prefix, '/');
-    self->name = slash ? slash + 1 : prefix;
-    if (!self->name[0] || strlen(self->name) > 200 || strlen(prefix) >= PATH_CAPACITY)
-        return program_fail(self->program, SVIT_E_ARGUMENT,
+    return slash ? slash + 1 : prefix;
+}
+
+svit_status shards_folder(struct program *self, char *folder, const char *prefix)
+{
+    const char *name = shards_name(prefix);
+    const int length = (int)(name - prefix);
+    if (!name[0] || strlen(name) > 200 || strlen(prefix) >= PATH_CAPACITY)
+        return program_fail(self, SVIT_E_ARGUMENT,
                             "--shards is '%.80s'; a folder and the beginning of a name of at most "
                             "200 characters are needed, such as data/train",
                             prefix);
-    snprintf(self->folder, sizeof self->folder, "%.*s", slash ? (int)(slash - prefix) : 1,
-             slash == prefix ? "/"
-             : slash         ? prefix
-                             : ".");
-    if (slash == prefix)
-        strcpy(self->folder, "/");
+    /* Without the slash, which is the folder where it comes first. */
+    snprintf(folder, PATH_CAPACITY, "%.*s", length > 1 ? length - 1 : 1, length ? prefix : ".");
+    return SVIT_OK;
+}
+
+/* Splits the prefix into its folder, which is created, and the names' beginning. */
+static svit_status open_folder(writer *self, const char *prefix)
+{
+    self->name = shards_name(prefix);
+    TRY(shards_folder(self->program, self->folder, prefix));
     TRY(path_make_folder(self->program, self->folder));
     return check_free(self);
 }

@@ -4,6 +4,9 @@
 
 #include "program.h"
 
+/* Writes the folder of the archives of a prefix to folder[PATH_CAPACITY]. */
+svit_status shards_folder(struct program *self, char *folder, const char *prefix);
+
 /* Writes the first `count` images of `data` to the tar archives PREFIX-000000.tar,
  * PREFIX-000001.tar, ..., of `per_shard` samples each, and the names of the classes to classes.txt
  * beside them. An image that is a file is copied as it is, another becomes a PNG file. The same

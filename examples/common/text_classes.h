@@ -11,7 +11,8 @@ typedef struct text_classes {
     double scale, bias;
 } text_classes;
 
-/* Gives the model the classes of the file (svit_model_set_text_head). */
+/* Gives the model the classes of the file (svit_model_set_text_head). SVIT_E_ARGUMENT: an embedding
+ * has no class with a name, or that of another one. */
 svit_status text_classes_set(struct program *self, svit_model *model, const text_classes *classes);
 
 #endif

@@ -65,7 +65,10 @@ run 0 shiftvit-features $common --model "$model" --data procedural:400 --layer l
 run 0 shiftvit-convert --truncate layers.1.blocks.5 "$model" short.safetensors
 run 0 shiftvit-features $common --model short.safetensors --data procedural:400 --out short-train.safetensors
 prints '^400 images x 192 channels of layer features: '
-run 0 shiftvit-head $common --neighbours short-train.safetensors --reference block.safetensors --k 1
+run 2 shiftvit-head $common --neighbours short-train.safetensors --reference block.safetensors --k 1
+says "'short-train.safetensors' is of the layer 'features'; the neighbours are of the layer 'layers.1.blocks.5'"
+sed '1s/"layers\.1\.blocks\.5"/"features"         /' block.safetensors >called-so.safetensors
+run 0 shiftvit-head $common --neighbours short-train.safetensors --reference called-so.safetensors --k 1
 prints '^neighbours: k 1 top-1 100.00 %'
 run 0 shiftvit-head $common --fit short-train.safetensors --model short.safetensors --out short-head.safetensors
 run 0 shiftvit-eval $common --model short-head.safetensors --data procedural:400 --limit-test 200

@@ -139,6 +139,15 @@ run 0 shiftvit-eval --model numbers --data list:numbers.csv --loss mse --json --
 prints '"mean_absolute_error": [0-9.]+, "root_mean_square_error"'
 run 0 shiftvit-eval --model numbers --data list:numbers.csv --seed 3
 lasts '^test: loss [0-9.]+ MAE [0-9.]+ RMSE [0-9.]+$'
+# Columns of other names go by place alone, and of another number not at all.
+by_name=$(tail -n 1 out)
+sed '1s/width/breadth/' numbers.csv >renamed.csv
+run 2 shiftvit-eval --model numbers --data list:renamed.csv --seed 3
+run 0 shiftvit-eval --model numbers --data list:renamed.csv --seed 3 --match order
+lasts "^$by_name\$"
+awk -F, '{ print $0 "," (NR == 1 ? "depth" : 1) }' numbers.csv >more.csv
+run 2 shiftvit-eval --model numbers --data list:more.csv --seed 3 --match order
+says 'match order: the data has [0-9] columns and the model [0-9]; as many are needed'
 run 0 shiftvit-predict --model numbers --top 1 "$one_image"
 lasts '^ +-?[0-9.e-]+  width$'
 ! grep -q % out || fail "numbers are no percentages: $(cat out)"

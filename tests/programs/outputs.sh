@@ -125,6 +125,38 @@ rm others/x.jpg
 run 0 shiftvit-anomaly $common --memory memory.safetensors --model m.safetensors --maps maps others
 run 0 shiftvit-anomaly $common --memory memory.safetensors --model m.safetensors --maps maps others # again
 
+# Where nothing can be written, no work is begun: the messages are of the place, not of the model or images.
+printf x >file
+mkdir folder.png
+printf x >broken.safetensors
+while IFS='|' read -r message program options; do
+    # shellcheck disable=SC2086
+    run 1 $program $common $options
+    says "$message"
+    [ ! -s "$work/out" ] || fail "$program $options: prints '$(cat "$work/out")' before"
+done <<END
+--grid: cannot write to 'nowhere'|shiftvit-predict|--model broken.safetensors --grid nowhere/g.png photos
+--attention: 'folder.png' is a folder|shiftvit-predict|--model broken.safetensors --attention folder.png photos
+--grid: cannot write to 'nowhere'|shiftvit-features|--model broken.safetensors --neighbours photos --grid nowhere/g.png photos
+--out: cannot write to 'nowhere'|shiftvit-curves|--out nowhere/c.png absent
+--out: cannot write to 'nowhere'|shiftvit-patches|--image absent.png --out nowhere/p.png
+--out: 'folder.png' is a folder|shiftvit-patches|--image absent.png --augment [] --out folder.png
+--maps: 'file' is no folder|shiftvit-anomaly|--model m.safetensors --memory memory.safetensors --maps file photos
+--maps: 'file' is no folder|shiftvit-anomaly|--model m.safetensors --memory memory.safetensors --maps file/a/b photos
+END
+# Too few images for a row of the picture are told before any neighbour is.
+rm others/*
+cp "$first" "$second" others
+refused '' "--grid: 'others' has fewer than 2 images besides the query" shiftvit-features $common --model \
+    m.safetensors --neighbours others --count 2 --grid g.png others
+[ ! -s out ] || fail "neighbours are printed: $(cat out)"
+refused '' "--grid: 'others' has fewer than 3 images" shiftvit-features $common --model m.safetensors \
+    --neighbours others --count 3 --grid g.png photos
+absent g.png
+run 0 shiftvit-features $common --model m.safetensors --neighbours others --count 2 --grid g.png photos
+is_png g.png
+rm -r others folder.png
+
 # Two exports do not mix.
 run 1 shiftvit-export $common --data procedural:200 --split test --count 20 --out photos
 says "^shiftvit-export: 'photos/[0-9]{5}-[a-z -]*.png' is there already; remove the images"
@@ -159,6 +191,13 @@ run 0 shiftvit-export $common --json --data procedural:20 --split train --count 
 [ "$(cat out)" = '{"out": "json", "images": 2}' ] || fail "--json prints '$(cat out)'"
 run 0 shiftvit-export $common --json --data procedural:20 --split train --shards shards/a --samples-per-shard 12
 [ "$(cat out)" = '{"out": "shards/a", "images": 20, "shards": 2}' ] || fail "--json prints '$(cat out)'"
+# Shards in the folder of their data would be classes, or files among them.
+for shards in classes/shards/tr classes/tr classes/disc/tr; do
+    refused '' "--shards: '.*' (is|lies in) 'classes', the folder of the data" shiftvit-export $common \
+        --data folder:classes --split all --shards "$shards"
+done
+absent classes/shards
+run 0 shiftvit-export $common --data folder:classes --split all --shards archives/tr
 while IFS='|' read -r message options; do
     refused '' "^shiftvit-export: $message" shiftvit-export --data procedural:20 $options
 done <<'END'

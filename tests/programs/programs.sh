@@ -276,6 +276,24 @@ mkdir "$(printf 'odd\033')"
 run 1 shiftvit-info "$(printf 'odd\033')"
 ! grep -q "$(printf '\033')" err || fail 'an escape in a message reached the terminal'
 
+# The folders that programs name are shown as other names are.
+loud=$(printf 'loud\033[31m')
+run 0 shiftvit-export --data procedural:20 --split train --count 2 --out "$loud"
+says '^2 images in loud\\x1B\[31m/$'
+run 0 shiftvit-export --data procedural:20 --split train --count 2 --shards "$loud/train"
+says '^2 images in 1 shards loud\\x1B\[31m/train-\*.tar$'
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data procedural:64 $small --out "$loud-run"
+says ' threads; loud\\x1B\[31m-run/$'
+! grep -q "$(printf '\033')" err || fail 'an escape in the name of a folder reached the terminal'
+
+# The labels of a run are those of its data, also where the data are named.
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data cifar100:data/cifar-100-binary --labels coarse $small --limit-train 40 --out coarse
+run 0 shiftvit-eval --model coarse --data cifar100:data/cifar-100-binary --limit-test 20
+says "^as in the run of 'coarse': --labels=coarse"
+run 1 shiftvit-eval --model coarse --data cifar100:data/cifar-100-binary --labels fine --limit-test 20
+
 # Every program fails if its results cannot be written.
 if [ -e /dev/full ]; then
     for command in "shiftvit-info --build --json" "shiftvit-train --list-presets" "shiftvit-info --help" \

@@ -35,17 +35,20 @@ run 0 shiftvit-train --resume seeded --epochs 2
 run 0 shiftvit-eval --model seeded
 says "^as in the run of 'seeded': .* --seed=9223372036854775807\$"
 
-# Once a run that replaces or extends another one has a checkpoint, the old model is not taken for its model.
+# Once a run that replaces or extends another one has a checkpoint, the old model is not taken for its model,
+# and the old curves are not there beside the new history.
 interrupted() {
     "$programs/shiftvit-train" "$@" --quiet >/dev/null 2>"$work/err" &
     trained=$!
     tries=0
-    while [ -e "$folder/model.safetensors" ] && [ "$tries" -lt 600 ]; do
+    while { [ -e "$folder/model.safetensors" ] || [ -e "$folder/curves.png" ]; } && [ "$tries" -lt 600 ]; do
         sleep 0.1
         tries=$((tries + 1))
     done
+    left=$(find "$folder" -name curves.png) # they are drawn when the run ends
     kill "$trained"
     wait "$trained" && fail "$* was not interrupted"
+    [ -z "$left" ] || fail "$*: the curves of the old run are left"
     absent "$folder/model.safetensors"
     there "$folder/checkpoint.safetensors"
 }

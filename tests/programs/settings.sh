@@ -152,6 +152,9 @@ small='--set dim=12 --set depth=2 --set heads=2 --set head_dim=6 --set mlp_dim=2
 run 0 shiftvit-train --data procedural:40 --limit-val 20 --threads 2 --preset vit-mae-cifar100 $small --epochs 1 \
     --set schedule=constant --out masked
 lasts '^test: none$'
+: >never-read.png
+run 2 shiftvit-predict --model masked never-read.png
+says 'the model is a masked autoencoder, which has no classes'
 run 0 shiftvit-train --resume masked --epochs 3
 awk -F, 'NR == 2 { first = $2 } END { exit !($2 < first && $2 > 0) }' masked/history.csv ||
     fail "the loss does not fall: $(cat masked/history.csv)"
