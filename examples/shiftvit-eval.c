@@ -309,6 +309,7 @@ static svit_status check_outputs(eval_options *options)
         TRY(output_check_place(program, tables[i][0], tables[i][1]));
     }
     TRY(output_check_data(program, "--out", options->out, options->data.spec));
+    TRY(output_check_source(program, "--out", options->out, "--base", options->config.base));
     TRY(output_check_replaced(program, "--out", options->out, ".safetensors", options->model));
     return output_check(program, tables[0][0], tables[0][1], tables[1][0], tables[1][1]);
 }
