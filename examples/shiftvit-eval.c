@@ -306,6 +306,8 @@ static svit_status check_outputs(eval_options *options)
     for (size_t i = 0; i < 2; i++) {
         TRY(output_check_data(program, tables[i][0], tables[i][1], options->data.spec));
         TRY(output_check_model(program, tables[i][0], tables[i][1], options->model));
+        TRY(output_check_source(program, tables[i][0], tables[i][1], "--base",
+                                options->config.base));
         TRY(output_check_place(program, tables[i][0], tables[i][1]));
     }
     TRY(output_check_data(program, "--out", options->out, options->data.spec));

@@ -222,12 +222,16 @@ static svit_status check_pictures(predict_options *options, const path_list *lis
 {
     struct program *program = &options->program;
     TRY(output_check(program, "--attention", options->attention, "--grid", options->grid));
-    TRY(output_check_model(program, "--grid", options->grid, options->model));
-    TRY(output_check_model(program, "--attention", options->attention, options->model));
-    TRY(output_check_place(program, "--grid", options->grid));
-    TRY(output_check_place(program, "--attention", options->attention));
-    TRY(check_picture(program, list, "--grid", options->grid));
-    return check_picture(program, list, "--attention", options->attention);
+    const char *const pictures[][2] = {{"--grid", options->grid},
+                                       {"--attention", options->attention}};
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = pictures[i][0], *picture = pictures[i][1];
+        TRY(output_check_model(program, name, picture, options->model));
+        TRY(output_check_source(program, name, picture, "--base", options->config.base));
+        TRY(output_check_place(program, name, picture));
+        TRY(check_picture(program, list, name, picture));
+    }
+    return SVIT_OK;
 }
 
 /* A class with its probability, or a number. */

@@ -96,6 +96,8 @@ static svit_status check_place(struct program *self, const char *folder)
     if (snprintf(part, sizeof part, "%s", folder) >= (int)sizeof part)
         return program_fail(self, SVIT_E_ARGUMENT, "--maps: the path '%.80s...' is too long",
                             folder);
+    if (part[0] == '\0')
+        return program_fail(self, SVIT_E_ARGUMENT, "--maps: '' is no name of a folder");
     while (!path_exists(part)) {
         char *slash = strrchr(part, '/');
         if (slash && slash != part)

@@ -15,7 +15,7 @@ typedef struct config_option {
     const char *sets[CONFIG_SETS]; /* FIELD=VALUE */
     size_t set_count;
     const char *name, *prefix, *base; /* of a checkpoint: svit_open_options; NULL: not given */
-    const char *opens;                /* how messages call what is opened: "IN"; NULL: "--model" */
+    const char *opens;                /* what messages call the thing that is opened: "IN"; NULL: "--model" */
     int explain;        /* 1: print what a checkpoint was found to be, and from what */
     int takes_training; /* 1: --config and --set accept settings of a training too */
 } config_option;

@@ -18,8 +18,8 @@ static int is_adapter(const char *name)
 }
 
 /* The classifier may differ, and starts anew where it does; a decoder of masked images and buffers
- * are left out, and parameters of float64 converted. Adapters are told to `user`, an int *.
- * Anything else is an error. */
+ * are left out, and parameters of float64 converted. `user` points to an int *, which
+ * becomes 1 where there are adapters. Anything else is an error. */
 static svit_status judge(struct program *self, const char *kind, const char *name,
                          const char *source, const void *user)
 {
@@ -84,8 +84,8 @@ static svit_status copy_parameter(const char **kind, struct program *self, svit_
     return status;
 }
 
-/* Copies the parameters that both have, and asks the judge about the others unless a file has been
- * read that has them. */
+/* Copies the parameters that both have, and asks the judge about the others, unless load_parts
+ * has done so already. */
 static svit_status copy(struct program *self, svit_model *to, const svit_model *from,
                         const load_parts_call *call, int judges)
 {

@@ -80,28 +80,36 @@ static svit_status check_place(struct program *self, const char *out_name, const
                                                     out_name, folder, strerror(errno));
 }
 
-/* Fails if `out` is a file of a run, by which the run goes on or is tested, or a link to one, which
- * writing follows. `may_be` may be its last weights, which no run reads again. */
-static svit_status check_run(struct program *self, const char *out_name, const char *out,
-                             const char *may_be)
+/* Whether a path is that of a file of a run, by which the run goes on or is tested. `may_be` may be
+ * its last weights, which no run reads again. */
+static int is_of_run(const char *path, const char *may_be)
 {
     static const char *const FILES[] = {RUN_CHECKPOINT_FILE, "best.safetensors", RUN_MODEL_FILE,
                                         "history.csv"};
-    char folder[PATH_CAPACITY], file[PATH_CAPACITY];
+    char folder[PATH_CAPACITY];
+    const char *name = path_split(folder, path);
+    const int may_be_it = strcmp(name, RUN_MODEL_FILE) == 0 && output_is_same(path, may_be);
+    for (size_t i = 0; !may_be_it && i < sizeof FILES / sizeof *FILES; i++)
+        if (strcmp(name, FILES[i]) == 0 && model_path_is_run(folder))
+            return 1;
+    return 0;
+}
+
+/* Fails if `out` is a file of a run, or a link to one, which writing follows. A file of a run may be
+ * a link itself. */
+static svit_status check_run(struct program *self, const char *out_name, const char *out,
+                             const char *may_be)
+{
     char *whole = out ? realpath(out, NULL) : NULL;
     if (!whole)
         return SVIT_OK; /* nothing is there */
-    snprintf(file, sizeof file, "%s", whole);
+    const int is_one = is_of_run(out, may_be) || is_of_run(whole, may_be);
     free(whole);
-    const char *name = path_split(folder, file);
-    const int may_be_it = strcmp(name, RUN_MODEL_FILE) == 0 && output_is_same(out, may_be);
-    for (size_t i = 0; !may_be_it && i < sizeof FILES / sizeof *FILES; i++)
-        if (strcmp(name, FILES[i]) == 0 && model_path_is_run(folder))
-            return program_fail(self, SVIT_E_ARGUMENT,
-                                "%s: '%s' belongs to the run in its folder, which would lose it; "
-                                "another name is needed",
-                                out_name, out);
-    return SVIT_OK;
+    return is_one ? program_fail(self, SVIT_E_ARGUMENT,
+                                 "%s: '%s' belongs to the run in its folder, which would lose it; "
+                                 "another name is needed",
+                                 out_name, out)
+                  : SVIT_OK;
 }
 
 svit_status output_check_place(struct program *self, const char *out_name, const char *out)

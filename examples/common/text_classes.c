@@ -2,40 +2,29 @@
 #include "text_classes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* A class and the row of its embedding. */
-typedef struct text_row {
-    const char *name;
-    size_t row;
-} text_row;
-
-static int by_name(const void *a, const void *b)
+/* Fails if two embeddings are of one class: nothing could say which of them an image of it is. Two
+ * classes may have the same name. */
+static svit_status check_labels(struct program *self, const char *path, const svit_features *texts)
 {
-    const text_row *x = a, *y = b;
-    const int order = strcmp(x->name, y->name);
-    return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
-}
-
-/* Fails if two embeddings have one name: nothing could say which of them an image of it is. */
-static svit_status check_names(struct program *self, const char *path, const char *const *names,
-                               size_t count)
-{
-    text_row *rows = calloc(count, sizeof *rows);
-    if (!rows)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu classes", count);
-    for (size_t i = 0; i < count; i++)
-        rows[i] = (text_row){names[i], i};
-    qsort(rows, count, sizeof *rows, by_name);
+    const int32_t *labels = svit_features_labels(texts);
+    size_t *seen = calloc(svit_features_classes(texts), sizeof *seen); /* the row from 1; 0: none */
+    if (!seen)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for %zu classes",
+                            svit_features_classes(texts));
     svit_status status = SVIT_OK;
-    for (size_t i = 1; i < count && status == SVIT_OK; i++)
-        if (strcmp(rows[i - 1].name, rows[i].name) == 0)
-            status = program_fail(self, SVIT_E_ARGUMENT,
-                                  "--texts: embeddings %zu and %zu of '%s' are both of the class "
-                                  "'%.80s'; one of each class is accepted, such as the mean of "
-                                  "those of several prompts",
-                                  rows[i - 1].row, rows[i].row, path, rows[i].name);
-    free(rows);
+    for (size_t i = 0; i < svit_features_count(texts) && status == SVIT_OK; i++) {
+        size_t *row = &seen[labels[i]];
+        if (*row > 0)
+            status =
+                program_fail(self, SVIT_E_ARGUMENT,
+                             "--texts: embeddings %zu and %zu of '%s' are both of the class "
+                             "'%.80s'; one of each "
+                             "class is accepted, such as the mean of those of several prompts",
+                             *row - 1, i, path, svit_features_class_name(texts, (size_t)labels[i]));
+        *row = i + 1;
+    }
+    free(seen);
     return status;
 }
 
@@ -51,7 +40,7 @@ static svit_status set(struct program *self, svit_model *model, const text_class
                                 "--texts: embedding %zu of '%s' has no class with a name", i,
                                 classes->path);
     }
-    TRY(check_names(self, classes->path, names, count));
+    TRY(check_labels(self, classes->path, texts));
     return svit_model_set_text_head(model, svit_features_values(texts), names, count,
                                     svit_features_channels(texts), classes->scale, classes->bias,
                                     &self->err);

@@ -73,6 +73,14 @@ static void release(joined *to, const svit_features *features, const svit_featur
     sv_release(allocator, to->values, to->count * features->channels * sizeof *to->values);
 }
 
+static bool same_names(const svit_features *a, const svit_features *b)
+{
+    size_t k = 0;
+    while (k < a->classes && k < b->classes && strcmp(a->names[k], b->names[k]) == 0)
+        k++;
+    return k == a->classes && k == b->classes;
+}
+
 /* Finds the classes of `other` by name among those of `features`; new ones follow. */
 static svit_status match_names(joined *to, const svit_features *features,
                                const svit_features *other, svit_error *err)
@@ -82,13 +90,19 @@ static svit_status match_names(joined *to, const svit_features *features,
     const char *const *others = (const char *const *)other->names;
     assert(names || features->classes == 0);
     assert(others || other->classes == 0);
+    to->classes = features->classes;
+    for (size_t k = 0; k < features->classes; k++)
+        to->texts[k] = features->names[k];
+    /* Parts of one set have the same labels, also where two classes have one name. */
+    if (same_names(features, other)) {
+        for (size_t k = 0; k < other->classes; k++)
+            to->map[k] = k;
+        return SVIT_OK;
+    }
     SVIT_TRY(sv_names_check_distinct(names, features->classes, "features", allocator, err));
     SVIT_TRY(sv_names_check_distinct(others, other->classes, "other", allocator, err));
     SVIT_TRY(
         sv_texts_match(to->map, others, other->classes, names, features->classes, allocator, err));
-    to->classes = features->classes;
-    for (size_t k = 0; k < features->classes; k++)
-        to->texts[k] = features->names[k];
     for (size_t k = 0; k < other->classes; k++) {
         if (to->map[k] < features->classes)
             continue;

@@ -195,6 +195,10 @@ static svit_status train(fit *self, svit_error *err)
 static svit_status run(fit *self, svit_error *err)
 {
     const svit_features *features = self->features;
+    if (features->names && self->model->classes)
+        SVIT_TRY(sv_names_check_moved((const char *const *)features->names,
+                                      (const char *const *)self->model->classes, features->classes,
+                                      "the set", &self->model->context->allocator, err));
     SVIT_TRY(create_session(self, err));
     SVIT_TRY(sv_features_check_model(features, self->model, svit_session_input_size(self->session),
                                      "the set", err));

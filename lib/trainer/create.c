@@ -146,6 +146,10 @@ static svit_status read_objective(svit_trainer *trainer, const svit_dataset *tra
 static svit_status check_mixing(const svit_trainer *trainer, const svit_dataset *training,
                                 svit_error *err)
 {
+    if (svit_loader_has_targets(trainer->loader) && trainer->objective.masked)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the pipeline mixes images, and the model reconstructs them; a pipeline "
+                       "without SVIT_AUGMENT_MIXUP and SVIT_AUGMENT_CUTMIX is accepted");
     if (svit_loader_has_targets(trainer->loader) &&
         svit_dataset_classes(training) != trainer->classes)
         return sv_fail(err, SVIT_E_ARGUMENT,

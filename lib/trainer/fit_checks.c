@@ -1,4 +1,5 @@
 /* What the images and the classes of a dataset must be for a model. */
+#include "base/text/names.h"
 #include "data/datasets/dataset_ops.h"
 #include "trainer/trainer.h"
 
@@ -19,25 +20,6 @@ static svit_status check_classes(const svit_model *model, const svit_dataset *da
     return SVIT_OK;
 }
 
-/* A training set that names the model's classes anew is of other classes: one that the model knows
- * under another label would be learnt against what its classifier has learnt. */
-static svit_status check_new_names(const svit_model *model, const svit_dataset *training,
-                                   svit_error *err)
-{
-    for (size_t k = 0; k < training->classes; k++) {
-        if (strcmp(training->names[k], model->classes[k]) == 0)
-            continue;
-        for (size_t m = 0; m < model->config.num_classes; m++)
-            if (strcmp(training->names[k], model->classes[m]) == 0)
-                return sv_fail(err, SVIT_E_ARGUMENT,
-                               "class %zu of training is '%.60s', which is class %zu of the model; "
-                               "svit_dataset_match_classes takes the model's order, "
-                               "svit_model_replace_head a new classifier",
-                               k, training->names[k], m);
-    }
-    return SVIT_OK;
-}
-
 /* Fails if the dataset has another class name than the model has at its place, because its labels
  * would mean other classes. A training set that names every class names the model anew. Without
  * names in the model, those of the training set are all that is known of its labels. */
@@ -51,7 +33,8 @@ static svit_status check_names(const svit_model *model, const svit_dataset *trai
     if (!names || !dataset->names)
         return SVIT_OK;
     if (anew && model->classes && dataset == training)
-        return check_new_names(model, training, err);
+        return sv_names_check_moved(names, (const char *const *)model->classes, known, "training",
+                                    &model->context->allocator, err);
     for (size_t k = 0; k < known && k < dataset->classes; k++)
         if (strcmp(names[k], dataset->names[k]) != 0)
             return sv_fail(err, SVIT_E_ARGUMENT,

@@ -177,7 +177,8 @@ svit_status sv_trainer_check_epoch(svit_trainer *trainer, svit_error *err);
 /* Fails unless the model accepts the images of the dataset and, if they are read, its labels: it
  * has no more classes than the model, and the names of those that come first in the model, or none.
  * With `training`, which may be NULL, the model's names are those that it has after a training on
- * this set. Targets are always read. `what` names the dataset in messages. */
+ * this set. Targets are always read, but by a model that reconstructs
+ * images, which reads neither. `what` names the dataset in messages. */
 svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *training,
                                  const svit_dataset *dataset, const char *what, bool reads_labels,
                                  svit_error *err);

@@ -1,5 +1,5 @@
-/* Adapters whose names are not those of the model's file: of a class around an encoder that was saved
- * alone, and of one of the two maps that a gated MLP joins. */
+/* Adapters whose names are not those of the model's file: of a class around an encoder that was
+ * saved alone, and of one of the two maps that a gated MLP joins. */
 #include "open_case.h"
 #include "suite.h"
 
@@ -40,8 +40,8 @@ static void end(open_case *self, const fit_folder *folder)
     case_end(self);
 }
 
-/* The file of Dinov2Model, and an adapter of Dinov2ForImageClassification: the classifier reads class
- * token and mean, and "dinov2." stands before the names of the pair, whose product is 0. */
+/* The file of Dinov2Model, and an adapter of Dinov2ForImageClassification: the classifier reads
+ * class token and mean, and "dinov2." stands before the names of the pair, whose product is 0. */
 START_TEST(test_an_adapter_of_a_class_around_the_encoder)
 {
     static const char prefix[] = "dinov2.", more[] = ",\"auto_mapping\":{\"base_model_class\":"
@@ -72,7 +72,7 @@ START_TEST(test_an_adapter_of_a_class_around_the_encoder)
               "\"num_attention_heads\":4,\"image_size\":42,\"patch_size\":14}");
     adapter[2] =
         own("base_model.model.dinov2.encoder.layer.1.attention.attention.query.lora_A.weight", 2,
-            (const int64_t[]){2, 32}, list[0].from);
+            (const int64_t[]){2, 32}, NULL);
     adapter[3] =
         own("base_model.model.dinov2.encoder.layer.1.attention.attention.query.lora_B.weight", 2,
             (const int64_t[]){32, 2}, NULL);
@@ -88,6 +88,28 @@ START_TEST(test_an_adapter_of_a_class_around_the_encoder)
         golden_free((float *)(uintptr_t)list[i].from);
     golden_free((float *)(uintptr_t)adapter[0].from);
     golden_free((float *)(uintptr_t)adapter[1].from);
+    end(self, &folder);
+}
+END_TEST
+
+/* A class without a classifier of its own, such as the encoder or one of the user's, changes
+ * nothing in how a file of a class with one is read. */
+START_TEST(test_the_class_of_the_file_counts_beside_others)
+{
+    static const char *const classes[] = {"Dinov2Model", "MyNet"};
+    open_case all, *self = &all;
+    fit_folder folder = fit_folder_make();
+    char more[160];
+    case_begin(self, "pretrained_hf_dinov2");
+    case_weights(self, "");
+    case_text(self, "config.json",
+              "{\"architectures\":[\"Dinov2ForImageClassification\"],\"model_type\":\"dinov2\","
+              "\"num_attention_heads\":4,\"image_size\":42,\"patch_size\":14}");
+    snprintf(more, sizeof more, ",\"auto_mapping\":{\"base_model_class\":\"%s\"}", classes[_i]);
+    write_adapter(self, &folder, more, NULL, 0);
+    svit_model *model = open_adapter(self, &folder, NULL);
+    ck_assert_double_le(case_difference(self, model), 1e-5);
+    svit_model_free(model);
     end(self, &folder);
 }
 END_TEST
@@ -152,6 +174,7 @@ static Suite *suite(void)
     Suite *all = suite_create("adapters under other names");
     TCase *c = tcase_create("names");
     tcase_add_test(c, test_an_adapter_of_a_class_around_the_encoder);
+    tcase_add_loop_test(c, test_the_class_of_the_file_counts_beside_others, 0, 2);
     tcase_add_loop_test(c, test_either_map_of_a_gated_mlp_is_adapted, 0, 2);
     suite_add_tcase(all, c);
     return all;

@@ -17,6 +17,10 @@ static const struct family {
      "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7}", NULL},
     {"pretrained_hf_vit", "config.json",
      "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":[7,7]}", NULL},
+    /* The caller's word counts whatever a file states. */
+    {"pretrained_hf_vit", "config.json",
+     "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,\"layer_norm_eps\":0}",
+     "{\"norm_eps\":1e-12}"},
     {"pretrained_hf_dinov2", "config.json",
      "{\"architectures\":[\"Dinov2ForImageClassification\"],\"model_type\":\"dinov2\","
      "\"num_attention_heads\":4,\"image_size\":42,\"patch_size\":14}",

@@ -3,7 +3,7 @@
 #include "open_case.h"
 #include "suite.h"
 
-enum { ROWS = 1 << 19, DIM = 32, MOST = 1 << 20 };
+enum { ROWS = 1 << 19, MOST = 1 << 20 };
 
 static size_t largest; /* bytes of an allocation */
 

@@ -95,6 +95,15 @@ refused tuned/checkpoint.safetensors "'checkpoint.safetensors' belongs to the ru
 refused tuned/history.csv "--predictions: 'history.csv' belongs to the run" shiftvit-eval $data \
     --model tuned --predictions history.csv
 
+# So is a file of a run that is a link itself.
+mkdir store linked
+cp tuned/run.json linked/
+for name in checkpoint.safetensors best.safetensors; do
+    cp tuned/checkpoint.safetensors "store/of-$name"
+    ln -s "../store/of-$name" "linked/$name"
+    refused "store/of-$name" "'linked/$name' belongs to the run" shiftvit-convert base.safetensors "linked/$name"
+done
+
 # same A B: both files or runs have the same weights.
 same() {
     for either in "$1" "$2"; do

@@ -14,7 +14,7 @@ function finish(    i, shown) {
 }
 BEGIN {
     last = 12
-    telling = ":[FE]:|ERROR|FAIL|Error:|WARNING: Thread|runtime error|==[0-9]+=="
+    telling = ":[FE]:|SUMMARY|    #[0-3] |ERROR|FAIL|Error:|WARNING: Thread|runtime error|==[0-9]+=="
 }
 /^=+ [0-9]+\/[0-9]+ =+$/ {
     finish()

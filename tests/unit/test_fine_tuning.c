@@ -135,6 +135,46 @@ START_TEST(test_small_sets_are_learnt_from_to_the_end)
 }
 END_TEST
 
+/* The length of a schedule for every small set and few epochs, by what is left of the last epoch: a
+ * rate above 0 in its first step. */
+START_TEST(test_no_epoch_is_behind_the_end_of_a_schedule)
+{
+    enum { BATCH = 4, SIDE = 8, CLASSES = 3, MOST = 2 * BATCH + 1 };
+    static uint8_t pixels[MOST * SIDE * SIDE * 3];
+    static const int32_t labels[MOST];
+    svit_context *context = fit_context(1);
+    svit_model *model = make(context, models[2]);
+    svit_trainer_config config;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config pipeline;
+    const size_t images = (size_t)_i;
+    WORKS(svit_fine_tuning_settings(model, images, &config, sizeof config, &optimizer,
+                                    sizeof optimizer, &pipeline, sizeof pipeline, err));
+    optimizer.schedule = SVIT_SCHEDULE_LINEAR;
+    config.batch = BATCH;
+    config.warmup_fraction = 0;
+    for (config.epochs = 1; config.epochs <= 2 * BATCH; config.epochs++) {
+        svit_dataset *dataset = NULL;
+        svit_trainer *trainer = NULL;
+        svit_trainer_event event = {0};
+        WORKS(svit_dataset_memory(&dataset, context, pixels, labels, images, SIDE, SIDE, 3, CLASSES,
+                                  err));
+        WORKS(svit_trainer_create(&trainer, context, model, dataset, NULL, &config, &optimizer,
+                                  &pipeline, err));
+        while (event.kind != SVIT_EVENT_FINISHED) {
+            WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+            if (event.kind == SVIT_EVENT_STEP && event.step == 1)
+                ck_assert_msg(event.learning_rate > 0, "epoch %u of %u", (unsigned)event.epoch,
+                              config.epochs);
+        }
+        svit_trainer_free(trainer);
+        svit_dataset_free(dataset);
+    }
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *fine_tuning_suite(void)
 {
     Suite *suite = suite_create("fine_tuning");
@@ -142,6 +182,7 @@ static Suite *fine_tuning_suite(void)
     tcase_add_loop_test(all, test_the_number_of_images_decides, 0, ROWS * MODELS);
     tcase_add_test(all, test_adapters_and_pipelines);
     tcase_add_loop_test(all, test_small_sets_are_learnt_from_to_the_end, 0, 4);
+    tcase_add_loop_test(all, test_no_epoch_is_behind_the_end_of_a_schedule, 1, 10);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -301,7 +301,8 @@ static void mean_check(const mean *m, const svit_model *model, int which, int ev
 static void run_mean(mean *m, svit_trainer *trainer, const svit_model *model, const plan *p,
                      uint32_t length, int events)
 {
-    const uint64_t total = (uint64_t)((double)SAMPLES / BATCH * length);
+    const uint64_t all = (uint64_t)STEPS * length, cut = (uint64_t)SAMPLES * length / BATCH;
+    const uint64_t total = all - cut < STEPS ? cut : all;
     const uint64_t start = (uint64_t)(p->optimizer.swa_start * (double)total);
     svit_trainer_event event;
     do {

@@ -27,6 +27,8 @@ _get, _set = _module.getsignal, _module.signal
 
 #: Those that a user or a timer sends. An error of the program itself cannot wait.
 _NAMES = ("INT", "TERM", "HUP", "QUIT", "BREAK", "ALRM", "VTALRM", "PROF", "USR1", "USR2", "XCPU")
+#: How often a finaliser begins anew after a signal at its begin.
+_TRIES = 3
 _NUMBERS = [int(getattr(signal, f"SIG{name}")) for name in _NAMES if hasattr(signal, f"SIG{name}")]
 
 
@@ -92,15 +94,22 @@ class _Signals:
 
     def finalise(self, end: Callable[[], None]) -> None:
         """Runs a finaliser whole. What a handler raises meanwhile is raised by the next call."""
-        ended = False
-        while not ended:
+        token = None
+        for _ in range(_TRIES):
             try:
                 token = self.hold()
-                ended = True
-                try:
-                    end()
-                finally:
-                    self.release(token)
+                break
+            except (MemoryError, RecursionError):  # no handler's: another try would end so, too
+                break
+            except BaseException as error:
+                self._late = error
+        try:
+            end()
+        finally:
+            try:
+                self.release(token)
+            except (MemoryError, RecursionError):
+                raise
             except BaseException as error:
                 self._late = error
 

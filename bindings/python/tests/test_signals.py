@@ -6,6 +6,7 @@ import ctypes
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -312,6 +313,28 @@ class Signals(FolderTest):
             )
         self.assertTrue((folder / "checkpoint.safetensors").exists())
         self.assertEqual(len(steps), 4)
+
+    def test_objects_are_freed_wherever_the_stack_ends(self):
+        """A program of its own, which hung where the stack was nearly full."""
+        program = (
+            "import sys, shiftvit\n"
+            "sys.unraisablehook = lambda what: None\n"
+            "def clear(depth, objects):\n"
+            "    return clear(depth - 1, objects) if depth else objects.clear()\n"
+            "for depth in range(sys.getrecursionlimit() - 80, sys.getrecursionlimit()):\n"
+            "    objects = [shiftvit.Context(threads=1)]\n"
+            "    try:\n"
+            "        clear(depth, objects)\n"
+            "    except RecursionError:\n"
+            "        objects.clear()\n"
+            "shiftvit.Context(threads=1).close()\n"
+            "print('freed')\n"
+        )
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=environment
+        )
+        self.assertEqual((done.stdout, done.returncode), ("freed\n", 0), done.stderr)
 
 
 if __name__ == "__main__":

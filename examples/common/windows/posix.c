@@ -19,7 +19,11 @@ __attribute__((constructor)) static void prepare(void)
 
 char *program_realpath(const char *path)
 {
-    return _access(path, 0) == 0 ? _fullpath(NULL, path, 0) : NULL;
+    char *whole = _access(path, 0) == 0 ? _fullpath(NULL, path, 0) : NULL;
+    for (char *at = whole; at && *at; at++)
+        if (*at == '\\')
+            *at = '/'; /* the separator that programs look for */
+    return whole;
 }
 
 int program_rename(const char *from, const char *to)

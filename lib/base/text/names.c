@@ -56,3 +56,23 @@ svit_status sv_names_check_distinct(const char *const *names, size_t count, cons
                    "classes %zu and %zu of %s are '%.60s'; different names are needed", twice[0],
                    twice[1], of, names[twice[1]]);
 }
+
+svit_status sv_names_check_moved(const char *const *names, const char *const *old, size_t count,
+                                 const char *of, const sv_allocator *allocator, svit_error *err)
+{
+    size_t *places, k = 0;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&places, count, sizeof *places,
+                               "the places of class names", err));
+    svit_status status = sv_texts_match(places, names, count, old, count, allocator, err);
+    if (status == SVIT_OK)
+        while (k < count && (places[k] == count || strcmp(names[k], old[k]) == 0))
+            k++;
+    if (status == SVIT_OK && k < count)
+        status = sv_fail(err, SVIT_E_ARGUMENT,
+                         "class %zu of %s is '%.60s', which is class %zu of the model; "
+                         "svit_dataset_match_classes takes the model's order, "
+                         "svit_model_replace_head a new classifier",
+                         k, of, names[k], places[k]);
+    sv_release(allocator, places, count * sizeof *places);
+    return status;
+}

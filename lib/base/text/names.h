@@ -18,6 +18,11 @@ svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char
 svit_status sv_names_check_distinct(const char *const *names, size_t count, const char *of,
                                     const sv_allocator *allocator, svit_error *err);
 
+/* SVIT_E_ARGUMENT if a class of names[count], which `of` has, is one of old[count], the model's,
+ * under another label: its classifier would learn against what it has learnt. */
+svit_status sv_names_check_moved(const char *const *names, const char *const *old, size_t count,
+                                 const char *of, const sv_allocator *allocator, svit_error *err);
+
 /* Frees names[count]. NULL is allowed. */
 void sv_names_free(const sv_allocator *allocator, char **names, size_t count);
 

@@ -5,6 +5,7 @@
 #include "models/load/load_internal.h"
 #include "models/open/open_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,6 +106,7 @@ svit_status sv_open_adapter(sv_open *open, const char *base, svit_error *err)
 static svit_status add_prefixes(sv_adapter *adapter, const char *const *prefixes, svit_error *err)
 {
     for (; *prefixes; prefixes++) {
+        assert(adapter->prefix_count < sizeof adapter->prefix_text / sizeof *adapter->prefix_text);
         char *text = adapter->prefix_text[adapter->prefix_count];
         if (snprintf(text, sizeof adapter->prefix_text[0], "%s%s", PEFT_PREFIX, *prefixes) >=
             (int)sizeof adapter->prefix_text[0])

@@ -81,13 +81,15 @@ svit_status sv_facts_state(sv_facts *facts, const char *name, double value, svit
     va_start(arguments, from);
     vsnprintf(text, sizeof text, from, arguments);
     va_end(arguments);
+    if (fact->is_final)
+        return SVIT_OK;
     if (!can_hold(&sv_vit_fields.fields[index], value)) {
         char accepted[SV_FIELD_RANGE_TEXT];
         return sv_fail(err, SVIT_E_FORMAT, "%s: %s is %g by %s; %s", facts->path, name, value, text,
                        accepted_text(accepted, &sv_vit_fields.fields[index]));
     }
     const bool is_stated = fact->from[0] != '\0' && !fact->is_assumed;
-    if (fact->is_final || (is_stated && fact->value == value))
+    if (is_stated && fact->value == value)
         return SVIT_OK;
     if (is_stated) {
         char stated[SV_FIELD_NUMBER_TEXT], other[SV_FIELD_NUMBER_TEXT];

@@ -57,13 +57,13 @@ static const model_type *find_type(const char *name)
 static svit_status state_patch(sv_open *open, const sv_json_value *size, svit_error *err)
 {
     double height, width;
+    if (!size || size->kind == SV_JSON_NULL)
+        return SVIT_OK;
     SVIT_TRY(sv_open_read_sides(open, size, "config.json: patch_size", &height, &width, err));
     if (height != width)
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: config.json: patch_size is %g x %g; square patches are accepted",
                        open->weights, height, width);
-    if (height == 0)
-        return SVIT_OK;
     return sv_facts_state(&open->facts, "patch_size", height, err, "config.json: patch_size");
 }
 
@@ -201,8 +201,18 @@ static svit_status state_output(sv_open *open, const sv_json_value *root, svit_e
     return SVIT_OK;
 }
 
-/* The class that computes the logits: the one that an adapter changes, which PEFT notes unless it knows
- * the task, or the one that wrote the file. NULL: neither is stated. */
+/* Whether a class has a last layer of its own, or another pooling than its type. */
+static bool makes_logits(const char *name)
+{
+    bool is_one = strstr(name, "ForImageClassification") || strstr(name, "WithProjection");
+    for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES; i++)
+        is_one = is_one || strcmp(CLASSES[i].name, name) == 0;
+    return is_one;
+}
+
+/* The class that computes the logits: the one that an adapter changes, which PEFT notes unless it
+ * knows the task, if that has a classifier, or the one that wrote the file. NULL: neither is
+ * stated. */
 static const char *class_of(const sv_open *open, const sv_json_value *root)
 {
     const sv_json *adapter = open->side[SV_SIDE_ADAPTER].json;
@@ -210,7 +220,7 @@ static const char *class_of(const sv_open *open, const sv_json_value *root)
         adapter ? sv_json_get(sv_json_root(adapter), "auto_mapping") : NULL;
     const char *adapted = sv_json_text(sv_json_get(mapping, "base_model_class"));
     const sv_json_value *classes = sv_json_get(root, "architectures");
-    if (adapted)
+    if (adapted && makes_logits(adapted))
         return adapted;
     return sv_json_is(classes, SV_JSON_ARRAY) && classes->count > 0 ? sv_json_text(classes + 1)
                                                                     : NULL;

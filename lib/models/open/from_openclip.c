@@ -230,7 +230,10 @@ static svit_status state_own(sv_open *open, const sv_json_value *model, const sv
     SVIT_TRY(sv_open_state_member(open, tower, "width", "dim", FILE_NAME, err));
     SVIT_TRY(sv_open_state_member(open, tower, "layers", "depth", FILE_NAME, err));
     SVIT_TRY(sv_open_state_member(open, tower, "patch_size", "patch_size", FILE_NAME, err));
-    (void)sv_json_number(sv_json_get(model, "embed_dim"), &open->classes);
+    const sv_json_value *width = sv_json_get(model, "embed_dim");
+    if (width && width->kind != SV_JSON_NULL && !sv_json_number(width, &open->classes))
+        return sv_fail(err, SVIT_E_FORMAT, "%s: %s: embed_dim is not a number", open->weights,
+                       FILE_NAME);
     open->classes_from = "open_clip_config.json: embed_dim";
     SVIT_TRY(read_flag(open, tower, "no_ln_pre", &no_norm, err));
     SVIT_TRY(sv_facts_state(&open->facts, "pre_norm", !no_norm, err, "%s: no_ln_pre", FILE_NAME));

@@ -60,9 +60,9 @@ uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoi
 static uint64_t schedule_length(const svit_trainer *trainer, uint64_t epochs)
 {
     const double batches = (double)trainer->training_count / (double)trainer->config.batch;
-    const double steps = ceil(batches), left = (steps - batches) * (double)epochs;
-    const double length = (left < steps ? batches : steps) * (double)epochs;
-    return length < 1 ? 1 : (uint64_t)length;
+    const double steps = ceil(batches), all = steps * (double)epochs;
+    const double length = floor(batches * (double)epochs);
+    return (uint64_t)(all - length < steps ? length : all);
 }
 
 /* Sets the length of the schedule of so many epochs, and that of the warm-up. */

@@ -138,10 +138,10 @@ extern "C" {
     /// Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
     /// NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults, whatever
     /// pipeline the model has: svit_model_get_pipeline and svit_fine_tuning_settings give the model's.
-    /// The model takes over the pipeline, and the class names of a training set that names all of its
-    /// classes, none of which the model may have under another label: SVIT_E_ARGUMENT
+    /// The model takes over the pipeline, and the class names of a training set that has as many classes
+    /// as the model. SVIT_E_ARGUMENT: the model has one of these names under another label
     /// (svit_dataset_match_classes takes the model's order, svit_model_replace_head begins a new
-    /// classifier). The names in both sets are then those of the model, in its order; a set of fewer
+    /// classifier). Both sets have the names that the model then has, in its order; a set of fewer
     /// classes, which with other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has
     /// those that are first in the model. If a group of `optimizer` has `trainable` 0, the groups decide
     /// in the model, too, and for good, what of the parameters that they match is frozen, as
