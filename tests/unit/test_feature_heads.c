@@ -192,6 +192,15 @@ START_TEST(test_sets_that_do_not_fit_the_head_are_named)
     config.label_smoothing = 1;
     FAILS(svit_model_fit_head(model, good, &config, err), SVIT_E_ARGUMENT, "label_smoothing is 1");
     FAILS(svit_model_fit_head(NULL, good, NULL, err), SVIT_E_ARGUMENT, "model is NULL");
+    /* Classes that the model has under other labels; a new classifier has none. */
+    const char *moved[CLASSES];
+    for (size_t k = 0; k < CLASSES; k++)
+        moved[k] = svit_features_class_name(good, (k + 1) % CLASSES);
+    WORKS(svit_model_set_classes(model, moved, CLASSES, err));
+    FAILS(svit_model_fit_head(model, good, NULL, err), SVIT_E_ARGUMENT,
+          "class 0 of the set is 'cat', which is class 2 of the model");
+    WORKS(svit_model_replace_head(model, CLASSES, 1, err));
+    WORKS(svit_model_fit_head(model, good, NULL, err));
     svit_features_free(block);
     svit_features_free(none);
     svit_features_free(wide);

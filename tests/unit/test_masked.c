@@ -356,7 +356,7 @@ START_TEST(test_what_does_not_reconstruct_is_refused)
         (svit_augment_step){.kind = SVIT_AUGMENT_MIXUP, .alpha = 1, .probability = 1};
     FAILS(svit_trainer_create(&trainer, context, model, training, NULL, &p.trainer, &p.optimizer,
                               &p.pipeline, err),
-          SVIT_E_ARGUMENT, "the pipeline mixes images");
+          SVIT_E_ARGUMENT, "the pipeline mixes images, and the model reconstructs them");
     FAILS(svit_model_export_onnx(model, fit_path(&folder, "none.onnx"), NULL, err),
           SVIT_E_UNSUPPORTED, "");
     svit_model_free(model);
