@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char ADAPTER[] = "adapter_model.safetensors", ADAPTER_CONFIG[] = "adapter_config.json";
+static const char ADAPTER_CONFIG[] = "adapter_config.json";
 
 /* What svit_model_open reads beside any weights. */
 static const char *const SIDES[] = {"config.json", "preprocessor_config.json",
@@ -71,7 +71,7 @@ static int role_in_weights(const char *given, const char *path)
 static int is_of_adapter(const char *folder, const char *path)
 {
     char config[PATH_CAPACITY];
-    if (is_in(folder, ADAPTER, path) || is_in(folder, ADAPTER_CONFIG, path))
+    if (is_in(folder, model_path_adapter, path) || is_in(folder, ADAPTER_CONFIG, path))
         return 1;
     json_t *root = find(config, folder, ADAPTER_CONFIG) ? json_load_file(config, 0, NULL) : NULL;
     const char *base = json_string_value(json_object_get(root, "base_model_name_or_path"));
@@ -85,7 +85,7 @@ int model_files_role(const char *given, const char *path)
     char adapter[PATH_CAPACITY];
     if (!path_exists(path))
         return MODEL_FILE_OTHER;
-    if (path_is_folder(given) && find(adapter, given, ADAPTER))
+    if (path_is_folder(given) && find(adapter, given, model_path_adapter))
         return is_of_adapter(given, path) ? MODEL_FILE_PART : MODEL_FILE_OTHER;
     return role_in_weights(given, path);
 }

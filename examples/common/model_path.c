@@ -17,15 +17,14 @@ const char *const model_path_files[] = {"best.safetensors",
                                         "checkpoint.safetensors",
                                         NULL};
 
+const char model_path_adapter[] = "adapter_model.safetensors";
+
 int model_path_is_index(const char *path)
 {
     static const char ending[] = ".index.json";
     const size_t bytes = strlen(path), end = sizeof ending - 1;
     return bytes > end && strcmp(path + bytes - end, ending) == 0;
 }
-
-/* The file of an adapter, which says in another one beside it which model it changes. */
-static const char ADAPTER[] = "adapter_model.safetensors";
 
 svit_status model_path_of(struct program *self, char *path, const char *option, const char *given)
 {
@@ -34,7 +33,7 @@ svit_status model_path_of(struct program *self, char *path, const char *option, 
             return program_fail(self, SVIT_E_ARGUMENT, "%s: the path is too long", option);
         return SVIT_OK;
     }
-    TRY(path_join(self, path, given, ADAPTER));
+    TRY(path_join(self, path, given, model_path_adapter));
     if (path_exists(path))
         return SVIT_OK;
     for (size_t i = 0; model_path_files[i]; i++) {
@@ -58,7 +57,8 @@ int model_path_is_several(const char *path, const char *given)
 {
     char name_folder[PATH_CAPACITY];
     return model_path_is_index(path) ||
-           (path_is_folder(given) && strcmp(path_split(name_folder, path), ADAPTER) == 0);
+           (path_is_folder(given) &&
+            strcmp(path_split(name_folder, path), model_path_adapter) == 0);
 }
 
 void model_path_note(const struct program *self, const char *path, const char *given)
@@ -107,6 +107,16 @@ static svit_status open_explained(svit_model **out, struct program *self,
     return status;
 }
 
+/* How svit_model_open is to read what is opened; `fields` outlives it. */
+static svit_open_options options_of(const config_option *config, const char *fields)
+{
+    return (svit_open_options){.struct_size = sizeof(svit_open_options),
+                               .name = config->name,
+                               .fields = fields,
+                               .prefix = config->prefix,
+                               .base = config->base};
+}
+
 static const char *opened_name(const config_option *config)
 {
     return config->opens ? config->opens : "--model";
@@ -146,11 +156,7 @@ svit_status model_open_several(svit_model **out, struct program *self, const con
             "states a model that is none; a model in one file is accepted",
             opened_name(config), given);
     TRY(stated_fields(&fields, self, stated, without));
-    const svit_open_options options = {.struct_size = sizeof options,
-                                       .name = config->name,
-                                       .fields = fields,
-                                       .prefix = config->prefix,
-                                       .base = config->base};
+    const svit_open_options options = options_of(config, fields);
     const svit_status status =
         svit_model_open(out, self->context, given, &options, NULL, &self->err);
     free(fields);
@@ -200,11 +206,7 @@ svit_status model_open_to_change(svit_model **out, struct program *self,
         (void)model_path(self, path, opened_name(config), given);
     char *fields;
     TRY(config_set_text(&fields, self, config));
-    const svit_open_options options = {.struct_size = sizeof options,
-                                       .name = config->name,
-                                       .fields = fields,
-                                       .prefix = config->prefix,
-                                       .base = config->base};
+    const svit_open_options options = options_of(config, fields);
     const svit_status status =
         config->explain ? open_explained(out, self, &options, given)
                         : svit_model_open(out, self->context, given, &options, NULL, &self->err);

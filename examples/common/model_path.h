@@ -10,6 +10,9 @@
  * end. */
 extern const char *const model_path_files[];
 
+/* The file of PEFT's adapters, which says in another one beside it which model it changes. */
+extern const char model_path_adapter[];
+
 /* Returns 1 if a path is that of an index of weights in several files. */
 int model_path_is_index(const char *path);
 

@@ -144,6 +144,12 @@ static svit_status state_computation(sv_open *open, const sv_json_value *object,
     return SVIT_OK;
 }
 
+/* Whether a class has a last layer of its own. */
+static bool has_classifier(const char *name)
+{
+    return strstr(name, "ForImageClassification") || strstr(name, "WithProjection");
+}
+
 /* The pooling by the class of the model. DeiT's class with one head reads the class token alone, and
  * its distillation token is a register with a position. */
 static svit_status state_class(sv_open *open, const char *name, const sv_json_value *object,
@@ -162,7 +168,7 @@ static svit_status state_class(sv_open *open, const char *name, const sv_json_va
     if (pool == SVIT_POOL_ATTENTION && sv_json_is(head, SV_JSON_FALSE))
         pool = SVIT_POOL_MEAN_PATCHES;
     sv_facts_assume(&open->facts, "final_norm", 1, name);
-    if (strstr(name, "ForImageClassification") || strstr(name, "WithProjection"))
+    if (has_classifier(name))
         sv_facts_assume(&open->facts, "classifier", 1, name);
     open->distillation_is_register = strcmp(type->name, "deit") == 0 &&
                                      strcmp(name, "DeiTForImageClassificationWithTeacher") != 0;
@@ -201,15 +207,6 @@ static svit_status state_output(sv_open *open, const sv_json_value *root, svit_e
     return SVIT_OK;
 }
 
-/* Whether a class has a last layer of its own, or another pooling than its type. */
-static bool makes_logits(const char *name)
-{
-    bool is_one = strstr(name, "ForImageClassification") || strstr(name, "WithProjection");
-    for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES; i++)
-        is_one = is_one || strcmp(CLASSES[i].name, name) == 0;
-    return is_one;
-}
-
 /* The class that computes the logits: the one that an adapter changes, which PEFT notes unless it
  * knows the task, if that has a classifier, or the one that wrote the file. NULL: neither is
  * stated. */
@@ -220,7 +217,7 @@ static const char *class_of(const sv_open *open, const sv_json_value *root)
         adapter ? sv_json_get(sv_json_root(adapter), "auto_mapping") : NULL;
     const char *adapted = sv_json_text(sv_json_get(mapping, "base_model_class"));
     const sv_json_value *classes = sv_json_get(root, "architectures");
-    if (adapted && makes_logits(adapted))
+    if (adapted && has_classifier(adapted))
         return adapted;
     return sv_json_is(classes, SV_JSON_ARRAY) && classes->count > 0 ? sv_json_text(classes + 1)
                                                                     : NULL;

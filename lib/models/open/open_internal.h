@@ -150,8 +150,7 @@ svit_status sv_open_state_member(sv_open *open, const sv_json_value *object, con
 /* Notes the size of the images that a file states first, whose grid that of the positions is. */
 void sv_open_note_image(sv_open *open, double height, double width);
 
-/* Reads a number, or two, height and width, if `size` is there and not null; otherwise 0. `from` names
- * it in SVIT_E_FORMAT. */
+/* Reads a number, or two, height and width. `from` names it in SVIT_E_FORMAT. */
 svit_status sv_open_read_sides(const sv_open *open, const sv_json_value *size, const char *from,
                                double *height, double *width, svit_error *err);
 

@@ -52,9 +52,6 @@ void sv_open_note_image(sv_open *open, double height, double width)
 svit_status sv_open_read_sides(const sv_open *open, const sv_json_value *size, const char *from,
                                double *height, double *width, svit_error *err)
 {
-    *height = *width = 0;
-    if (!size || size->kind == SV_JSON_NULL)
-        return SVIT_OK;
     if (sv_json_number(size, height))
         *width = *height;
     else if (size->kind != SV_JSON_ARRAY || size->count != 2 || !sv_json_number(size + 1, height) ||
@@ -68,9 +65,9 @@ svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const 
                                 svit_error *err)
 {
     double height, width;
-    SVIT_TRY(sv_open_read_sides(open, size, from, &height, &width, err));
     if (!size || size->kind == SV_JSON_NULL)
         return SVIT_OK;
+    SVIT_TRY(sv_open_read_sides(open, size, from, &height, &width, err));
     sv_open_note_image(open, height, width);
     SVIT_TRY(sv_facts_state(&open->facts, "input_height", height, err, "%s", from));
     return sv_facts_state(&open->facts, "input_width", width, err, "%s", from);
