@@ -134,6 +134,7 @@ struct sv_layer {
     size_t end;  /* index in the training graph of the layer after it, or after those it fuses */
     size_t rows; /* sv_layer_rows; 0: the tokens of `out` */
     uint64_t activation_multiply_adds;           /* per image, of its matmuls of two activations */
+    uint64_t shared_multiply_adds;               /* of weights that all images multiply once */
     struct sv_linear *linears[SV_LAYER_LINEARS]; /* within the layer's struct; NULL past the last */
     sv_layer *parts[2]; /* layers within the struct that run as parts of it, under its number */
     size_t heads;       /* of attention weights that it writes to pass.attention; 0: none */

@@ -35,11 +35,13 @@ typedef int32_t sv_lane;
 enum { LANES = SV_VECTOR_BYTES / sizeof(real) };
 
 /* Reals; integers of the same width, which also are lane masks (all ones or all zeros); reals at
- * any address; and 32-bit words, as many as there are lanes, aligned and at any address. */
+ * any address, many and one, of memory of any type; and 32-bit words, as many as there are lanes,
+ * aligned and at any address. */
 typedef real vreal __attribute__((vector_size(SV_VECTOR_BYTES)));
 typedef sv_lane vlane __attribute__((vector_size(SV_VECTOR_BYTES)));
 typedef real vreal_loose
     __attribute__((vector_size(SV_VECTOR_BYTES), aligned(sizeof(real)), may_alias));
+typedef real real_loose __attribute__((may_alias));
 typedef uint32_t vbits __attribute__((vector_size(4 * SV_VECTOR_BYTES / sizeof(real))));
 typedef uint32_t vbits_loose __attribute__((vector_size(4 * SV_VECTOR_BYTES / sizeof(real)),
                                             aligned(sizeof(uint32_t)), may_alias));
@@ -152,10 +154,12 @@ SV_INLINE void v_store(real *to, vreal value)
     *(vreal_loose *)to = value;
 }
 
-/* The value in all lanes. Compilers make this a broadcast, since x - 0 is x for every x. */
+/* The value in all lanes, bit for bit: it may be packed integers that are no number as a real. */
 SV_INLINE vreal v_set(real value)
 {
-    return value - (vreal){0};
+#define SV_OF_ALL(j, value) (value)
+    return (vreal){SV_LANE_INDICES(SV_OF_ALL, value)};
+#undef SV_OF_ALL
 }
 
 #if defined(__FMA__) || defined(__aarch64__) || defined(__FP_FAST_FMAF)
@@ -246,7 +250,7 @@ SV_INLINE vsome v_some(size_t count)
 #if SV_VECTOR_BYTES == 16
 /* Loads the first `count` lanes, of which the vector has more. A call of memcpy would have all sums of
  * a microtile spilled. */
-SV_INLINE vreal v_load_first_lanes(const real *from, size_t count)
+SV_INLINE vreal v_load_first_lanes(const real_loose *from, size_t count)
 {
     vreal value = {0};
 #if SV_LANES == 4
@@ -261,7 +265,7 @@ SV_INLINE vreal v_load_first_lanes(const real *from, size_t count)
 }
 
 /* Stores the first `count` lanes, of which the vector has more. */
-SV_INLINE void v_store_first_lanes(real *to, vreal value, size_t count)
+SV_INLINE void v_store_first_lanes(real_loose *to, vreal value, size_t count)
 {
 #if SV_LANES == 4
     if (count >= 2)

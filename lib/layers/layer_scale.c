@@ -10,6 +10,7 @@ void sv_layer_scale_init(sv_layer_scale *scale, sv_linear *linear, sv_layer *lay
     scale->gamma = sv_layer_parameter_if(layer, source, gamma, "");
     scale->weight = sv_layer_parameter_if(layer, source, name, ".weight");
     scale->bias = sv_layer_parameter_if(layer, source, name, ".bias");
+    scale->weight_trained = !sv_parameter_at(source->table, scale->weight)->frozen;
     if (sv_layer_scale_exists(scale))
         sv_linear_init_derived(linear, layer, out, in);
     else
@@ -50,15 +51,15 @@ void sv_layer_scale_add_gradients(const sv_layer_scale *scale, const sv_linear *
 {
     const real *gamma = run->weights + scale->gamma, *w = run->weights + scale->weight;
     const real *b = bias_of(scale, run);
-    real *dgamma = sv_gradient(run, scale->gamma), *dweight = sv_gradient(run, scale->weight);
+    real *dgamma = sv_gradient(run, scale->gamma);
+    real *dweight = scale->weight_trained ? sv_gradient(run, scale->weight) : NULL;
     real *dbias = b ? sv_gradient(run, scale->bias) : NULL;
-    for (size_t o = 0; o < linear->out;
-         o++, w += linear->in, dw += linear->in, dweight += linear->in) {
+    for (size_t o = 0; o < linear->out; o++, w += linear->in, dw += linear->in) {
         real sum = 0;
-        for (size_t i = 0; i < linear->in; i++) {
+        for (size_t i = 0; i < linear->in; i++)
             sum += dw[i] * w[i];
-            dweight[i] += gamma[o] * dw[i];
-        }
+        for (size_t i = 0; dweight && i < linear->in; i++)
+            dweight[o * linear->in + i] += gamma[o] * dw[i];
         dgamma[o] += b ? sum + db[o] * b[o] : sum;
         if (b)
             dbias[o] += gamma[o] * db[o];

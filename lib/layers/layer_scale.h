@@ -11,6 +11,7 @@
 typedef struct sv_layer_scale {
     size_t gamma; /* SV_NO_PARAMETER: the layer has no LayerScale */
     size_t weight, bias;
+    bool weight_trained; /* the weight is not frozen */
 } sv_layer_scale;
 
 /* Initialises *scale, and `linear` with the parameters `name`.weight and `name`.bias; as a derived
@@ -31,7 +32,8 @@ size_t sv_layer_scale_elements(const sv_layer_scale *scale, const sv_linear *lin
 void sv_layer_scale_derive(const sv_layer_scale *scale, const sv_linear *linear, const sv_run *run,
                            real *memory);
 
-/* Adds to the model's gradients what follows from those of W' and b', dw[out, in] and db[out]. */
+/* Adds to the model's gradients what follows from those of W' and b', dw[out, in] and db[out]: to
+ * those of gamma and b, and to that of W if it is trained. */
 void sv_layer_scale_add_gradients(const sv_layer_scale *scale, const sv_linear *linear,
                                   const sv_run *run, const real *dw, const real *db);
 

@@ -63,7 +63,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     parallel_pass pass = begin(layer, run, saved);
     sv_attention_backward(layer->parts[ATTENTION], &pass.run, pass.saved[ATTENTION],
                           dx ? pass.sum : NULL, dy, x);
-    pass.run.exec.residual = pass.sum;
+    pass.run.exec.residual = dx ? pass.sum : NULL;
     sv_mlp_backward(layer->parts[MLP], &pass.run, pass.saved[MLP], dx, dy, NULL);
 }
 

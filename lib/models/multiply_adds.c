@@ -5,8 +5,8 @@
 #include "models/layer_list.h"
 
 /* Multiply-adds of a layer in the forward of one image: each weight is multiplied by every row of
- * its layer's matmuls, and matmuls of two activations come on top. *normalized says whether a norm
- * precedes the matmuls. */
+ * its layer's matmuls, but for those that images share, and matmuls of two activations come on top.
+ * *normalized says whether a norm precedes the matmuls. */
 static uint64_t count_layer(const sv_layer *layer, const sv_parameter_table *table,
                             bool *normalized)
 {
@@ -21,8 +21,8 @@ static uint64_t count_layer(const sv_layer *layer, const sv_parameter_table *tab
             weights += parameter->desc.elements;
         *normalized = *normalized || parameter->role == SV_ROLE_NORM_WEIGHT;
     }
-    return sv_count_plus(sv_count_times(weights, sv_layer_rows(layer)),
-                         layer->activation_multiply_adds);
+    const uint64_t of_weights = sv_count_times(weights, sv_layer_rows(layer));
+    return sv_count_plus(of_weights - layer->shared_multiply_adds, layer->activation_multiply_adds);
 }
 
 /* The backward has two matmuls for each of the forward. The first layer, whose input is the image,

@@ -231,8 +231,9 @@ sv_layer *sv_attention_pool_create(const sv_layer_source *source,
     layer->key_weight = sv_layer_parameter(base, source, options->key_value, ".weight");
     layer->value_weight = layer->key_weight + c * c;
     layer->value_bias = sv_layer_parameter(base, source, options->key_value, ".bias") + c;
-    /* u[h] . x[t] and z, less the weights of query and keys, which are multiplied once for all
-     * images. The sum with all weights is positive. */
-    base->activation_multiply_adds = 2 * (uint64_t)c * tokens * layer->heads - 2 * (uint64_t)c * c;
+    /* u[h] . x[t] and z. The weights of query and keys are multiplied once for all images. */
+    base->activation_multiply_adds =
+        sv_count_times(sv_count_times(2 * (uint64_t)c, tokens), layer->heads);
+    base->shared_multiply_adds = sv_count_times(2 * (uint64_t)c, c);
     return base;
 }

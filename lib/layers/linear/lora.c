@@ -19,7 +19,7 @@ bool sv_lora_init(sv_lora *lora, sv_layer_scale *scale, sv_linear *linear, sv_la
     scale->bias = sv_layer_parameter_if(layer, source, name, ".bias");
     lora->rank = (size_t)sv_parameter_at(source->table, lora->a)->desc.shape[0];
     lora->scale = (real)(alpha / (double)lora->rank);
-    lora->weight_trained = !sv_parameter_at(source->table, scale->weight)->frozen;
+    scale->weight_trained = !sv_parameter_at(source->table, scale->weight)->frozen;
     sv_linear_init_derived(linear, layer, out, in);
     return true;
 }
@@ -86,11 +86,11 @@ void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *layer_scale, cons
 }
 
 /* Of W' = W + scale B A and b' = b:  dW += dW' if W is trained;  db += db' */
-static void add_base(const sv_lora *lora, const sv_layer_scale *scale, const sv_linear *linear,
-                     const sv_run *run, const real *dw, const real *db)
+static void add_base(const sv_layer_scale *scale, const sv_linear *linear, const sv_run *run,
+                     const real *dw, const real *db)
 {
     const sv_kernels *kernels = run->exec.context->kernels;
-    if (lora->weight_trained)
+    if (scale->weight_trained)
         kernels->add(sv_gradient(run, scale->weight), dw, linear->out * linear->in);
     if (scale->bias != SV_NO_PARAMETER)
         kernels->add(sv_gradient(run, scale->bias), db, linear->out);
@@ -131,5 +131,5 @@ void sv_lora_add_gradients(const sv_lora *lora, const sv_layer_scale *scale,
     if (gamma)
         sv_layer_scale_add_gradients(scale, linear, run, dw, db);
     else
-        add_base(lora, scale, linear, run, dw, db);
+        add_base(scale, linear, run, dw, db);
 }

@@ -10,8 +10,7 @@
 typedef struct sv_lora {
     size_t a, b; /* offsets of A [rank, in] and B [out, rank]; SV_NO_PARAMETER: no adapter */
     size_t rank;
-    real scale;          /* alpha / rank */
-    bool weight_trained; /* W is not frozen */
+    real scale; /* alpha / rank */
 } sv_lora;
 
 /* Looks for the adapters `name`.lora_a and `name`.lora_b in the parameter table. If they are there,
