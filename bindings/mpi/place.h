@@ -1,5 +1,5 @@
-/* What the parts of the MPI library share. It uses MPI, POSIX threads and the public API of
- * shiftvit. */
+/* What the parts of the MPI library share. It uses MPI, POSIX threads, the public API of shiftvit,
+ * and the floating-point environment of its additions. */
 #ifndef SVIT_MPI_PLACE_H
 #define SVIT_MPI_PLACE_H
 

@@ -2,6 +2,8 @@
  * of the reducer, which the program calls. */
 #include "place.h"
 
+#include "base/threads/fp_env.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,9 @@ static void *run(void *argument)
 {
     svit_mpi *self = argument;
     job_queue *queue = &self->queue;
+    /* That of the library's own additions; the thread has that of the program's thread that starts
+     * it. */
+    sv_fp_env_begin();
     pthread_mutex_lock(&queue->lock);
     while (!queue->ends || queue->done < queue->begun)
         if (queue->done < queue->begun)

@@ -206,7 +206,8 @@ SVIT_API svit_status svit_session_get_gradient(const svit_session *session, cons
                                                float *out, size_t elements, svit_error *err);
 
 /* Sets the gradient of a parameter from in[elements], for gradients that were reduced over several
- * machines or computed elsewhere. Errors are those of svit_session_get_gradient. */
+ * machines or computed elsewhere. Errors are those of svit_session_get_gradient. SVIT_E_ARGUMENT,
+ * too: with no_key_bias, an element of the keys' biases is not 0. */
 SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char *name,
                                                const float *in, size_t elements, svit_error *err);
 

@@ -129,10 +129,10 @@ SVIT_API svit_status svit_context_check(const svit_context *context, svit_error 
     if (process == creator)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_STATE,
-                   "the handle belongs to process %" PRId64 "; this is process %" PRId64
+                   "the handle belongs to process %" PRIu32 "; this is process %" PRIu32
                    ", a forked child without the threads that the call needs; a new context has "
                    "its own",
-                   creator, process);
+                   (uint32_t)creator, (uint32_t)process);
 }
 
 SVIT_API void svit_context_free(svit_context *context)

@@ -224,14 +224,19 @@ static svit_status fail_not_finite(const sv_optim *optim, const sv_gradient_span
     return sv_fail(err, SVIT_E_NUMERIC, "the global norm of the gradients is not finite");
 }
 
+svit_status sv_optim_check_weights(const sv_optim *optim, svit_error *err)
+{
+    if (!optim->swapped)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_STATE,
+                   "the model holds the average of its weights; call svit_optimizer_swap_ema to "
+                   "get the weights back before training goes on");
+}
+
 svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_span *gradients,
                             svit_error *err)
 {
-    if (optim->swapped)
-        return sv_fail(
-            err, SVIT_E_STATE,
-            "the model holds the average of its weights; call svit_optimizer_swap_ema to "
-            "get the weights back before training goes on");
+    SVIT_TRY(sv_optim_check_weights(optim, err));
     double norm = sv_gradient_norm(optim, gradients);
     if (!isfinite(norm))
         return fail_not_finite(optim, gradients, err);

@@ -219,6 +219,11 @@ SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char
     SV_REQUIRE(in);
     const sv_parameter *parameter = NULL;
     SVIT_TRY(find_gradient(&parameter, session, name, elements, err));
+    const size_t bad = sv_parameter_first_not_zero(parameter, in);
+    if (bad < elements)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "element %zu for the gradient of '%s' is %g; with no_key_bias it is 0", bad,
+                       name, (double)in[bad]);
     sv_parameter_import_to(parameter, gradient_of(session, parameter), in);
     return SVIT_OK;
 }

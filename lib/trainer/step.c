@@ -213,6 +213,8 @@ static svit_status finish(svit_trainer *trainer, svit_error *err)
 static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, svit_error *err)
 {
     const sv_progress *progress = &trainer->progress;
+    if (!trainer->finished)
+        SVIT_TRY(sv_trainer_check_optimizer(trainer, err));
     trainer->started = 1;
     if (progress->epoch == trainer->config.epochs ||
         (progress->position == 0 && ran_out_of_patience(trainer))) {

@@ -6,6 +6,7 @@
 #endif
 #include <shiftvit/mpi.h>
 
+#include <fenv.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -153,7 +154,10 @@ static void check_leaves(uint32_t leaves)
     svit_error err = {.struct_size = sizeof err};
     svit_mpi *place = NULL;
     svit_reducer reducer;
+    /* The sums are rounded to nearest, however the program rounds. */
+    fesetround(FE_UPWARD);
     CHECK(svit_mpi_create(&place, MPI_COMM_WORLD, leaves, &err) == SVIT_OK, "%s", err.message);
+    fesetround(FE_TONEAREST);
     CHECK(svit_mpi_get_reducer(place, &reducer, sizeof reducer, &err) == SVIT_OK, "%s",
           err.message);
     for (int step = 0; step < 3 && reducer.ranks > 1; step++)

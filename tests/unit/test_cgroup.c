@@ -141,6 +141,29 @@ START_TEST(test_text_that_is_too_long_is_no_quota)
 }
 END_TEST
 
+/* As of a pod of Kubernetes, whose group has a long name under each controller. A line that does not
+ * fit, and the end of a file without a newline, cost no other line. */
+START_TEST(test_a_file_of_any_length_is_read)
+{
+    static char text[20000];
+    char name[181];
+    size_t length = 0;
+    memset(name, 'p', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    for (int line = 13; line > 1; line--)
+        length +=
+            (size_t)snprintf(text + length, sizeof text - length, "%d:pids:/%s\n", line, name);
+    length += (size_t)snprintf(text + length, sizeof text - length, "1:pids:/");
+    memset(text + length, 'x', 3000);
+    snprintf(text + length + 3000, sizeof text - length - 3000, "\n0:cpu,cpuacct:/%s%s", name,
+             _i ? "\n" : "");
+    put("/proc/self/cgroup", text);
+    put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+    ck_assert_uint_eq(sv_cgroup_cores(root), 2);
+}
+END_TEST
+
 /* What a group, its parent and the top of version 1 say, and the smallest quota of them. */
 static const struct {
     const char *own, *parent, *top;
@@ -182,6 +205,7 @@ static Suite *cgroup_suite(void)
     tcase_add_test(all, test_version_1_has_two_files);
     tcase_add_test(all, test_other_controllers_do_not_count);
     tcase_add_test(all, test_text_that_is_too_long_is_no_quota);
+    tcase_add_loop_test(all, test_a_file_of_any_length_is_read, 0, 2);
     tcase_add_loop_test(all, test_the_smallest_quota_counts_wherever_it_is, 0,
                         (int)(sizeof NESTED / sizeof *NESTED));
     suite_add_tcase(suite, all);

@@ -289,6 +289,16 @@ START_TEST(test_a_swapped_optimiser_is_restored_with_its_model)
     WORKS(svit_optimizer_swap_ema(other.optimizer, err));
     ck_assert(fit_same(r.model, other.model));
     svit_checkpoint_free(checkpoint);
+    /* The one that is there has the average, and the checkpoint the weights. */
+    WORKS(svit_checkpoint_save(path, r.model, r.optimizer, r.session, NULL, NULL, 0, err));
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    WORKS(svit_optimizer_swap_ema(other.optimizer, err));
+    FAILS(svit_checkpoint_restore(checkpoint, NULL, other.optimizer, NULL, err), SVIT_E_ARGUMENT,
+          "the model of the optimiser holds the average of its weights");
+    WORKS(svit_optimizer_swap_ema(other.optimizer, err));
+    ck_assert(fit_same(r.model, other.model));
+    WORKS(svit_checkpoint_restore(checkpoint, NULL, other.optimizer, NULL, err));
+    svit_checkpoint_free(checkpoint);
     run_close(&r);
     run_close(&other);
 }

@@ -4,6 +4,7 @@
 
 #include "base/threads/fp_env.h"
 #include "base/threads/pool.h"
+#include "base/threads/thread.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -293,6 +294,24 @@ START_TEST(test_a_child_clears_an_array_alone)
 }
 END_TEST
 
+/* A child's number may be its parent's in another PID namespace, so forks are counted. */
+START_TEST(test_a_child_has_an_id_of_its_own)
+{
+    const int64_t parent = sv_process_id();
+    ck_assert_int_eq((pid_t)(uint32_t)parent, getpid());
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        const int64_t own = sv_process_id();
+        _exit((pid_t)(uint32_t)own != getpid() || own >> 32 != (parent >> 32) + 1);
+    }
+    int state;
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+    ck_assert_int_eq(sv_process_id(), parent);
+}
+END_TEST
+
 static Suite *pool_suite(void)
 {
     Suite *suite = suite_create("pool");
@@ -310,6 +329,7 @@ static Suite *pool_suite(void)
     tcase_add_loop_test(all, test_an_array_is_cleared_by_parts, 0, THREAD_COUNTS);
     tcase_add_loop_test(all, test_an_array_is_cleared_on_the_workers, 0, HOST_COUNT);
     tcase_add_test(all, test_a_child_clears_an_array_alone);
+    tcase_add_test(all, test_a_child_has_an_id_of_its_own);
     suite_add_tcase(suite, all);
     return suite;
 }

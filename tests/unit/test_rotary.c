@@ -238,6 +238,28 @@ START_TEST(test_keys_with_a_bias_are_refused)
 }
 END_TEST
 
+/* Nor does a gradient of the program's, such as one with noise, give keys a bias. */
+START_TEST(test_gradients_of_key_biases_are_refused)
+{
+    svit_model_config config = config_of(ANY_SIZE "\"pool\":\"mean\",\"no_key_bias\":true}");
+    svit_model *model = model_of(&config, 3);
+    svit_session *session = NULL;
+    svit_session_config options;
+    WORKS(svit_session_config_init(&options, sizeof options));
+    options.mode = SVIT_MODE_TRAIN;
+    WORKS(svit_session_create(&session, model, &options, err));
+    float gradient[QKV] = {[WIDTH_OF_HEADS - 1] = 1, [2 * WIDTH_OF_HEADS] = 1}, got[QKV];
+    WORKS(svit_session_set_gradient(session, QKV_BIAS, gradient, QKV, err));
+    float noisy[QKV] = {[WIDTH_OF_HEADS] = 1e-3f};
+    FAILS(svit_session_set_gradient(session, QKV_BIAS, noisy, QKV, err), SVIT_E_ARGUMENT,
+          "element 16 for the gradient of 'blocks.1.attn.qkv.bias' is 0.001");
+    WORKS(svit_session_get_gradient(session, QKV_BIAS, got, QKV, err));
+    ck_assert_mem_eq(got, gradient, sizeof got);
+    svit_session_free(session);
+    svit_model_free(model);
+}
+END_TEST
+
 /* Whatever updates the weights, the keys' bias stays 0. */
 START_TEST(test_training_leaves_the_key_bias_0)
 {
@@ -341,6 +363,7 @@ static Suite *rotary_suite(void)
     tcase_add_test(all, test_initial_frequencies);
     tcase_add_loop_test(all, test_configurations_are_refused, 0, COUNT(REFUSED));
     tcase_add_test(all, test_keys_with_a_bias_are_refused);
+    tcase_add_test(all, test_gradients_of_key_biases_are_refused);
     tcase_add_loop_test(all, test_frozen_neighbours_change_no_gradient, 0, COUNT(BETWEEN));
     tcase_add_loop_test(all, test_training_leaves_the_key_bias_0, 0, 4);
     suite_add_tcase(suite, all);

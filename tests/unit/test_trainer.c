@@ -197,6 +197,81 @@ START_TEST(test_a_callback_sees_the_average_and_cannot_run_the_trainer)
 }
 END_TEST
 
+typedef struct leaving {
+    svit_trainer *trainer;
+    int32_t answer;
+    unsigned events, at;
+} leaving;
+
+/* Leaves the average in the model at event `at`. */
+static int32_t leave_average(const svit_trainer_event *event, void *user)
+{
+    (void)event;
+    leaving *self = user;
+    if (++self->events != self->at)
+        return 0;
+    WORKS(svit_optimizer_swap_ema(svit_trainer_optimizer(self->trainer), err));
+    return self->answer;
+}
+
+/* No checkpoint is written that could not be resumed, and the run goes on with the weights. */
+START_TEST(test_an_average_that_is_left_in_the_model_is_refused)
+{
+    plan p = plan_make(2);
+    p.optimizer.ema = SVIT_EMA_PLAIN;
+    svit_model *whole = train_whole(p, validation);
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    for (unsigned at = 1; at <= 2 * (STEPS + 1); at++) {
+        svit_model *model = fit_model(context, CLASSES, 1);
+        svit_trainer *trainer = open_trainer(model, &p, validation);
+        leaving self = {trainer, _i, 0, at};
+        FAILS(svit_trainer_run(trainer, leave_average, &self, err), SVIT_E_STATE,
+              "the model holds the average of its weights");
+        FAILS(svit_trainer_checkpoint(trainer, err), SVIT_E_STATE, "svit_optimizer_swap_ema");
+        WORKS(svit_optimizer_swap_ema(svit_trainer_optimizer(trainer), err));
+        WORKS(svit_trainer_checkpoint(trainer, err));
+        WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+        ck_assert(fit_same(model, whole));
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+    }
+    svit_model_free(whole);
+}
+END_TEST
+
+/* Updates that the program makes with the trainer's optimiser are none of the run's. */
+START_TEST(test_updates_of_the_programs_own_are_refused)
+{
+    plan p = plan_make(2), again = p;
+    svit_model *whole = train_whole(p, validation);
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    again.trainer.existing = SVIT_EXISTING_RESUME;
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    svit_trainer_event event;
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_session *session = NULL;
+    svit_session_config options;
+    WORKS(svit_session_config_init(&options, sizeof options));
+    options.mode = SVIT_MODE_TRAIN;
+    WORKS(svit_session_create(&session, model, &options, err));
+    WORKS(svit_step(svit_trainer_optimizer(trainer), session, err));
+    FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_STATE,
+          "the trainer's optimiser has made 2 updates, the run 1");
+    FAILS(svit_trainer_checkpoint(trainer, err), SVIT_E_STATE, "only the trainer calls svit_step");
+    svit_session_free(session);
+    svit_trainer_free(trainer);
+    trainer = open_trainer(model, &again, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    ck_assert(fit_same(model, whole));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    svit_model_free(whole);
+}
+END_TEST
+
 START_TEST(test_what_cannot_be_trained_is_refused_and_the_model_stays)
 {
     svit_model *model = fit_model(context, 2, 1);
@@ -299,6 +374,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_events_tell_where_the_run_stands);
     tcase_add_test(c, test_a_stop_tells_the_step_or_the_end_of_the_epoch);
     tcase_add_test(c, test_a_callback_sees_the_average_and_cannot_run_the_trainer);
+    tcase_add_loop_test(c, test_an_average_that_is_left_in_the_model_is_refused, 0, 2);
+    tcase_add_test(c, test_updates_of_the_programs_own_are_refused);
     tcase_add_test(c, test_what_cannot_be_trained_is_refused_and_the_model_stays);
     tcase_add_test(c, test_a_struct_smaller_than_the_first_version_is_refused);
     tcase_add_test(c, test_the_schedule_is_filled_in_from_the_dataset);

@@ -21,4 +21,15 @@ int sv_descriptor_compare(bool *is_same, int descriptor, const char *path);
  * NUL byte. False if it cannot be read or does not fit `capacity` bytes. */
 bool sv_file_read_short(const char *path, char *text, size_t capacity);
 
+/* Gives each line of a file of the system, of any length, to `take` without its newline, in `line`,
+ * which has `capacity` bytes. Lines that do not fit, and all if the file cannot be read, are left
+ * out. */
+void sv_file_read_lines(const char *path, char *line, size_t capacity,
+                        void (*take)(void *argument, const char *line), void *argument);
+
+/* Flushes the folder that has the name of `path`, which is changed during the call: without that a
+ * power failure may undo what has become of the name. Returns 0, also where the system flushes no
+ * folders, or an errno value. */
+int sv_parent_flush(char *path);
+
 #endif

@@ -116,6 +116,31 @@ bool sv_file_read_short(const char *path, char *text, size_t capacity)
     return true;
 }
 
+void sv_file_read_lines(const char *path, char *line, size_t capacity,
+                        void (*take)(void *argument, const char *line), void *argument)
+{
+    int descriptor = -1;
+    struct stat state;
+    if (open_regular(&descriptor, &state, path, NULL) != SVIT_OK)
+        return;
+    char piece[512];
+    size_t length = 0; /* of the line so far, also where it does not fit */
+    ssize_t got;
+    do {
+        got = read(descriptor, piece, sizeof piece);
+        const bool ends = got == 0 && length > 0;
+        for (ssize_t i = 0; i < got + ends; i++) {
+            const bool is_end = ends || piece[i] == '\n';
+            if (length < capacity)
+                line[length] = is_end ? '\0' : piece[i];
+            if (is_end && length < capacity)
+                take(argument, line);
+            length = is_end ? 0 : length + 1;
+        }
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    close(descriptor);
+}
+
 svit_status sv_fail_dangling(svit_error *err, const char *action, const char *path)
 {
     char target[256];

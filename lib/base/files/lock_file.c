@@ -56,11 +56,21 @@ void sv_lock_file_abandon(sv_lock_file file)
     close((int)file);
 }
 
-int sv_folder_make(bool *made, const char *path)
+/* Flushes the name of a folder that has just been made. A parent that may not be read, in which names
+ * can be made all the same, is left to the system. */
+static int flush_name(char *path)
+{
+    const int code = sv_parent_flush(path);
+    return code == EACCES ? 0 : code;
+}
+
+int sv_folder_make(bool *made, char *path)
 {
     struct stat state;
     int code = mkdir(path, 0777) == 0 ? 0 : errno;
     *made = code == 0;
+    if (*made)
+        return flush_name(path);
     if (code && stat(path, &state) == 0)
         return S_ISDIR(state.st_mode) ? 0 : ENOTDIR;
     if (code == EEXIST && errno != ENOENT)

@@ -24,10 +24,11 @@ void sv_lock_file_close(sv_lock_file file, const char *path);
 /* Closes a forked child's copy of a locked file, which stays locked by the parent. */
 void sv_lock_file_abandon(sv_lock_file file);
 
-/* Makes a folder, and says in *made whether it did. A folder that is there, or a link to one, is no
+/* Makes a folder whose name a power failure does not undo, and says in *made whether it did, also on
+ * failure. `path` is changed during the call. A folder that is there, or a link to one, is no
  * failure. ENOENT: another process has just removed the folder or its parent, or the system makes no
  * folders there. */
-int sv_folder_make(bool *made, const char *path);
+int sv_folder_make(bool *made, char *path);
 
 /* Removes a folder if it is empty. */
 void sv_folder_remove(const char *path);

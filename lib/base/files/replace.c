@@ -214,34 +214,29 @@ svit_status sv_replacement_write(sv_replacement *replacement, const void *data, 
     return write_all(replacement->descriptor, data, bytes, replacement->path, err);
 }
 
-static svit_status fail_flush(svit_error *err, const char *path)
+static svit_status fail_flush(svit_error *err, const char *path, int code)
 {
     char reason[128];
-    int code = errno;
     return sv_fail(err, SVIT_E_IO,
                    "'%s' is written and in place, but its folder could not be flushed to disk, so "
                    "that a power failure may bring the old file back: %s",
                    path, sv_errno_text(code, reason, sizeof reason));
 }
 
-/* Flushes the folder of `path`, without which a power failure may undo the rename. The new file is
- * in place whether this succeeds or not. */
-static svit_status flush_folder(char *path, svit_error *err)
+int sv_parent_flush(char *path)
 {
-    /* The folder's path is made in place, without an allocation that could fail after the rename.
-     */
+    /* The folder's path is made in place, without an allocation that could fail after a rename. */
     char *slash = strrchr(path, '/');
     char *end = slash && slash > path ? slash : path + (slash != NULL);
     char kept = *end;
     *end = '\0';
     int descriptor = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     *end = kept;
-    svit_status status = SVIT_OK;
-    if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS))
-        status = fail_flush(err, path);
-    if (descriptor >= 0)
-        close(descriptor);
-    return status;
+    if (descriptor < 0)
+        return errno;
+    const int code = fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
+    close(descriptor);
+    return code;
 }
 
 svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement *replacement,
@@ -257,7 +252,10 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
         replacement_free(allocator, replacement);
         return status;
     }
-    status = flush_folder(replacement->path, err);
+    /* The new file is in place whether this succeeds or not. */
+    const int code = sv_parent_flush(replacement->path);
+    if (code)
+        status = fail_flush(err, replacement->path, code);
     replacement_free(allocator, replacement);
     return status;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 2048 }; /* bytes of the longest path and file that are read */
+enum { TEXT = 2048 }; /* bytes of the longest path and line that are read */
 
 /* Takes a number from the start of a text and moves *text behind it. Returns false if there is none,
  * or one that does not fit. */
@@ -118,19 +118,23 @@ static uint32_t read_line(const char *root, const char *line)
                          read_group(root, "/sys/fs/cgroup/cpu,cpuacct", group + 1, read_version_1));
 }
 
+typedef struct search {
+    const char *root;
+    uint32_t least; /* the smallest quota of the lines so far */
+} search;
+
+static void search_line(void *argument, const char *line)
+{
+    search *self = argument;
+    self->least = smaller_quota(self->least, read_line(self->root, line));
+}
+
 uint32_t sv_cgroup_cores(const char *root)
 {
-    char path[TEXT], text[TEXT];
+    char path[TEXT], line[TEXT];
+    search self = {.root = root};
     int length = snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    if (length < 0 || length >= TEXT || !sv_file_read_short(path, text, sizeof text))
-        return 0;
-    uint32_t least = 0;
-    for (char *line = text; line;) {
-        char *end = strchr(line, '\n');
-        if (end)
-            *end = '\0';
-        least = smaller_quota(least, read_line(root, line));
-        line = end ? end + 1 : NULL;
-    }
-    return least;
+    if (length >= 0 && length < TEXT)
+        sv_file_read_lines(path, line, sizeof line, search_line, &self);
+    return self.least;
 }

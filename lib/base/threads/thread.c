@@ -26,11 +26,6 @@ struct sv_thread {
     void *argument;
 };
 
-int64_t sv_process_id(void)
-{
-    return getpid();
-}
-
 sv_mutex *sv_mutex_create(const sv_allocator *allocator)
 {
     sv_mutex *mutex = sv_allocate(allocator, sizeof *mutex);
@@ -100,6 +95,7 @@ void sv_condition_broadcast(sv_condition *condition)
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 static void (*fork_handler)(void);
+static uint32_t forks; /* between the process that asked first and this one */
 
 static void lock_process(void)
 {
@@ -110,6 +106,7 @@ static void begin_child(void)
 {
     if (fork_handler)
         fork_handler();
+    forks++;
     pthread_mutex_unlock(&process_mutex);
 }
 
@@ -122,6 +119,14 @@ void sv_process_lock(void)
 {
     pthread_once(&process_once, watch_forks);
     lock_process();
+}
+
+/* A child in a PID namespace of its own may have its parent's number, and a child that outlives its
+ * parent may fork one that gets it. */
+int64_t sv_process_id(void)
+{
+    pthread_once(&process_once, watch_forks);
+    return (int64_t)((uint64_t)forks << 32 | (uint32_t)getpid());
 }
 
 void sv_process_unlock(void)

@@ -137,8 +137,9 @@ static svit_status check_session(const svit_checkpoint *checkpoint, const svit_s
     return check_model(checkpoint, sv_session_model(session), err);
 }
 
-/* What is restored is of one model. Where the model of the checkpoint holds its average
- * (svit_optimizer_swap_ema), the optimiser has the weights, so neither is restored alone. */
+/* What is restored is of one model. Where a model holds its average (svit_optimizer_swap_ema), that of
+ * the checkpoint or the one that is there, the optimiser has the weights, so neither is restored
+ * alone. */
 static svit_status check_together(const svit_checkpoint *checkpoint, const svit_model *model,
                                   const svit_optimizer *optimizer, const svit_session *session,
                                   svit_error *err)
@@ -147,11 +148,11 @@ static svit_status check_together(const svit_checkpoint *checkpoint, const svit_
         return sv_fail(err, SVIT_E_ARGUMENT, "optimizer is of another model than the one given");
     if (model && session && sv_session_model(session) != model)
         return sv_fail(err, SVIT_E_ARGUMENT, "session is of another model than the one given");
-    if (optimizer && !model && checkpoint->state.swapped)
+    if (optimizer && !model && (checkpoint->state.swapped || optimizer->core->swapped))
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "model is NULL; the model of %s holds the average of its weights, and is "
                        "restored with the optimiser, which has them",
-                       checkpoint->path);
+                       checkpoint->state.swapped ? checkpoint->path : "the optimiser");
     return SVIT_OK;
 }
 

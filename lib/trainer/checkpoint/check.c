@@ -1,5 +1,6 @@
 /* Checks the progress and the history that a checkpoint holds before a resume uses them. A damaged
  * file must not send the run to an epoch for which there is no history. */
+#include "session/optimizer_handle.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
@@ -84,6 +85,25 @@ static uint64_t forwards(const svit_trainer *trainer, uint64_t steps)
     return steps < trainer->steps ? steps * of_batch : (steps - 1) * of_batch + of_last;
 }
 
+/* The updates that the optimiser has made by then. */
+static uint64_t updates(const svit_trainer *trainer, const sv_progress *at)
+{
+    return at->epoch * trainer->steps + at->position;
+}
+
+svit_status sv_trainer_check_optimizer(const svit_trainer *trainer, svit_error *err)
+{
+    const sv_optim *core = trainer->optimizer->core;
+    const uint64_t wanted = updates(trainer, &trainer->progress);
+    SVIT_TRY(sv_optim_check_weights(core, err));
+    if (core->steps != wanted)
+        return sv_fail(err, SVIT_E_STATE,
+                       "the trainer's optimiser has made %" PRIu64 " updates, the run %" PRIu64
+                       "; only the trainer calls svit_step with it",
+                       core->steps, wanted);
+    return SVIT_OK;
+}
+
 /* Checks the counters that the optimiser and the session restore from the checkpoint. */
 static svit_status check_handles(const svit_trainer *trainer, const sv_progress *at,
                                  const svit_checkpoint *checkpoint, svit_error *err)
@@ -92,7 +112,7 @@ static svit_status check_handles(const svit_trainer *trainer, const sv_progress 
         const char *key;
         uint64_t wanted;
     } numbers[] = {
-        {"optimizer.steps", at->epoch * trainer->steps + at->position},
+        {"optimizer.steps", updates(trainer, at)},
         {"optimizer.swapped", 0},
         {"session.counter",
          at->epoch * forwards(trainer, trainer->steps) + forwards(trainer, at->position)},

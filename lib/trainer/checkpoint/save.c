@@ -180,6 +180,7 @@ svit_status sv_trainer_save(svit_trainer *trainer, svit_error *err)
     /* The last epoch wrote its checkpoint before `finish` changed the weights of the model. */
     if (trainer->finished || !sv_trainer_writes(trainer))
         return SVIT_OK;
+    SVIT_TRY(sv_trainer_check_optimizer(trainer, err));
     trainer->activity = "checkpoint";
     SVIT_TRY(write_checkpoint(trainer, err));
     trainer->last_checkpoint = sv_clock_seconds();

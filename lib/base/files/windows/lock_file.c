@@ -89,7 +89,7 @@ static bool is_root(const wchar_t *wide)
     return names <= 2;
 }
 
-int sv_folder_make(bool *made, const char *path)
+int sv_folder_make(bool *made, char *path)
 {
     wchar_t wide[SV_WIDE_PATH];
     *made = false;
