@@ -64,7 +64,7 @@ enum {
 /* The configuration of a trainer. It is copied at creation, the texts included. */
 typedef struct svit_trainer_config {
     uint32_t struct_size;   /* sizeof(svit_trainer_config) */
-    uint32_t epochs;        /* 1..1000000 */
+    uint32_t epochs;        /* 1..1000000; a checkpoint holds the history of some 520,000 */
     uint32_t batch;         /* samples in a step, 1..65536 */
     uint32_t accumulate;    /* 1..batch: forward and backward passes over which the gradients of a
                                step are accumulated; more of them need less memory */

@@ -6,7 +6,9 @@
 //! in one binary tree: at each level the sums of leaves 2 i 2^level and (2 i + 1) 2^level, each of
 //! 2^level leaves, become one, and a sum without a partner stays as it is. A rank adds what it has
 //! alone; a reducer adds the rest. So the bits of a step depend on the batch, the leaves and the
-//! seed, and not on the ranks. \<shiftvit/mpi.h\> has a reducer over MPI; a program may bring its own.
+//! seed, and not on the ranks, provided that the reducer's additions are those of the library: in
+//! float32, rounded to nearest, with subnormal operands and results flushed to zero on x86 (FTZ and
+//! DAZ of MXCSR) and Arm (FZ). \<shiftvit/mpi.h\> has a reducer over MPI; a program may bring its own.
 //!
 //! In a loop of the program's own, leaf l of a batch of N images (fewer at the end of an epoch) has
 //! k = svit_partition_begin(N, leaves, l + 1) - svit_partition_begin(N, leaves, l) of them, which

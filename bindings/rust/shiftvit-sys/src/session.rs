@@ -285,7 +285,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Sets the gradient of a parameter from in\[elements\], for gradients that were reduced over several
-    /// machines or computed elsewhere. Errors are those of svit_session_get_gradient.
+    /// machines or computed elsewhere. Errors are those of svit_session_get_gradient. SVIT_E_ARGUMENT,
+    /// too: with no_key_bias, an element of the keys' biases is not 0.
     pub fn svit_session_set_gradient(
         session: *mut svit_session,
         name: *const c_char,

@@ -70,7 +70,7 @@ pub struct svit_trainer {
 pub struct svit_trainer_config {
     /// sizeof(svit_trainer_config)
     pub struct_size: u32,
-    /// 1\..1000000
+    /// 1\..1000000; a checkpoint holds the history of some 520,000
     pub epochs: u32,
     /// samples in a step, 1..65536
     pub batch: u32,

@@ -16,7 +16,7 @@ use shiftvit_sys as sys;
 config! {
     /// The configuration of a trainer. It is copied at creation, the texts included.
     pub struct TrainerConfig: svit_trainer_config, svit_trainer_config_init {
-        /// 1\..1000000.
+        /// 1\..1000000; a checkpoint holds the history of some 520,000.
         epochs: u32;
         /// Samples in a step, 1..65536.
         batch: u32;
