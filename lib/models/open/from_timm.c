@@ -6,11 +6,11 @@
 
 static svit_status state_pool(sv_open *open, const char *pool, const char *from, svit_error *err)
 {
-    static const struct {
+    const struct {
         const char *name;
         int32_t pool;
     } known[] = {{"token", SVIT_POOL_CLASS_TOKEN},
-                 {"avg", SVIT_POOL_MEAN_PATCHES},
+                 {"avg", open->pools_prefix > 0 ? SVIT_POOL_MEAN : SVIT_POOL_MEAN_PATCHES},
                  {"map", SVIT_POOL_ATTENTION}};
     const sv_fact *stated = sv_facts_find(&open->facts, "pool");
     if (stated && stated->is_final)
@@ -74,16 +74,17 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
                                              {"rope_temperature", "rope_theta"},
                                              {"reg_tokens", "register_tokens"},
                                              {"num_reg_tokens", "register_tokens"}};
-    static const char *const told[] = {"num_heads",        "rope_temperature", "img_size",
-                                       "patch_size",       "embed_dim",        "depth",
-                                       "mlp_ratio",        "qkv_bias",         "in_chans",
-                                       "num_classes",      "global_pool",      "drop_rate",
-                                       "pos_drop_rate",    "patch_drop_rate",  "proj_drop_rate",
-                                       "attn_drop_rate",   "drop_path_rate",   "init_values",
-                                       "class_token",      "reg_tokens",       "num_reg_tokens",
-                                       "no_embed_class",   "fc_norm",          "use_fc_norm",
-                                       "dynamic_img_size", "dynamic_img_pad",  "strict_img_size",
-                                       "weight_init",      "pre_norm",         "qk_norm"};
+    static const char *const told[] = {"num_heads",          "rope_temperature", "img_size",
+                                       "patch_size",         "embed_dim",        "depth",
+                                       "mlp_ratio",          "qkv_bias",         "in_chans",
+                                       "num_classes",        "global_pool",      "drop_rate",
+                                       "pos_drop_rate",      "patch_drop_rate",  "proj_drop_rate",
+                                       "attn_drop_rate",     "drop_path_rate",   "init_values",
+                                       "class_token",        "reg_tokens",       "num_reg_tokens",
+                                       "no_embed_class",     "fc_norm",          "use_fc_norm",
+                                       "dynamic_img_size",   "dynamic_img_pad",  "strict_img_size",
+                                       "weight_init",        "pre_norm",         "qk_norm",
+                                       "pool_include_prefix"};
     if (!arguments || arguments->kind != SV_JSON_OBJECT)
         return SVIT_OK;
     const sv_json_value *member = arguments + 1;
@@ -98,6 +99,9 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
                            open->weights, member->key);
     }
     const sv_json_value *pool = sv_json_get(arguments, "global_pool");
+    const sv_json_value *all = sv_json_get(arguments, "pool_include_prefix");
+    if (sv_json_is(all, SV_JSON_TRUE) || sv_json_is(all, SV_JSON_FALSE))
+        open->pools_prefix = all->kind == SV_JSON_TRUE ? 1 : -1;
     if (sv_json_is(sv_json_get(arguments, "dynamic_img_pad"), SV_JSON_TRUE))
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: config.json: model_args: dynamic_img_pad is true; false is accepted",
@@ -117,6 +121,17 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
     return state_sizes(open, arguments, err);
 }
 
+/* Whether transformers has saved the model without its classifier, whose classes it names all the
+ * same. */
+static bool is_bare(const sv_json_value *root)
+{
+    const sv_json_value *classes = sv_json_get(root, "architectures");
+    const char *first = classes && classes->kind == SV_JSON_ARRAY && classes->count > 0
+                            ? sv_json_text(classes + 1)
+                            : NULL;
+    return first && strcmp(first, "TimmWrapperModel") == 0;
+}
+
 svit_status sv_open_from_timm(sv_open *open, svit_error *err)
 {
     const sv_json_value *root = sv_json_root(open->side[SV_SIDE_CONFIG].json);
@@ -129,7 +144,8 @@ svit_status sv_open_from_timm(sv_open *open, svit_error *err)
     if (pool)
         SVIT_TRY(state_pool(open, pool, "config.json: global_pool", err));
     SVIT_TRY(state_input(open, sv_json_get(pretrained, "input_size"), err));
-    (void)sv_json_number(sv_json_get(root, "num_classes"), &open->classes);
+    if (!is_bare(root))
+        (void)sv_json_number(sv_json_get(root, "num_classes"), &open->classes);
     open->classes_from = "config.json: num_classes";
     open->class_names = labels ? labels : sv_json_get(root, "label_names");
     return SVIT_OK;

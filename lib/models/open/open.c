@@ -47,6 +47,8 @@ static void complete(sv_open *open)
         sv_facts_assume(facts, "activation", SVIT_ACTIVATION_GELU, "SwiGLU, which has no other");
     if (sv_facts_value(facts, "pool", 0) == SVIT_POOL_ATTENTION)
         sv_facts_assume(facts, "pool_heads", sv_facts_value(facts, "heads", 1), "the heads");
+    else if (sv_facts_value(facts, "pool_heads", 0) > 0)
+        sv_facts_correct(facts, "pool_heads", 0, "another pooling");
     if (sv_facts_value(facts, "position_tokens", 0) != SVIT_POSITION_NONE)
         sv_facts_assume(facts, "rope", SVIT_ROPE_NONE, "the position embedding");
     if (sv_facts_value(facts, "rope", 0) == SVIT_ROPE_MIXED)
@@ -79,8 +81,8 @@ static const char *heads_text(char text[64], const sv_open *open)
     return text;
 }
 
-/* Asks for what is not known. */
-static svit_status ask(const sv_open *open, svit_error *err)
+/* Asks for what is not known; a known name of timm does not tell it. */
+static svit_status ask(const sv_open *open, bool is_named, svit_error *err)
 {
     char question[200] = "", heads[64];
     size_t length = 0;
@@ -91,8 +93,8 @@ static svit_status ask(const sv_open *open, svit_error *err)
                                        i == 0 ? heads_text(heads, open) : NEEDED[i].candidates);
     if (length == 0)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s: state timm's name of the model, or %s", open->weights,
-                   question);
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: state %s%s", open->weights,
+                   is_named ? "" : "timm's name of the model, or ", question);
 }
 
 static svit_status open_transformers(sv_open *open, svit_error *err)
@@ -128,7 +130,7 @@ static svit_status collect(sv_open *open, const svit_open_options *options, svit
     if (timm)
         sv_open_compare_with_usual(open, timm);
     complete(open);
-    return ask(open, err);
+    return ask(open, timm != NULL, err);
 }
 
 /* Lines "field NAME VALUE SOURCE" for what was found out. */

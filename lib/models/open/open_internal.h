@@ -58,11 +58,13 @@ typedef struct sv_open {
     sv_adapter adapter;
     bool distillation_is_register; /* the distillation token has no head and is not read */
     bool has_positions;            /* the configuration or timm's name tells of learnt positions */
-    double image[2];  /* height and width that a file states of its images; 0: none does */
+    int32_t pools_prefix; /* whether timm's pooling takes the tokens before the patches, too: 1, -1;
+                             0: nothing states it */
+    double image[2];      /* height and width that a file states of its images; 0: none does */
     double mlp_ratio; /* of a plain MLP's width to the model's, as a file states it; 0: none does */
     double classes;   /* that a file states of its classifier; 0: none does */
     const char *classes_from; /* what states them */
-    int32_t output;   /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
+    int32_t output;           /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
     bool has_pipeline;
     svit_pipeline_config pipeline;
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */

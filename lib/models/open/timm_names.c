@@ -75,7 +75,7 @@ static const name_row ROWS[] = {
     {"beit3_*", {POOL(MEAN_PATCHES)}},
     {"test_vit2", {POOL(MEAN_PATCHES)}},
     {"test_vit4", {POOL(MEAN_PATCHES)}},
-    {"test_vit3", {POOL(ATTENTION)}},
+    {"test_vit3", {POOL(ATTENTION), {"pool_include_prefix", 1}}},
     {"vit_pe_*", {POOL(MEAN_PATCHES)}},
     {"vit_pe_core_*", {POOL(ATTENTION)}},
     {"*_clip_*", {POOL(CLASS_TOKEN), EPS(1e-5)}},
@@ -227,6 +227,8 @@ static void assume_heads(sv_open *open, const char *name)
 /* The pooling that the name has unless its configuration states another. */
 static void assume_pool(sv_open *open, const char *name)
 {
+    if (open->pools_prefix == 0)
+        open->pools_prefix = value_of(name, "pool_include_prefix", 0) != 0;
     sv_facts_assume(&open->facts, "pool", value_of(name, "pool", SVIT_POOL_CLASS_TOKEN),
                     "timm's name");
 }
@@ -234,8 +236,14 @@ static void assume_pool(sv_open *open, const char *name)
 /* Whether what the rows say of a field is but assumed, below. */
 static bool is_assumed(const char *field)
 {
-    static const char *const fields[] = {"dim",        "head_dim",        "pool",
-                                         "final_norm", "position_tokens", "register_tokens"};
+    static const char *const fields[] = {"dim",
+                                         "head_dim",
+                                         "pool",
+                                         "pool_include_prefix",
+                                         "final_norm",
+                                         "position_tokens",
+                                         "register_tokens",
+                                         "rope_theta"};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp(field, fields[i]) == 0)
             return true;
@@ -263,6 +271,8 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *whole, svit_error 
         SVIT_TRY(state_field(open, name, "register_tokens", err));
     assume_heads(open, name);
     assume_pool(open, name);
+    if (last_of(name, "rope_theta"))
+        sv_facts_assume(&open->facts, "rope_theta", value_of(name, "rope_theta", 0), "timm's name");
     if (last_of(name, "final_norm"))
         sv_facts_assume(&open->facts, "final_norm", value_of(name, "final_norm", 1), "timm's name");
     const double positions = value_of(name, "position_tokens", SVIT_POSITION_ALL);
