@@ -56,12 +56,15 @@ static void *run(void *argument)
 
 svit_status sv_mpi_thread_start(svit_mpi *self, svit_error *err)
 {
-    sigset_t all, before;
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    sigset_t blocked, before;
     pthread_mutex_init(&self->queue.lock, NULL);
     pthread_cond_init(&self->queue.changed, NULL);
-    /* The signals of the program are for its own threads. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    /* The signals of the program are for its own threads, but for those of faults and profilers. */
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     const int code = pthread_create(&self->thread, NULL, run, self);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0)

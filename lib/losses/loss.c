@@ -13,6 +13,9 @@ svit_status sv_loss_check_sizes(size_t n, size_t classes, svit_error *err)
         return sv_fail(err, SVIT_E_ARGUMENT, "n is 0; at least one row is needed");
     if (classes < 1)
         return sv_fail(err, SVIT_E_ARGUMENT, "classes is 0; at least one is needed");
+    if (n > SIZE_MAX / sizeof(float) / classes)
+        return sv_fail(err, SVIT_E_ARGUMENT, "n is %zu and classes %zu, which no array has", n,
+                       classes);
     return SVIT_OK;
 }
 

@@ -206,6 +206,31 @@ START_TEST(test_sizes_of_0_are_named)
 }
 END_TEST
 
+/* Sizes whose product wraps, as a signed size of another language becomes one. */
+START_TEST(test_sizes_of_no_array_are_named)
+{
+    static const size_t sizes[][2] = {{SIZE_MAX, CLASSES},
+                                      {N, SIZE_MAX},
+                                      {SIZE_MAX / 4 + 1, 1},
+                                      {SIZE_MAX / 2 + 1, 2},
+                                      {SIZE_MAX / 4 + 1, 4}};
+    float out[ELEMENTS] = {0};
+    double number;
+    context = fit_context(1);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const arrays a = {.logits = LOGITS,
+                          .targets = TARGETS,
+                          .weights = WEIGHTS,
+                          .labels = LABELS,
+                          .out = out,
+                          .n = sizes[i][0],
+                          .classes = sizes[i][1]};
+        FAILS(CALLS[_i].call(&a, &number, err), SVIT_E_ARGUMENT, "which no array has");
+    }
+    svit_context_free(context);
+}
+END_TEST
+
 /* Rows before the one that has no softmax keep their logits, also where both arrays are the same. */
 START_TEST(test_a_softmax_that_fails_changes_nothing)
 {
@@ -231,6 +256,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_losses_and_metrics_stay_within_their_arrays, 0,
                         sizeof CALLS / sizeof *CALLS);
     tcase_add_loop_test(c, test_sizes_of_0_are_named, 0, sizeof CALLS / sizeof *CALLS);
+    tcase_add_loop_test(c, test_sizes_of_no_array_are_named, 0, sizeof CALLS / sizeof *CALLS);
     tcase_add_test(c, test_outputs_may_be_left_out);
     tcase_add_test(c, test_a_softmax_that_fails_changes_nothing);
     suite_add_tcase(all, c);

@@ -6,6 +6,7 @@
 #include "base/threads/pool.h"
 #include "base/threads/thread.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,6 +295,39 @@ START_TEST(test_a_child_clears_an_array_alone)
 }
 END_TEST
 
+typedef struct masks {
+    atomic_int seen; /* by how many workers that are threads of the library */
+    sigset_t of_worker;
+} masks;
+
+static void read_mask(void *argument, size_t task, uint32_t worker)
+{
+    masks *self = argument;
+    (void)task;
+    if (worker == 0)
+        usleep(1000);
+    else if (atomic_exchange(&self->seen, 1) == 0)
+        pthread_sigmask(SIG_SETMASK, NULL, &self->of_worker);
+}
+
+/* The program's handlers run on its own threads, but for those of a thread's own faults: the system
+ * would end the process without them. */
+START_TEST(test_workers_block_signals_but_for_those_of_faults)
+{
+    static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF};
+    static const int blocked[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD};
+    masks all = {0};
+    sv_pool *pool = open_pool(2);
+    while (!atomic_load(&all.seen))
+        sv_pool_run(pool, read_mask, &all, 64);
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+        ck_assert_int_eq(sigismember(&all.of_worker, open[i]), 0);
+    for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++)
+        ck_assert_int_eq(sigismember(&all.of_worker, blocked[i]), 1);
+    close_pool(pool);
+}
+END_TEST
+
 /* A child's number may be its parent's in another PID namespace, so forks are counted. */
 START_TEST(test_a_child_has_an_id_of_its_own)
 {
@@ -330,6 +364,7 @@ static Suite *pool_suite(void)
     tcase_add_loop_test(all, test_an_array_is_cleared_on_the_workers, 0, HOST_COUNT);
     tcase_add_test(all, test_a_child_clears_an_array_alone);
     tcase_add_test(all, test_a_child_has_an_id_of_its_own);
+    tcase_add_test(all, test_workers_block_signals_but_for_those_of_faults);
     suite_add_tcase(suite, all);
     return suite;
 }

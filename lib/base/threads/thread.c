@@ -147,7 +147,19 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* Signals stay blocked, so that the program's handlers run on the program's threads. */
+/* Blocks signals for a thread that is started, so that the program's handlers run on the program's
+ * threads. Not those that a fault of the thread itself raises, since the system ends a process with
+ * a blocked one without asking its handler; nor that of profilers. */
+static void block_signals(sigset_t *before)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, before);
+}
+
 sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument)
 {
     sv_thread *thread = sv_allocate(allocator, sizeof *thread);
@@ -155,9 +167,8 @@ sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), 
         return NULL;
     thread->body = body;
     thread->argument = argument;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    block_signals(&before);
     int failed = pthread_create(&thread->handle, NULL, thread_main, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) {

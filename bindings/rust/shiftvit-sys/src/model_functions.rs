@@ -33,7 +33,8 @@ extern "C" {
 
     /// Fills `config` from a JSON object whose keys are the names of the fields, but for `stages` and
     /// `head_layers`, which follow from the lengths of "blocks" and "head_units"; a missing one takes
-    /// the default of the architecture. `config` is written only on success. SVIT_E_ARGUMENT names a key
+    /// the default of the architecture. Fields that are 0 or 1 are true or false, and enumerators words,
+    /// which svit_config_fields lists. `config` is written only on success. SVIT_E_ARGUMENT names a key
     /// that is unknown or belongs to another architecture, or a value that is not accepted;
     /// SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this `size`
     /// lacks a field that is not at its default. Any thread may call it.
