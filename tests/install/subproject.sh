@@ -17,6 +17,16 @@ cp -R "$root/lib" "$root/include" "$root/bindings" "$root"/meson* "$root"/*.in "
 readme_program "$root" "$project/program.c"
 every_function "$root" "$project/every.c"
 
+# The site is entered if it is asked for; without Doxygen that is an error.
+cp -R "$root/docs" "$project/subprojects/shiftvit"
+if CC="$cc" meson setup "$folder/site" "$project" --force-fallback-for=shiftvit -Dshiftvit:docs=enabled \
+    >"$folder/log" 2>&1; then
+    ninja -C "$folder/site" -t targets all | grep -q '/docs/html: ' || { echo 'docs=enabled adds no site'; exit 1; }
+else
+    grep -q "'doxygen' not found" "$folder/log" || { cat "$folder/log"; exit 1; }
+fi
+rm -r "$project/subprojects/shiftvit/docs"
+
 # said COMMAND...: shows what a command says if it fails.
 said() {
     "$@" >"$folder/log" 2>&1 || {
