@@ -73,7 +73,7 @@ left out
 the last of it
 ===============================================================================
 ==================================== 3/3 =====================================
-test:         shiftvit / dies
+test:         suite - shiftvit:dies
 result:       killed by signal 11 SIGSEGV
 END
 cat >"$log.expected" <<'END'
