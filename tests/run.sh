@@ -173,14 +173,15 @@ step() {
     return 1
 }
 
-# configure NAME COMPILER [MESON OPTION...]
+# configure NAME COMPILER [MESON OPTION...]: anew if the folder was configured with other options.
 configure() {
     folder=$builds/$1
     compiler=$2
     shift 2
-    [ -f "$folder/build.ninja" ] && return 0
+    echo "$compiler $*" >"$builds/options"
+    [ -f "$folder/build.ninja" ] && cmp -s "$builds/options" "$folder/options" && return 0
     rm -rf "$folder"
-    CC=$compiler meson setup "$folder" -Dwerror=true "$@"
+    CC=$compiler meson setup "$folder" -Dwerror=true "$@" && mv "$builds/options" "$folder/options"
 }
 
 # build NAME COMPILER [MESON OPTION...]
