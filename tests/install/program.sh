@@ -17,19 +17,19 @@ $cc -std=c11 -I"$prefix/include" -c "$folder/every.c" -o "$folder/every.o"
 cp "$folder/program.c" "$folder/program.cc"
 
 flags='-Wall -Wextra -pedantic -Werror'
-# Words of flags are meant to be split.
-# shellcheck disable=SC2046,SC2086
-{
-    $cc -std=c11 $flags "$folder/program.c" "$folder/every.o" -o "$folder/shared-c" \
-        $(shiftvit_flags --cflags --libs)
-    [ -z "$cxx" ] || $cxx -std=c++17 $flags "$folder/program.cc" "$folder/every.o" -o "$folder/shared-cc" \
-        $(shiftvit_flags --cflags --libs)
-    static=$(shiftvit_flags --static --libs | sed 's/-lshiftvit/-l:libshiftvit.a/')
-    $cc -std=c11 $flags "$folder/program.c" "$folder/every.o" -o "$folder/static-c" \
-        $(shiftvit_flags --cflags) $static
-    [ -z "$cxx" ] || $cxx -std=c++17 $flags "$folder/program.cc" "$folder/every.o" -o "$folder/static-cc" \
-        $(shiftvit_flags --cflags) $static
+# build COMPILER SOURCE PROGRAM FLAGS: words of flags are meant to be split, and pkg-config's have the quotes that
+# folders with spaces need.
+build() {
+    eval "$1 $flags '$folder/$2' '$folder/every.o' -o '$folder/$3' $4"
 }
+shared=$(shiftvit_flags --cflags --libs)
+static="$(shiftvit_flags --cflags) $(shiftvit_flags --static --libs | sed 's/-lshiftvit/-l:libshiftvit.a/')"
+build "$cc -std=c11" program.c shared-c "$shared"
+build "$cc -std=c11" program.c static-c "$static"
+if [ -n "$cxx" ]; then
+    build "$cxx -std=c++17" program.cc shared-cc "$shared"
+    build "$cxx -std=c++17" program.cc static-cc "$static"
+fi
 
 LD_LIBRARY_PATH=$libdir "$folder/shared-c" >"$folder/expected"
 cat "$folder/expected"
