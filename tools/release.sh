@@ -18,6 +18,7 @@ unset GZIP
 commit=$(git rev-parse --verify "${2-HEAD}^{commit}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # Nothing of this clone and of the user's settings: a fresh repository, which has the commit from this one, reads no
 # attributes but the commit's, no replaced objects and no configuration.

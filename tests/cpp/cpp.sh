@@ -10,6 +10,7 @@ command -v "$cxx" >/dev/null 2>&1 || {
 }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 flags="-std=c++17 -O1 -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror"
 
 # The words of flags are meant to be split.

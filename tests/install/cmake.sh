@@ -11,6 +11,7 @@ command -v cmake >/dev/null 2>&1 || skip 'cmake is missing (Debian: cmake)'
 [ -n "$4" ] || skip 'a C++ compiler is missing (Debian: g++)'
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 install_moved "$build" "$folder"
 cp -R "$here/cmake" "$folder/project"
 readme_program "$root" "$folder/project/program.c"

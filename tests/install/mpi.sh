@@ -11,6 +11,7 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_R
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 install_moved "$build" "$folder"
 cat >"$folder/program.cc" <<end
 #include <shiftvit/mpi.h>

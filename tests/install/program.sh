@@ -10,6 +10,7 @@ cxx=$4
 . "$(dirname "$0")/prefix.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 install_moved "$2" "$folder"
 readme_program "$root" "$folder/program.c"
 every_function "$root" "$folder/every.c"

@@ -9,6 +9,7 @@ here=$(dirname "$0")
 . "$here/prefix.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 project=$folder/project
 mkdir -p "$project/subprojects/shiftvit"
 cp "$here/subproject/meson.build" "$project"

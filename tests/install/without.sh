@@ -6,6 +6,7 @@ set -eu
 meson=$1 root=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # configured NAME [OPTION...]
 configured() {

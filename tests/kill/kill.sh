@@ -7,6 +7,7 @@ train=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") model=$2 seed=${3:-$$}
 kills=10
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 # Options are split into words, so the names in them are relative.
 cd "$work"
 

@@ -7,6 +7,7 @@ export_program=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 failing_files=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 cd "$work"
 # LD_PRELOAD is split at spaces, which the names of folders may have.
 ln -s "$failing_files" failing_files.so

@@ -10,6 +10,7 @@ command -v git >/dev/null && git -C "$root" rev-parse HEAD >/dev/null 2>&1 || {
 }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 chmod 755 "$folder"
 git clone -q --no-hardlinks "$root" "$folder/first"
 cp -R "$folder/first" "$folder/elsewhere"

@@ -7,6 +7,7 @@ bin=$1
 work=$(mktemp -d)
 pid=
 trap '[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || :; rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 export XDG_CACHE_HOME="$work"
 
 if ! "$bin/shiftvit-info" --build | grep -Eqx 'decoders *jpeg png( webp)?'; then

@@ -5,6 +5,7 @@ set -eu
 runner=$1/tests/runner
 log=$(mktemp)
 trap 'rm -f "$log" "$log.expected"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # counts EXPECTED: of the log on standard input.
 counts() {

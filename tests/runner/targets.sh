@@ -6,6 +6,7 @@ set -u
 root=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 bad=0
 
 # describe NAME...: a project of tests with these names.
