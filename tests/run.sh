@@ -173,14 +173,15 @@ step() {
     return 1
 }
 
-# configure NAME COMPILER [MESON OPTION...]
+# configure NAME COMPILER [MESON OPTION...]: anew if the folder was configured with other options.
 configure() {
     folder=$builds/$1
     compiler=$2
     shift 2
-    [ -f "$folder/build.ninja" ] && return 0
+    echo "$compiler $*" >"$builds/options"
+    [ -f "$folder/build.ninja" ] && cmp -s "$builds/options" "$folder/options" && return 0
     rm -rf "$folder"
-    CC=$compiler meson setup "$folder" -Dwerror=true "$@"
+    CC=$compiler meson setup "$folder" -Dwerror=true "$@" && mv "$builds/options" "$folder/options"
 }
 
 # build NAME COMPILER [MESON OPTION...]
@@ -242,10 +243,18 @@ tests() {
     echo "${report:-$(tail -n 60 "$log")}" | tee -a "$reports"
 }
 
-# The names of tests that match, without the checks of the tree as a whole.
-names() {
-    meson test -C "$builds/$1" --list --no-suite structure --no-suite install 2>/dev/null |
-        sed 's/.* [/:] //' | grep -E "$2"
+# named PATTERN NAME FOLDER [MESON TEST OPTION...]: `tests` of those whose names match, without the checks of the tree as
+# a whole. That none does is a failure.
+named() {
+    chosen=$(python3 tests/runner/names.py "$builds/$3" "$1" 2>"$log") || {
+        failed=$((failed + 1))
+        { echo "FAILED  $2" && cat "$log"; } | tee -a "$reports"
+        return 0
+    }
+    shift
+    # Names, meant to be split.
+    # shellcheck disable=SC2086
+    tests "$@" $chosen
 }
 
 # valgrind finds what no sanitizer here does, reads of uninitialised memory. So it runs the tests of what comes from
@@ -288,49 +297,44 @@ full() {
         # A sanitizer enlarges the stack, and a child of fork may inherit its allocator locked by a thread that is gone.
         # `blas` needs a process for each library that it makes up. Of the tests that compare numbers, of which there
         # are many for the same code, a part runs.
-        # Names, meant to be split.
-        # shellcheck disable=SC2046
-        CK_FORK=no SHIFTVIT_TEST_EVERY=4 tests 'clang, BLIS, AddressSanitizer, UndefinedBehaviorSanitizer' sanitize -t 10 \
-            $(names sanitize . | grep -vxE "$formulas|determinism|small_stack|fork|many_threads|blas")
+        CK_FORK=no SHIFTVIT_TEST_EVERY=4 named "(?!($formulas|determinism|small_stack|fork|many_threads|blas)\$).*" \
+            'clang, BLIS, AddressSanitizer, UndefinedBehaviorSanitizer' sanitize -t 10
     fi
     step 'clang reads the programs without a warning' read_programs clang
     tests 'installed library' gcc --suite install
     # The copies of the kernels other than the one that this CPU chooses, which all tests ran on; some tests go through
     # all copies by themselves, such as those that compare with the plain models, gradients too.
-    kernels=$(names gcc 'golden|compute' | grep -vE 'kernel_golden|images|orientations|resizes')
-    chosen=$(kernels_in_use '')
+    kernels='(?!.*(kernel_golden|images|orientations|resizes)).*(golden|compute).*'
+    best=$(kernels_in_use '')
     for isa in avx512 avx2 baseline; do
-        [ "$isa" = "$chosen" ] && continue
+        [ "$isa" = "$best" ] && continue
         if [ "$(kernels_in_use "$isa")" != "$isa" ]; then
-            # shellcheck disable=SC2086
-            set -- $kernels
+            # Names, meant to be split.
+            # shellcheck disable=SC2046
+            set -- $(python3 tests/runner/names.py "$builds/gcc" "$kernels")
             skipped=$((skipped + $#))
             echo "skipped kernels for $isa: this CPU has no such instructions ($# programs)"
             continue
         fi
-        # shellcheck disable=SC2086
-        SHIFTVIT_TEST_ISA=$isa tests "kernels for $isa" gcc $kernels
+        SHIFTVIT_TEST_ISA=$isa named "$kernels" "kernels for $isa" gcc
     done
 
     # Threads meet outside the kernels, so those of one instruction set are enough.
     threaded='.*(pool|affinity|loader|shared_weights|shard_index).*'
+    # Options, meant to be split.
     # shellcheck disable=SC2086
     if step 'build for ThreadSanitizer' build_tests "$threaded" thread gcc $lines_alone -Dinstruction_sets=avx2 \
         -Db_sanitize=thread -Dexamples=false -Dtests=true $no_mpi; then
-        threaded=$(names thread "$threaded")
-        # Names are meant to be split. Fixed addresses: ThreadSanitizer dislikes some random ones.
-        # shellcheck disable=SC2086
+        # Fixed addresses: ThreadSanitizer dislikes some random ones.
         if setarch "$(uname -m)" -R true 2>/dev/null; then
-            SHIFTVIT_TEST_SPIN='' CK_FORK=no tests ThreadSanitizer thread --wrap "setarch $(uname -m) -R" -t 10 $threaded
+            SHIFTVIT_TEST_SPIN='' CK_FORK=no named "$threaded" ThreadSanitizer thread -t 10 --wrap "setarch $(uname -m) -R"
         else
-            SHIFTVIT_TEST_SPIN='' CK_FORK=no tests ThreadSanitizer thread -t 10 $threaded
+            SHIFTVIT_TEST_SPIN='' CK_FORK=no named "$threaded" ThreadSanitizer thread -t 10
         fi
     fi
     # valgrind takes what libjpeg's SIMD code computes for uninitialised.
-    # shellcheck disable=SC2046
-    CK_FORK=no JSIMD_FORCENONE=1 SHIFTVIT_TEST_EVERY=4 tests valgrind gcc -t 20 \
-        --wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
-        $(names gcc . | grep -xE "$outside")
+    CK_FORK=no JSIMD_FORCENONE=1 SHIFTVIT_TEST_EVERY=4 named "$outside" valgrind gcc -t 20 \
+        --wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite'
 }
 
 mkdir -p "$builds"

@@ -8,6 +8,7 @@ export LC_ALL
 root=$1 cc=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 {
     echo '#include <shiftvit/shiftvit.h>'
     echo '#include <stdio.h>'

@@ -7,6 +7,7 @@ export LC_ALL
 root=$1 bad=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # frozen MAP RELEASE: the functions of the nodes up to that of the release; none if the map does not name it.
 frozen() {

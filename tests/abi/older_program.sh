@@ -7,6 +7,7 @@ library=$1 root=$2 cc=$3
 here=$root/tests/abi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # compile NAME ARGUMENT...: the compiler may be a command with arguments.
 compile() {

@@ -5,6 +5,7 @@ set -eu
 root=$1 cc=$2
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
+trap 'exit 1' HUP INT TERM
 mkdir -p "$copy/lib/base"
 cp "$root/lib/base/constants.awk" "$copy/lib/base"
 failed=0

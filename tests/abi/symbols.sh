@@ -15,6 +15,7 @@ fi
 test -s "$2"
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
+trap 'exit 1' HUP INT TERM
 exported "$1" >"$found"
 if ! diff "$2" "$found"; then
     echo "the reviewed list (<) and the library (>) differ: see docs/abi.md"

@@ -17,6 +17,7 @@ for tool in abidw abidiff; do
 done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # types HEADER...: the types of the public functions that the headers declare, those of MPI among them. The compiler may
 # be a command with arguments.

@@ -18,7 +18,8 @@ cleanup() {
     ip netns delete "$name-hub" 2>/dev/null || true
     rm -rf "$folder"
 }
-trap cleanup EXIT INT TERM
+trap cleanup EXIT
+trap 'exit 1' HUP INT TERM
 
 # The bridge is in a namespace, too, so that the host's own network stays as it is.
 ip netns add "$name-hub"

@@ -10,21 +10,21 @@ command -v "$cxx" >/dev/null 2>&1 || {
 }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-flags="-std=c++17 -O1 -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror -I$root/include"
-libraries="$library -Wl,-rpath,$(dirname "$library")"
+trap 'exit 1' HUP INT TERM
+flags="-std=c++17 -O1 -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror"
 
 # The words of flags are meant to be split.
 # shellcheck disable=SC2086
 compile() {
     source=$1 program=$2
     shift 2
-    $cxx $flags "$@" "$source" -o "$program" $libraries
+    $cxx $flags -I"$root/include" "$@" "$source" -o "$program" "$library" -Wl,-rpath,"$(dirname "$library")"
 }
 for header in "$root"/include/shiftvit/*.hpp; do
     for mode in -fexceptions -fno-exceptions; do
         # shellcheck disable=SC2086
         printf '#include <shiftvit/%s>\nint header_is_alone;\n' "$(basename "$header")" |
-            $cxx $flags $mode -fsyntax-only -x c++ - || {
+            $cxx $flags -I"$root/include" $mode -fsyntax-only -x c++ - || {
             echo "$header fails with $mode"
             exit 1
         }

@@ -18,12 +18,14 @@ CK_TIMEOUT_MULTIPLIER=${CK_TIMEOUT_MULTIPLIER:-100}
 SHIFTVIT_TEST_SPIN=100
 export SHIFTVIT_TEST_EVERY CK_TIMEOUT_MULTIPLIER SHIFTVIT_TEST_SPIN
 only=${SHIFTVIT_CROSS_ONLY:-all}
+# shellcheck disable=SC2034 # what sources this file reads it
 machines='aarch64 s390x armhf i686 musl riscv64'
 release=bookworm
 bad=0
 
 # What the library says about a CPU in few tests: kernels and matmuls against plain ones, models forward and in training
 # against recorded values and their bits.
+# shellcheck disable=SC2034 # what sources this file reads it
 quick='kernels|gelu|convert|int8|one_result|reference_matmul|(kernel|model|optim|stem|tokens|loss)_golden|exchange'
 
 form='%-24s %6s %7s %7s %8s %8s  %s'
@@ -161,6 +163,8 @@ build() {
     cmp -s "$folder/paths.new" "$folder/paths.ini" || mv "$folder/paths.new" "$folder/paths.ini"
     echo "$emulator" >"$folder/emulator"
     begun=$(date +%s)
+    # Names of files, meant to be split.
+    # shellcheck disable=SC2086
     {
         [ -f "$folder/build/build.ninja" ] ||
             meson setup "$folder/build" --cross-file "$folder/paths.ini" --cross-file "tests/cross/$machine.ini" \
@@ -181,10 +185,12 @@ suite() {
     found=$folder/build/meson-logs/$(file_name "$name").txt
     begun=$(date +%s)
     rm -f "$found"
-    all=$(meson test -C "$folder/build" --no-rebuild --list --no-suite structure --no-suite install --no-suite packages \
-        --no-suite mpi 2>/dev/null | sed 's/.* [/:] //' | grep -xE "$2")
-    less=$(echo "$all" | grep -xE "$(left_out)")
-    chosen=$(echo "$all" | grep -vxE "$(left_out)")
+    less=$(python3 tests/runner/names.py "$folder/build" "(?=($(left_out))\$)($2)" mpi 2>/dev/null)
+    chosen=$(python3 tests/runner/names.py "$folder/build" "(?!($(left_out))\$)($2)" mpi) || {
+        row "$name" 0 1 0 0 'no tests'
+        bad=1
+        return 1
+    }
     # Names, meant to be split.
     # shellcheck disable=SC2086
     meson test -C "$folder/build" --no-rebuild --logbase "$(file_name "$name")" \

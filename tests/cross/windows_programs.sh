@@ -8,6 +8,7 @@ windows=$(cd "$1" && pwd) native=$(cd "$2" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 passed=0 failed=0
 
 check() {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks the first two laws of docs/architecture.md: includes point down only, and each outside thing
-# has one adapter. Checks also that no folder of lib/ is a long corridor. check.sh SOURCE_ROOT
+# has one adapter. Checks also that no folder of lib/ is a long corridor, and that scripts leave no temporary folders.
+# check.sh SOURCE_ROOT
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -14,6 +15,17 @@ crowded=$(find lib -name '*.[ch]' | sed 's#/[^/]*$##' | sort | uniq -c |
     awk -v most=$most '$1 > most { print $2 "/ has " $1 " files, of at most " most }')
 [ -z "$crowded" ] || {
     echo "$crowded"
+    exit 1
+}
+
+# A shell that a signal ends skips what it was to do at its exit, unless it traps the signal, too.
+scripts=$(find tests tools examples debian/tests -type f -exec grep -lE '^ *trap .* EXIT' {} + 2>/dev/null || true)
+untidy=$(echo "$scripts" | while read -r script; do
+    [ -z "$script" ] || grep -qE "^ *trap '.*exit 1' HUP INT TERM\$" "$script" ||
+        grep -HnE '^ *trap .* EXIT' "$script" | sed -n "1s/\(:[0-9]*:\).*/\1 lacks trap 'exit 1' HUP INT TERM/p"
+done)
+[ -z "$untidy" ] || {
+    echo "$untidy"
     exit 1
 }
 

@@ -5,6 +5,7 @@ set -eu
 root=$1
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
+trap 'exit 1' HUP INT TERM
 mkdir -p "$copy/tests"
 cp -R "$root/lib" "$copy/lib"
 cp -R "$root/tests/floors" "$copy/tests/floors"
@@ -80,6 +81,7 @@ done
 for call in dlopen dlsym; do
     plant lib/kernels/planted.c "void *p = $call(0, 0);" "$call() belongs in lib/base/files/dynamic_library.c"
 done
+plant tests/floors/planted_script.sh "trap 'rm -rf folder' EXIT" "lacks trap 'exit 1' HUP INT TERM"
 # One file more than a folder may have.
 for n in $(seq 26); do : >"$copy/lib/predictor/planted$n.c"; done
 said=$(sh "$copy/tests/floors/check.sh" "$copy" 2>&1) && {

@@ -28,7 +28,7 @@ fi
 SHIFTVIT_FUZZ_FOLDER=$(mktemp -d -p /dev/shm fuzz.XXXXXX 2>/dev/null || mktemp -d)
 export SHIFTVIT_FUZZ_FOLDER
 trap 'rm -rf "$SHIFTVIT_FUZZ_FOLDER"' EXIT
-trap 'exit 1' INT TERM
+trap 'exit 1' HUP INT TERM
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 crashed=0
 printf '%-16s %12s %8s %10s\n' target executions crashes edges

@@ -8,6 +8,7 @@ export LC_ALL
 root=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 status=0
 awk -f "$root/tests/headers/functions.awk" "$root"/include/shiftvit/*.h >"$folder/found" || status=1
 sort "$folder/found" >"$folder/declared"

@@ -1,15 +1,17 @@
 #!/bin/sh
 # A CMake project finds a moved installation, builds the README's program as C and as C++, shared and
 # static, and runs it. Other versions than the package serves are refused.
-# cmake.sh SOURCE_ROOT BUILD CC CXX VERSION
+# cmake.sh SOURCE_ROOT BUILD CC CXX VERSION; without a C++ compiler CXX is empty
 set -eu
 root=$1 build=$2 version=$5
 here=$(dirname "$0")
 # shellcheck source=tests/install/prefix.sh
 . "$here/prefix.sh"
 command -v cmake >/dev/null 2>&1 || skip 'cmake is missing (Debian: cmake)'
+[ -n "$4" ] || skip 'a C++ compiler is missing (Debian: g++)'
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 install_moved "$build" "$folder"
 cp -R "$here/cmake" "$folder/project"
 readme_program "$root" "$folder/project/program.c"

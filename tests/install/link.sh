@@ -8,6 +8,7 @@ what=$1 root=$2 build=$3 cc=$4 blas=$5
 . "$(dirname "$0")/prefix.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 unset LD_LIBRARY_PATH
 # What a static program needs besides the library, from which a program alone is made first.
 if [ "$what" = static ]; then

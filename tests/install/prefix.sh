@@ -4,10 +4,12 @@
 
 # For builds that show how to install, link and load: without optimisation but for the kernels, which are those that
 # every CPU runs.
+# shellcheck disable=SC2034 # what sources this file reads it
 quick_build='-Doptimization=0 -Dinstruction_sets='
 
-# install_moved BUILD FOLDER [NAME]: sets `prefix`, FOLDER/moved, and `libdir`. BUILD is complete. With NAME the prefix is
-# FOLDER/NAME, and pkg-config's files name it, as if it had been configured.
+# install_moved BUILD FOLDER [NAME]: sets `prefix`, FOLDER/NAME or FOLDER/moved, and `libdir`. BUILD is complete.
+# pkg-config's files name the prefix, as if it had been configured: another value on pkg-config's command line would be
+# that of the libraries which they require, too.
 install_moved() {
     DESTDIR=$2/stage meson install -C "$1" --no-rebuild --quiet >"$2/log" 2>&1 || {
         cat "$2/log"
@@ -20,18 +22,14 @@ install_moved() {
     libdir=$prefix${pc#"$2/stage$configured"}
     libdir=${libdir%/pkgconfig/shiftvit.pc}
     test -f "$libdir/libshiftvit.so"
-    moved_variable=--define-variable=prefix=$prefix
-    if [ $# -gt 2 ]; then
-        sed -i "s|^prefix=.*|prefix=$prefix|" "$libdir"/pkgconfig/*.pc
-        moved_variable=--print-errors
-    fi
+    sed -i "s|^prefix=.*|prefix=$prefix|" "$libdir"/pkgconfig/*.pc
     PKG_CONFIG_PATH=$libdir/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
     export PKG_CONFIG_PATH
 }
 
 # shiftvit_flags OPTION...: pkg-config's words for the moved installation.
 shiftvit_flags() {
-    pkg-config "$moved_variable" "$@" shiftvit
+    pkg-config "$@" shiftvit
 }
 
 # readme_program SOURCE_ROOT FILE: writes the README's program.

@@ -12,6 +12,7 @@ here=$(dirname "$0")
 unset LD_LIBRARY_PATH
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 unsupported=-8
 
 fail() {

@@ -10,6 +10,7 @@ cargo=${CARGO:-cargo}
 command -v "$cargo" >/dev/null 2>&1 || skip 'cargo is missing (Debian: cargo)'
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 # An installation by rustup finds its compiler by this folder, which is beside the usual CARGO_HOME.
 RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}
 export RUSTUP_HOME

@@ -5,6 +5,7 @@ set -eu
 root=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # library OPTION...: builds the library; it is $folder/build/lib/libshiftvit.so.
 library() {

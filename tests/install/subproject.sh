@@ -9,6 +9,7 @@ here=$(dirname "$0")
 . "$here/prefix.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 project=$folder/project
 mkdir -p "$project/subprojects/shiftvit"
 cp "$here/subproject/meson.build" "$project"
@@ -16,6 +17,16 @@ cp "$here/subproject/shiftvit.wrap" "$project/subprojects"
 cp -R "$root/lib" "$root/include" "$root/bindings" "$root"/meson* "$root"/*.in "$root/COPYING" "$project/subprojects/shiftvit"
 readme_program "$root" "$project/program.c"
 every_function "$root" "$project/every.c"
+
+# The site is entered if it is asked for; without Doxygen that is an error.
+cp -R "$root/docs" "$project/subprojects/shiftvit"
+if CC="$cc" meson setup "$folder/site" "$project" --force-fallback-for=shiftvit -Dshiftvit:docs=enabled \
+    >"$folder/log" 2>&1; then
+    ninja -C "$folder/site" -t targets all | grep -q '/docs/html: ' || { echo 'docs=enabled adds no site'; exit 1; }
+else
+    grep -q "'doxygen' not found" "$folder/log" || { cat "$folder/log"; exit 1; }
+fi
+rm -r "$project/subprojects/shiftvit/docs"
 
 # said COMMAND...: shows what a command says if it fails.
 said() {

@@ -3,10 +3,13 @@
 # same bytes as a run that is not killed. If a run that replaces another is killed, the old one can be resumed.
 # usage: kill.sh SHIFTVIT_TRAIN shiftvit|slvit [SEED]
 set -eu
-train=$1 model=$2 seed=${3:-$$}
+train=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") model=$2 seed=${3:-$$}
 kills=10
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+# Options are split into words, so the names in them are relative.
+cd "$work"
 
 # A few seconds of training; a checkpoint every 50 ms, so that most kills fall within an epoch.
 case $model in
@@ -17,7 +20,7 @@ slvit) config='{"architecture": "vit", "tokenizer": "spt", "attention": "lsa",
 *) echo "'$model' is neither shiftvit nor slvit" >&2; exit 2 ;;
 esac
 printf '%s\n' "$config" >"$work/config.json"
-options="--data procedural:1200 --limit-val 200 --limit-test 100 --config $work/config.json
+options="--data procedural:1200 --limit-val 200 --limit-test 100 --config config.json
          --epochs 10 --batch 32 --patience 0 --checkpoint-seconds 0.05 --quiet"
 
 # Seconds, the $1-th random number of this seed. Ten of them add up to a little more than half of the time
@@ -77,7 +80,7 @@ until grep -q 'parameters,' "$work/errors"; do
     kill -0 "$process"
     sleep 0.05
 done
-for way in "--resume $work/broken" "$options --out $work/broken" "$options --overwrite --out $work/broken"; do
+for way in '--resume broken' "$options --out broken" "$options --overwrite --out broken"; do
     # shellcheck disable=SC2086
     if "$train" $way >/dev/null 2>"$work/said"; then
         echo "a second run has the folder: $way" >&2

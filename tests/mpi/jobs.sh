@@ -4,7 +4,7 @@
 # jobs.sh openmpi|mpich TRAIN LIBRARY_FOLDER WORK_FOLDER FAILING_SETTINGS
 set -u
 flavour=$1
-train=$2
+train=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 work=$4
 export LD_LIBRARY_PATH="$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 # More processes than cores, and as whom a container runs.
@@ -14,6 +14,9 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none
 mpirun=$(command -v "mpirun.$flavour" || command -v mpirun) || exit 77
 rm -rf "$work"
 mkdir -p "$work"
+# LD_PRELOAD is split at spaces, which the folders of the build may have.
+ln -s "$(cd "$(dirname "$5")" && pwd)/$(basename "$5")" "$work/failing_settings.so"
+cd "$work" || exit 1
 failed=0
 
 complain() {
@@ -115,7 +118,7 @@ timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
 # A process that cannot describe its run. It fails before it creates its trainer, in which the others would wait.
 # shellcheck disable=SC2086
 timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
-    -n 1 env LD_PRELOAD="$5" "$train" $options --mpi --out "$work/other" >"$work/out" 2>"$work/err" &&
+    -n 1 env LD_PRELOAD=./failing_settings.so "$train" $options --mpi --out "$work/other" >"$work/out" 2>"$work/err" &&
     complain 'no description: exit status 0'
 [ "$(grep -c "rank 1 of 2: no memory for the text of the settings" "$work/err")" = 1 ] ||
     complain "no description: $(cat "$work/err")"

@@ -12,6 +12,7 @@ for tool in dpkg-buildpackage dh lintian fakeroot; do
 done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 mkdir "$folder/source"
 # The files of the tree without what was built in it.
 (cd "$root" && if [ -e .git ]; then git ls-files -z; else find . -type f -not -path './build*' -print0; fi |

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the release of a commit twice: in two folders, by two users where this one may become another, with other
-# permissions, languages, time zones and times of the files. All bytes are equal; verify-release says so, and finds a
-# byte that was changed.  release.sh SOURCE_ROOT [--build]
+# permissions, languages, time zones, times of the files and attributes of the clone. All bytes are equal;
+# verify-release says so, and finds a byte that was changed.  release.sh SOURCE_ROOT [--build]
 set -eu
 root=$1 build=${2-}
 command -v git >/dev/null && git -C "$root" rev-parse HEAD >/dev/null 2>&1 || {
@@ -10,9 +10,11 @@ command -v git >/dev/null && git -C "$root" rev-parse HEAD >/dev/null 2>&1 || {
 }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 chmod 755 "$folder"
 git clone -q --no-hardlinks "$root" "$folder/first"
 cp -R "$folder/first" "$folder/elsewhere"
+printf '%s\n' 'COPYING export-ignore' '*.md text eol=crlf' >"$folder/elsewhere/.git/info/attributes"
 find "$folder/elsewhere" -exec touch -h -d '2001-02-03 04:05:06' {} +
 sh "$folder/first/tools/release.sh" "$folder/one" >"$folder/log"
 

@@ -6,6 +6,7 @@ set -eu
 cd "$1"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 export LC_ALL=C
 
 # prose PAGE: the page without its code, fenced, indented or in a line.

@@ -6,6 +6,7 @@ set -eu
 programs=$1 decoders=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 
 fail() {
     echo "$1" >&2

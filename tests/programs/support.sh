@@ -2,6 +2,7 @@
 # $work, a folder that is removed at the end.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 export LC_ALL=C
 
 fail() {

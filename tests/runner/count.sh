@@ -5,6 +5,7 @@ set -eu
 runner=$1/tests/runner
 log=$(mktemp)
 trap 'rm -f "$log" "$log.expected"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # counts EXPECTED: of the log on standard input.
 counts() {
@@ -73,7 +74,7 @@ left out
 the last of it
 ===============================================================================
 ==================================== 3/3 =====================================
-test:         shiftvit / dies
+test:         suite - shiftvit:dies
 result:       killed by signal 11 SIGSEGV
 END
 cat >"$log.expected" <<'END'

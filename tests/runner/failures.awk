@@ -23,6 +23,7 @@ BEGIN {
 }
 /^test: / && count == 0 {
     name = $NF
+    sub(/.*:/, "", name)
 }
 /^result: / {
     result = $0

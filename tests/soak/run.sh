@@ -6,5 +6,6 @@ program=$1 steps=${2-10000} seconds=${3-600} threads=${4-32}
 corpus=$(cd "$(dirname "$0")/../fuzz/corpus" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 "$program" train "$steps" "$folder/run"
 "$program" predict "$seconds" "$threads" "$corpus/jpeg" "$corpus/png" "$corpus/webp"

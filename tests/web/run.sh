@@ -31,6 +31,7 @@ export PYTHONDONTWRITEBYTECODE=1
 sh "$source/bindings/wasm/build.sh" "$wasm"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 predict=$build/examples/shiftvit-predict
 # Node 18 takes a file for a module by its package.json alone, as newer ones do with this option.
 detect=--no-experimental-detect-module
