@@ -137,6 +137,8 @@ START_TEST(test_what_is_not_known_is_no_pipeline)
         {"\"size\":28,\"resample\":\"bicubic\"", "resample is no number"},
         {"\"size\":28,\"resample\":2,\"image_std\":[1,1,1]", "neither its image processor nor"},
         {"\"size\":28,\"resample\":2,\"image_mean\":[0,0,0]", "neither its image processor nor"},
+        {"\"size\":28,\"resample\":2,\"image_mean\":[0,0,0],\"image_std\":null",
+         "neither its image processor nor"},
         {"\"size\":{\"longest_edge\":28},\"resample\":2", "size has neither shortest_edge"},
         {"\"size\":28,\"resample\":2,\"do_resize\":false", "do_resize is false"},
         {"\"size\":28,\"resample\":2,\"do_flip_channel_order\":true",
@@ -191,6 +193,18 @@ START_TEST(test_colours_that_are_none_are_no_pipeline)
         {"pretrained_timm_plain", "config.json", timm, "\"std\":[0,0,0]", "variance[0] is 0"},
         {"pretrained_openclip", "open_clip_config.json", openclip, "\"std\":[1,0,1]",
          "variance[1] is 0"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_mean\":\"grey\"", "neither a number nor a list of one"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_mean\":[]", "neither a number nor a list of one"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_std\":[0.5,0.4]", "neither a number nor a list of one"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_std\":[1,1,1,1,1]", "neither a number nor a list of one"},
+        {"pretrained_timm_plain", "config.json", timm, "\"mean\":[\"a\",0,0]",
+         "neither a number nor a list of one"},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"mean\":{\"a\":1}",
+         "neither a number nor a list of one"},
     };
     open_case all, *self = &all;
     svit_pipeline_config pipeline;
@@ -209,6 +223,29 @@ START_TEST(test_colours_that_are_none_are_no_pipeline)
                   cases[_i].part, self->warning);
     ck_assert_double_le(case_difference(self, model), 1e-5);
     svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
+/* A number, or a list of one, is that of every channel: the model was refused with a number. null is
+ * the class's own colour. */
+START_TEST(test_one_number_is_that_of_all_channels)
+{
+    static const double halves[] = {0.5, 0.5, 0.5}, quarters[] = {0.25, 0.25, 0.25};
+    static const char *const texts[] = {"\"image_mean\":0.5,\"image_std\":0.25",
+                                        "\"image_mean\":[0.5],\"image_std\":[0.25]",
+                                        "\"image_mean\":null,\"image_std\":0.25"};
+    open_case all, *self = &all;
+    svit_pipeline_config pipeline;
+    char text[200];
+    case_vit(self);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        snprintf(text, sizeof text,
+                 "{\"image_processor_type\":\"ViTImageProcessor\",\"size\":28,%s}", texts[i]);
+        case_text(self, "preprocessor_config.json", text);
+        pipeline_of(&pipeline, self, NULL);
+        check_colours(&pipeline, halves, quarters);
+    }
     case_end(self);
 }
 END_TEST
@@ -397,7 +434,8 @@ static Suite *open_preprocessing_suite(void)
                         CLASS_COUNT * KEY_COUNT);
     tcase_add_test(tcase, test_what_files_say_counts);
     tcase_add_test(tcase, test_what_is_not_known_is_no_pipeline);
-    tcase_add_loop_test(tcase, test_colours_that_are_none_are_no_pipeline, 0, 6);
+    tcase_add_loop_test(tcase, test_colours_that_are_none_are_no_pipeline, 0, 12);
+    tcase_add_test(tcase, test_one_number_is_that_of_all_channels);
     tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
     tcase_add_loop_test(tcase, test_words_of_openclip_for_the_interpolation, 0, 4);
     tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);

@@ -137,7 +137,7 @@ const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root);
 
 /* Sets the pipeline of a model of this configuration, if a file describes one that
  * this library has. */
-svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err);
+svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model);
 
 /* Lets the input of a model of transformers be what its preprocessor makes of images, where the
  * configuration has another size, for which it was trained: DINOv2's 518, of which 224 are used. */

@@ -74,6 +74,13 @@ static const processor *find_processor(const sv_json_value *root, const sv_json_
     return NULL;
 }
 
+/* A member of an object; NULL if it is not there, or null, which the tools take for the same. */
+static const sv_json_value *given(const sv_json_value *object, const char *key)
+{
+    const sv_json_value *member = sv_json_get(object, key);
+    return sv_json_is(member, SV_JSON_NULL) ? NULL : member;
+}
+
 /* Sets two sides from a number, or from the members of an object. */
 static bool read_sides(const sv_json_value *size, double *height, double *width)
 {
@@ -103,30 +110,40 @@ static bool refuse(description *out, const char *why)
     return false;
 }
 
-/* out[channels] = the numbers of a list, or `otherwise` without one; of another count than the
- * channels their mean, as in timm. */
-static svit_status read_channels(double out[SVIT_MAX_CHANNELS], const sv_json_value *list,
-                                 uint32_t channels, const double otherwise[COLOURS],
-                                 const char *file, svit_error *err)
+/* Reads a number, or a list of them. Returns how many there are; 0: it is neither, or too long. */
+static size_t read_numbers(double out[SVIT_MAX_CHANNELS], const sv_json_value *value)
 {
-    const bool given = list && list->kind != SV_JSON_NULL;
-    const size_t count = given ? list->count : COLOURS;
-    const sv_json_value *value = given ? list + 1 : NULL;
-    double sum = 0, number = 0;
-    if (given && (list->kind != SV_JSON_ARRAY || count == 0))
-        return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation are lists of numbers", file);
-    for (size_t i = 0; i < count; i++, value = value ? value->after : NULL) {
-        if (!value)
-            number = otherwise[i];
-        else if (!sv_json_number(value, &number))
-            return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation are lists of numbers", file);
-        if (i < channels)
-            out[i] = number;
-        sum += number;
-    }
-    for (uint32_t c = 0; count != channels && c < channels; c++)
-        out[c] = sum / (double)count;
-    return SVIT_OK;
+    const sv_json_value *element = value + 1;
+    if (sv_json_number(value, &out[0]))
+        return 1;
+    if (value->kind != SV_JSON_ARRAY || value->count > SVIT_MAX_CHANNELS)
+        return 0;
+    for (size_t i = 0; i < value->count; i++, element = element->after)
+        if (!sv_json_number(element, &out[i]))
+            return 0;
+    return value->count;
+}
+
+/* out[channels] = the numbers that are stated, or `otherwise`. One number is that of all channels;
+ * of those of three colours, other channels have the mean, as in timm. */
+static bool read_channels(description *from, double out[SVIT_MAX_CHANNELS],
+                          const sv_json_value *stated, uint32_t channels,
+                          const double otherwise[COLOURS])
+{
+    double number[SVIT_MAX_CHANNELS], sum = 0;
+    size_t count = COLOURS;
+    if (stated)
+        count = read_numbers(number, stated);
+    else
+        memcpy(number, otherwise, COLOURS * sizeof *number);
+    if (count == 0 || (count != 1 && count != COLOURS && count != channels))
+        return refuse(from, "mean or deviation is neither a number nor a list of one for each "
+                            "channel");
+    for (size_t i = 0; i < count; i++)
+        sum += number[i];
+    for (uint32_t c = 0; c < channels; c++)
+        out[c] = count == channels ? number[c] : sum / (double)count;
+    return true;
 }
 
 /* The resize of transformers: resampling is 2 (bilinear) or 3 (bicubic) in Pillow's count. */
@@ -172,8 +189,8 @@ static bool describe_huggingface(description *out, const sv_json_value *root,
         out->scale = 1;
     if (is_false(root, "do_normalize"))
         return true;
-    out->mean = sv_json_get(root, "image_mean");
-    out->deviation = sv_json_get(root, "image_std");
+    out->mean = given(root, "image_mean");
+    out->deviation = given(root, "image_std");
     if (class)
         out->otherwise = class->otherwise;
     return class || (out->mean && out->deviation)
@@ -199,8 +216,8 @@ static bool describe_timm(description *out, const sv_json_value *root,
     out->squash = mode && strcmp(mode, "squash") == 0;
     out->source_height = floor(model->input_height / part);
     out->source_width = floor(model->input_width / part);
-    out->mean = sv_json_get(root, "mean");
-    out->deviation = sv_json_get(root, "std");
+    out->mean = given(root, "mean");
+    out->deviation = given(root, "std");
     return out->bicubic || strcmp(interpolation, "bilinear") == 0
                ? true
                : refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
@@ -217,8 +234,8 @@ static bool describe_openclip(description *out, const sv_json_value *root,
                          .source_width = model->input_width,
                          .bicubic = !interpolation || strcmp(interpolation, "bilinear") != 0,
                          .squash = mode && strcmp(mode, "squash") == 0,
-                         .mean = sv_json_get(root, "mean"),
-                         .deviation = sv_json_get(root, "std"),
+                         .mean = given(root, "mean"),
+                         .deviation = given(root, "std"),
                          .otherwise = &OPENAI};
     /* "random" is bicubic where nothing is trained. */
     if (interpolation && out->bicubic && strcmp(interpolation, "bicubic") != 0 &&
@@ -250,8 +267,7 @@ static bool fits_input(const sv_open *open, const description *from, const svit_
 }
 
 /* Makes the pipeline: the resize, the centre of the model's input size, and the colours. */
-static svit_status make_pipeline(sv_open *open, const description *from,
-                                 const svit_model_config *model, svit_error *err)
+static svit_status make_pipeline(sv_open *open, description *from, const svit_model_config *model)
 {
     svit_pipeline_config *pipeline = &open->pipeline, checked;
     svit_error why = {.struct_size = sizeof why};
@@ -269,10 +285,13 @@ static svit_status make_pipeline(sv_open *open, const description *from,
                      : (from->bicubic ? SVIT_SOURCE_BICUBIC : SVIT_SOURCE_SHORTER_SIDE);
     pipeline->channels = model->in_channels;
     pipeline->scale = from->scale;
-    SVIT_TRY(read_channels(pipeline->mean, from->mean, model->in_channels, from->otherwise->mean,
-                           from->file, err));
-    SVIT_TRY(read_channels(deviation, from->deviation, model->in_channels,
-                           from->otherwise->deviation, from->file, err));
+    if (!read_channels(from, pipeline->mean, from->mean, model->in_channels,
+                       from->otherwise->mean) ||
+        !read_channels(from, deviation, from->deviation, model->in_channels,
+                       from->otherwise->deviation)) {
+        log_refusal(open, from->file, from->why);
+        return SVIT_OK;
+    }
     /* A negative deviation keeps its sign, so that it is refused. */
     for (uint32_t c = 0; c < model->in_channels; c++)
         pipeline->variance[c] = deviation[c] * fabs(deviation[c]);
@@ -335,7 +354,7 @@ const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root)
     return apart ? apart : is_among ? root : NULL;
 }
 
-svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err)
+svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model)
 {
     const sv_json_value *config = root_of(open, SV_SIDE_CONFIG);
     const sv_json_value *timm = sv_open_timm_pretrained(config);
@@ -348,7 +367,7 @@ svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model,
     if (preprocess ? describe_openclip(&from, preprocess, model)
         : timm     ? describe_timm(&from, timm, model)
                    : preprocessor && describe_huggingface(&from, preprocessor, config))
-        return make_pipeline(open, &from, model, err);
+        return make_pipeline(open, &from, model);
     if (from.why)
         log_refusal(open, from.file, from.why);
     return SVIT_OK;
