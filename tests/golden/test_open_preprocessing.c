@@ -140,6 +140,18 @@ START_TEST(test_what_is_not_known_is_no_pipeline)
         {"\"size\":28,\"resample\":2,\"image_mean\":[0,0,0],\"image_std\":null",
          "neither its image processor nor"},
         {"\"size\":{\"longest_edge\":28},\"resample\":2", "size has neither shortest_edge"},
+        {"\"size\":{\"shortest_edge\":28,\"longest_edge\":40},\"resample\":2",
+         "size has neither shortest_edge"},
+        {"\"size\":{\"shortest_edge\":28,\"height\":28,\"width\":28},\"resample\":2",
+         "size has neither shortest_edge"},
+        {"\"size\":{\"height\":28,\"width\":28,\"max_width\":28},\"resample\":2",
+         "size has neither shortest_edge"},
+        {"\"size\":{\"min_pixels\":28,\"max_pixels\":784},\"resample\":2",
+         "size has neither shortest_edge"},
+        {"\"size\":{\"height\":28},\"resample\":2", "size has neither shortest_edge"},
+        {"\"size\":[28,28],\"resample\":2", "size has neither shortest_edge"},
+        {"\"size\":{\"shortest_edge\":28.5},\"resample\":2", "size is not of 1 to 8192"},
+        {"\"size\":9000,\"resample\":2", "size is not of 1 to 8192"},
         {"\"size\":28,\"resample\":2,\"do_resize\":false", "do_resize is false"},
         {"\"size\":28,\"resample\":2,\"do_flip_channel_order\":true",
          "do_flip_channel_order is true"},
@@ -163,8 +175,10 @@ START_TEST(test_what_is_not_known_is_no_pipeline)
         svit_model_free(model);
     }
     case_text(self, "preprocessor_config.json",
-              "{\"size\":28,\"resample\":2,\"do_normalize\":false}");
+              "{\"size\":{\"shortest_edge\":28,\"longest_edge\":null},\"resample\":2,"
+              "\"do_normalize\":false}");
     pipeline_of(&pipeline, self, facts);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_SHORTER_SIDE);
     case_end(self);
 }
 END_TEST

@@ -81,16 +81,41 @@ static const sv_json_value *given(const sv_json_value *object, const char *key)
     return sv_json_is(member, SV_JSON_NULL) ? NULL : member;
 }
 
-/* Sets two sides from a number, or from the members of an object. */
-static bool read_sides(const sv_json_value *size, double *height, double *width)
+/* How many members of an object are given. */
+static size_t count_given(const sv_json_value *object)
 {
-    if (sv_json_number(size, height) ||
-        sv_json_number(sv_json_get(size, "shortest_edge"), height)) {
+    const sv_json_value *member = object + 1;
+    size_t count = 0;
+    for (size_t i = 0; i < object->count; i++, member = member->after)
+        count += member->kind != SV_JSON_NULL;
+    return count;
+}
+
+/* Sets two sides from a number, or from an object of height and width. Further members, which change
+ * what these two mean, make it neither. */
+static bool read_box(const sv_json_value *size, double *height, double *width)
+{
+    if (sv_json_number(size, height)) {
         *width = *height;
         return true;
     }
-    return sv_json_number(sv_json_get(size, "height"), height) &&
-           sv_json_number(sv_json_get(size, "width"), width);
+    return sv_json_number(given(size, "height"), height) &&
+           sv_json_number(given(size, "width"), width) && count_given(size) == 2;
+}
+
+/* Sets both sides from an object of shortest_edge alone: longest_edge would bound the other side. */
+static bool read_edge(const sv_json_value *size, double *height, double *width)
+{
+    if (!sv_json_number(given(size, "shortest_edge"), height) || count_given(size) != 1)
+        return false;
+    *width = *height;
+    return true;
+}
+
+/* Whether a number of a file is one of pixels. */
+static bool is_side(double pixels)
+{
+    return pixels >= 1 && pixels <= 8192 && pixels == floor(pixels);
 }
 
 static bool is_false(const sv_json_value *object, const char *key)
@@ -149,20 +174,23 @@ static bool read_channels(description *from, double out[SVIT_MAX_CHANNELS],
 /* The resize of transformers: resampling is 2 (bilinear) or 3 (bicubic) in Pillow's count. */
 static bool describe_resize(description *out, const sv_json_value *root, const processor *class)
 {
-    const sv_json_value *given = sv_json_get(root, "resample"), *size = sv_json_get(root, "size");
-    double resample = class ? (class->bicubic ? 3 : 2) : 0, factor;
-    if (given && given->kind != SV_JSON_NULL && !sv_json_number(given, &resample))
+    const sv_json_value *filter = given(root, "resample"), *size = given(root, "size");
+    double resample = class ? (class->bicubic ? 3 : 2) : 0;
+    if (filter && !sv_json_number(filter, &resample))
         return refuse(out, "resample is no number; 2, bilinear, and 3, bicubic, are known");
     if (resample != 2 && resample != 3)
         return refuse(out, "resample is neither 2, bilinear, nor 3, bicubic");
     if (is_false(root, "do_resize"))
         return refuse(out, "do_resize is false");
-    if (!read_sides(size, &out->source_height, &out->source_width))
-        return refuse(out, "size has neither shortest_edge nor height and width");
+    const bool is_edge = read_edge(size, &out->source_height, &out->source_width);
+    if (!is_edge && !read_box(size, &out->source_height, &out->source_width))
+        return refuse(out, "size has neither shortest_edge nor height and width, and these alone");
+    if (!is_side(out->source_height) || !is_side(out->source_width))
+        return refuse(out, "size is not of 1 to 8192 whole pixels");
     out->bicubic = resample == 3;
-    out->squash =
-        sv_json_get(size, "height") || (sv_json_number(size, &factor) &&
-                                        (class ? class->square : !sv_json_get(root, "crop_size")));
+    out->squash = sv_json_is(size, SV_JSON_OBJECT)
+                      ? !is_edge
+                      : (class ? class->square : !given(root, "crop_size"));
     return true;
 }
 
@@ -316,12 +344,6 @@ static const sv_json_value *huggingface_of(const sv_open *open)
     return own ? own : sv_json_get(root_of(open, SV_SIDE_PROCESSOR), "image_processor");
 }
 
-/* Whether a number of a file is one of pixels. */
-static bool is_side(double pixels)
-{
-    return pixels >= 1 && pixels <= 8192 && pixels == floor(pixels);
-}
-
 void sv_open_take_crop(sv_open *open)
 {
     static const char why[] = ", cropped by the preprocessor";
@@ -334,7 +356,7 @@ void sv_open_take_crop(sv_open *open)
         crop = NULL;
     if (!crop && !from.squash)
         return;
-    if (!crop || !read_sides(crop, &height, &width)) {
+    if (!crop || !read_box(crop, &height, &width)) {
         height = from.source_height;
         width = from.source_width;
     }
