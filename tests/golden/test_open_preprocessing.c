@@ -19,17 +19,18 @@
         0.26862954, 0.26130258, 0.27577711                                                         \
     }
 
-/* The image processors of transformers: whether one number is both sides, and the filter. */
+/* The image processors of transformers: whether one number is both sides, the filter, and whether
+ * they cut a centre where nothing says so. */
 static const struct class
 {
     const char *name;
-    bool square, bicubic;
+    bool square, bicubic, crops;
     double mean[3], deviation[3];
 } CLASSES[] = {
-    {"ViT", true, false, HALVES},         {"DeiT", true, true, HALVES},
-    {"Beit", true, true, HALVES},         {"CLIP", false, true, OPENAI},
-    {"Bit", false, true, OPENAI},         {"Siglip", false, true, HALVES},
-    {"DINOv3ViT", true, false, IMAGENET},
+    {"ViT", true, false, false, HALVES},         {"DeiT", true, true, true, HALVES},
+    {"Beit", true, true, false, HALVES},         {"CLIP", false, true, true, OPENAI},
+    {"Bit", false, true, true, OPENAI},          {"Siglip", false, true, false, HALVES},
+    {"DINOv3ViT", true, false, false, IMAGENET},
 };
 enum { CLASS_COUNT = sizeof CLASSES / sizeof *CLASSES };
 
@@ -38,8 +39,10 @@ static const char *const KEYS[] = {"image_processor_type\":\"%sImageProcessor",
                                    "feature_extractor_type\":\"%sFeatureExtractor"};
 enum { KEY_COUNT = sizeof KEYS / sizeof *KEYS };
 
-static const char VIT[] = "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,"
-                          "\"architectures\":[\"ViTForImageClassification\"]}";
+#define VIT_MEMBERS                                                                                \
+    "\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,"                           \
+    "\"architectures\":[\"ViTForImageClassification\"]"
+static const char VIT[] = "{" VIT_MEMBERS "}", VIT_28[] = "{" VIT_MEMBERS ",\"image_size\":28}";
 
 static void case_vit(open_case *self)
 {
@@ -85,7 +88,8 @@ START_TEST(test_classes_of_transformers_have_their_defaults)
             char key[80], text[400];
             svit_pipeline_config pipeline;
             snprintf(key, sizeof key, KEYS[_i % KEY_COUNT], class->name);
-            snprintf(text, sizeof text, "%s{\"size\":%s,\"crop_size\":28,\"%s\"}%s",
+            snprintf(text, sizeof text,
+                     "%s{\"size\":%s,\"crop_size\":28,\"do_center_crop\":true,\"%s\"}%s",
                      nested ? "{\"processor_class\":\"x\",\"image_processor\":" : "", sizes[size],
                      key, nested ? "}" : "");
             case_text(self, nested ? "processor_config.json" : "preprocessor_config.json", text);
@@ -98,6 +102,40 @@ START_TEST(test_classes_of_transformers_have_their_defaults)
             unlink(fit_path(&self->folder,
                             nested ? "processor_config.json" : "preprocessor_config.json"));
         }
+    case_end(self);
+}
+END_TEST
+
+/* crop_size alone cuts nothing in a class whose do_center_crop is false where it is not stated; it
+ * is the side of the centre in one that cuts by itself. The images of 42 pixels are then the input.
+ * */
+START_TEST(test_classes_of_transformers_cut_as_they_do)
+{
+    static const struct {
+        const char *flag;
+        int cuts; /* -1: as the class does */
+    } flags[] = {{"", -1},
+                 {"\"do_center_crop\":null,", -1},
+                 {"\"do_center_crop\":true,", 1},
+                 {"\"do_center_crop\":false,", 0}};
+    const struct class *class = &CLASSES[_i];
+    open_case all, *self = &all;
+    svit_pipeline_config pipeline;
+    char text[400];
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    case_text(self, "config.json", VIT_28);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        const bool cuts = flags[i].cuts < 0 ? class->crops : flags[i].cuts;
+        snprintf(text, sizeof text,
+                 "{\"size\":{\"height\":42,\"width\":42},\"crop_size\":28,%s"
+                 "\"image_processor_type\":\"%sImageProcessor\"}",
+                 flags[i].flag, class->name);
+        case_text(self, "preprocessor_config.json", text);
+        pipeline_of(&pipeline, self, NULL);
+        ck_assert_uint_eq(pipeline.source_height, 42);
+        ck_assert_uint_eq(pipeline.output_height, cuts ? 28 : 42);
+    }
     case_end(self);
 }
 END_TEST
@@ -152,6 +190,13 @@ START_TEST(test_what_is_not_known_is_no_pipeline)
         {"\"size\":[28,28],\"resample\":2", "size has neither shortest_edge"},
         {"\"size\":{\"shortest_edge\":28.5},\"resample\":2", "size is not of 1 to 8192"},
         {"\"size\":9000,\"resample\":2", "size is not of 1 to 8192"},
+        {"\"size\":28,\"resample\":2,\"do_center_crop\":true", "crop_size is not 1 to 8192"},
+        {"\"size\":28,\"resample\":2,\"do_center_crop\":1", "do_center_crop is neither"},
+        {"\"size\":28,\"resample\":2,\"crop_size\":{\"shortest_edge\":28}",
+         "crop_size is neither a number"},
+        {"\"size\":28,\"resample\":2,\"crop_size\":{\"height\":28,\"width\":28,\"max_width\":9}",
+         "crop_size is neither a number"},
+        {"\"size\":28,\"resample\":2,\"crop_size\":35", "crop_size is larger than size"},
         {"\"size\":28,\"resample\":2,\"do_resize\":false", "do_resize is false"},
         {"\"size\":28,\"resample\":2,\"do_flip_channel_order\":true",
          "do_flip_channel_order is true"},
@@ -241,8 +286,8 @@ START_TEST(test_colours_that_are_none_are_no_pipeline)
 }
 END_TEST
 
-/* A number, or a list of one, is that of every channel: the model was refused with a number. null is
- * the class's own colour. */
+/* A number, or a list of one, is that of every channel: the model was refused with a number. null
+ * is the class's own colour. */
 START_TEST(test_one_number_is_that_of_all_channels)
 {
     static const double halves[] = {0.5, 0.5, 0.5}, quarters[] = {0.25, 0.25, 0.25};
@@ -348,36 +393,40 @@ START_TEST(test_channels_of_another_number_have_the_mean)
 }
 END_TEST
 
+#define DEIT "\"DeiTImageProcessor\","
+#define VIT_PROCESSOR "\"ViTImageProcessor\","
+
 /* The input is what the preprocessor leaves of images, the grid of the positions that of the
  * configuration; the caller may want another input. Resized images that are smaller than the input
  * leave the model without a pipeline. */
 START_TEST(test_the_input_is_what_the_preprocessor_leaves)
 {
     static const struct input {
-        const char *preprocessor, *fields;
-        uint32_t side, source; /* of the input; of the resized image, 0: no pipeline */
+        const char *preprocessor, *fields; /* the class, and members */
+        uint32_t side, source;             /* of the input; of the resized image, 0: no pipeline */
     } inputs[] = {
-        {"\"size\":35,\"crop_size\":21", NULL, 21, 35},
-        {"\"size\":{\"height\":42,\"width\":42}", NULL, 42, 42},
-        {"\"size\":{\"shortest_edge\":30}", NULL, 28, 30},
-        {"\"size\":{\"shortest_edge\":30},\"crop_size\":21,\"do_center_crop\":false", NULL, 28, 30},
-        {"\"size\":35,\"crop_size\":21", "{\"input_height\":28,\"input_width\":28}", 28, 35},
-        {"\"size\":35,\"crop_size\":21", "{\"input_height\":14,\"input_width\":14}", 14, 35},
-        {"\"size\":{\"shortest_edge\":20}", NULL, 28, 0},
+        {DEIT "\"size\":35,\"crop_size\":21", NULL, 21, 35},
+        {VIT_PROCESSOR "\"size\":35,\"crop_size\":21", NULL, 35, 35},
+        {VIT_PROCESSOR "\"size\":{\"height\":42,\"width\":42}", NULL, 42, 42},
+        {VIT_PROCESSOR "\"size\":{\"shortest_edge\":30}", NULL, 28, 30},
+        {DEIT "\"size\":{\"shortest_edge\":30},\"crop_size\":21,\"do_center_crop\":false", NULL, 28,
+         30},
+        {DEIT "\"size\":35,\"crop_size\":21", "{\"input_height\":28,\"input_width\":28}", 28, 35},
+        {DEIT "\"size\":35,\"crop_size\":21", "{\"input_height\":14,\"input_width\":14}", 14, 35},
+        {VIT_PROCESSOR "\"size\":{\"shortest_edge\":20}", NULL, 28, 0},
+        {DEIT "\"size\":{\"height\":256,\"width\":256}", NULL, 224, 256},
+        {DEIT "\"size\":{\"height\":42,\"width\":42}", NULL, 28, 0},
     };
     open_case all, *self = &all;
     case_begin(self, "pretrained_hf_vit");
     case_weights(self, "");
-    case_text(self, "config.json",
-              "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,"
-              "\"image_size\":28,\"architectures\":[\"ViTForImageClassification\"]}");
+    case_text(self, "config.json", VIT_28);
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         char text[200];
         svit_model *model = NULL;
         svit_model_config config;
         svit_pipeline_config pipeline;
-        snprintf(text, sizeof text, "{\"image_processor_type\":\"DeiTImageProcessor\",%s}",
-                 inputs[i].preprocessor);
+        snprintf(text, sizeof text, "{\"image_processor_type\":%s}", inputs[i].preprocessor);
         case_text(self, "preprocessor_config.json", text);
         WORKS(case_open(self, &model, inputs[i].fields));
         WORKS(svit_model_get_config(model, &config, sizeof config, err));
@@ -446,6 +495,7 @@ static Suite *open_preprocessing_suite(void)
     TCase *tcase = tcase_create("open");
     tcase_add_loop_test(tcase, test_classes_of_transformers_have_their_defaults, 0,
                         CLASS_COUNT * KEY_COUNT);
+    tcase_add_loop_test(tcase, test_classes_of_transformers_cut_as_they_do, 0, CLASS_COUNT);
     tcase_add_test(tcase, test_what_files_say_counts);
     tcase_add_test(tcase, test_what_is_not_known_is_no_pipeline);
     tcase_add_loop_test(tcase, test_colours_that_are_none_are_no_pipeline, 0, 12);

@@ -4,6 +4,7 @@
 #include "models/open/open_internal.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,29 +25,32 @@ static const colours UNCHANGED = {{0, 0, 0}, {1, 1, 1}},
 typedef struct description {
     const char *file;
     double source_height, source_width; /* after the resize */
+    double crop_height, crop_width;     /* of the centre that is cut; 0: what the model takes */
     bool squash, bicubic;
     double scale;
     const sv_json_value *mean, *deviation; /* NULL: those of `otherwise` */
     const colours *otherwise;
-    const char *why; /* that there is no pipeline: "resample is not 2 or 3" */
+    char why[160]; /* that there is no pipeline: "resample is not 2 or 3" */
 } description;
 
 /* What an image processor of transformers does where its file says nothing. `square`: a size of one
- * number is both sides, not the shorter one. `models`: the model types whose processor it is. */
+ * number is both sides, not the shorter one. `crop`: the side of the centre that it cuts; 0: it
+ * cuts none, whatever crop_size says. `models`: the model types whose processor it is. */
 typedef struct processor {
     const char *name, *models;
     bool square, bicubic;
+    double crop;
     const colours *otherwise;
 } processor;
 
 static const processor PROCESSORS[] = {
-    {"ViT", " vit vit_mae vit_msn ijepa ", true, false, &HALVES},
-    {"DeiT", " deit ", true, true, &HALVES},
-    {"Beit", " beit ", true, true, &HALVES},
-    {"CLIP", " clip ", false, true, &OPENAI},
-    {"Bit", " dinov2 dinov2_with_registers ", false, true, &OPENAI},
-    {"Siglip", " siglip ", false, true, &HALVES},
-    {"DINOv3ViT", " dinov3_vit ", true, false, &IMAGENET},
+    {"ViT", " vit vit_mae vit_msn ijepa ", true, false, 0, &HALVES},
+    {"DeiT", " deit ", true, true, 224, &HALVES},
+    {"Beit", " beit ", true, true, 0, &HALVES},
+    {"CLIP", " clip ", false, true, 224, &OPENAI},
+    {"Bit", " dinov2 dinov2_with_registers ", false, true, 224, &OPENAI},
+    {"Siglip", " siglip ", false, true, 0, &HALVES},
+    {"DINOv3ViT", " dinov3_vit ", true, false, 0, &IMAGENET},
 };
 
 /* Whether a class is NAMEImageProcessor, in any of its versions, or NAMEFeatureExtractor. */
@@ -91,8 +95,8 @@ static size_t count_given(const sv_json_value *object)
     return count;
 }
 
-/* Sets two sides from a number, or from an object of height and width. Further members, which change
- * what these two mean, make it neither. */
+/* Sets two sides from a number, or from an object of height and width. Further members, which
+ * change what these two mean, make it neither. */
 static bool read_box(const sv_json_value *size, double *height, double *width)
 {
     if (sv_json_number(size, height)) {
@@ -103,7 +107,8 @@ static bool read_box(const sv_json_value *size, double *height, double *width)
            sv_json_number(given(size, "width"), width) && count_given(size) == 2;
 }
 
-/* Sets both sides from an object of shortest_edge alone: longest_edge would bound the other side. */
+/* Sets both sides from an object of shortest_edge alone: longest_edge would bound the other side.
+ * */
 static bool read_edge(const sv_json_value *size, double *height, double *width)
 {
     if (!sv_json_number(given(size, "shortest_edge"), height) || count_given(size) != 1)
@@ -129,9 +134,14 @@ static bool is_true(const sv_json_value *object, const char *key)
 }
 
 /* Says why a description makes no pipeline. Returns false. */
-static bool refuse(description *out, const char *why)
+static bool refuse(description *out, const char *format, ...) SV_PRINTF(2, 3);
+
+static bool refuse(description *out, const char *format, ...)
 {
-    out->why = why;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out->why, sizeof out->why, format, arguments);
+    va_end(arguments);
     return false;
 }
 
@@ -147,6 +157,17 @@ static size_t read_numbers(double out[SVIT_MAX_CHANNELS], const sv_json_value *v
         if (!sv_json_number(element, &out[i]))
             return 0;
     return value->count;
+}
+
+/* Sets *flag to true or false, as a member says. Returns false if it says neither. */
+static bool read_flag(description *out, const sv_json_value *root, const char *key, bool *flag)
+{
+    const sv_json_value *member = given(root, key);
+    if (!member)
+        return true;
+    *flag = sv_json_is(member, SV_JSON_TRUE);
+    return *flag || sv_json_is(member, SV_JSON_FALSE) ||
+           refuse(out, "%s is neither true nor false", key);
 }
 
 /* out[channels] = the numbers that are stated, or `otherwise`. One number is that of all channels;
@@ -194,6 +215,25 @@ static bool describe_resize(description *out, const sv_json_value *root, const p
     return true;
 }
 
+/* The centre that transformers cuts after the resize. A file whose processor is not known cuts
+ * where it has a crop_size. */
+static bool describe_crop(description *out, const sv_json_value *root, const processor *class)
+{
+    const sv_json_value *size = given(root, "crop_size");
+    bool crops = class ? class->crop > 0 : size != NULL;
+    if (!read_flag(out, root, "do_center_crop", &crops))
+        return false;
+    if (!crops)
+        return true;
+    out->crop_height = out->crop_width = class ? class->crop : 0;
+    if (size && !read_box(size, &out->crop_height, &out->crop_width))
+        return refuse(out, "crop_size is neither a number nor height and width, and these alone");
+    if (!is_side(out->crop_height) || !is_side(out->crop_width))
+        return refuse(out, "the centre is cut, but crop_size is not 1 to 8192 whole pixels");
+    return (out->crop_height <= out->source_height && out->crop_width <= out->source_width) ||
+           refuse(out, "crop_size is larger than size, so that images get a border");
+}
+
 /* transformers. A processor that is named and not known here may read the same members otherwise. */
 static bool describe_huggingface(description *out, const sv_json_value *root,
                                  const sv_json_value *config)
@@ -209,7 +249,7 @@ static bool describe_huggingface(description *out, const sv_json_value *root,
         return refuse(out, "do_flip_channel_order is true");
     if (is_true(root, "rescale_offset"))
         return refuse(out, "rescale_offset is true");
-    if (!describe_resize(out, root, class))
+    if (!describe_resize(out, root, class) || !describe_crop(out, root, class))
         return false;
     if (sv_json_number(sv_json_get(root, "rescale_factor"), &factor))
         out->scale = factor;
@@ -347,21 +387,14 @@ static const sv_json_value *huggingface_of(const sv_open *open)
 void sv_open_take_crop(sv_open *open)
 {
     static const char why[] = ", cropped by the preprocessor";
-    const sv_json_value *root = huggingface_of(open), *crop = sv_json_get(root, "crop_size");
+    const sv_json_value *root = huggingface_of(open);
     description from;
-    double height, width;
     if (!root || !describe_huggingface(&from, root, root_of(open, SV_SIDE_CONFIG)))
         return;
-    if (crop && is_false(root, "do_center_crop"))
-        crop = NULL;
-    if (!crop && !from.squash)
+    if (from.crop_height == 0 && !from.squash)
         return;
-    if (!crop || !read_box(crop, &height, &width)) {
-        height = from.source_height;
-        width = from.source_width;
-    }
-    if (!is_side(height) || !is_side(width))
-        return;
+    const double height = from.crop_height > 0 ? from.crop_height : from.source_height;
+    const double width = from.crop_width > 0 ? from.crop_width : from.source_width;
     if (sv_facts_value(&open->facts, "input_height", height) != height ||
         sv_facts_value(&open->facts, "input_width", width) != width) {
         sv_facts_correct(&open->facts, "input_height", height, why);
@@ -383,14 +416,14 @@ svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model)
     const sv_json_value *preprocess =
         sv_json_get(root_of(open, SV_SIDE_OPENCLIP), "preprocess_cfg");
     const sv_json_value *preprocessor = huggingface_of(open);
-    description from = {.why = NULL};
+    description from = {.why = ""};
     if (model->in_channels > SVIT_MAX_CHANNELS || model->in_channels == 2)
         return SVIT_OK;
     if (preprocess ? describe_openclip(&from, preprocess, model)
         : timm     ? describe_timm(&from, timm, model)
                    : preprocessor && describe_huggingface(&from, preprocessor, config))
         return make_pipeline(open, &from, model);
-    if (from.why)
+    if (from.why[0])
         log_refusal(open, from.file, from.why);
     return SVIT_OK;
 }
