@@ -157,6 +157,9 @@ START_TEST(test_what_files_say_counts)
     pipeline_of(&pipeline, self, NULL);
     ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_SQUASH);
     check_colours(&pipeline, zero, one);
+    case_text(self, "preprocessor_config.json", "{\"size\":28,\"default_to_square\":false}");
+    pipeline_of(&pipeline, self, NULL);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_SHORTER_SIDE);
     case_end(self);
 }
 END_TEST
@@ -201,6 +204,12 @@ START_TEST(test_what_is_not_known_is_no_pipeline)
         {"\"size\":28,\"resample\":2,\"do_flip_channel_order\":true",
          "do_flip_channel_order is true"},
         {"\"size\":28,\"resample\":2,\"rescale_offset\":true", "rescale_offset is true"},
+        {"\"size\":28,\"resample\":2,\"do_resize\":0", "do_resize is neither true nor false"},
+        {"\"size\":28,\"resample\":2,\"use_square_size\":true", "use_square_size is true"},
+        {"\"size\":28,\"resample\":2,\"do_rescale\":\"no\"", "do_rescale is neither true nor"},
+        {"\"size\":28,\"resample\":2,\"rescale_factor\":\"1/255\"", "rescale_factor is no number"},
+        {"\"size\":28,\"resample\":2,\"do_normalize\":1", "do_normalize is neither true nor"},
+        {"\"size\":28,\"resample\":2,\"default_to_square\":1", "default_to_square is neither"},
     };
     open_case all, *self = &all;
     svit_pipeline_config pipeline;
@@ -228,9 +237,9 @@ START_TEST(test_what_is_not_known_is_no_pipeline)
 }
 END_TEST
 
-/* Colours that no pipeline has: the model was refused with them, and of a negative deviation the
- * square was taken. */
-START_TEST(test_colours_that_are_none_are_no_pipeline)
+/* Colours and words that no pipeline has: the model was refused with them, and of a negative
+ * deviation the square was taken. */
+START_TEST(test_values_that_are_none_are_no_pipeline)
 {
     static const char timm[] = "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":"
                                "{\"num_heads\":2,\"img_size\":[28,35]},\"pretrained_cfg\":{%s}}";
@@ -264,6 +273,27 @@ START_TEST(test_colours_that_are_none_are_no_pipeline)
          "neither a number nor a list of one"},
         {"pretrained_openclip", "open_clip_config.json", openclip, "\"mean\":{\"a\":1}",
          "neither a number nor a list of one"},
+        {"pretrained_timm_plain", "config.json", timm, "\"crop_pct\":\"0.9\"",
+         "crop_pct is no number"},
+        {"pretrained_timm_plain", "config.json", timm, "\"interpolation\":3",
+         "interpolation is no text"},
+        {"pretrained_timm_plain", "config.json", timm, "\"crop_mode\":[]", "crop_mode is no text"},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"interpolation\":3",
+         "interpolation is no text"},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"resize_mode\":1",
+         "resize_mode is no text"},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"mode\":\"L\"",
+         "mode is not 'RGB'"},
+        {"pretrained_timm_plain", "config.json",
+         "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":{\"num_heads\":2,\"img_size\":"
+         "[28,35]},\"pretrained_cfg\":%s}",
+         "[1]", "pretrained_cfg: it is no object"},
+        {"pretrained_openclip", "open_clip_config.json",
+         "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"head_width\":10,"
+         "\"width\":40,\"image_size\":32}},\"preprocess_cfg\":%s}",
+         "true", "preprocess_cfg: it is no object"},
+        {"pretrained_hf_vit", "processor_config.json", "{\"image_processor\":%s}", "\"ViT\"",
+         "image_processor is no object"},
     };
     open_case all, *self = &all;
     svit_pipeline_config pipeline;
@@ -416,6 +446,13 @@ START_TEST(test_the_input_is_what_the_preprocessor_leaves)
         {VIT_PROCESSOR "\"size\":{\"shortest_edge\":20}", NULL, 28, 0},
         {DEIT "\"size\":{\"height\":256,\"width\":256}", NULL, 224, 256},
         {DEIT "\"size\":{\"height\":42,\"width\":42}", NULL, 28, 0},
+        {VIT_PROCESSOR "\"size\":35,\"do_pad\":true,\"pad_size\":{\"height\":42,\"width\":42}",
+         NULL, 28, 0},
+        {DEIT "\"size\":35,\"crop_size\":21,\"do_pad\":true", NULL, 28, 0},
+        {VIT_PROCESSOR "\"size\":35,\"do_pad\":false,\"pad_size\":42", NULL, 35, 35},
+        {VIT_PROCESSOR "\"size\":35,\"do_pad\":null,\"do_resize\":null,\"do_rescale\":null,"
+                       "\"rescale_factor\":null,\"do_normalize\":null",
+         NULL, 35, 35},
     };
     open_case all, *self = &all;
     case_begin(self, "pretrained_hf_vit");
@@ -498,7 +535,7 @@ static Suite *open_preprocessing_suite(void)
     tcase_add_loop_test(tcase, test_classes_of_transformers_cut_as_they_do, 0, CLASS_COUNT);
     tcase_add_test(tcase, test_what_files_say_counts);
     tcase_add_test(tcase, test_what_is_not_known_is_no_pipeline);
-    tcase_add_loop_test(tcase, test_colours_that_are_none_are_no_pipeline, 0, 12);
+    tcase_add_loop_test(tcase, test_values_that_are_none_are_no_pipeline, 0, 21);
     tcase_add_test(tcase, test_one_number_is_that_of_all_channels);
     tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
     tcase_add_loop_test(tcase, test_words_of_openclip_for_the_interpolation, 0, 4);

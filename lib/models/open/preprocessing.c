@@ -123,16 +123,6 @@ static bool is_side(double pixels)
     return pixels >= 1 && pixels <= 8192 && pixels == floor(pixels);
 }
 
-static bool is_false(const sv_json_value *object, const char *key)
-{
-    return sv_json_is(sv_json_get(object, key), SV_JSON_FALSE);
-}
-
-static bool is_true(const sv_json_value *object, const char *key)
-{
-    return sv_json_is(sv_json_get(object, key), SV_JSON_TRUE);
-}
-
 /* Says why a description makes no pipeline. Returns false. */
 static bool refuse(description *out, const char *format, ...) SV_PRINTF(2, 3);
 
@@ -170,6 +160,17 @@ static bool read_flag(description *out, const sv_json_value *root, const char *k
            refuse(out, "%s is neither true nor false", key);
 }
 
+/* Sets *word to a member that is a text. Returns false if it is something else. */
+static bool read_word(description *out, const sv_json_value *root, const char *key,
+                      const char **word)
+{
+    const sv_json_value *member = given(root, key);
+    if (!member)
+        return true;
+    *word = sv_json_text(member);
+    return *word || refuse(out, "%s is no text", key);
+}
+
 /* out[channels] = the numbers that are stated, or `otherwise`. One number is that of all channels;
  * of those of three colours, other channels have the mean, as in timm. */
 static bool read_channels(description *from, double out[SVIT_MAX_CHANNELS],
@@ -201,17 +202,16 @@ static bool describe_resize(description *out, const sv_json_value *root, const p
         return refuse(out, "resample is no number; 2, bilinear, and 3, bicubic, are known");
     if (resample != 2 && resample != 3)
         return refuse(out, "resample is neither 2, bilinear, nor 3, bicubic");
-    if (is_false(root, "do_resize"))
-        return refuse(out, "do_resize is false");
+    bool square = class ? class->square : !given(root, "crop_size");
+    if (!read_flag(out, root, "default_to_square", &square))
+        return false;
     const bool is_edge = read_edge(size, &out->source_height, &out->source_width);
     if (!is_edge && !read_box(size, &out->source_height, &out->source_width))
         return refuse(out, "size has neither shortest_edge nor height and width, and these alone");
     if (!is_side(out->source_height) || !is_side(out->source_width))
         return refuse(out, "size is not of 1 to 8192 whole pixels");
     out->bicubic = resample == 3;
-    out->squash = sv_json_is(size, SV_JSON_OBJECT)
-                      ? !is_edge
-                      : (class ? class->square : !given(root, "crop_size"));
+    out->squash = sv_json_is(size, SV_JSON_OBJECT) ? !is_edge : square;
     return true;
 }
 
@@ -234,84 +234,122 @@ static bool describe_crop(description *out, const sv_json_value *root, const pro
            refuse(out, "crop_size is larger than size, so that images get a border");
 }
 
-/* transformers. A processor that is named and not known here may read the same members otherwise. */
-static bool describe_huggingface(description *out, const sv_json_value *root,
-                                 const sv_json_value *config)
+/* Whether no member asks for what no pipeline does. */
+static bool check_steps(description *out, const sv_json_value *root)
 {
-    const processor *class = find_processor(root, config);
-    double factor;
-    *out = (description){
-        .file = "preprocessor_config.json", .scale = 1.0 / 255, .otherwise = &UNCHANGED};
-    if (!class &&
-        (sv_json_get(root, "image_processor_type") || sv_json_get(root, "feature_extractor_type")))
-        return refuse(out, "the image processor that it names is not known");
-    if (is_true(root, "do_flip_channel_order"))
-        return refuse(out, "do_flip_channel_order is true");
-    if (is_true(root, "rescale_offset"))
-        return refuse(out, "rescale_offset is true");
-    if (!describe_resize(out, root, class) || !describe_crop(out, root, class))
+    static const struct {
+        const char *key;
+        bool done; /* what pipelines do, and the processors where nothing is said */
+    } steps[] = {{"do_resize", true},
+                 {"do_pad", false},
+                 {"do_flip_channel_order", false},
+                 {"rescale_offset", false},
+                 {"use_square_size", false}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        bool asked = steps[i].done;
+        if (!read_flag(out, root, steps[i].key, &asked))
+            return false;
+        if (asked != steps[i].done)
+            return refuse(out, "%s is %s", steps[i].key, asked ? "true" : "false");
+    }
+    return true;
+}
+
+/* The factor of the bytes, and the colours where these are normalised. */
+static bool describe_colours(description *out, const sv_json_value *root, const processor *class)
+{
+    const sv_json_value *factor = given(root, "rescale_factor");
+    bool rescales = true, normalises = true;
+    if (!read_flag(out, root, "do_rescale", &rescales) ||
+        !read_flag(out, root, "do_normalize", &normalises))
         return false;
-    if (sv_json_number(sv_json_get(root, "rescale_factor"), &factor))
-        out->scale = factor;
-    if (is_false(root, "do_rescale"))
+    if (!rescales)
         out->scale = 1;
-    if (is_false(root, "do_normalize"))
+    else if (factor && !sv_json_number(factor, &out->scale))
+        return refuse(out, "rescale_factor is no number");
+    if (!normalises)
         return true;
     out->mean = given(root, "image_mean");
     out->deviation = given(root, "image_std");
     if (class)
         out->otherwise = class->otherwise;
-    return class || (out->mean && out->deviation)
-               ? true
-               : refuse(out, "it states neither its image processor nor image_mean and image_std");
+    return class || (out->mean && out->deviation) ||
+           refuse(out, "it states neither its image processor nor image_mean and image_std");
+}
+
+/* transformers. A processor that is named and not known here may read the same members otherwise. */
+static bool describe_huggingface(description *out, const sv_json_value *root,
+                                 const sv_json_value *config)
+{
+    const processor *class = find_processor(root, config);
+    *out = (description){
+        .file = "preprocessor_config.json", .scale = 1.0 / 255, .otherwise = &UNCHANGED};
+    if (!sv_json_is(root, SV_JSON_OBJECT))
+        return refuse(out, "image_processor is no object");
+    if (!class &&
+        (sv_json_get(root, "image_processor_type") || sv_json_get(root, "feature_extractor_type")))
+        return refuse(out, "the image processor that it names is not known");
+    return check_steps(out, root) && describe_resize(out, root, class) &&
+           describe_crop(out, root, class) && describe_colours(out, root, class);
 }
 
 /* timm: the image is resized to the input's size divided by crop_pct. */
 static bool describe_timm(description *out, const sv_json_value *root,
                           const svit_model_config *model)
 {
-    const char *mode = sv_json_text(sv_json_get(root, "crop_mode"));
-    const char *interpolation = sv_json_text(sv_json_get(root, "interpolation"));
+    const char *mode = "center", *interpolation = "bicubic";
+    const sv_json_value *crop = given(root, "crop_pct");
     double part = 0.875;
     *out = (description){
         .file = "config.json: pretrained_cfg", .scale = 1.0 / 255, .otherwise = &IMAGENET};
-    (void)sv_json_number(sv_json_get(root, "crop_pct"), &part);
+    if (!sv_json_is(root, SV_JSON_OBJECT))
+        return refuse(out, "it is no object");
+    if (!read_word(out, root, "crop_mode", &mode) ||
+        !read_word(out, root, "interpolation", &interpolation))
+        return false;
+    if (crop && !sv_json_number(crop, &part))
+        return refuse(out, "crop_pct is no number");
     if (!(part > 0 && part <= 1))
         return refuse(out, "crop_pct is not above 0 and at most 1");
-    if (mode && strcmp(mode, "border") == 0)
+    if (strcmp(mode, "border") == 0)
         return refuse(out, "crop_mode is 'border'");
-    out->bicubic = !interpolation || strcmp(interpolation, "bicubic") == 0;
-    out->squash = mode && strcmp(mode, "squash") == 0;
+    out->bicubic = strcmp(interpolation, "bicubic") == 0;
+    out->squash = strcmp(mode, "squash") == 0;
     out->source_height = floor(model->input_height / part);
     out->source_width = floor(model->input_width / part);
     out->mean = given(root, "mean");
     out->deviation = given(root, "std");
-    return out->bicubic || strcmp(interpolation, "bilinear") == 0
-               ? true
-               : refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
+    return out->bicubic || strcmp(interpolation, "bilinear") == 0 ||
+           refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
 }
 
 static bool describe_openclip(description *out, const sv_json_value *root,
                               const svit_model_config *model)
 {
-    const char *mode = sv_json_text(sv_json_get(root, "resize_mode"));
-    const char *interpolation = sv_json_text(sv_json_get(root, "interpolation"));
+    const char *mode = "shortest", *interpolation = "bicubic", *colours_of = "RGB";
     *out = (description){.file = "open_clip_config.json: preprocess_cfg",
                          .scale = 1.0 / 255,
                          .source_height = model->input_height,
                          .source_width = model->input_width,
-                         .bicubic = !interpolation || strcmp(interpolation, "bilinear") != 0,
-                         .squash = mode && strcmp(mode, "squash") == 0,
                          .mean = given(root, "mean"),
                          .deviation = given(root, "std"),
                          .otherwise = &OPENAI};
+    if (!sv_json_is(root, SV_JSON_OBJECT))
+        return refuse(out, "it is no object");
+    if (!read_word(out, root, "resize_mode", &mode) ||
+        !read_word(out, root, "interpolation", &interpolation) ||
+        !read_word(out, root, "mode", &colours_of))
+        return false;
+    out->bicubic = strcmp(interpolation, "bilinear") != 0;
+    out->squash = strcmp(mode, "squash") == 0;
+    if (strcmp(colours_of, "RGB") != 0)
+        return refuse(out, "mode is not 'RGB'");
     /* "random" is bicubic where nothing is trained. */
-    if (interpolation && out->bicubic && strcmp(interpolation, "bicubic") != 0 &&
+    if (out->bicubic && strcmp(interpolation, "bicubic") != 0 &&
         strcmp(interpolation, "random") != 0)
         return refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
-    return !mode || strcmp(mode, "shortest") == 0 || out->squash
-               ? true
-               : refuse(out, "resize_mode is neither 'shortest' nor 'squash'");
+    return out->squash || strcmp(mode, "shortest") == 0 ||
+           refuse(out, "resize_mode is neither 'shortest' nor 'squash'");
 }
 
 /* Says in the log why a model gets no pipeline, which is better than no model. */
@@ -381,7 +419,7 @@ static const sv_json_value *root_of(const sv_open *open, size_t which)
 static const sv_json_value *huggingface_of(const sv_open *open)
 {
     const sv_json_value *own = root_of(open, SV_SIDE_PREPROCESSOR);
-    return own ? own : sv_json_get(root_of(open, SV_SIDE_PROCESSOR), "image_processor");
+    return own ? own : given(root_of(open, SV_SIDE_PROCESSOR), "image_processor");
 }
 
 void sv_open_take_crop(sv_open *open)
@@ -404,7 +442,7 @@ void sv_open_take_crop(sv_open *open)
 
 const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root)
 {
-    const sv_json_value *apart = sv_json_get(root, "pretrained_cfg");
+    const sv_json_value *apart = given(root, "pretrained_cfg");
     const bool is_among = sv_json_get(root, "architecture") && sv_json_get(root, "input_size");
     return apart ? apart : is_among ? root : NULL;
 }
@@ -413,8 +451,7 @@ svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model)
 {
     const sv_json_value *config = root_of(open, SV_SIDE_CONFIG);
     const sv_json_value *timm = sv_open_timm_pretrained(config);
-    const sv_json_value *preprocess =
-        sv_json_get(root_of(open, SV_SIDE_OPENCLIP), "preprocess_cfg");
+    const sv_json_value *preprocess = given(root_of(open, SV_SIDE_OPENCLIP), "preprocess_cfg");
     const sv_json_value *preprocessor = huggingface_of(open);
     description from = {.why = ""};
     if (model->in_channels > SVIT_MAX_CHANNELS || model->in_channels == 2)
