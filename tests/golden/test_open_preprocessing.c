@@ -1,23 +1,7 @@
-/* The preprocessing that files beside the weights describe. What they leave out has the defaults of the
- * class that reads them: those of transformers 5.24, timm 1.0 and open_clip 3.3. */
-#include "open_case.h"
+/* The preprocessing that files of transformers describe, and members that no tool reads. What files
+ * leave out has the defaults of the class that reads them: those of transformers 5.24. */
+#include "open_pipeline.h"
 #include "suite.h"
-
-#define HALVES                                                                                     \
-    {0.5, 0.5, 0.5},                                                                               \
-    {                                                                                              \
-        0.5, 0.5, 0.5                                                                              \
-    }
-#define IMAGENET                                                                                   \
-    {0.485, 0.456, 0.406},                                                                         \
-    {                                                                                              \
-        0.229, 0.224, 0.225                                                                        \
-    }
-#define OPENAI                                                                                     \
-    {0.48145466, 0.4578275, 0.40821073},                                                           \
-    {                                                                                              \
-        0.26862954, 0.26130258, 0.27577711                                                         \
-    }
 
 /* The image processors of transformers: whether one number is both sides, the filter, and whether
  * they cut a centre where nothing says so. */
@@ -49,24 +33,6 @@ static void case_vit(open_case *self)
     case_begin(self, "pretrained_hf_vit");
     case_weights(self, "");
     case_text(self, "config.json", VIT);
-}
-
-/* Opens the folder, whose pipeline becomes *out. */
-static void pipeline_of(svit_pipeline_config *out, open_case *self, const char *fields)
-{
-    svit_model *model = NULL;
-    WORKS(case_open(self, &model, fields));
-    WORKS(svit_model_get_pipeline(model, out, sizeof *out, err));
-    svit_model_free(model);
-}
-
-static void check_colours(const svit_pipeline_config *pipeline, const double mean[3],
-                          const double deviation[3])
-{
-    for (size_t c = 0; c < 3; c++) {
-        ck_assert_double_eq(pipeline->mean[c], mean[c]);
-        ck_assert_double_eq(pipeline->variance[c], deviation[c] * deviation[c]);
-    }
 }
 
 static int32_t filter_of(bool square, bool bicubic)
@@ -258,7 +224,8 @@ START_TEST(test_values_that_are_none_are_no_pipeline)
          "\"size\":28,\"rescale_factor\":-1", "scale is -1"},
         {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
          "\"size\":28,\"image_mean\":[0,1e300,0]", "mean[1] 1e+300"},
-        {"pretrained_timm_plain", "config.json", timm, "\"std\":[0,0,0]", "variance[0] is 0"},
+        {"pretrained_timm_plain", "config.json", timm, "\"crop_mode\":\"squash\",\"std\":[0,0,0]",
+         "variance[0] is 0"},
         {"pretrained_openclip", "open_clip_config.json", openclip, "\"std\":[1,0,1]",
          "variance[1] is 0"},
         {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
@@ -269,8 +236,8 @@ START_TEST(test_values_that_are_none_are_no_pipeline)
          "\"size\":28,\"image_std\":[0.5,0.4]", "neither a number nor a list of one"},
         {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
          "\"size\":28,\"image_std\":[1,1,1,1,1]", "neither a number nor a list of one"},
-        {"pretrained_timm_plain", "config.json", timm, "\"mean\":[\"a\",0,0]",
-         "neither a number nor a list of one"},
+        {"pretrained_timm_plain", "config.json", timm,
+         "\"crop_mode\":\"squash\",\"mean\":[\"a\",0,0]", "neither a number nor a list of one"},
         {"pretrained_openclip", "open_clip_config.json", openclip, "\"mean\":{\"a\":1}",
          "neither a number nor a list of one"},
         {"pretrained_timm_plain", "config.json", timm, "\"crop_pct\":\"0.9\"",
@@ -335,67 +302,6 @@ START_TEST(test_one_number_is_that_of_all_channels)
         pipeline_of(&pipeline, self, NULL);
         check_colours(&pipeline, halves, quarters);
     }
-    case_end(self);
-}
-END_TEST
-
-/* timm and OpenCLIP leave out what is usual among their models. */
-START_TEST(test_timm_and_openclip_have_their_defaults)
-{
-    static const double imagenet[2][3] = {IMAGENET}, openai[2][3] = {OPENAI};
-    svit_pipeline_config pipeline;
-    open_case all, *self = &all;
-    case_begin(self, "pretrained_timm_dinov2");
-    case_weights(self, "");
-    case_text(self, "config.json",
-              "{\"architecture\":\"vit_small_patch14_dinov2\",\"model_args\":{\"num_heads\":4},"
-              "\"pretrained_cfg\":{\"input_size\":[3,42,28]}}");
-    pipeline_of(&pipeline, self, NULL);
-    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_BICUBIC);
-    ck_assert_uint_eq(pipeline.source_height, 48); /* 42 / 0.875 */
-    check_colours(&pipeline, imagenet[0], imagenet[1]);
-    case_end(self);
-    case_begin(self, "pretrained_openclip");
-    case_weights(self, "");
-    case_text(self, "open_clip_config.json",
-              "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":"
-              "{\"head_width\":10,\"width\":40,\"image_size\":32}},\"preprocess_cfg\":{}}");
-    pipeline_of(&pipeline, self, NULL);
-    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_BICUBIC);
-    check_colours(&pipeline, openai[0], openai[1]);
-    case_end(self);
-}
-END_TEST
-
-/* OpenCLIP's words for the interpolation; "random" is of the training. A word that it does not know
- * leaves the model without a pipeline. */
-START_TEST(test_words_of_openclip_for_the_interpolation)
-{
-    static const struct word {
-        const char *text;
-        int32_t filter; /* -1: no pipeline */
-    } words[] = {{"bicubic", SVIT_SOURCE_BICUBIC},
-                 {"random", SVIT_SOURCE_BICUBIC},
-                 {"bilinear", SVIT_SOURCE_SHORTER_SIDE},
-                 {"nearest", -1}};
-    char text[300];
-    svit_model *model = NULL;
-    svit_pipeline_config pipeline;
-    open_case all, *self = &all;
-    case_begin(self, "pretrained_openclip");
-    case_weights(self, "");
-    snprintf(
-        text, sizeof text,
-        "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"head_width\":10,"
-        "\"width\":40,\"image_size\":32}},\"preprocess_cfg\":{\"interpolation\":\"%s\"}}",
-        words[_i].text);
-    case_text(self, "open_clip_config.json", text);
-    WORKS(case_open(self, &model, NULL));
-    const svit_status status = svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL);
-    ck_assert_int_eq(status, words[_i].filter < 0 ? SVIT_E_STATE : SVIT_OK);
-    if (status == SVIT_OK)
-        ck_assert_int_eq(pipeline.source_filter, words[_i].filter);
-    svit_model_free(model);
     case_end(self);
 }
 END_TEST
@@ -537,8 +443,6 @@ static Suite *open_preprocessing_suite(void)
     tcase_add_test(tcase, test_what_is_not_known_is_no_pipeline);
     tcase_add_loop_test(tcase, test_values_that_are_none_are_no_pipeline, 0, 21);
     tcase_add_test(tcase, test_one_number_is_that_of_all_channels);
-    tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
-    tcase_add_loop_test(tcase, test_words_of_openclip_for_the_interpolation, 0, 4);
     tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);
     tcase_add_test(tcase, test_the_input_is_what_the_preprocessor_leaves);
     tcase_add_test(tcase, test_own_files_take_no_options);

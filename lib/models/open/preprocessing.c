@@ -293,6 +293,18 @@ static bool describe_huggingface(description *out, const sv_json_value *root,
            describe_crop(out, root, class) && describe_colours(out, root, class);
 }
 
+/* Whether the resize is one that pipelines do. Where one scale of both axes fills a box that is no
+ * square, timm and OpenCLIP round the longer side to the nearest pixel (ResizeKeepRatio). Pipelines
+ * round it down, as torchvision does, which the two use for squares. */
+static bool check_rounding(description *out)
+{
+    return out->squash || out->source_height == out->source_width ||
+           refuse(out,
+                  "for %g x %g, which is no square, the longer side of images is rounded to the "
+                  "nearest pixel, which no pipeline does",
+                  out->source_height, out->source_width);
+}
+
 /* timm: the image is resized to the input's size divided by crop_pct. */
 static bool describe_timm(description *out, const sv_json_value *root,
                           const svit_model_config *model)
@@ -319,8 +331,9 @@ static bool describe_timm(description *out, const sv_json_value *root,
     out->source_width = floor(model->input_width / part);
     out->mean = given(root, "mean");
     out->deviation = given(root, "std");
-    return out->bicubic || strcmp(interpolation, "bilinear") == 0 ||
-           refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
+    if (!out->bicubic && strcmp(interpolation, "bilinear") != 0)
+        return refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
+    return check_rounding(out);
 }
 
 static bool describe_openclip(description *out, const sv_json_value *root,
@@ -348,8 +361,9 @@ static bool describe_openclip(description *out, const sv_json_value *root,
     if (out->bicubic && strcmp(interpolation, "bicubic") != 0 &&
         strcmp(interpolation, "random") != 0)
         return refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
-    return out->squash || strcmp(mode, "shortest") == 0 ||
-           refuse(out, "resize_mode is neither 'shortest' nor 'squash'");
+    if (!out->squash && strcmp(mode, "shortest") != 0)
+        return refuse(out, "resize_mode is neither 'shortest' nor 'squash'");
+    return check_rounding(out);
 }
 
 /* Says in the log why a model gets no pipeline, which is better than no model. */
