@@ -62,7 +62,7 @@ typedef struct sv_open {
     double mlp_ratio; /* of a plain MLP's width to the model's, as a file states it; 0: none does */
     double classes;   /* that a file states of its classifier; 0: none does */
     const char *classes_from; /* what states them */
-    int32_t output;   /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
+    int32_t output;           /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
     bool has_pipeline;
     svit_pipeline_config pipeline;
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */
@@ -157,6 +157,10 @@ svit_status sv_open_read_sides(const sv_open *open, const sv_json_value *size, c
 /* States the size of the input by a number or two, height and width, if `size` is there. */
 svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,
                                 svit_error *err);
+
+/* Sets what a predictor makes of the logits to what transformers' pipeline makes of them: by
+ * problem_type, and of one label the sigmoid. SVIT_E_UNSUPPORTED names one that is not known. */
+svit_status sv_open_state_output(sv_open *open, const sv_json_value *root, svit_error *err);
 
 /* States the activation of a name such as "gelu_pytorch_tanh". */
 svit_status sv_open_state_activation(sv_open *open, const char *name, const char *file,
