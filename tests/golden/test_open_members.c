@@ -157,6 +157,7 @@ static const struct described {
       {"std", "[0.5,0.5,0.5]", false},
       {"interpolation", "\"bicubic\"", false},
       {"resize_mode", "\"shortest\"", false},
+      {"mode", "\"RGB\"", false},
       {"size", "[32,32]", false}}},
     {"pretrained_openclip",
      "open_clip_config.json",
@@ -176,6 +177,8 @@ static const struct described {
       {"do_rescale", "true", false},
       {"do_normalize", "true", false},
       {"do_center_crop", "true", false},
+      {"do_pad", "false", false},
+      {"default_to_square", "true", false},
       {"image_mean", "[0.5,0.5,0.5]", false},
       {"image_std", "[0.5,0.5,0.5]", false},
       {"resample", "3", false},
@@ -257,6 +260,14 @@ static void write_file(const open_case *self, const struct described *of, size_t
     case_text(self, of->file, text);
 }
 
+/* Whether the members describe preprocessing: the model opens without what is not understood. */
+static bool is_preprocessing(const struct described *of)
+{
+    return strcmp(of->file, "preprocessor_config.json") == 0 ||
+           strstr(of->around, "\"pretrained_cfg\":{%s}") ||
+           strstr(of->around, "\"preprocess_cfg\":{%s}");
+}
+
 static bool is_other_model(const member *of, const char *value)
 {
     for (size_t i = 0; value && i < sizeof OTHERS / sizeof *OTHERS; i++)
@@ -266,12 +277,15 @@ static bool is_other_model(const member *of, const char *value)
 }
 
 /* Opens the folder, and says whether it computes the golden logits. */
-static void check(open_case *self, const member *of, const char *value)
+static void check(open_case *self, const member *of, const char *value, bool has_to_open)
 {
     svit_model *model = NULL;
     size_t elements;
     const svit_status status = case_open(self, &model, NULL);
     const char *shown = value ? value : "left out";
+    /* A file with a NUL character is no JSON as a whole. */
+    ck_assert_msg(status == SVIT_OK || !has_to_open || strstr(self->err.message, "is not JSON"),
+                  "%s %s: %s", of->key, shown, self->err.message);
     if (status != SVIT_OK) {
         ck_assert_msg(status == SVIT_E_FORMAT || status == SVIT_E_ARGUMENT ||
                           status == SVIT_E_UNSUPPORTED || status == SVIT_E_IO,
@@ -307,7 +321,7 @@ START_TEST(test_members_are_refused_or_change_nothing)
     for (size_t i = 0; i < MEMBERS && of->members[i].key; i++)
         for (size_t v = 0; v < VALUE_COUNT; v++) {
             write_file(self, of, i, VALUES[v]);
-            check(self, &of->members[i], VALUES[v]);
+            check(self, &of->members[i], VALUES[v], is_preprocessing(of) && !of->members[i].tells);
         }
     case_end(self);
 }

@@ -1,35 +1,20 @@
-/* The preprocessing that files beside the weights describe. What they leave out has the defaults of the
- * class that reads them: those of transformers 5.24, timm 1.0 and open_clip 3.3. */
-#include "open_case.h"
+/* The preprocessing that files of transformers describe, and members that no tool reads. What files
+ * leave out has the defaults of the class that reads them: those of transformers 5.24. */
+#include "open_pipeline.h"
 #include "suite.h"
 
-#define HALVES                                                                                     \
-    {0.5, 0.5, 0.5},                                                                               \
-    {                                                                                              \
-        0.5, 0.5, 0.5                                                                              \
-    }
-#define IMAGENET                                                                                   \
-    {0.485, 0.456, 0.406},                                                                         \
-    {                                                                                              \
-        0.229, 0.224, 0.225                                                                        \
-    }
-#define OPENAI                                                                                     \
-    {0.48145466, 0.4578275, 0.40821073},                                                           \
-    {                                                                                              \
-        0.26862954, 0.26130258, 0.27577711                                                         \
-    }
-
-/* The image processors of transformers: whether one number is both sides, and the filter. */
+/* The image processors of transformers: whether one number is both sides, the filter, and whether
+ * they cut a centre where nothing says so. */
 static const struct class
 {
     const char *name;
-    bool square, bicubic;
+    bool square, bicubic, crops;
     double mean[3], deviation[3];
 } CLASSES[] = {
-    {"ViT", true, false, HALVES},         {"DeiT", true, true, HALVES},
-    {"Beit", true, true, HALVES},         {"CLIP", false, true, OPENAI},
-    {"Bit", false, true, OPENAI},         {"Siglip", false, true, HALVES},
-    {"DINOv3ViT", true, false, IMAGENET},
+    {"ViT", true, false, false, HALVES},         {"DeiT", true, true, true, HALVES},
+    {"Beit", true, true, false, HALVES},         {"CLIP", false, true, true, OPENAI},
+    {"Bit", false, true, true, OPENAI},          {"Siglip", false, true, false, HALVES},
+    {"DINOv3ViT", true, false, false, IMAGENET},
 };
 enum { CLASS_COUNT = sizeof CLASSES / sizeof *CLASSES };
 
@@ -38,32 +23,16 @@ static const char *const KEYS[] = {"image_processor_type\":\"%sImageProcessor",
                                    "feature_extractor_type\":\"%sFeatureExtractor"};
 enum { KEY_COUNT = sizeof KEYS / sizeof *KEYS };
 
-static const char VIT[] = "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,"
-                          "\"architectures\":[\"ViTForImageClassification\"]}";
+#define VIT_MEMBERS                                                                                \
+    "\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,"                           \
+    "\"architectures\":[\"ViTForImageClassification\"]"
+static const char VIT[] = "{" VIT_MEMBERS "}", VIT_28[] = "{" VIT_MEMBERS ",\"image_size\":28}";
 
 static void case_vit(open_case *self)
 {
     case_begin(self, "pretrained_hf_vit");
     case_weights(self, "");
     case_text(self, "config.json", VIT);
-}
-
-/* Opens the folder, whose pipeline becomes *out. */
-static void pipeline_of(svit_pipeline_config *out, open_case *self, const char *fields)
-{
-    svit_model *model = NULL;
-    WORKS(case_open(self, &model, fields));
-    WORKS(svit_model_get_pipeline(model, out, sizeof *out, err));
-    svit_model_free(model);
-}
-
-static void check_colours(const svit_pipeline_config *pipeline, const double mean[3],
-                          const double deviation[3])
-{
-    for (size_t c = 0; c < 3; c++) {
-        ck_assert_double_eq(pipeline->mean[c], mean[c]);
-        ck_assert_double_eq(pipeline->variance[c], deviation[c] * deviation[c]);
-    }
 }
 
 static int32_t filter_of(bool square, bool bicubic)
@@ -85,7 +54,8 @@ START_TEST(test_classes_of_transformers_have_their_defaults)
             char key[80], text[400];
             svit_pipeline_config pipeline;
             snprintf(key, sizeof key, KEYS[_i % KEY_COUNT], class->name);
-            snprintf(text, sizeof text, "%s{\"size\":%s,\"crop_size\":28,\"%s\"}%s",
+            snprintf(text, sizeof text,
+                     "%s{\"size\":%s,\"crop_size\":28,\"do_center_crop\":true,\"%s\"}%s",
                      nested ? "{\"processor_class\":\"x\",\"image_processor\":" : "", sizes[size],
                      key, nested ? "}" : "");
             case_text(self, nested ? "processor_config.json" : "preprocessor_config.json", text);
@@ -98,6 +68,40 @@ START_TEST(test_classes_of_transformers_have_their_defaults)
             unlink(fit_path(&self->folder,
                             nested ? "processor_config.json" : "preprocessor_config.json"));
         }
+    case_end(self);
+}
+END_TEST
+
+/* crop_size alone cuts nothing in a class whose do_center_crop is false where it is not stated; it
+ * is the side of the centre in one that cuts by itself. The images of 42 pixels are then the input.
+ * */
+START_TEST(test_classes_of_transformers_cut_as_they_do)
+{
+    static const struct {
+        const char *flag;
+        int cuts; /* -1: as the class does */
+    } flags[] = {{"", -1},
+                 {"\"do_center_crop\":null,", -1},
+                 {"\"do_center_crop\":true,", 1},
+                 {"\"do_center_crop\":false,", 0}};
+    const struct class *class = &CLASSES[_i];
+    open_case all, *self = &all;
+    svit_pipeline_config pipeline;
+    char text[400];
+    case_begin(self, "pretrained_hf_vit");
+    case_weights(self, "");
+    case_text(self, "config.json", VIT_28);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        const bool cuts = flags[i].cuts < 0 ? class->crops : flags[i].cuts;
+        snprintf(text, sizeof text,
+                 "{\"size\":{\"height\":42,\"width\":42},\"crop_size\":28,%s"
+                 "\"image_processor_type\":\"%sImageProcessor\"}",
+                 flags[i].flag, class->name);
+        case_text(self, "preprocessor_config.json", text);
+        pipeline_of(&pipeline, self, NULL);
+        ck_assert_uint_eq(pipeline.source_height, 42);
+        ck_assert_uint_eq(pipeline.output_height, cuts ? 28 : 42);
+    }
     case_end(self);
 }
 END_TEST
@@ -119,6 +123,9 @@ START_TEST(test_what_files_say_counts)
     pipeline_of(&pipeline, self, NULL);
     ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_SQUASH);
     check_colours(&pipeline, zero, one);
+    case_text(self, "preprocessor_config.json", "{\"size\":28,\"default_to_square\":false}");
+    pipeline_of(&pipeline, self, NULL);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_SHORTER_SIDE);
     case_end(self);
 }
 END_TEST
@@ -137,11 +144,38 @@ START_TEST(test_what_is_not_known_is_no_pipeline)
         {"\"size\":28,\"resample\":\"bicubic\"", "resample is no number"},
         {"\"size\":28,\"resample\":2,\"image_std\":[1,1,1]", "neither its image processor nor"},
         {"\"size\":28,\"resample\":2,\"image_mean\":[0,0,0]", "neither its image processor nor"},
+        {"\"size\":28,\"resample\":2,\"image_mean\":[0,0,0],\"image_std\":null",
+         "neither its image processor nor"},
         {"\"size\":{\"longest_edge\":28},\"resample\":2", "size has neither shortest_edge"},
+        {"\"size\":{\"shortest_edge\":28,\"longest_edge\":40},\"resample\":2",
+         "size has neither shortest_edge"},
+        {"\"size\":{\"shortest_edge\":28,\"height\":28,\"width\":28},\"resample\":2",
+         "size has neither shortest_edge"},
+        {"\"size\":{\"height\":28,\"width\":28,\"max_width\":28},\"resample\":2",
+         "size has neither shortest_edge"},
+        {"\"size\":{\"min_pixels\":28,\"max_pixels\":784},\"resample\":2",
+         "size has neither shortest_edge"},
+        {"\"size\":{\"height\":28},\"resample\":2", "size has neither shortest_edge"},
+        {"\"size\":[28,28],\"resample\":2", "size has neither shortest_edge"},
+        {"\"size\":{\"shortest_edge\":28.5},\"resample\":2", "size is not of 1 to 8192"},
+        {"\"size\":9000,\"resample\":2", "size is not of 1 to 8192"},
+        {"\"size\":28,\"resample\":2,\"do_center_crop\":true", "crop_size is not 1 to 8192"},
+        {"\"size\":28,\"resample\":2,\"do_center_crop\":1", "do_center_crop is neither"},
+        {"\"size\":28,\"resample\":2,\"crop_size\":{\"shortest_edge\":28}",
+         "crop_size is neither a number"},
+        {"\"size\":28,\"resample\":2,\"crop_size\":{\"height\":28,\"width\":28,\"max_width\":9}",
+         "crop_size is neither a number"},
+        {"\"size\":28,\"resample\":2,\"crop_size\":35", "crop_size is larger than size"},
         {"\"size\":28,\"resample\":2,\"do_resize\":false", "do_resize is false"},
         {"\"size\":28,\"resample\":2,\"do_flip_channel_order\":true",
          "do_flip_channel_order is true"},
         {"\"size\":28,\"resample\":2,\"rescale_offset\":true", "rescale_offset is true"},
+        {"\"size\":28,\"resample\":2,\"do_resize\":0", "do_resize is neither true nor false"},
+        {"\"size\":28,\"resample\":2,\"use_square_size\":true", "use_square_size is true"},
+        {"\"size\":28,\"resample\":2,\"do_rescale\":\"no\"", "do_rescale is neither true nor"},
+        {"\"size\":28,\"resample\":2,\"rescale_factor\":\"1/255\"", "rescale_factor is no number"},
+        {"\"size\":28,\"resample\":2,\"do_normalize\":1", "do_normalize is neither true nor"},
+        {"\"size\":28,\"resample\":2,\"default_to_square\":1", "default_to_square is neither"},
     };
     open_case all, *self = &all;
     svit_pipeline_config pipeline;
@@ -161,15 +195,17 @@ START_TEST(test_what_is_not_known_is_no_pipeline)
         svit_model_free(model);
     }
     case_text(self, "preprocessor_config.json",
-              "{\"size\":28,\"resample\":2,\"do_normalize\":false}");
+              "{\"size\":{\"shortest_edge\":28,\"longest_edge\":null},\"resample\":2,"
+              "\"do_normalize\":false}");
     pipeline_of(&pipeline, self, facts);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_SHORTER_SIDE);
     case_end(self);
 }
 END_TEST
 
-/* Colours that no pipeline has: the model was refused with them, and of a negative deviation the
- * square was taken. */
-START_TEST(test_colours_that_are_none_are_no_pipeline)
+/* Colours and words that no pipeline has: the model was refused with them, and of a negative
+ * deviation the square was taken. */
+START_TEST(test_values_that_are_none_are_no_pipeline)
 {
     static const char timm[] = "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":"
                                "{\"num_heads\":2,\"img_size\":[28,35]},\"pretrained_cfg\":{%s}}";
@@ -188,9 +224,43 @@ START_TEST(test_colours_that_are_none_are_no_pipeline)
          "\"size\":28,\"rescale_factor\":-1", "scale is -1"},
         {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
          "\"size\":28,\"image_mean\":[0,1e300,0]", "mean[1] 1e+300"},
-        {"pretrained_timm_plain", "config.json", timm, "\"std\":[0,0,0]", "variance[0] is 0"},
+        {"pretrained_timm_plain", "config.json", timm, "\"crop_mode\":\"squash\",\"std\":[0,0,0]",
+         "variance[0] is 0"},
         {"pretrained_openclip", "open_clip_config.json", openclip, "\"std\":[1,0,1]",
          "variance[1] is 0"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_mean\":\"grey\"", "neither a number nor a list of one"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_mean\":[]", "neither a number nor a list of one"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_std\":[0.5,0.4]", "neither a number nor a list of one"},
+        {"pretrained_hf_vit", "preprocessor_config.json", huggingface,
+         "\"size\":28,\"image_std\":[1,1,1,1,1]", "neither a number nor a list of one"},
+        {"pretrained_timm_plain", "config.json", timm,
+         "\"crop_mode\":\"squash\",\"mean\":[\"a\",0,0]", "neither a number nor a list of one"},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"mean\":{\"a\":1}",
+         "neither a number nor a list of one"},
+        {"pretrained_timm_plain", "config.json", timm, "\"crop_pct\":\"0.9\"",
+         "crop_pct is no number"},
+        {"pretrained_timm_plain", "config.json", timm, "\"interpolation\":3",
+         "interpolation is no text"},
+        {"pretrained_timm_plain", "config.json", timm, "\"crop_mode\":[]", "crop_mode is no text"},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"interpolation\":3",
+         "interpolation is no text"},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"resize_mode\":1",
+         "resize_mode is no text"},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"mode\":\"L\"",
+         "mode is not 'RGB'"},
+        {"pretrained_timm_plain", "config.json",
+         "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":{\"num_heads\":2,\"img_size\":"
+         "[28,35]},\"pretrained_cfg\":%s}",
+         "[1]", "pretrained_cfg: it is no object"},
+        {"pretrained_openclip", "open_clip_config.json",
+         "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"head_width\":10,"
+         "\"width\":40,\"image_size\":32}},\"preprocess_cfg\":%s}",
+         "true", "preprocess_cfg: it is no object"},
+        {"pretrained_hf_vit", "processor_config.json", "{\"image_processor\":%s}", "\"ViT\"",
+         "image_processor is no object"},
     };
     open_case all, *self = &all;
     svit_pipeline_config pipeline;
@@ -213,63 +283,25 @@ START_TEST(test_colours_that_are_none_are_no_pipeline)
 }
 END_TEST
 
-/* timm and OpenCLIP leave out what is usual among their models. */
-START_TEST(test_timm_and_openclip_have_their_defaults)
+/* A number, or a list of one, is that of every channel: the model was refused with a number. null
+ * is the class's own colour. */
+START_TEST(test_one_number_is_that_of_all_channels)
 {
-    static const double imagenet[2][3] = {IMAGENET}, openai[2][3] = {OPENAI};
-    svit_pipeline_config pipeline;
+    static const double halves[] = {0.5, 0.5, 0.5}, quarters[] = {0.25, 0.25, 0.25};
+    static const char *const texts[] = {"\"image_mean\":0.5,\"image_std\":0.25",
+                                        "\"image_mean\":[0.5],\"image_std\":[0.25]",
+                                        "\"image_mean\":null,\"image_std\":0.25"};
     open_case all, *self = &all;
-    case_begin(self, "pretrained_timm_dinov2");
-    case_weights(self, "");
-    case_text(self, "config.json",
-              "{\"architecture\":\"vit_small_patch14_dinov2\",\"model_args\":{\"num_heads\":4},"
-              "\"pretrained_cfg\":{\"input_size\":[3,42,28]}}");
-    pipeline_of(&pipeline, self, NULL);
-    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_BICUBIC);
-    ck_assert_uint_eq(pipeline.source_height, 48); /* 42 / 0.875 */
-    check_colours(&pipeline, imagenet[0], imagenet[1]);
-    case_end(self);
-    case_begin(self, "pretrained_openclip");
-    case_weights(self, "");
-    case_text(self, "open_clip_config.json",
-              "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":"
-              "{\"head_width\":10,\"width\":40,\"image_size\":32}},\"preprocess_cfg\":{}}");
-    pipeline_of(&pipeline, self, NULL);
-    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_BICUBIC);
-    check_colours(&pipeline, openai[0], openai[1]);
-    case_end(self);
-}
-END_TEST
-
-/* OpenCLIP's words for the interpolation; "random" is of the training. A word that it does not know
- * leaves the model without a pipeline. */
-START_TEST(test_words_of_openclip_for_the_interpolation)
-{
-    static const struct word {
-        const char *text;
-        int32_t filter; /* -1: no pipeline */
-    } words[] = {{"bicubic", SVIT_SOURCE_BICUBIC},
-                 {"random", SVIT_SOURCE_BICUBIC},
-                 {"bilinear", SVIT_SOURCE_SHORTER_SIDE},
-                 {"nearest", -1}};
-    char text[300];
-    svit_model *model = NULL;
     svit_pipeline_config pipeline;
-    open_case all, *self = &all;
-    case_begin(self, "pretrained_openclip");
-    case_weights(self, "");
-    snprintf(
-        text, sizeof text,
-        "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"head_width\":10,"
-        "\"width\":40,\"image_size\":32}},\"preprocess_cfg\":{\"interpolation\":\"%s\"}}",
-        words[_i].text);
-    case_text(self, "open_clip_config.json", text);
-    WORKS(case_open(self, &model, NULL));
-    const svit_status status = svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL);
-    ck_assert_int_eq(status, words[_i].filter < 0 ? SVIT_E_STATE : SVIT_OK);
-    if (status == SVIT_OK)
-        ck_assert_int_eq(pipeline.source_filter, words[_i].filter);
-    svit_model_free(model);
+    char text[200];
+    case_vit(self);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        snprintf(text, sizeof text,
+                 "{\"image_processor_type\":\"ViTImageProcessor\",\"size\":28,%s}", texts[i]);
+        case_text(self, "preprocessor_config.json", text);
+        pipeline_of(&pipeline, self, NULL);
+        check_colours(&pipeline, halves, quarters);
+    }
     case_end(self);
 }
 END_TEST
@@ -297,36 +329,47 @@ START_TEST(test_channels_of_another_number_have_the_mean)
 }
 END_TEST
 
+#define DEIT "\"DeiTImageProcessor\","
+#define VIT_PROCESSOR "\"ViTImageProcessor\","
+
 /* The input is what the preprocessor leaves of images, the grid of the positions that of the
  * configuration; the caller may want another input. Resized images that are smaller than the input
  * leave the model without a pipeline. */
 START_TEST(test_the_input_is_what_the_preprocessor_leaves)
 {
     static const struct input {
-        const char *preprocessor, *fields;
-        uint32_t side, source; /* of the input; of the resized image, 0: no pipeline */
+        const char *preprocessor, *fields; /* the class, and members */
+        uint32_t side, source;             /* of the input; of the resized image, 0: no pipeline */
     } inputs[] = {
-        {"\"size\":35,\"crop_size\":21", NULL, 21, 35},
-        {"\"size\":{\"height\":42,\"width\":42}", NULL, 42, 42},
-        {"\"size\":{\"shortest_edge\":30}", NULL, 28, 30},
-        {"\"size\":{\"shortest_edge\":30},\"crop_size\":21,\"do_center_crop\":false", NULL, 28, 30},
-        {"\"size\":35,\"crop_size\":21", "{\"input_height\":28,\"input_width\":28}", 28, 35},
-        {"\"size\":35,\"crop_size\":21", "{\"input_height\":14,\"input_width\":14}", 14, 35},
-        {"\"size\":{\"shortest_edge\":20}", NULL, 28, 0},
+        {DEIT "\"size\":35,\"crop_size\":21", NULL, 21, 35},
+        {VIT_PROCESSOR "\"size\":35,\"crop_size\":21", NULL, 35, 35},
+        {VIT_PROCESSOR "\"size\":{\"height\":42,\"width\":42}", NULL, 42, 42},
+        {VIT_PROCESSOR "\"size\":{\"shortest_edge\":30}", NULL, 28, 30},
+        {DEIT "\"size\":{\"shortest_edge\":30},\"crop_size\":21,\"do_center_crop\":false", NULL, 28,
+         30},
+        {DEIT "\"size\":35,\"crop_size\":21", "{\"input_height\":28,\"input_width\":28}", 28, 35},
+        {DEIT "\"size\":35,\"crop_size\":21", "{\"input_height\":14,\"input_width\":14}", 14, 35},
+        {VIT_PROCESSOR "\"size\":{\"shortest_edge\":20}", NULL, 28, 0},
+        {DEIT "\"size\":{\"height\":256,\"width\":256}", NULL, 224, 256},
+        {DEIT "\"size\":{\"height\":42,\"width\":42}", NULL, 28, 0},
+        {VIT_PROCESSOR "\"size\":35,\"do_pad\":true,\"pad_size\":{\"height\":42,\"width\":42}",
+         NULL, 28, 0},
+        {DEIT "\"size\":35,\"crop_size\":21,\"do_pad\":true", NULL, 28, 0},
+        {VIT_PROCESSOR "\"size\":35,\"do_pad\":false,\"pad_size\":42", NULL, 35, 35},
+        {VIT_PROCESSOR "\"size\":35,\"do_pad\":null,\"do_resize\":null,\"do_rescale\":null,"
+                       "\"rescale_factor\":null,\"do_normalize\":null",
+         NULL, 35, 35},
     };
     open_case all, *self = &all;
     case_begin(self, "pretrained_hf_vit");
     case_weights(self, "");
-    case_text(self, "config.json",
-              "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7,"
-              "\"image_size\":28,\"architectures\":[\"ViTForImageClassification\"]}");
+    case_text(self, "config.json", VIT_28);
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         char text[200];
         svit_model *model = NULL;
         svit_model_config config;
         svit_pipeline_config pipeline;
-        snprintf(text, sizeof text, "{\"image_processor_type\":\"DeiTImageProcessor\",%s}",
-                 inputs[i].preprocessor);
+        snprintf(text, sizeof text, "{\"image_processor_type\":%s}", inputs[i].preprocessor);
         case_text(self, "preprocessor_config.json", text);
         WORKS(case_open(self, &model, inputs[i].fields));
         WORKS(svit_model_get_config(model, &config, sizeof config, err));
@@ -395,11 +438,11 @@ static Suite *open_preprocessing_suite(void)
     TCase *tcase = tcase_create("open");
     tcase_add_loop_test(tcase, test_classes_of_transformers_have_their_defaults, 0,
                         CLASS_COUNT * KEY_COUNT);
+    tcase_add_loop_test(tcase, test_classes_of_transformers_cut_as_they_do, 0, CLASS_COUNT);
     tcase_add_test(tcase, test_what_files_say_counts);
     tcase_add_test(tcase, test_what_is_not_known_is_no_pipeline);
-    tcase_add_loop_test(tcase, test_colours_that_are_none_are_no_pipeline, 0, 6);
-    tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
-    tcase_add_loop_test(tcase, test_words_of_openclip_for_the_interpolation, 0, 4);
+    tcase_add_loop_test(tcase, test_values_that_are_none_are_no_pipeline, 0, 21);
+    tcase_add_test(tcase, test_one_number_is_that_of_all_channels);
     tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);
     tcase_add_test(tcase, test_the_input_is_what_the_preprocessor_leaves);
     tcase_add_test(tcase, test_own_files_take_no_options);

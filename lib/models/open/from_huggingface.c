@@ -177,36 +177,6 @@ static svit_status state_class(sv_open *open, const char *name, const sv_json_va
     return sv_facts_state(&open->facts, "pool", pool, err, "the class %.60s", name);
 }
 
-/* What transformers' pipeline makes of the logits: by problem_type, and of one label the sigmoid. */
-static svit_status state_output(sv_open *open, const sv_json_value *root, svit_error *err)
-{
-    static const struct {
-        const char *name;
-        int32_t output;
-    } known[] = {{"regression", SVIT_OUTPUT_LOGITS},
-                 {"multi_label_classification", SVIT_OUTPUT_SIGMOID},
-                 {"single_label_classification", SVIT_OUTPUT_AUTO}};
-    const sv_json_value *type = sv_json_get(root, "problem_type");
-    const char *name = sv_json_text(type);
-    sv_tensor_desc classifier;
-    bool is_known = !type || type->kind == SV_JSON_NULL;
-    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, name) == 0) {
-            open->output = known[i].output;
-            is_known = true;
-        }
-    if (!is_known)
-        return sv_fail(
-            err, SVIT_E_UNSUPPORTED,
-            "%s: config.json: problem_type is '%.40s'; 'regression', "
-            "'multi_label_classification' and 'single_label_classification' are accepted",
-            open->weights, name ? name : "no text");
-    if (open->output == SVIT_OUTPUT_AUTO && sv_open_find(open, "head.fc1.bias", &classifier) &&
-        classifier.elements == 1)
-        open->output = SVIT_OUTPUT_SIGMOID;
-    return SVIT_OK;
-}
-
 /* The class that computes the logits: the one that an adapter changes, which PEFT notes unless it
  * knows the task, if that has a classifier, or the one that wrote the file. NULL: neither is
  * stated. */
@@ -245,7 +215,7 @@ svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
     SVIT_TRY(state_sizes(open, object, type, err));
     assume_grid(open, object);
     SVIT_TRY(state_computation(open, object, type, err));
-    SVIT_TRY(state_output(open, root, err));
+    SVIT_TRY(sv_open_state_output(open, root, err));
     open->class_names = sv_json_get(root, "id2label");
     open->has_positions = strcmp(type->name, "dinov3_vit") != 0;
     return state_class(open, class_name ? class_name : type->name, object, type, err);

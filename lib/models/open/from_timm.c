@@ -144,6 +144,10 @@ svit_status sv_open_from_timm(sv_open *open, svit_error *err)
     if (pool)
         SVIT_TRY(state_pool(open, pool, "config.json: global_pool", err));
     SVIT_TRY(state_input(open, sv_json_get(pretrained, "input_size"), err));
+    /* transformers writes such files of timm's models too, with a model_type; timm itself has no
+     * pipeline for the logits. */
+    if (sv_json_get(root, "model_type") || sv_json_get(root, "problem_type"))
+        SVIT_TRY(sv_open_state_output(open, root, err));
     if (!is_bare(root))
         (void)sv_json_number(sv_json_get(root, "num_classes"), &open->classes);
     open->classes_from = "config.json: num_classes";

@@ -200,7 +200,7 @@ static svit_status create(svit_model **out, sv_open *open, svit_load_report *rep
     svit_model *model;
     sv_facts_apply(&open->facts, &config);
     SVIT_TRY(sv_config_read(&sv_model_config_type, &local, &config, err));
-    SVIT_TRY(sv_open_preprocessing(open, &local, err));
+    SVIT_TRY(sv_open_preprocessing(open, &local));
     SVIT_TRY(sv_model_open(&model, open->context, &local, err));
     const sv_replacing adapter = {open->adapter.file, open->adapter.path, &open->adapter.map};
     svit_status status = sv_load_open_file(model, NULL, open->file, open->weights, &open->map,

@@ -139,7 +139,7 @@ const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root);
 
 /* Sets the pipeline of a model of this configuration, if a file describes one that
  * this library has. */
-svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err);
+svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model);
 
 /* Lets the input of a model of transformers be what its preprocessor makes of images, where the
  * configuration has another size, for which it was trained: DINOv2's 518, of which 224 are used. */
@@ -159,6 +159,10 @@ svit_status sv_open_read_sides(const sv_open *open, const sv_json_value *size, c
 /* States the size of the input by a number or two, height and width, if `size` is there. */
 svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,
                                 svit_error *err);
+
+/* Sets what a predictor makes of the logits to what transformers' pipeline makes of them: by
+ * problem_type, and of one label the sigmoid. SVIT_E_UNSUPPORTED names one that is not known. */
+svit_status sv_open_state_output(sv_open *open, const sv_json_value *root, svit_error *err);
 
 /* States the activation of a name such as "gelu_pytorch_tanh". */
 svit_status sv_open_state_activation(sv_open *open, const char *name, const char *file,

@@ -4,6 +4,7 @@
 #include "models/open/open_internal.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,29 +25,32 @@ static const colours UNCHANGED = {{0, 0, 0}, {1, 1, 1}},
 typedef struct description {
     const char *file;
     double source_height, source_width; /* after the resize */
+    double crop_height, crop_width;     /* of the centre that is cut; 0: what the model takes */
     bool squash, bicubic;
     double scale;
     const sv_json_value *mean, *deviation; /* NULL: those of `otherwise` */
     const colours *otherwise;
-    const char *why; /* that there is no pipeline: "resample is not 2 or 3" */
+    char why[160]; /* that there is no pipeline: "resample is not 2 or 3" */
 } description;
 
 /* What an image processor of transformers does where its file says nothing. `square`: a size of one
- * number is both sides, not the shorter one. `models`: the model types whose processor it is. */
+ * number is both sides, not the shorter one. `crop`: the side of the centre that it cuts; 0: it
+ * cuts none, whatever crop_size says. `models`: the model types whose processor it is. */
 typedef struct processor {
     const char *name, *models;
     bool square, bicubic;
+    double crop;
     const colours *otherwise;
 } processor;
 
 static const processor PROCESSORS[] = {
-    {"ViT", " vit vit_mae vit_msn ijepa ", true, false, &HALVES},
-    {"DeiT", " deit ", true, true, &HALVES},
-    {"Beit", " beit ", true, true, &HALVES},
-    {"CLIP", " clip ", false, true, &OPENAI},
-    {"Bit", " dinov2 dinov2_with_registers ", false, true, &OPENAI},
-    {"Siglip", " siglip ", false, true, &HALVES},
-    {"DINOv3ViT", " dinov3_vit ", true, false, &IMAGENET},
+    {"ViT", " vit vit_mae vit_msn ijepa ", true, false, 0, &HALVES},
+    {"DeiT", " deit ", true, true, 224, &HALVES},
+    {"Beit", " beit ", true, true, 0, &HALVES},
+    {"CLIP", " clip ", false, true, 224, &OPENAI},
+    {"Bit", " dinov2 dinov2_with_registers ", false, true, 224, &OPENAI},
+    {"Siglip", " siglip ", false, true, 0, &HALVES},
+    {"DINOv3ViT", " dinov3_vit ", true, false, 0, &IMAGENET},
 };
 
 /* Whether a class is NAMEImageProcessor, in any of its versions, or NAMEFeatureExtractor. */
@@ -74,79 +78,203 @@ static const processor *find_processor(const sv_json_value *root, const sv_json_
     return NULL;
 }
 
-/* Sets two sides from a number, or from the members of an object. */
-static bool read_sides(const sv_json_value *size, double *height, double *width)
+/* A member of an object; NULL if it is not there, or null, which the tools take for the same. */
+static const sv_json_value *given(const sv_json_value *object, const char *key)
 {
-    if (sv_json_number(size, height) ||
-        sv_json_number(sv_json_get(size, "shortest_edge"), height)) {
+    const sv_json_value *member = sv_json_get(object, key);
+    return sv_json_is(member, SV_JSON_NULL) ? NULL : member;
+}
+
+/* How many members of an object are given. */
+static size_t count_given(const sv_json_value *object)
+{
+    const sv_json_value *member = object + 1;
+    size_t count = 0;
+    for (size_t i = 0; i < object->count; i++, member = member->after)
+        count += member->kind != SV_JSON_NULL;
+    return count;
+}
+
+/* Sets two sides from a number, or from an object of height and width. Further members, which
+ * change what these two mean, make it neither. */
+static bool read_box(const sv_json_value *size, double *height, double *width)
+{
+    if (sv_json_number(size, height)) {
         *width = *height;
         return true;
     }
-    return sv_json_number(sv_json_get(size, "height"), height) &&
-           sv_json_number(sv_json_get(size, "width"), width);
+    return sv_json_number(given(size, "height"), height) &&
+           sv_json_number(given(size, "width"), width) && count_given(size) == 2;
 }
 
-static bool is_false(const sv_json_value *object, const char *key)
+/* Sets both sides from an object of shortest_edge alone: longest_edge would bound the other side.
+ * */
+static bool read_edge(const sv_json_value *size, double *height, double *width)
 {
-    return sv_json_is(sv_json_get(object, key), SV_JSON_FALSE);
+    if (!sv_json_number(given(size, "shortest_edge"), height) || count_given(size) != 1)
+        return false;
+    *width = *height;
+    return true;
 }
 
-static bool is_true(const sv_json_value *object, const char *key)
+/* Whether a number of a file is one of pixels. */
+static bool is_side(double pixels)
 {
-    return sv_json_is(sv_json_get(object, key), SV_JSON_TRUE);
+    return pixels >= 1 && pixels <= 8192 && pixels == floor(pixels);
 }
 
 /* Says why a description makes no pipeline. Returns false. */
-static bool refuse(description *out, const char *why)
+static bool refuse(description *out, const char *format, ...) SV_PRINTF(2, 3);
+
+static bool refuse(description *out, const char *format, ...)
 {
-    out->why = why;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out->why, sizeof out->why, format, arguments);
+    va_end(arguments);
     return false;
 }
 
-/* out[channels] = the numbers of a list, or `otherwise` without one; of another count than the
- * channels their mean, as in timm. */
-static svit_status read_channels(double out[SVIT_MAX_CHANNELS], const sv_json_value *list,
-                                 uint32_t channels, const double otherwise[COLOURS],
-                                 const char *file, svit_error *err)
+/* Reads a number, or a list of them. Returns how many there are; 0: it is neither, or too long. */
+static size_t read_numbers(double out[SVIT_MAX_CHANNELS], const sv_json_value *value)
 {
-    const bool given = list && list->kind != SV_JSON_NULL;
-    const size_t count = given ? list->count : COLOURS;
-    const sv_json_value *value = given ? list + 1 : NULL;
-    double sum = 0, number = 0;
-    if (given && (list->kind != SV_JSON_ARRAY || count == 0))
-        return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation are lists of numbers", file);
-    for (size_t i = 0; i < count; i++, value = value ? value->after : NULL) {
-        if (!value)
-            number = otherwise[i];
-        else if (!sv_json_number(value, &number))
-            return sv_fail(err, SVIT_E_FORMAT, "%s: mean and deviation are lists of numbers", file);
-        if (i < channels)
-            out[i] = number;
-        sum += number;
-    }
-    for (uint32_t c = 0; count != channels && c < channels; c++)
-        out[c] = sum / (double)count;
-    return SVIT_OK;
+    const sv_json_value *element = value + 1;
+    if (sv_json_number(value, &out[0]))
+        return 1;
+    if (value->kind != SV_JSON_ARRAY || value->count > SVIT_MAX_CHANNELS)
+        return 0;
+    for (size_t i = 0; i < value->count; i++, element = element->after)
+        if (!sv_json_number(element, &out[i]))
+            return 0;
+    return value->count;
+}
+
+/* Sets *flag to true or false, as a member says. Returns false if it says neither. */
+static bool read_flag(description *out, const sv_json_value *root, const char *key, bool *flag)
+{
+    const sv_json_value *member = given(root, key);
+    if (!member)
+        return true;
+    *flag = sv_json_is(member, SV_JSON_TRUE);
+    return *flag || sv_json_is(member, SV_JSON_FALSE) ||
+           refuse(out, "%s is neither true nor false", key);
+}
+
+/* Sets *word to a member that is a text. Returns false if it is something else. */
+static bool read_word(description *out, const sv_json_value *root, const char *key,
+                      const char **word)
+{
+    const sv_json_value *member = given(root, key);
+    if (!member)
+        return true;
+    *word = sv_json_text(member);
+    return *word || refuse(out, "%s is no text", key);
+}
+
+/* out[channels] = the numbers that are stated, or `otherwise`. One number is that of all channels;
+ * of those of three colours, other channels have the mean, as in timm. */
+static bool read_channels(description *from, double out[SVIT_MAX_CHANNELS],
+                          const sv_json_value *stated, uint32_t channels,
+                          const double otherwise[COLOURS])
+{
+    double number[SVIT_MAX_CHANNELS], sum = 0;
+    size_t count = COLOURS;
+    if (stated)
+        count = read_numbers(number, stated);
+    else
+        memcpy(number, otherwise, COLOURS * sizeof *number);
+    if (count == 0 || (count != 1 && count != COLOURS && count != channels))
+        return refuse(from, "mean or deviation is neither a number nor a list of one for each "
+                            "channel");
+    for (size_t i = 0; i < count; i++)
+        sum += number[i];
+    for (uint32_t c = 0; c < channels; c++)
+        out[c] = count == channels ? number[c] : sum / (double)count;
+    return true;
 }
 
 /* The resize of transformers: resampling is 2 (bilinear) or 3 (bicubic) in Pillow's count. */
 static bool describe_resize(description *out, const sv_json_value *root, const processor *class)
 {
-    const sv_json_value *given = sv_json_get(root, "resample"), *size = sv_json_get(root, "size");
-    double resample = class ? (class->bicubic ? 3 : 2) : 0, factor;
-    if (given && given->kind != SV_JSON_NULL && !sv_json_number(given, &resample))
+    const sv_json_value *filter = given(root, "resample"), *size = given(root, "size");
+    double resample = class ? (class->bicubic ? 3 : 2) : 0;
+    if (filter && !sv_json_number(filter, &resample))
         return refuse(out, "resample is no number; 2, bilinear, and 3, bicubic, are known");
     if (resample != 2 && resample != 3)
         return refuse(out, "resample is neither 2, bilinear, nor 3, bicubic");
-    if (is_false(root, "do_resize"))
-        return refuse(out, "do_resize is false");
-    if (!read_sides(size, &out->source_height, &out->source_width))
-        return refuse(out, "size has neither shortest_edge nor height and width");
+    bool square = class ? class->square : !given(root, "crop_size");
+    if (!read_flag(out, root, "default_to_square", &square))
+        return false;
+    const bool is_edge = read_edge(size, &out->source_height, &out->source_width);
+    if (!is_edge && !read_box(size, &out->source_height, &out->source_width))
+        return refuse(out, "size has neither shortest_edge nor height and width, and these alone");
+    if (!is_side(out->source_height) || !is_side(out->source_width))
+        return refuse(out, "size is not of 1 to 8192 whole pixels");
     out->bicubic = resample == 3;
-    out->squash =
-        sv_json_get(size, "height") || (sv_json_number(size, &factor) &&
-                                        (class ? class->square : !sv_json_get(root, "crop_size")));
+    out->squash = sv_json_is(size, SV_JSON_OBJECT) ? !is_edge : square;
     return true;
+}
+
+/* The centre that transformers cuts after the resize. A file whose processor is not known cuts
+ * where it has a crop_size. */
+static bool describe_crop(description *out, const sv_json_value *root, const processor *class)
+{
+    const sv_json_value *size = given(root, "crop_size");
+    bool crops = class ? class->crop > 0 : size != NULL;
+    if (!read_flag(out, root, "do_center_crop", &crops))
+        return false;
+    if (!crops)
+        return true;
+    out->crop_height = out->crop_width = class ? class->crop : 0;
+    if (size && !read_box(size, &out->crop_height, &out->crop_width))
+        return refuse(out, "crop_size is neither a number nor height and width, and these alone");
+    if (!is_side(out->crop_height) || !is_side(out->crop_width))
+        return refuse(out, "the centre is cut, but crop_size is not 1 to 8192 whole pixels");
+    return (out->crop_height <= out->source_height && out->crop_width <= out->source_width) ||
+           refuse(out, "crop_size is larger than size, so that images get a border");
+}
+
+/* Whether no member asks for what no pipeline does. */
+static bool check_steps(description *out, const sv_json_value *root)
+{
+    static const struct {
+        const char *key;
+        bool done; /* what pipelines do, and the processors where nothing is said */
+    } steps[] = {{"do_resize", true},
+                 {"do_pad", false},
+                 {"do_flip_channel_order", false},
+                 {"rescale_offset", false},
+                 {"use_square_size", false}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        bool asked = steps[i].done;
+        if (!read_flag(out, root, steps[i].key, &asked))
+            return false;
+        if (asked != steps[i].done)
+            return refuse(out, "%s is %s", steps[i].key, asked ? "true" : "false");
+    }
+    return true;
+}
+
+/* The factor of the bytes, and the colours where these are normalised. */
+static bool describe_colours(description *out, const sv_json_value *root, const processor *class)
+{
+    const sv_json_value *factor = given(root, "rescale_factor");
+    bool rescales = true, normalises = true;
+    if (!read_flag(out, root, "do_rescale", &rescales) ||
+        !read_flag(out, root, "do_normalize", &normalises))
+        return false;
+    if (!rescales)
+        out->scale = 1;
+    else if (factor && !sv_json_number(factor, &out->scale))
+        return refuse(out, "rescale_factor is no number");
+    if (!normalises)
+        return true;
+    out->mean = given(root, "image_mean");
+    out->deviation = given(root, "image_std");
+    if (class)
+        out->otherwise = class->otherwise;
+    return class || (out->mean && out->deviation) ||
+           refuse(out, "it states neither its image processor nor image_mean and image_std");
 }
 
 /* transformers. A processor that is named and not known here may read the same members otherwise. */
@@ -154,79 +282,88 @@ static bool describe_huggingface(description *out, const sv_json_value *root,
                                  const sv_json_value *config)
 {
     const processor *class = find_processor(root, config);
-    double factor;
     *out = (description){
         .file = "preprocessor_config.json", .scale = 1.0 / 255, .otherwise = &UNCHANGED};
+    if (!sv_json_is(root, SV_JSON_OBJECT))
+        return refuse(out, "image_processor is no object");
     if (!class &&
         (sv_json_get(root, "image_processor_type") || sv_json_get(root, "feature_extractor_type")))
         return refuse(out, "the image processor that it names is not known");
-    if (is_true(root, "do_flip_channel_order"))
-        return refuse(out, "do_flip_channel_order is true");
-    if (is_true(root, "rescale_offset"))
-        return refuse(out, "rescale_offset is true");
-    if (!describe_resize(out, root, class))
-        return false;
-    if (sv_json_number(sv_json_get(root, "rescale_factor"), &factor))
-        out->scale = factor;
-    if (is_false(root, "do_rescale"))
-        out->scale = 1;
-    if (is_false(root, "do_normalize"))
-        return true;
-    out->mean = sv_json_get(root, "image_mean");
-    out->deviation = sv_json_get(root, "image_std");
-    if (class)
-        out->otherwise = class->otherwise;
-    return class || (out->mean && out->deviation)
-               ? true
-               : refuse(out, "it states neither its image processor nor image_mean and image_std");
+    return check_steps(out, root) && describe_resize(out, root, class) &&
+           describe_crop(out, root, class) && describe_colours(out, root, class);
+}
+
+/* Whether the resize is one that pipelines do. Where one scale of both axes fills a box that is no
+ * square, timm and OpenCLIP round the longer side to the nearest pixel (ResizeKeepRatio). Pipelines
+ * round it down, as torchvision does, which the two use for squares. */
+static bool check_rounding(description *out)
+{
+    return out->squash || out->source_height == out->source_width ||
+           refuse(out,
+                  "for %g x %g, which is no square, the longer side of images is rounded to the "
+                  "nearest pixel, which no pipeline does",
+                  out->source_height, out->source_width);
 }
 
 /* timm: the image is resized to the input's size divided by crop_pct. */
 static bool describe_timm(description *out, const sv_json_value *root,
                           const svit_model_config *model)
 {
-    const char *mode = sv_json_text(sv_json_get(root, "crop_mode"));
-    const char *interpolation = sv_json_text(sv_json_get(root, "interpolation"));
+    const char *mode = "center", *interpolation = "bicubic";
+    const sv_json_value *crop = given(root, "crop_pct");
     double part = 0.875;
     *out = (description){
         .file = "config.json: pretrained_cfg", .scale = 1.0 / 255, .otherwise = &IMAGENET};
-    (void)sv_json_number(sv_json_get(root, "crop_pct"), &part);
+    if (!sv_json_is(root, SV_JSON_OBJECT))
+        return refuse(out, "it is no object");
+    if (!read_word(out, root, "crop_mode", &mode) ||
+        !read_word(out, root, "interpolation", &interpolation))
+        return false;
+    if (crop && !sv_json_number(crop, &part))
+        return refuse(out, "crop_pct is no number");
     if (!(part > 0 && part <= 1))
         return refuse(out, "crop_pct is not above 0 and at most 1");
-    if (mode && strcmp(mode, "border") == 0)
+    if (strcmp(mode, "border") == 0)
         return refuse(out, "crop_mode is 'border'");
-    out->bicubic = !interpolation || strcmp(interpolation, "bicubic") == 0;
-    out->squash = mode && strcmp(mode, "squash") == 0;
+    out->bicubic = strcmp(interpolation, "bicubic") == 0;
+    out->squash = strcmp(mode, "squash") == 0;
     out->source_height = floor(model->input_height / part);
     out->source_width = floor(model->input_width / part);
-    out->mean = sv_json_get(root, "mean");
-    out->deviation = sv_json_get(root, "std");
-    return out->bicubic || strcmp(interpolation, "bilinear") == 0
-               ? true
-               : refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
+    out->mean = given(root, "mean");
+    out->deviation = given(root, "std");
+    if (!out->bicubic && strcmp(interpolation, "bilinear") != 0)
+        return refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
+    return check_rounding(out);
 }
 
 static bool describe_openclip(description *out, const sv_json_value *root,
                               const svit_model_config *model)
 {
-    const char *mode = sv_json_text(sv_json_get(root, "resize_mode"));
-    const char *interpolation = sv_json_text(sv_json_get(root, "interpolation"));
+    const char *mode = "shortest", *interpolation = "bicubic", *colours_of = "RGB";
     *out = (description){.file = "open_clip_config.json: preprocess_cfg",
                          .scale = 1.0 / 255,
                          .source_height = model->input_height,
                          .source_width = model->input_width,
-                         .bicubic = !interpolation || strcmp(interpolation, "bilinear") != 0,
-                         .squash = mode && strcmp(mode, "squash") == 0,
-                         .mean = sv_json_get(root, "mean"),
-                         .deviation = sv_json_get(root, "std"),
+                         .mean = given(root, "mean"),
+                         .deviation = given(root, "std"),
                          .otherwise = &OPENAI};
+    if (!sv_json_is(root, SV_JSON_OBJECT))
+        return refuse(out, "it is no object");
+    if (!read_word(out, root, "resize_mode", &mode) ||
+        !read_word(out, root, "interpolation", &interpolation) ||
+        !read_word(out, root, "mode", &colours_of))
+        return false;
+    out->bicubic = strcmp(interpolation, "bilinear") != 0;
+    out->squash = strcmp(mode, "squash") == 0;
+    if (strcmp(colours_of, "RGB") != 0)
+        return refuse(out, "mode is not 'RGB'");
     /* "random" is bicubic where nothing is trained. */
-    if (interpolation && out->bicubic && strcmp(interpolation, "bicubic") != 0 &&
+    if (out->bicubic && strcmp(interpolation, "bicubic") != 0 &&
         strcmp(interpolation, "random") != 0)
         return refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
-    return !mode || strcmp(mode, "shortest") == 0 || out->squash
-               ? true
-               : refuse(out, "resize_mode is neither 'shortest' nor 'squash'");
+    if (!out->squash && strcmp(mode, "shortest") != 0)
+        return refuse(out, "resize_mode is neither 'shortest' nor 'squash'");
+    return check_rounding(out);
 }
 
 /* Says in the log why a model gets no pipeline, which is better than no model. */
@@ -250,8 +387,7 @@ static bool fits_input(const sv_open *open, const description *from, const svit_
 }
 
 /* Makes the pipeline: the resize, the centre of the model's input size, and the colours. */
-static svit_status make_pipeline(sv_open *open, const description *from,
-                                 const svit_model_config *model, svit_error *err)
+static svit_status make_pipeline(sv_open *open, description *from, const svit_model_config *model)
 {
     svit_pipeline_config *pipeline = &open->pipeline, checked;
     svit_error why = {.struct_size = sizeof why};
@@ -269,10 +405,13 @@ static svit_status make_pipeline(sv_open *open, const description *from,
                      : (from->bicubic ? SVIT_SOURCE_BICUBIC : SVIT_SOURCE_SHORTER_SIDE);
     pipeline->channels = model->in_channels;
     pipeline->scale = from->scale;
-    SVIT_TRY(read_channels(pipeline->mean, from->mean, model->in_channels, from->otherwise->mean,
-                           from->file, err));
-    SVIT_TRY(read_channels(deviation, from->deviation, model->in_channels,
-                           from->otherwise->deviation, from->file, err));
+    if (!read_channels(from, pipeline->mean, from->mean, model->in_channels,
+                       from->otherwise->mean) ||
+        !read_channels(from, deviation, from->deviation, model->in_channels,
+                       from->otherwise->deviation)) {
+        log_refusal(open, from->file, from->why);
+        return SVIT_OK;
+    }
     /* A negative deviation keeps its sign, so that it is refused. */
     for (uint32_t c = 0; c < model->in_channels; c++)
         pipeline->variance[c] = deviation[c] * fabs(deviation[c]);
@@ -294,33 +433,20 @@ static const sv_json_value *root_of(const sv_open *open, size_t which)
 static const sv_json_value *huggingface_of(const sv_open *open)
 {
     const sv_json_value *own = root_of(open, SV_SIDE_PREPROCESSOR);
-    return own ? own : sv_json_get(root_of(open, SV_SIDE_PROCESSOR), "image_processor");
-}
-
-/* Whether a number of a file is one of pixels. */
-static bool is_side(double pixels)
-{
-    return pixels >= 1 && pixels <= 8192 && pixels == floor(pixels);
+    return own ? own : given(root_of(open, SV_SIDE_PROCESSOR), "image_processor");
 }
 
 void sv_open_take_crop(sv_open *open)
 {
     static const char why[] = ", cropped by the preprocessor";
-    const sv_json_value *root = huggingface_of(open), *crop = sv_json_get(root, "crop_size");
+    const sv_json_value *root = huggingface_of(open);
     description from;
-    double height, width;
     if (!root || !describe_huggingface(&from, root, root_of(open, SV_SIDE_CONFIG)))
         return;
-    if (crop && is_false(root, "do_center_crop"))
-        crop = NULL;
-    if (!crop && !from.squash)
+    if (from.crop_height == 0 && !from.squash)
         return;
-    if (!crop || !read_sides(crop, &height, &width)) {
-        height = from.source_height;
-        width = from.source_width;
-    }
-    if (!is_side(height) || !is_side(width))
-        return;
+    const double height = from.crop_height > 0 ? from.crop_height : from.source_height;
+    const double width = from.crop_width > 0 ? from.crop_width : from.source_width;
     if (sv_facts_value(&open->facts, "input_height", height) != height ||
         sv_facts_value(&open->facts, "input_width", width) != width) {
         sv_facts_correct(&open->facts, "input_height", height, why);
@@ -330,26 +456,25 @@ void sv_open_take_crop(sv_open *open)
 
 const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root)
 {
-    const sv_json_value *apart = sv_json_get(root, "pretrained_cfg");
+    const sv_json_value *apart = given(root, "pretrained_cfg");
     const bool is_among = sv_json_get(root, "architecture") && sv_json_get(root, "input_size");
     return apart ? apart : is_among ? root : NULL;
 }
 
-svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model, svit_error *err)
+svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model)
 {
     const sv_json_value *config = root_of(open, SV_SIDE_CONFIG);
     const sv_json_value *timm = sv_open_timm_pretrained(config);
-    const sv_json_value *preprocess =
-        sv_json_get(root_of(open, SV_SIDE_OPENCLIP), "preprocess_cfg");
+    const sv_json_value *preprocess = given(root_of(open, SV_SIDE_OPENCLIP), "preprocess_cfg");
     const sv_json_value *preprocessor = huggingface_of(open);
-    description from = {.why = NULL};
+    description from = {.why = ""};
     if (model->in_channels > SVIT_MAX_CHANNELS || model->in_channels == 2)
         return SVIT_OK;
     if (preprocess ? describe_openclip(&from, preprocess, model)
         : timm     ? describe_timm(&from, timm, model)
                    : preprocessor && describe_huggingface(&from, preprocessor, config))
-        return make_pipeline(open, &from, model, err);
-    if (from.why)
+        return make_pipeline(open, &from, model);
+    if (from.why[0])
         log_refusal(open, from.file, from.why);
     return SVIT_OK;
 }

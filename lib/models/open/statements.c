@@ -72,3 +72,32 @@ svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const 
     SVIT_TRY(sv_facts_state(&open->facts, "input_height", height, err, "%s", from));
     return sv_facts_state(&open->facts, "input_width", width, err, "%s", from);
 }
+
+svit_status sv_open_state_output(sv_open *open, const sv_json_value *root, svit_error *err)
+{
+    static const struct {
+        const char *name;
+        int32_t output;
+    } known[] = {{"regression", SVIT_OUTPUT_LOGITS},
+                 {"multi_label_classification", SVIT_OUTPUT_SIGMOID},
+                 {"single_label_classification", SVIT_OUTPUT_AUTO}};
+    const sv_json_value *type = sv_json_get(root, "problem_type");
+    const char *name = sv_json_text(type);
+    sv_tensor_desc classifier;
+    bool is_known = !type || type->kind == SV_JSON_NULL;
+    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0) {
+            open->output = known[i].output;
+            is_known = true;
+        }
+    if (!is_known)
+        return sv_fail(
+            err, SVIT_E_UNSUPPORTED,
+            "%s: config.json: problem_type is '%.40s'; 'regression', "
+            "'multi_label_classification' and 'single_label_classification' are accepted",
+            open->weights, name ? name : "no text");
+    if (open->output == SVIT_OUTPUT_AUTO && sv_open_find(open, "head.fc1.bias", &classifier) &&
+        classifier.elements == 1)
+        open->output = SVIT_OUTPUT_SIGMOID;
+    return SVIT_OK;
+}
