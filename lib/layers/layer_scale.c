@@ -10,11 +10,12 @@ void sv_layer_scale_init(sv_layer_scale *scale, sv_linear *linear, sv_layer *lay
     scale->gamma = sv_layer_parameter_if(layer, source, gamma, "");
     scale->weight = sv_layer_parameter_if(layer, source, name, ".weight");
     scale->bias = sv_layer_parameter_if(layer, source, name, ".bias");
-    scale->weight_trained = !sv_parameter_at(source->table, scale->weight)->frozen;
-    if (sv_layer_scale_exists(scale))
-        sv_linear_init_derived(linear, layer, out, in);
-    else
+    if (!sv_layer_scale_exists(scale)) {
         sv_linear_init(linear, layer, out, in, scale->weight, scale->bias);
+        return;
+    }
+    scale->weight_trained = !sv_parameter_at(source->table, scale->weight)->frozen;
+    sv_linear_init_derived(linear, layer, out, in);
 }
 
 size_t sv_layer_scale_elements(const sv_layer_scale *scale, const sv_linear *linear)
