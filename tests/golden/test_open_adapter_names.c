@@ -1,44 +1,9 @@
 /* Adapters whose names are not those of the model's file: of a class around an encoder that was
  * saved alone, and of one of the two maps that a gated MLP joins. */
-#include "open_case.h"
+#include "adapter_case.h"
 #include "suite.h"
 
 #include "models/model.h"
-
-static const char LORA[] = "{\"peft_type\":\"LORA\",\"lora_alpha\":4,\"r\":2%s}";
-
-/* Writes the tensors of an adapter into its folder. */
-static void write_adapter(const open_case *self, const fit_folder *folder, const char *more,
-                          const own_tensor *list, size_t count)
-{
-    char text[512];
-    sv_safetensors_tensor tensors[CASE_TENSORS];
-    for (size_t i = 0; i < count; i++)
-        tensors[i] = (sv_safetensors_tensor){list[i].name, &list[i].desc, &list[i]};
-    WORKS(sv_safetensors_write(&self->context->allocator,
-                               fit_path(folder, "adapter_model.safetensors"), "{}", tensors, count,
-                               own_fill, NULL, err));
-    snprintf(text, sizeof text, LORA, more);
-    fit_write(fit_path(folder, "adapter_config.json"), text, strlen(text));
-}
-
-static svit_model *open_adapter(open_case *self, const fit_folder *folder, svit_load_report *report)
-{
-    const svit_open_options options = {.struct_size = sizeof options, .base = self->folder.path};
-    svit_model *model = NULL;
-    const svit_status status =
-        svit_model_open(&model, self->context, folder->path, &options, report, &self->err);
-    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
-    return model;
-}
-
-static void end(open_case *self, const fit_folder *folder)
-{
-    unlink(fit_path(folder, "adapter_model.safetensors"));
-    unlink(fit_path(folder, "adapter_config.json"));
-    fit_folder_remove(folder);
-    case_end(self);
-}
 
 /* The file of Dinov2Model, and an adapter of Dinov2ForImageClassification: the classifier reads
  * class token and mean, and "dinov2." stands before the names of the pair, whose product is 0. */
@@ -76,8 +41,8 @@ START_TEST(test_an_adapter_of_a_class_around_the_encoder)
     adapter[3] =
         own("base_model.model.dinov2.encoder.layer.1.attention.attention.query.lora_B.weight", 2,
             (const int64_t[]){32, 2}, NULL);
-    write_adapter(self, &folder, more, adapter, 4);
-    svit_model *model = open_adapter(self, &folder, &report);
+    adapter_write(self, &folder, more, adapter, 4);
+    svit_model *model = adapter_open(self, &folder, &report);
     ck_assert_double_le(case_difference(self, model), 1e-5);
     /* What the adapter brings is not missing. */
     ck_assert_uint_eq(report.loaded, model->parameters.count);
@@ -88,7 +53,7 @@ START_TEST(test_an_adapter_of_a_class_around_the_encoder)
         golden_free((float *)(uintptr_t)list[i].from);
     golden_free((float *)(uintptr_t)adapter[0].from);
     golden_free((float *)(uintptr_t)adapter[1].from);
-    end(self, &folder);
+    adapter_end(self, &folder);
 }
 END_TEST
 
@@ -106,11 +71,11 @@ START_TEST(test_the_class_of_the_file_counts_beside_others)
               "{\"architectures\":[\"Dinov2ForImageClassification\"],\"model_type\":\"dinov2\","
               "\"num_attention_heads\":4,\"image_size\":42,\"patch_size\":14}");
     snprintf(more, sizeof more, ",\"auto_mapping\":{\"base_model_class\":\"%s\"}", classes[_i]);
-    write_adapter(self, &folder, more, NULL, 0);
-    svit_model *model = open_adapter(self, &folder, NULL);
+    adapter_write(self, &folder, more, NULL, 0);
+    svit_model *model = adapter_open(self, &folder, NULL);
     ck_assert_double_le(case_difference(self, model), 1e-5);
     svit_model_free(model);
-    end(self, &folder);
+    adapter_end(self, &folder);
 }
 END_TEST
 
@@ -153,8 +118,8 @@ START_TEST(test_either_map_of_a_gated_mlp_is_adapted)
         adapter[half] = half == 0 ? own(name, 2, (const int64_t[]){RANK, DIM}, ones)
                                   : own(name, 2, (const int64_t[]){HIDDEN, RANK}, ones);
     }
-    write_adapter(self, &folder, "", adapter, 2);
-    model = open_adapter(self, &folder, NULL);
+    adapter_write(self, &folder, "", adapter, 2);
+    model = adapter_open(self, &folder, NULL);
     WORKS(
         svit_model_get_parameter(model, "blocks.1.mlp.fc1.weight", weight, 2 * HIDDEN * DIM, err));
     for (size_t e = 0; e < 2 * HIDDEN * DIM; e++) {
@@ -165,7 +130,7 @@ START_TEST(test_either_map_of_a_gated_mlp_is_adapted)
     own_free(list, golden);
     free(weight);
     free(base);
-    end(self, &folder);
+    adapter_end(self, &folder);
 }
 END_TEST
 
