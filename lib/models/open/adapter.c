@@ -149,13 +149,43 @@ void sv_adapter_close(sv_open *open)
     sv_safetensors_close(adapter->file);
 }
 
-svit_status sv_adapter_check(const sv_open *open, svit_error *err)
+/* Whether the model leaves out the tensor that one of the adapter's changes or replaces, such as
+ * that of a text tower or a pooler: PEFT finds modules by the ends of their names. */
+static bool is_left_out(const sv_open *open, const char *tensor)
+{
+    static const char *const factors[] = {".lora_A.weight", ".lora_B.weight"};
+    const size_t prefix = sizeof PEFT_PREFIX - 1;
+    char name[256];
+    if (strncmp(tensor, PEFT_PREFIX, prefix) != 0)
+        return false;
+    size_t kept = strlen(tensor + prefix);
+    const char *ending = "";
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+        const size_t bytes = strlen(factors[i]);
+        if (kept > bytes && strcmp(tensor + prefix + kept - bytes, factors[i]) == 0) {
+            kept -= bytes;
+            ending = ".weight";
+        }
+    }
+    return snprintf(name, sizeof name, "%.*s%s", (int)kept, tensor + prefix, ending) <
+               (int)sizeof name &&
+           sv_name_map_ignores(&open->map, name);
+}
+
+svit_status sv_adapter_check(const sv_open *open, svit_load_report *report, svit_error *err)
 {
     const sv_adapter *adapter = &open->adapter;
-    for (size_t i = 0; i < sv_safetensors_count(adapter->file); i++)
-        if (!adapter->taken[i])
+    for (size_t i = 0; i < sv_safetensors_count(adapter->file); i++) {
+        const char *name = sv_safetensors_at(adapter->file, i)->name;
+        if (adapter->taken[i])
+            continue;
+        if (!is_left_out(open, name))
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: tensor '%.96s' belongs to no weight of the model", adapter->path,
-                           sv_safetensors_at(adapter->file, i)->name);
+                           name);
+        if (report)
+            report->extra++;
+        sv_report_add(report, "extra", name);
+    }
     return SVIT_OK;
 }

@@ -204,7 +204,7 @@ static svit_status create(svit_model **out, sv_open *open, svit_load_report *rep
     svit_status status = sv_load_open_file(model, NULL, open->file, open->weights, &open->map,
                                            adapter, SV_LOAD_ADAPT_CHANNELS, report, err);
     if (status == SVIT_OK && adapter)
-        status = sv_adapter_check(open, err);
+        status = sv_adapter_check(open, report, err);
     if (status == SVIT_OK && open->has_pipeline)
         status = svit_model_set_pipeline(model, &open->pipeline, err);
     if (status == SVIT_OK)

@@ -70,8 +70,9 @@ svit_status sv_open_adapter(sv_open *open, const char *base, svit_error *err);
 /* Makes the names of the adapter's tensors, once those of the model's are known. */
 svit_status sv_adapter_names(sv_open *open, svit_error *err);
 
-/* SVIT_E_FORMAT names a tensor that no weight of the model has taken. */
-svit_status sv_adapter_check(const sv_open *open, svit_error *err);
+/* Reports the tensors that no weight has taken, as extra ones. SVIT_E_FORMAT names one that
+ * belongs to nothing that the model leaves out. */
+svit_status sv_adapter_check(const sv_open *open, svit_load_report *report, svit_error *err);
 void sv_adapter_close(sv_open *open);
 
 /* dialect.c: finds out whose names the tensors have and what stands before them. `wanted` is the
