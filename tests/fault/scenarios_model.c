@@ -1,6 +1,8 @@
 /* Scenarios of models: making, changing, loading and saving them. */
 #include "scenario.h"
 
+#include <sys/stat.h>
+
 static size_t elements_of(const svit_model *model, const char *name)
 {
     int64_t shape[8];
@@ -56,15 +58,47 @@ VARIANT(svit_model_load_mapped, , NEEDS_CONTEXT, 0, widen)
                                   world_asset("timm.safetensors"), "timm", err);
 }
 
+/* What timm.safetensors does not tell of its model. */
+static const char TIMM_FIELDS[] = "{\"heads\":2,\"norm_eps\":1e-6,\"input_height\":8,"
+                                  "\"input_width\":8,\"activation\":\"gelu\","
+                                  "\"pool\":\"class_token\"}";
+
 SCENARIO(svit_model_open, NEEDS_CONTEXT, 0)
 {
-    const svit_open_options options = {.struct_size = sizeof options,
-                                       .fields = "{\"heads\":2,\"norm_eps\":1e-6,"
-                                                 "\"input_height\":8,\"input_width\":8,"
-                                                 "\"activation\":\"gelu\","
-                                                 "\"pool\":\"class_token\"}"};
+    const svit_open_options options = {.struct_size = sizeof options, .fields = TIMM_FIELDS};
     return svit_model_open(&w->made.model, w->has.context, world_asset("timm.safetensors"),
                            &options, NULL, err);
+}
+
+/* An adapter of PEFT that changes timm.safetensors: zeros of rank 1 for the attention's output, and
+ * for a decoder, which the model does not have. */
+static void write_adapter(world *w)
+{
+    static const char config[] = "{\"peft_type\":\"LORA\",\"lora_alpha\":2,\"r\":1}";
+    static const char tensors[] = "{\"base_model.model.blocks.0.attn.proj.lora_A.weight\":"
+                                  "{\"dtype\":\"F32\",\"shape\":[1,12],\"data_offsets\":[0,48]},"
+                                  "\"base_model.model.blocks.0.attn.proj.lora_B.weight\":"
+                                  "{\"dtype\":\"F32\",\"shape\":[12,1],\"data_offsets\":[48,96]},"
+                                  "\"base_model.model.decoder_embed.lora_A.weight\":"
+                                  "{\"dtype\":\"F32\",\"shape\":[1,12],\"data_offsets\":[96,144]}}";
+    enum { HEADER = 400 };
+    _Static_assert(sizeof tensors <= HEADER, "the header has room");
+    (void)w;
+    char file[8 + HEADER + 144] = {(char)(HEADER & 0xff), HEADER >> 8};
+    memset(file + 8, ' ', HEADER);
+    memcpy(file + 8, tensors, strlen(tensors));
+    ck_assert_int_eq(mkdir(world_path("adapter"), 0700), 0);
+    fit_write(world_path("adapter/adapter_config.json"), config, strlen(config));
+    fit_write(world_path("adapter/adapter_model.safetensors"), file, sizeof file);
+}
+
+VARIANT(svit_model_open, adapter, NEEDS_CONTEXT, 0, write_adapter)
+{
+    const svit_open_options options = {.struct_size = sizeof options,
+                                       .fields = TIMM_FIELDS,
+                                       .base = world_asset("timm.safetensors")};
+    return svit_model_open(&w->made.model, w->has.context, world_path("adapter"), &options, NULL,
+                           err);
 }
 
 VARIANT(svit_model_open, own, NEEDS_CONTEXT, 0, NULL)

@@ -1,44 +1,9 @@
 /* Adapters whose names are not those of the model's file: of a class around an encoder that was
- * saved alone, and of one of the two maps that a gated MLP joins. */
-#include "open_case.h"
+ * saved alone, of one of the two maps that a gated MLP joins, and of what the model leaves out. */
+#include "adapter_case.h"
 #include "suite.h"
 
 #include "models/model.h"
-
-static const char LORA[] = "{\"peft_type\":\"LORA\",\"lora_alpha\":4,\"r\":2%s}";
-
-/* Writes the tensors of an adapter into its folder. */
-static void write_adapter(const open_case *self, const fit_folder *folder, const char *more,
-                          const own_tensor *list, size_t count)
-{
-    char text[512];
-    sv_safetensors_tensor tensors[CASE_TENSORS];
-    for (size_t i = 0; i < count; i++)
-        tensors[i] = (sv_safetensors_tensor){list[i].name, &list[i].desc, &list[i]};
-    WORKS(sv_safetensors_write(&self->context->allocator,
-                               fit_path(folder, "adapter_model.safetensors"), "{}", tensors, count,
-                               own_fill, NULL, err));
-    snprintf(text, sizeof text, LORA, more);
-    fit_write(fit_path(folder, "adapter_config.json"), text, strlen(text));
-}
-
-static svit_model *open_adapter(open_case *self, const fit_folder *folder, svit_load_report *report)
-{
-    const svit_open_options options = {.struct_size = sizeof options, .base = self->folder.path};
-    svit_model *model = NULL;
-    const svit_status status =
-        svit_model_open(&model, self->context, folder->path, &options, report, &self->err);
-    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
-    return model;
-}
-
-static void end(open_case *self, const fit_folder *folder)
-{
-    unlink(fit_path(folder, "adapter_model.safetensors"));
-    unlink(fit_path(folder, "adapter_config.json"));
-    fit_folder_remove(folder);
-    case_end(self);
-}
 
 /* The file of Dinov2Model, and an adapter of Dinov2ForImageClassification: the classifier reads
  * class token and mean, and "dinov2." stands before the names of the pair, whose product is 0. */
@@ -76,8 +41,8 @@ START_TEST(test_an_adapter_of_a_class_around_the_encoder)
     adapter[3] =
         own("base_model.model.dinov2.encoder.layer.1.attention.attention.query.lora_B.weight", 2,
             (const int64_t[]){32, 2}, NULL);
-    write_adapter(self, &folder, more, adapter, 4);
-    svit_model *model = open_adapter(self, &folder, &report);
+    adapter_write(self, &folder, more, adapter, 4);
+    svit_model *model = adapter_open(self, &folder, &report);
     ck_assert_double_le(case_difference(self, model), 1e-5);
     /* What the adapter brings is not missing. */
     ck_assert_uint_eq(report.loaded, model->parameters.count);
@@ -88,7 +53,7 @@ START_TEST(test_an_adapter_of_a_class_around_the_encoder)
         golden_free((float *)(uintptr_t)list[i].from);
     golden_free((float *)(uintptr_t)adapter[0].from);
     golden_free((float *)(uintptr_t)adapter[1].from);
-    end(self, &folder);
+    adapter_end(self, &folder);
 }
 END_TEST
 
@@ -106,11 +71,11 @@ START_TEST(test_the_class_of_the_file_counts_beside_others)
               "{\"architectures\":[\"Dinov2ForImageClassification\"],\"model_type\":\"dinov2\","
               "\"num_attention_heads\":4,\"image_size\":42,\"patch_size\":14}");
     snprintf(more, sizeof more, ",\"auto_mapping\":{\"base_model_class\":\"%s\"}", classes[_i]);
-    write_adapter(self, &folder, more, NULL, 0);
-    svit_model *model = open_adapter(self, &folder, NULL);
+    adapter_write(self, &folder, more, NULL, 0);
+    svit_model *model = adapter_open(self, &folder, NULL);
     ck_assert_double_le(case_difference(self, model), 1e-5);
     svit_model_free(model);
-    end(self, &folder);
+    adapter_end(self, &folder);
 }
 END_TEST
 
@@ -153,8 +118,8 @@ START_TEST(test_either_map_of_a_gated_mlp_is_adapted)
         adapter[half] = half == 0 ? own(name, 2, (const int64_t[]){RANK, DIM}, ones)
                                   : own(name, 2, (const int64_t[]){HIDDEN, RANK}, ones);
     }
-    write_adapter(self, &folder, "", adapter, 2);
-    model = open_adapter(self, &folder, NULL);
+    adapter_write(self, &folder, "", adapter, 2);
+    model = adapter_open(self, &folder, NULL);
     WORKS(
         svit_model_get_parameter(model, "blocks.1.mlp.fc1.weight", weight, 2 * HIDDEN * DIM, err));
     for (size_t e = 0; e < 2 * HIDDEN * DIM; e++) {
@@ -165,7 +130,80 @@ START_TEST(test_either_map_of_a_gated_mlp_is_adapted)
     own_free(list, golden);
     free(weight);
     free(base);
-    end(self, &folder);
+    adapter_end(self, &folder);
+}
+END_TEST
+
+/* A checkpoint, and a tensor of its adapter that belongs to no weight of the model. */
+typedef struct beside {
+    const char *golden, *text, *prefix, *tensor;
+    bool left_out; /* its module's own tensors are passed over in the checkpoint, too */
+} beside;
+static const char CLIP[] = "{\"model_type\":\"clip_vision_model\",\"num_attention_heads\":4,"
+                           "\"image_size\":32,\"patch_size\":8}";
+static const char VIT[] = "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"image_size\":28,"
+                          "\"patch_size\":7}";
+static const char TIMM[] =
+    "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":{\"num_heads\":"
+    "2,\"img_size\":[28,35]}}";
+static const char SIGLIP[] =
+    "{\"architectures\":[\"SiglipForImageClassification\"],\"model_type\":\"siglip_vision_model\","
+    "\"num_attention_heads\":3,\"image_size\":32,\"patch_size\":8}";
+static const char TOWER[] = "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{"
+                            "\"head_width\":10,\"width\":40,\"image_size\":32}}}";
+static const beside BESIDE[] = {
+    {"pretrained_hf_clip", CLIP, "",
+     "base_model.model.text_model.encoder.layers.0.self_attn.q_proj.lora_A.weight", true},
+    {"pretrained_hf_clip", CLIP, "", "base_model.model.text_projection.lora_B.weight", true},
+    {"pretrained_hf_clip", CLIP, "", "base_model.model.text_projection.weight", true},
+    {"pretrained_hf_vit", VIT, "", "base_model.model.vit.pooler.dense.lora_A.weight", true},
+    {"pretrained_hf_vit", VIT, "", "base_model.model.pooler.dense.lora_B.weight", true},
+    {"family_hf_siglip", SIGLIP, "vision_model.",
+     "base_model.model.vision_model.head.attention.out_proj.lora_A.weight", true},
+    {"pretrained_openclip", TOWER, "",
+     "base_model.model.transformer.resblocks.7.mlp.c_fc.lora_A.weight", true},
+    {"pretrained_timm_plain", TIMM, "", "base_model.model.decoder_embed.lora_A.weight", true},
+    {"pretrained_hf_clip", CLIP, "", "text_projection.lora_B.weight", false},
+    {"pretrained_hf_clip", CLIP, "", "base_model.model.text_projections.lora_A.weight", false},
+    {"pretrained_openclip", TOWER, "",
+     "base_model.model.visual.transformer.resblocks.7.mlp.c_fc.lora_A.weight", false},
+    {"family_hf_siglip", SIGLIP, "vision_model.",
+     "base_model.model.vision_model.heads.attention.out_proj.lora_A.weight", false},
+    {"pretrained_timm_plain", TIMM, "", "base_model.model.blocks.0.attn.qkv.magnitude", false},
+};
+enum { BESIDE_COUNT = sizeof BESIDE / sizeof *BESIDE };
+
+/* PEFT finds modules by the ends of their names, and so those that the model leaves out. */
+START_TEST(test_tensors_of_what_is_left_out_are_passed_over)
+{
+    const beside *of = &BESIDE[_i];
+    open_case all, *self = &all;
+    fit_folder folder = fit_folder_make();
+    char text[8192], line[200];
+    svit_load_report report = {.struct_size = sizeof report, .text = text, .capacity = sizeof text};
+    svit_model *model = NULL, *alone = NULL;
+    case_begin(self, of->golden);
+    case_weights(self, of->prefix);
+    case_text(self, of->text == TOWER ? "open_clip_config.json" : "config.json", of->text);
+    const char *fields = of->text == SIGLIP ? "{\"classifier\":false}" : NULL;
+    WORKS(case_open(self, &alone, fields));
+    const own_tensor tensor = own(of->tensor, 2, (const int64_t[]){2, 32}, NULL);
+    adapter_write(self, &folder, "", &tensor, 1);
+    const svit_status status = adapter_try(self, &model, &folder, fields, &report);
+    if (of->left_out) {
+        ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+        ck_assert_mem_eq(model->weights, alone->weights,
+                         alone->parameters.elements * sizeof *alone->weights);
+        snprintf(line, sizeof line, "\nextra %s\n", of->tensor);
+        ck_assert_msg(strstr(text, line) && report.extra == 1, "%s", text);
+    } else {
+        snprintf(line, sizeof line, "'%.96s' belongs to no weight of the model", of->tensor);
+        ck_assert_msg(status == SVIT_E_FORMAT && strstr(self->err.message, line), "%s",
+                      self->err.message);
+    }
+    svit_model_free(model);
+    svit_model_free(alone);
+    adapter_end(self, &folder);
 }
 END_TEST
 
@@ -176,6 +214,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_an_adapter_of_a_class_around_the_encoder);
     tcase_add_loop_test(c, test_the_class_of_the_file_counts_beside_others, 0, 2);
     tcase_add_loop_test(c, test_either_map_of_a_gated_mlp_is_adapted, 0, 2);
+    tcase_add_loop_test(c, test_tensors_of_what_is_left_out_are_passed_over, 0, BESIDE_COUNT);
     suite_add_tcase(all, c);
     return all;
 }

@@ -31,25 +31,37 @@ static void mark_taken(const sv_load *load, const sv_parameter *parameter,
     }
 }
 
-/* Whether the second file has the parameter. */
-static bool find_replaced(sv_name_match *match, const sv_load *load, const char *const *name)
+/* The adapter's file, as the one that is read. */
+static sv_load second_of(const sv_load *load)
 {
-    const sv_replacing *by = &load->replacing;
-    return by->file && sv_name_map_find(match, by->map, by->file, name);
+    return (sv_load){.allocator = load->allocator,
+                     .file = load->adapter->file,
+                     .path = load->adapter->path,
+                     .map = load->adapter->map,
+                     .interpolation = load->interpolation};
 }
 
-/* SVIT_E_FORMAT if the second file has the parameter in another shape. */
+/* Whether the adapter has the parameter whole. */
+static bool find_replaced(sv_name_match *match, const sv_load *load, const char *const *name)
+{
+    const sv_adapter *by = load->adapter;
+    return by && sv_name_map_find(match, &by->map, by->file, name);
+}
+
+/* SVIT_E_FORMAT if the adapter has the parameter in another shape. */
 static svit_status check_replaced(bool *replaced, const sv_load *load,
                                   const sv_parameter *parameter, svit_error *err)
 {
     const char *name = parameter->name;
-    const sv_replacing *by = &load->replacing;
     sv_name_match match;
     bool fits;
     *replaced = find_replaced(&match, load, &name);
     if (!*replaced)
         return SVIT_OK;
-    const sv_load second = {.file = by->file, .path = by->path, .map = *by->map};
+    for (size_t i = 0; i < match.count; i++)
+        if (sv_name_match_at(&match, i))
+            sv_adapter_take(load->adapter, sv_name_match_at(&match, i));
+    const sv_load second = second_of(load);
     return sv_load_parameter(&second, NULL, parameter, &match, false, &fits, err);
 }
 
@@ -61,7 +73,7 @@ static svit_status check_one(const sv_load *load, const sv_parameter *parameter,
     sv_name_match match;
     bool fits, replaced;
     SVIT_TRY(check_replaced(&replaced, load, parameter, err));
-    /* Whatever the file has of it is counted as loaded: the second file's is. */
+    /* Whatever the file has of it is counted as loaded: the adapter's is. */
     if (replaced) {
         flags |= SVIT_LOAD_SKIP_SHAPE_MISMATCH;
         if (report)
@@ -94,16 +106,19 @@ static svit_status check_one(const sv_load *load, const sv_parameter *parameter,
     return status;
 }
 
-/* Reads one parameter, which check_one has checked. One that the second file has is not read here. */
+/* Reads one parameter, which check_one has checked. */
 static svit_status read_one(const sv_load *load, real *flat, const sv_parameter *parameter,
                             svit_load_report *report, svit_error *err)
 {
     const char *name = parameter->name;
     sv_name_match match;
-    const bool replaced = find_replaced(&match, load, &name);
-    bool fits = replaced;
-    if (!replaced && sv_name_map_find(&match, &load->map, load->file, &name))
+    bool fits = false;
+    if (find_replaced(&match, load, &name)) {
+        const sv_load second = second_of(load);
+        SVIT_TRY(sv_load_parameter(&second, flat, parameter, &match, true, &fits, err));
+    } else if (sv_name_map_find(&match, &load->map, load->file, &name)) {
         SVIT_TRY(sv_load_parameter(load, flat, parameter, &match, true, &fits, err));
+    }
     if (report)
         report->loaded += fits;
     return SVIT_OK;
@@ -172,7 +187,7 @@ static svit_status load_all(const sv_load *load, svit_model *model, real *flat, 
 }
 
 svit_status sv_load_open_file(svit_model *model, real *flat, const sv_safetensors *file,
-                              const char *path, const sv_name_map *map, sv_replacing replacing,
+                              const char *path, const sv_name_map *map, const sv_adapter *adapter,
                               uint32_t flags, svit_load_report *report, svit_error *err)
 {
     sv_load load = {.allocator = &model->context->allocator,
@@ -180,7 +195,7 @@ svit_status sv_load_open_file(svit_model *model, real *flat, const sv_safetensor
                     .path = path,
                     .map = *map,
                     .interpolation = sv_position_interpolation(map, file),
-                    .replacing = replacing,
+                    .adapter = adapter,
                     .adapts_channels = flags & SV_LOAD_ADAPT_CHANNELS,
                     .grid = model->stored_grid};
     const size_t count = sv_safetensors_count(file);
@@ -201,8 +216,7 @@ static svit_status load_file(svit_model *model, real *flat, const char *path, co
     SVIT_TRY(sv_name_map_open(&rules, allocator, map, err));
     svit_status status = sv_safetensors_open(&file, allocator, path, err);
     if (status == SVIT_OK)
-        status = sv_load_open_file(model, flat, file, path, &rules, (sv_replacing){0}, flags,
-                                   report, err);
+        status = sv_load_open_file(model, flat, file, path, &rules, NULL, flags, report, err);
     sv_safetensors_close(file);
     sv_name_map_free(allocator, &rules);
     return status;

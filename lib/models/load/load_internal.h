@@ -28,13 +28,17 @@ typedef struct sv_taken {
     size_t shared; /* elements of those that share it (SV_RULE_SHARE) */
 } sv_taken;
 
-/* A second file, whose tensors replace parameters: these may be absent from the first one, or have
- * another shape there. */
-typedef struct sv_replacing {
-    const sv_safetensors *file; /* NULL: there is none */
+/* An adapter of LoRA: a second file, whose tensors replace parameters, or are the factors of
+ * products that are added to tensors of the first one. What it replaces may be absent from the
+ * first file, or have another shape there. */
+typedef struct sv_adapter {
     const char *path;
-    const sv_name_map *map;
-} sv_replacing;
+    sv_safetensors *file; /* NULL: there is none */
+    double alpha, rank;   /* as stated; rank 0: of its tensors, which may have several */
+    bool stabilised;      /* the factor is alpha / sqrt(rank), otherwise alpha / rank */
+    sv_name_map map;
+    bool *taken; /* [tensors of the file] whether a parameter takes the tensor */
+} sv_adapter;
 
 /* One file that is read. */
 typedef struct sv_load {
@@ -44,9 +48,9 @@ typedef struct sv_load {
     sv_name_map map;
     sv_interpolation interpolation; /* of a position embedding of another grid */
     sv_stored_grid grid;
-    sv_replacing replacing;
-    sv_taken *taken;      /* [tensors of the file] */
-    bool adapts_channels; /* SV_LOAD_ADAPT_CHANNELS */
+    const sv_adapter *adapter; /* NULL: there is none */
+    sv_taken *taken;           /* [tensors of the file] */
+    bool adapts_channels;      /* SV_LOAD_ADAPT_CHANNELS */
 } sv_load;
 
 /* load_tensor.c: reads the tensors of a parameter into the flat array; NULL: checks their shape and
@@ -56,10 +60,19 @@ svit_status sv_load_parameter(const sv_load *load, real *flat, const sv_paramete
                               sv_name_match *match, bool may_differ, bool *fits, svit_error *err);
 
 /* load.c: reads the parameters of `model` from an open file into `flat`, as svit_model_load_into
- * does; NULL: into the model's weights, which are allocated once all tensors are known to fit. */
+ * does; NULL: into the model's weights, which are allocated once all tensors are known to fit.
+ * With an adapter, which may be NULL, they are those that it makes of them. */
 svit_status sv_load_open_file(svit_model *model, real *flat, const sv_safetensors *file,
-                              const char *path, const sv_name_map *map, sv_replacing replacing,
+                              const char *path, const sv_name_map *map, const sv_adapter *adapter,
                               uint32_t flags, svit_load_report *report, svit_error *err);
+
+/* load_adapter.c: notes that a parameter takes a tensor of the adapter's file. */
+void sv_adapter_take(const sv_adapter *adapter, const sv_safetensors_entry *entry);
+
+/* Adds the product of the adapter, if there is one, to `values`, which are those of tensor `i` of a
+ * match. SVIT_E_FORMAT names a pair of factors that do not fit it. */
+svit_status sv_adapter_add(const sv_load *load, float *values, const sv_parameter *parameter,
+                           const sv_name_match *match, size_t i, svit_error *err);
 
 /* load_part.c: changes the shape of a whole tensor to that of the part that the match takes, which
  * may be all of it. Returns false if the tensor has no such part. */

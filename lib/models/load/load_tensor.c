@@ -193,17 +193,19 @@ static void apply(const sv_load *load, float *out, const float *in, change how,
         interpolate(out, in, parameter, grid, load->interpolation);
 }
 
-/* Reads the tensors one after the other. */
-static svit_status read_all(const sv_load *load, float *out, const sv_name_match *match,
-                            svit_error *err)
+/* Reads the tensors one after the other, each as an adapter changes it. */
+static svit_status read_all(const sv_load *load, float *out, const sv_parameter *parameter,
+                            const sv_name_match *match, svit_error *err)
 {
     for (size_t i = 0; i < match->count; i++) {
         const sv_safetensors_entry *entry = sv_name_match_at(match, i);
         const size_t elements = shape_source(match, i)->desc.elements;
-        if (entry)
+        if (entry) {
             SVIT_TRY(sv_parameter_read_tensor(out, entry, load->file, load->path, err));
-        else
+            SVIT_TRY(sv_adapter_add(load, out, parameter, match, i, err));
+        } else {
             memset(out, 0, elements * sizeof *out);
+        }
         out += elements;
     }
     return SVIT_OK;
@@ -231,7 +233,7 @@ static svit_status read_changed(const sv_load *load, real *flat, const sv_parame
     float *stored = NULL, *own = NULL;
     SVIT_TRY(sv_allocate_array(load->allocator, (void **)&stored, elements, sizeof *stored,
                                "a tensor of a file", err));
-    svit_status status = read_all(load, stored, match, err);
+    svit_status status = read_all(load, stored, parameter, match, err);
     if (status == SVIT_OK)
         sv_load_part(stored, whole, match);
     if (status == SVIT_OK && how == CHANGE_NONE) {

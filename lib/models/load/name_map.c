@@ -335,28 +335,48 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
     return false;
 }
 
-const sv_safetensors_entry *sv_name_map_part(const sv_name_map *map, const sv_safetensors *file,
-                                             const char *parameter, size_t part, size_t parts)
+/* Puts `ending` in the place of ".weight" at the end of a name. Returns false if the name does
+ * not end with that, or becomes too long. */
+static bool replace_ending(char name[160], const char *ending)
+{
+    static const char weight[] = ".weight";
+    const size_t length = strlen(name), end = sizeof weight - 1;
+    const size_t kept = length - (length < end ? length : end);
+    return strcmp(name + kept, weight) == 0 &&
+           snprintf(name + kept, 160 - kept, "%s", ending) < (int)(160 - kept);
+}
+
+/* Finds what stands beside tensor `i` of a rule, with every prefix and every name of a block. */
+static const sv_safetensors_entry *find_beside(const sv_name_map *map, const sv_safetensors *file,
+                                               const sv_name_rule *rule, const sv_rule_place *place,
+                                               size_t i, const char *ending)
+{
+    char name[160];
+    for (const char *const *prefix = map->prefixes; *prefix; prefix++)
+        for (const char *const *layer = layers_of(map, rule); *layer; layer++) {
+            tensor_name(name, *prefix, *layer, rule->tensors[i], place);
+            const sv_safetensors_entry *entry =
+                replace_ending(name, ending) ? sv_safetensors_find(file, name) : NULL;
+            if (entry)
+                return entry;
+        }
+    return NULL;
+}
+
+const sv_safetensors_entry *sv_name_map_beside(const sv_name_map *map, const sv_safetensors *file,
+                                               const char *parameter, const sv_name_match *match,
+                                               size_t i, const char *ending)
 {
     const sv_name_rule same = {.tensors = &parameter, .count = 1};
-    char name[160];
     for (size_t r = 0; r <= map->rule_count; r++) {
         const sv_name_rule *rule = r < map->rule_count ? &map->rules[r] : &same;
-        sv_name_match match = {.file = file, .tensors = rule->tensors};
-        if (rule->kind != SV_RULE_PLAIN || rule->count != parts)
+        sv_rule_place place = {.digits = "", .rest = ""};
+        if (rule->kind != match->kind || rule->count != match->count ||
+            (rule != &same && !match_rule(&place, rule->name, parameter)))
             continue;
-        if (rule == &same)
-            match.place = (sv_rule_place){.digits = "", .rest = ""};
-        else if (!match_rule(&match.place, rule->name, parameter))
-            continue;
-        for (const char *const *prefix = map->prefixes; *prefix; prefix++)
-            for (const char *const *layer = layers_of(map, rule); *layer; layer++) {
-                match.prefix = *prefix;
-                match.layer = *layer;
-                const sv_safetensors_entry *entry = find_tensor(name, &match, part);
-                if (entry)
-                    return entry;
-            }
+        const sv_safetensors_entry *entry = find_beside(map, file, rule, &place, i, ending);
+        if (entry)
+            return entry;
     }
     return NULL;
 }

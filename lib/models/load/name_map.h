@@ -119,10 +119,12 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
 /* Tensor `i` of a match, below its count. NULL, which the first is never: zeros take its place. */
 const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t i);
 
-/* Tensor `part` of the `parts` that a rule joins to the parameter, whether or not the file has the
- * others. NULL: the file has none. */
-const sv_safetensors_entry *sv_name_map_part(const sv_name_map *map, const sv_safetensors *file,
-                                             const char *parameter, size_t part, size_t parts);
+/* The tensor of `file` whose name is that of tensor `i` of a match with `ending` in the place of
+ * its ".weight", where `file` may have other names than the match's file: those of any rule that
+ * makes the parameter in the same manner. NULL: there is none. */
+const sv_safetensors_entry *sv_name_map_beside(const sv_name_map *map, const sv_safetensors *file,
+                                               const char *parameter, const sv_name_match *match,
+                                               size_t i, const char *ending);
 
 /* Whether zeros take the place of tensors that the file lacks. */
 bool sv_name_match_has_zeros(const sv_name_match *match);

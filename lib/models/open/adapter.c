@@ -1,8 +1,7 @@
-/* Adapters of LoRA (Hu et al. 2021) as PEFT saves them: a folder with adapter_config.json and
+/* Adapters of LoRA as PEFT saves them: a folder with adapter_config.json and
  * adapter_model.safetensors, whose products are added to the weights of a model that lies elsewhere.
  * Modules that were trained as a whole, such as a classifier, replace those of the model. */
 #include "base/files/file.h"
-#include "models/load/load_internal.h"
 #include "models/open/open_internal.h"
 
 #include <assert.h>
@@ -91,6 +90,7 @@ svit_status sv_open_adapter(sv_open *open, const char *base, svit_error *err)
 {
     const sv_json_value *root = sv_json_root(open->side[SV_SIDE_ADAPTER].json);
     sv_adapter *adapter = &open->adapter;
+    adapter->path = open->adapter_path;
     SVIT_TRY(check_config(open, root, err));
     if (!sv_json_number(sv_json_get(root, "lora_alpha"), &adapter->alpha) ||
         !isfinite(adapter->alpha))
@@ -103,16 +103,16 @@ svit_status sv_open_adapter(sv_open *open, const char *base, svit_error *err)
     return sv_safetensors_open(&adapter->file, open->allocator, adapter->path, err);
 }
 
-static svit_status add_prefixes(sv_adapter *adapter, const char *const *prefixes, svit_error *err)
+static svit_status add_prefixes(sv_open *open, const char *const *prefixes, svit_error *err)
 {
+    const size_t bytes = sizeof *open->adapter_prefix_text;
     for (; *prefixes; prefixes++) {
-        assert(adapter->prefix_count < sizeof adapter->prefix_text / sizeof *adapter->prefix_text);
-        char *text = adapter->prefix_text[adapter->prefix_count];
-        if (snprintf(text, sizeof adapter->prefix_text[0], "%s%s", PEFT_PREFIX, *prefixes) >=
-            (int)sizeof adapter->prefix_text[0])
+        assert(open->adapter_prefix_count < sizeof open->adapter_prefix_text / bytes);
+        char *text = open->adapter_prefix_text[open->adapter_prefix_count];
+        if (snprintf(text, bytes, "%s%s", PEFT_PREFIX, *prefixes) >= (int)bytes)
             return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: the names' prefix is too long",
-                           adapter->path);
-        adapter->prefixes[adapter->prefix_count++] = text;
+                           open->adapter.path);
+        open->adapter_prefixes[open->adapter_prefix_count++] = text;
     }
     return SVIT_OK;
 }
@@ -121,14 +121,13 @@ static svit_status add_prefixes(sv_adapter *adapter, const char *const *prefixes
  * the class that was adapted: an encoder saved alone has no "vit." before its names. */
 static svit_status set_prefixes(sv_open *open, svit_error *err)
 {
-    sv_adapter *adapter = &open->adapter;
     const sv_name_map *map;
-    adapter->map = open->map;
-    SVIT_TRY(add_prefixes(adapter, open->prefixes, err));
+    open->adapter.map = open->map;
+    SVIT_TRY(add_prefixes(open, open->prefixes, err));
     for (size_t i = 0; (map = sv_builtin_name_map(i)); i++)
         if (map->rules == open->map.rules)
-            SVIT_TRY(add_prefixes(adapter, map->prefixes, err));
-    adapter->map.prefixes = adapter->prefixes;
+            SVIT_TRY(add_prefixes(open, map->prefixes, err));
+    open->adapter.map.prefixes = open->adapter_prefixes;
     return SVIT_OK;
 }
 
@@ -150,143 +149,43 @@ void sv_adapter_close(sv_open *open)
     sv_safetensors_close(adapter->file);
 }
 
-static void take(sv_adapter *adapter, const sv_safetensors_entry *entry)
+/* Whether the model leaves out the tensor that one of the adapter's changes or replaces, such as
+ * that of a text tower or a pooler: PEFT finds modules by the ends of their names. */
+static bool is_left_out(const sv_open *open, const char *tensor)
 {
-    adapter->taken[entry - sv_safetensors_at(adapter->file, 0)] = true;
-}
-
-/* One pair of an adapter, A[rank, in] and B[out, rank], which belongs to rows first.. of a weight. */
-typedef struct pair {
-    const sv_safetensors_entry *a, *b;
-    size_t first, out, in, rank;
-} pair;
-
-/* weight[out, in] += scale * B A, with sums in double. */
-static void add_product(real *weight, const float *a, const float *b, const pair *of, double scale)
-{
-    for (size_t o = 0; o < of->out; o++)
-        for (size_t i = 0; i < of->in; i++) {
-            double sum = 0;
-            for (size_t r = 0; r < of->rank; r++)
-                sum += (double)b[o * of->rank + r] * (double)a[r * of->in + i];
-            real *w = &weight[o * of->in + i];
-            *w = (real)((double)*w + scale * sum);
-        }
-}
-
-static svit_status add_pair(sv_open *open, real *flat, const sv_parameter *parameter,
-                            const pair *of, svit_error *err)
-{
-    sv_adapter *adapter = &open->adapter;
-    const double rank = (double)of->rank,
-                 scale = adapter->alpha / (adapter->stabilised ? sqrt(rank) : rank);
-    const size_t elements = of->a->desc.elements + of->b->desc.elements;
-    float *values;
-    SVIT_TRY(sv_allocate_array(open->allocator, (void **)&values, elements, sizeof *values,
-                               "an adapter", err));
-    float *b = values + of->a->desc.elements;
-    svit_status status = sv_parameter_read_tensor(values, of->a, adapter->file, adapter->path, err);
-    if (status == SVIT_OK)
-        status = sv_parameter_read_tensor(b, of->b, adapter->file, adapter->path, err);
-    if (status == SVIT_OK) {
-        add_product(flat + parameter->offset + of->first * of->in, values, b, of, scale);
-        take(adapter, of->a);
-        take(adapter, of->b);
-    }
-    sv_release(open->allocator, values, elements * sizeof *values);
-    return status;
-}
-
-/* Whether the shapes of a pair are those of rows of the parameter. */
-static bool fits(pair *of, const sv_parameter *parameter, size_t part, size_t parts)
-{
-    const sv_tensor_desc *a = &of->a->desc, *b = &of->b->desc, *whole = &parameter->desc;
-    if (a->rank != 2 || b->rank != 2 || whole->rank != 2 || whole->shape[0] % (int64_t)parts != 0 ||
-        a->shape[1] != whole->shape[1] || b->shape[1] != a->shape[0] || a->shape[0] <= 0 ||
-        b->shape[0] != whole->shape[0] / (int64_t)parts)
+    static const char *const factors[] = {".lora_A.weight", ".lora_B.weight"};
+    const size_t prefix = sizeof PEFT_PREFIX - 1;
+    char name[256];
+    if (strncmp(tensor, PEFT_PREFIX, prefix) != 0)
         return false;
-    of->out = (size_t)b->shape[0];
-    of->in = (size_t)a->shape[1];
-    of->rank = (size_t)a->shape[0];
-    of->first = part * of->out;
-    return true;
+    size_t kept = strlen(tensor + prefix);
+    const char *ending = "";
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+        const size_t bytes = strlen(factors[i]);
+        if (kept > bytes && strcmp(tensor + prefix + kept - bytes, factors[i]) == 0) {
+            kept -= bytes;
+            ending = ".weight";
+        }
+    }
+    return snprintf(name, sizeof name, "%.*s%s", (int)kept, tensor + prefix, ending) <
+               (int)sizeof name &&
+           sv_name_map_ignores(&open->map, name);
 }
 
-/* How many tensors of the model's file make up a parameter: as many the adapter's names tell apart. */
-static size_t count_parts(const sv_open *open, const sv_parameter *parameter)
-{
-    const char *name = parameter->name;
-    sv_name_match match;
-    const bool joined = sv_name_map_find(&match, &open->map, open->file, &name) &&
-                        match.kind == SV_RULE_PLAIN && match.count > 0;
-    return joined ? match.count : 1;
-}
-
-/* Adds the pairs of a weight, of which each of the maps that make it up may have one. */
-static svit_status adapt(sv_open *open, real *flat, const sv_parameter *parameter, svit_error *err)
+svit_status sv_adapter_check(const sv_open *open, svit_load_report *report, svit_error *err)
 {
     const sv_adapter *adapter = &open->adapter;
-    const size_t length = strlen(parameter->name), end = strlen(".weight");
-    char a[96 + 16], b[96 + 16];
-    if (length < end || strcmp(parameter->name + length - end, ".weight") != 0)
-        return SVIT_OK;
-    snprintf(a, sizeof a, "%.*s.lora_A.weight", (int)(length - end), parameter->name);
-    snprintf(b, sizeof b, "%.*s.lora_B.weight", (int)(length - end), parameter->name);
-    const size_t parts = count_parts(open, parameter);
-    for (size_t part = 0; part < parts; part++) {
-        pair of = {.a = sv_name_map_part(&adapter->map, adapter->file, a, part, parts)};
-        if (!of.a)
+    for (size_t i = 0; i < sv_safetensors_count(adapter->file); i++) {
+        const char *name = sv_safetensors_at(adapter->file, i)->name;
+        if (adapter->taken[i])
             continue;
-        of.b = sv_name_map_part(&adapter->map, adapter->file, b, part, parts);
-        if (!of.b || !fits(&of, parameter, part, parts))
-            return sv_fail(err, SVIT_E_FORMAT,
-                           "%s: '%.96s' and its other half do not fit the weight '%s'",
-                           adapter->path, of.a->name, parameter->name);
-        if (adapter->rank > 0 && adapter->rank != (double)of.rank)
-            return sv_fail(err, SVIT_E_FORMAT,
-                           "%s: '%.96s' has the rank %zu; by adapter_config.json r is %g",
-                           adapter->path, of.a->name, of.rank, adapter->rank);
-        SVIT_TRY(add_pair(open, flat, parameter, &of, err));
-    }
-    return SVIT_OK;
-}
-
-/* Reads a parameter that the adapter has whole; *found tells whether it has. */
-static svit_status replace(sv_open *open, real *flat, const sv_parameter *parameter, bool *found,
-                           svit_error *err)
-{
-    sv_adapter *adapter = &open->adapter;
-    const sv_load load = {.allocator = open->allocator,
-                          .file = adapter->file,
-                          .path = adapter->path,
-                          .map = adapter->map,
-                          .interpolation = sv_position_interpolation(&open->map, open->file)};
-    const char *name = parameter->name;
-    sv_name_match match;
-    bool fits_parameter;
-    *found = sv_name_map_find(&match, &adapter->map, adapter->file, &name);
-    if (!*found)
-        return SVIT_OK;
-    for (size_t i = 0; i < match.count; i++)
-        if (sv_name_match_at(&match, i))
-            take(adapter, sv_name_match_at(&match, i));
-    return sv_load_parameter(&load, flat, parameter, &match, false, &fits_parameter, err);
-}
-
-svit_status sv_adapter_apply(sv_open *open, const svit_model *model, svit_error *err)
-{
-    const sv_adapter *adapter = &open->adapter;
-    const sv_parameter_table *table = &model->parameters;
-    for (size_t i = 0; i < table->count; i++) {
-        bool found;
-        SVIT_TRY(replace(open, model->weights, &table->list[i], &found, err));
-        if (!found)
-            SVIT_TRY(adapt(open, model->weights, &table->list[i], err));
-    }
-    for (size_t i = 0; i < sv_safetensors_count(adapter->file); i++)
-        if (!adapter->taken[i])
+        if (!is_left_out(open, name))
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: tensor '%.96s' belongs to no weight of the model", adapter->path,
-                           sv_safetensors_at(adapter->file, i)->name);
+                           name);
+        if (report)
+            report->extra++;
+        sv_report_add(report, "extra", name);
+    }
     return SVIT_OK;
 }

@@ -186,17 +186,17 @@ static svit_status open_weights(sv_open *open, svit_error *err)
 svit_status sv_open_files(sv_open *open, const char *base, svit_error *err)
 {
     if (sv_is_folder(open->path)) {
-        char *path = open->adapter.path;
+        char *path = open->adapter_path;
         SVIT_TRY(join(path, open->path, strlen(open->path), "adapter_model.safetensors", err));
         if (sv_is_absent(path))
             path[0] = '\0';
         memcpy(open->weights, path, strlen(path) + 1);
     }
-    if (open->adapter.path[0] != '\0') {
+    if (open->adapter_path[0] != '\0') {
         SVIT_TRY(read_side(open, SV_SIDE_ADAPTER, err));
         if (!open->side[SV_SIDE_ADAPTER].json)
             return sv_fail(err, SVIT_E_IO, "%s: adapter_config.json is not beside it",
-                           open->adapter.path);
+                           open->adapter_path);
         SVIT_TRY(sv_open_adapter(open, base, err));
     }
     return open_weights(open, err);

@@ -202,11 +202,11 @@ static svit_status create(svit_model **out, sv_open *open, svit_load_report *rep
     SVIT_TRY(sv_config_read(&sv_model_config_type, &local, &config, err));
     SVIT_TRY(sv_open_preprocessing(open, &local));
     SVIT_TRY(sv_model_open(&model, open->context, &local, err));
-    const sv_replacing adapter = {open->adapter.file, open->adapter.path, &open->adapter.map};
+    const sv_adapter *adapter = open->adapter.file ? &open->adapter : NULL;
     svit_status status = sv_load_open_file(model, NULL, open->file, open->weights, &open->map,
                                            adapter, SV_LOAD_ADAPT_CHANNELS, report, err);
-    if (status == SVIT_OK && open->adapter.file)
-        status = sv_adapter_apply(open, model, err);
+    if (status == SVIT_OK && adapter)
+        status = sv_adapter_check(open, report, err);
     if (status == SVIT_OK && open->has_pipeline)
         status = svit_model_set_pipeline(model, &open->pipeline, err);
     if (status == SVIT_OK)

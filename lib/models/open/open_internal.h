@@ -2,7 +2,7 @@
 #ifndef SV_OPEN_INTERNAL_H
 #define SV_OPEN_INTERNAL_H
 
-#include "models/load/name_map.h"
+#include "models/load/load_internal.h"
 #include "models/open/facts.h"
 
 #include <shiftvit/load.h>
@@ -26,19 +26,6 @@ enum {
     SV_SIDE_FILES
 };
 
-/* A PEFT adapter. */
-typedef struct sv_adapter {
-    char path[SV_OPEN_PATH]; /* of its weights; "": there is none */
-    sv_safetensors *file;
-    double alpha, rank; /* as stated; rank 0: of its tensors, which may have several */
-    bool stabilised;    /* the factor is alpha / sqrt(rank), otherwise alpha / rank */
-    sv_name_map map;    /* that of the model with the prefixes below */
-    char prefix_text[2 * SV_MAX_PREFIXES][160];
-    const char *prefixes[2 * SV_MAX_PREFIXES + 1];
-    size_t prefix_count;
-    bool *taken; /* [tensors] whether a weight takes the tensor */
-} sv_adapter;
-
 typedef struct sv_open {
     svit_context *context;
     const sv_allocator *allocator;
@@ -55,7 +42,11 @@ typedef struct sv_open {
     char others[SV_MAX_OTHERS][136]; /* such patterns of copies of the encoder */
     size_t other_count;
     sv_facts facts;
-    sv_adapter adapter;
+    sv_adapter adapter;              /* of PEFT; its map is the model's with the prefixes below */
+    char adapter_path[SV_OPEN_PATH]; /* of its weights; "": there is none */
+    char adapter_prefix_text[2 * SV_MAX_PREFIXES][160];
+    const char *adapter_prefixes[2 * SV_MAX_PREFIXES + 1];
+    size_t adapter_prefix_count;
     bool distillation_is_register; /* the distillation token has no head and is not read */
     bool has_positions;            /* the configuration or timm's name tells of learnt positions */
     int32_t pools_prefix; /* whether timm's pooling takes the tokens before the patches, too: 1, -1;
@@ -81,8 +72,9 @@ svit_status sv_open_adapter(sv_open *open, const char *base, svit_error *err);
 /* Makes the names of the adapter's tensors, once those of the model's are known. */
 svit_status sv_adapter_names(sv_open *open, svit_error *err);
 
-/* Changes the weights of the model. SVIT_E_FORMAT names a tensor that no weight takes. */
-svit_status sv_adapter_apply(sv_open *open, const svit_model *model, svit_error *err);
+/* Reports the tensors that no weight has taken, as extra ones. SVIT_E_FORMAT names one that
+ * belongs to nothing that the model leaves out. */
+svit_status sv_adapter_check(const sv_open *open, svit_load_report *report, svit_error *err);
 void sv_adapter_close(sv_open *open);
 
 /* dialect.c: finds out whose names the tensors have and what stands before them. `wanted` is the

@@ -124,8 +124,9 @@ extern "C" {
     /// "field NAME VALUE SOURCE" for each field and what states it.
     ///
     /// A folder that holds an adapter of PEFT (adapter_config.json, adapter_model.safetensors; LoRA) is
-    /// the model that it changes with the adapter merged into the weights. `fields` that is no JSON is
-    /// SVIT_E_FORMAT.
+    /// the model that it changes with the adapter merged into the weights. What it has for modules that
+    /// the model leaves out, such as a text tower, is counted as extra tensors. `fields` that is no JSON
+    /// is SVIT_E_FORMAT.
     ///
     /// What stands before the names of the encoder ("module.", "model.", "backbone.") is found out; of
     /// several encoders an average of weights or a teacher is taken, and the others are left out. A
