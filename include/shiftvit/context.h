@@ -23,9 +23,10 @@ enum {
 };
 
 /* Receives a log message. Of the library's own `level` is one of SVIT_LOG_* and `message` UTF-8
- * without control characters; those of svit_context_log come as the program sends them. `message` is
- * borrowed until the function returns. The library calls it only on a thread that called into the library. `user` is used until
- * the last handle of the context is freed. The function must not throw, nor leave by longjmp. */
+ * without control characters; those of svit_context_log come as the program sends them. `message`
+ * is borrowed until the function returns. The library calls it only on a thread that called into
+ * the library. `user` is used until the last handle of the context is freed. The function must not
+ * throw, nor leave by longjmp. */
 typedef void (*svit_log_function)(void *user, int32_t level, const char *message);
 
 /* Says whether a long call goes on, 0, or stops, another value. A call that is stopped returns
@@ -152,8 +153,8 @@ SVIT_API void *svit_context_allocate(svit_context *context, size_t bytes);
  * NULL. Any thread may call it. */
 SVIT_API void svit_context_release(svit_context *context, void *memory, size_t bytes);
 
-/* Sends a message to the context's log function as it is; does nothing if there is none, or with NULL.
- * The calling thread runs the log function. */
+/* Sends a message to the context's log function as it is; does nothing if there is none, or with
+ * NULL. The calling thread runs the log function. */
 SVIT_API void svit_context_log(const svit_context *context, int32_t level, const char *message);
 
 /* An exclusive lock on a folder, held by one handle in one process. It is an advisory lock (flock)

@@ -141,8 +141,8 @@ START_TEST(test_text_that_is_too_long_is_no_quota)
 }
 END_TEST
 
-/* As of a pod of Kubernetes, whose group has a long name under each controller. A line that does not
- * fit, and the end of a file without a newline, cost no other line. */
+/* As of a pod of Kubernetes, whose group has a long name under each controller. A line that does
+ * not fit, and the end of a file without a newline, cost no other line. */
 START_TEST(test_a_file_of_any_length_is_read)
 {
     static char text[20000];

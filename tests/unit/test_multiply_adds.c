@@ -10,8 +10,8 @@ static uint64_t forward_of(const char *json)
     return forward;
 }
 
-/* An attention pooling of c channels, four tokens and h heads, with m hidden channels: for each image
- * 2 c c of values and projection, 2 c 4 h of the attention, 2 c m of the MLP. */
+/* An attention pooling of c channels, four tokens and h heads, with m hidden channels: for each
+ * image 2 c c of values and projection, 2 c 4 h of the attention, 2 c m of the MLP. */
 START_TEST(test_attention_pooling_of_few_tokens_is_counted)
 {
     enum { CHANNELS = 96, TOKENS = 4, HIDDEN = 24 };

@@ -34,8 +34,8 @@ int sv_lock_file_open(sv_lock_file *out, const char *path, bool is_new_folder)
     return code;
 }
 
-/* Whether the open lock file has no content, as this file creates it. A file of another program that
- * has some is locked, but not removed. */
+/* Whether the open lock file has no content, as this file creates it. A file of another program
+ * that has some is locked, but not removed. */
 static bool is_empty(int descriptor)
 {
     struct stat state;
@@ -56,8 +56,8 @@ void sv_lock_file_abandon(sv_lock_file file)
     close((int)file);
 }
 
-/* Flushes the name of a folder that has just been made. A parent that may not be read, in which names
- * can be made all the same, is left to the system. */
+/* Flushes the name of a folder that has just been made. A parent that may not be read, in which
+ * names can be made all the same, is left to the system. */
 static int flush_name(char *path)
 {
     const int code = sv_parent_flush(path);

@@ -222,8 +222,8 @@ static svit_status state_head(sv_open *open, svit_error *err)
     const double prefix =
         sv_facts_value(&open->facts, "register_tokens", 0) +
         (sv_facts_value(&open->facts, "class_token", 0) == SVIT_CLASS_TOKEN_PRESENT);
-    /* timm's VisionTransformer pools the patches alone unless told otherwise. Its Eva, which rotates,
-     * pools every token. */
+    /* timm's VisionTransformer pools the patches alone unless told otherwise. Its Eva, which
+     * rotates, pools every token. */
     if (attends && prefix > 0 && open->pools_prefix <= 0 &&
         sv_facts_value(&open->facts, "rope", 0) == SVIT_ROPE_NONE)
         return sv_fail(err, SVIT_E_UNSUPPORTED,

@@ -137,8 +137,8 @@ static svit_status check_session(const svit_checkpoint *checkpoint, const svit_s
     return check_model(checkpoint, sv_session_model(session), err);
 }
 
-/* What is restored is of one model. Where a model holds its average (svit_optimizer_swap_ema), that of
- * the checkpoint or the one that is there, the optimiser has the weights, so neither is restored
+/* What is restored is of one model. Where a model holds its average (svit_optimizer_swap_ema), that
+ * of the checkpoint or the one that is there, the optimiser has the weights, so neither is restored
  * alone. */
 static svit_status check_together(const svit_checkpoint *checkpoint, const svit_model *model,
                                   const svit_optimizer *optimizer, const svit_session *session,

@@ -90,9 +90,10 @@ pub struct svit_context_config {
 }
 
 /// Receives a log message. Of the library's own `level` is one of SVIT_LOG_\* and `message` UTF-8
-/// without control characters; those of svit_context_log come as the program sends them. `message` is
-/// borrowed until the function returns. The library calls it only on a thread that called into the library. `user` is used until
-/// the last handle of the context is freed. The function must not throw, nor leave by longjmp.
+/// without control characters; those of svit_context_log come as the program sends them. `message`
+/// is borrowed until the function returns. The library calls it only on a thread that called into
+/// the library. `user` is used until the last handle of the context is freed. The function must not
+/// throw, nor leave by longjmp.
 pub type svit_log_function = Option<
     unsafe extern "C" fn(user: *mut c_void, level: i32, message: *const c_char),
 >;
@@ -193,8 +194,8 @@ extern "C" {
     /// NULL. Any thread may call it.
     pub fn svit_context_release(context: *mut svit_context, memory: *mut c_void, bytes: usize);
 
-    /// Sends a message to the context's log function as it is; does nothing if there is none, or with NULL.
-    /// The calling thread runs the log function.
+    /// Sends a message to the context's log function as it is; does nothing if there is none, or with
+    /// NULL. The calling thread runs the log function.
     pub fn svit_context_log(context: *const svit_context, level: i32, message: *const c_char);
 
     /// Locks `folder` and creates it first, with its parent folders, if it does not exist. The caller
