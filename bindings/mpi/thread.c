@@ -64,7 +64,7 @@ svit_status sv_mpi_thread_start(svit_mpi *self, svit_error *err)
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         sigdelset(&blocked, own[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
     const int code = pthread_create(&self->thread, NULL, run, self);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code != 0)

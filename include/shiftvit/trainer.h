@@ -336,8 +336,9 @@ SVIT_API svit_status svit_trainer_set_loss(svit_trainer *trainer, svit_loss_func
 /* Returns the optimiser, borrowed until svit_trainer_resume or svit_trainer_free; NULL for NULL.
  * Settings may change between steps (svit_optimizer_set_f64, svit_optimizer_set_parameter_f64).
  * They are not in checkpoints, so a resumed run sets them again. The trainer itself calls svit_step
- * and svit_optimizer_swap_ema: where the model holds the average, or the optimiser has made updates
- * of its own, steps and checkpoints of the trainer fail with SVIT_E_STATE. */
+ * and svit_optimizer_swap_ema: where the model holds the average, steps and checkpoints of the
+ * trainer fail with SVIT_E_STATE, and checkpoints where the program has stepped or restored the
+ * optimiser itself. */
 SVIT_API svit_optimizer *svit_trainer_optimizer(svit_trainer *trainer);
 
 /* Runs the training to its end and calls `callback`, which may be NULL, after each event.

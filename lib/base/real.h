@@ -14,8 +14,9 @@
 
 /* A compiler that takes all numbers to be finite leaves out the checks for NaN, and one that
  * changes the order of sums changes their bits. */
-#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || __FINITE_MATH_ONLY__ > 0
-#error "-ffast-math, -Ofast and what they consist of break the checks for NaN and the order of sums"
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) ||     \
+    __FINITE_MATH_ONLY__ > 0
+#error "-ffast-math and -Ofast break the checks for NaN and the order of sums"
 #endif
 
 #ifdef SV_DOUBLE

@@ -2,6 +2,7 @@
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "base/threads/thread.h"
+#include "session/optimizer_handle.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <inttypes.h>
@@ -214,7 +215,7 @@ static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, 
 {
     const sv_progress *progress = &trainer->progress;
     if (!trainer->finished)
-        SVIT_TRY(sv_trainer_check_optimizer(trainer, err));
+        SVIT_TRY(sv_optim_check_weights(trainer->optimizer->core, err));
     trainer->started = 1;
     if (progress->epoch == trainer->config.epochs ||
         (progress->position == 0 && ran_out_of_patience(trainer))) {

@@ -121,6 +121,37 @@ static void check_sums(const svit_reducer *reducer, const size_t *sizes, size_t 
         free(memory[k]);
 }
 
+/* Subnormal values are zero on CPUs that can flush them, as within the library. */
+static void check_subnormal(const svit_reducer *reducer)
+{
+#if defined(__SSE2__) || defined(__aarch64__)
+    enum { SUMS = 80 };
+    svit_error err = {.struct_size = sizeof err};
+    uint64_t first[SUMS];
+    float values[SUMS];
+    svit_partial_sum partials[SUMS];
+    size_t own = 0;
+    const size_t sums = list_sums(first, reducer->leaves, reducer->ranks);
+    for (size_t i = 0; i < sums; i++)
+        if (first[i] >= svit_partition_begin(reducer->leaves, reducer->ranks, reducer->rank) &&
+            first[i] < svit_partition_begin(reducer->leaves, reducer->ranks, reducer->rank + 1)) {
+            values[own] = 1e-39f;
+            partials[own] = (svit_partial_sum){first[i], &values[own]};
+            own++;
+        }
+    const svit_bucket bucket = {.struct_size = sizeof bucket,
+                                .elements = 1,
+                                .count = own,
+                                .partials = partials,
+                                .sum = partials[own - 1].values};
+    CHECK(reducer->begin(reducer->user, &bucket, &err) == SVIT_OK, "%s", err.message);
+    CHECK(reducer->finish(reducer->user, &err) == SVIT_OK, "%s", err.message);
+    CHECK(values[own - 1] == 0, "%g", (double)values[own - 1]);
+#else
+    (void)reducer;
+#endif
+}
+
 static void check_gather(const svit_reducer *reducer, size_t bytes)
 {
     svit_error err = {.struct_size = sizeof err};
@@ -162,6 +193,8 @@ static void check_leaves(uint32_t leaves)
           err.message);
     for (int step = 0; step < 3 && reducer.ranks > 1; step++)
         check_sums(&reducer, sizes, sizeof sizes / sizeof *sizes);
+    if (reducer.ranks > 1)
+        check_subnormal(&reducer);
     if (reducer.ranks > 1)
         check_sums(&reducer, large, sizeof large / sizeof *large);
     check_gather(&reducer, 1);

@@ -38,7 +38,6 @@ OF_CALLERS = [
     "svit_trainer_create: %s is NULL; a valid pointer is needed",
     "svit_trainer_event",
     "svit_trainer_step: event is NULL; a valid pointer is needed",
-    "; only the trainer calls svit_step with it",
     "%s: the callback of svit_trainer_run is running; the run goes on when it returns",
     "functions in svit_trainer_set_loss (one NULL, one not)",
     "name is '', the file of the lock; svit_folder_lock_free removes it",

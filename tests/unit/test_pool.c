@@ -6,6 +6,7 @@
 #include "base/threads/pool.h"
 #include "base/threads/thread.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -314,35 +315,96 @@ static void read_mask(void *argument, size_t task, uint32_t worker)
  * would end the process without them. */
 START_TEST(test_workers_block_signals_but_for_those_of_faults)
 {
-    static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF};
+    static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
     static const int blocked[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD};
     masks all = {0};
     sv_pool *pool = open_pool(2);
     while (!atomic_load(&all.seen))
         sv_pool_run(pool, read_mask, &all, 64);
+    close_pool(pool);
     for (size_t i = 0; i < sizeof open / sizeof *open; i++)
         ck_assert_int_eq(sigismember(&all.of_worker, open[i]), 0);
     for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++)
         ck_assert_int_eq(sigismember(&all.of_worker, blocked[i]), 1);
-    close_pool(pool);
 }
 END_TEST
 
-/* A child's number may be its parent's in another PID namespace, so forks are counted. */
-START_TEST(test_a_child_has_an_id_of_its_own)
+/* What the program has blocked stays so, on its thread and on the library's: a signal that waits
+ * would end the process. */
+START_TEST(test_workers_block_what_the_program_blocks)
 {
-    const int64_t parent = sv_process_id();
-    ck_assert_int_eq((pid_t)(uint32_t)parent, getpid());
+    masks all = {0};
+    sigset_t own, now;
+    sigemptyset(&own);
+    sigaddset(&own, SIGPROF);
+    pthread_sigmask(SIG_BLOCK, &own, NULL);
+    kill(getpid(), SIGPROF);
+    sv_pool *pool = open_pool(2);
+    while (!atomic_load(&all.seen))
+        sv_pool_run(pool, read_mask, &all, 64);
+    close_pool(pool);
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    ck_assert_int_eq(sigismember(&all.of_worker, SIGPROF), 1);
+    ck_assert_int_eq(sigismember(&now, SIGPROF), 1);
+    ck_assert_int_eq(sigismember(&now, SIGTERM), 0);
+    int taken = 0;
+    ck_assert_int_eq(sigwait(&own, &taken), 0);
+    ck_assert_int_eq(taken, SIGPROF);
+    pthread_sigmask(SIG_UNBLOCK, &own, NULL);
+}
+END_TEST
+
+/* What `body` returns in a child of its own. */
+static int in_child(int (*body)(void))
+{
     const pid_t child = fork();
     ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        const int64_t own = sv_process_id();
-        _exit((pid_t)(uint32_t)own != getpid() || own >> 32 != (parent >> 32) + 1);
-    }
+    if (child == 0)
+        _exit(body());
     int state;
     ck_assert_int_eq(waitpid(child, &state, 0), child);
-    ck_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+    ck_assert(WIFEXITED(state));
+    return WEXITSTATUS(state);
+}
+
+static int64_t parent;
+
+static int has_own_id(void)
+{
+    const int64_t own = sv_process_id();
+    return (pid_t)(uint32_t)own == getpid() && own != parent;
+}
+
+#ifdef CLONE_NEWPID
+enum { NO_NAMESPACE = 2 };
+
+/* In a new PID namespace, whose first process has the number 1. */
+static int begin_again(void)
+{
+    parent = sv_process_id();
+    return unshare(CLONE_NEWPID) == 0 ? in_child(has_own_id) : NO_NAMESPACE;
+}
+
+static int begin_namespaces(void)
+{
+    return unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? in_child(begin_again) : NO_NAMESPACE;
+}
+#endif
+
+/* A child's number may be its parent's in another PID namespace. */
+START_TEST(test_a_child_has_an_id_of_its_own)
+{
+    parent = sv_process_id();
+    ck_assert_int_eq((pid_t)(uint32_t)parent, getpid());
+    ck_assert_int_eq(in_child(has_own_id), 1);
     ck_assert_int_eq(sv_process_id(), parent);
+#ifdef CLONE_NEWPID
+    const int found = in_child(begin_namespaces);
+    if (found == NO_NAMESPACE)
+        printf("skipped check: no PID namespaces\n");
+    else
+        ck_assert_int_eq(found, 1);
+#endif
 }
 END_TEST
 
@@ -365,6 +427,7 @@ static Suite *pool_suite(void)
     tcase_add_test(all, test_a_child_clears_an_array_alone);
     tcase_add_test(all, test_a_child_has_an_id_of_its_own);
     tcase_add_test(all, test_workers_block_signals_but_for_those_of_faults);
+    tcase_add_test(all, test_workers_block_what_the_program_blocks);
     suite_add_tcase(suite, all);
     return suite;
 }

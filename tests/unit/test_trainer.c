@@ -239,7 +239,8 @@ START_TEST(test_an_average_that_is_left_in_the_model_is_refused)
 }
 END_TEST
 
-/* Updates that the program makes with the trainer's optimiser are none of the run's. */
+/* Updates that the program makes with the trainer's optimiser are none of the run's, whose last
+ * checkpoint stays. */
 START_TEST(test_updates_of_the_programs_own_are_refused)
 {
     plan p = plan_make(2), again = p;
@@ -257,9 +258,10 @@ START_TEST(test_updates_of_the_programs_own_are_refused)
     options.mode = SVIT_MODE_TRAIN;
     WORKS(svit_session_create(&session, model, &options, err));
     WORKS(svit_step(svit_trainer_optimizer(trainer), session, err));
-    FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_STATE,
-          "the trainer's optimiser has made 2 updates, the run 1");
-    FAILS(svit_trainer_checkpoint(trainer, err), SVIT_E_STATE, "only the trainer calls svit_step");
+    FAILS(svit_trainer_checkpoint(trainer, err), SVIT_E_STATE,
+          "the trainer's optimiser counts 2 updates and the run 1, so that no checkpoint");
+    FAILS(svit_trainer_run(trainer, NULL, NULL, err), SVIT_E_STATE,
+          "the trainer's optimiser counts 4 updates and the run 3");
     svit_session_free(session);
     svit_trainer_free(trainer);
     trainer = open_trainer(model, &again, validation);

@@ -95,7 +95,8 @@ void sv_condition_broadcast(sv_condition *condition)
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 static void (*fork_handler)(void);
-static uint32_t forks; /* between the process that asked first and this one */
+static pid_t process;  /* that of `forks` */
+static uint32_t forks; /* that gave the child the number of its parent */
 
 static void lock_process(void)
 {
@@ -106,12 +107,14 @@ static void begin_child(void)
 {
     if (fork_handler)
         fork_handler();
-    forks++;
+    forks += process == getpid();
+    process = getpid();
     pthread_mutex_unlock(&process_mutex);
 }
 
 static void watch_forks(void)
 {
+    process = getpid();
     pthread_atfork(lock_process, sv_process_unlock, begin_child);
 }
 
@@ -121,8 +124,8 @@ void sv_process_lock(void)
     lock_process();
 }
 
-/* A child in a PID namespace of its own may have its parent's number, and a child that outlives its
- * parent may fork one that gets it. */
+/* A child in a PID namespace of its own may have its parent's number. Others do without the count, so
+ * that a handler of the program's that runs before begin_child knows the process, too. */
 int64_t sv_process_id(void)
 {
     pthread_once(&process_once, watch_forks);
@@ -149,7 +152,8 @@ static void *thread_main(void *argument)
 
 /* Blocks signals for a thread that is started, so that the program's handlers run on the program's
  * threads. Not those that a fault of the thread itself raises, since the system ends a process with
- * a blocked one without asking its handler; nor that of profilers. */
+ * a blocked one without asking its handler; nor that of profilers. What the starting thread blocks
+ * stays blocked. */
 static void block_signals(sigset_t *before)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
@@ -157,7 +161,7 @@ static void block_signals(sigset_t *before)
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         sigdelset(&blocked, own[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, before);
+    pthread_sigmask(SIG_BLOCK, &blocked, before);
 }
 
 sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument)

@@ -15,8 +15,8 @@ typedef struct sv_mutex sv_mutex;
 typedef struct sv_condition sv_condition;
 typedef struct sv_thread sv_thread;
 
-/* An id of the calling process, which none of its ancestors has; the system's number of the process
- * in its lowest 32 bits. */
+/* An id of the calling process, which its parent has not; the system's number of the process in its
+ * lowest 32 bits. */
 int64_t sv_process_id(void);
 
 /* Creates a mutex. NULL if it cannot be created. Freeing NULL is allowed. */

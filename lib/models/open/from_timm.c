@@ -23,6 +23,21 @@ static svit_status state_pool(sv_open *open, const char *pool, const char *from,
                    pool ? pool : "no text");
 }
 
+/* Whether a pooling takes the tokens before the patches, which says what "avg" means. */
+static svit_status state_prefix(sv_open *open, const sv_json_value *arguments, const char *name,
+                                svit_error *err)
+{
+    const sv_json_value *all = sv_json_get(arguments, "pool_include_prefix");
+    if (sv_json_is(all, SV_JSON_TRUE) || sv_json_is(all, SV_JSON_FALSE))
+        open->pools_prefix = all->kind == SV_JSON_TRUE ? 1 : -1;
+    else if (all && all->kind != SV_JSON_NULL)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: config.json: model_args: pool_include_prefix is not true or false",
+                       open->weights);
+    sv_open_note_timm_prefix(open, name);
+    return SVIT_OK;
+}
+
 /* The size of the input: [channels, height, width]. */
 static svit_status state_input(sv_open *open, const sv_json_value *size, svit_error *err)
 {
@@ -99,9 +114,6 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
                            open->weights, member->key);
     }
     const sv_json_value *pool = sv_json_get(arguments, "global_pool");
-    const sv_json_value *all = sv_json_get(arguments, "pool_include_prefix");
-    if (sv_json_is(all, SV_JSON_TRUE) || sv_json_is(all, SV_JSON_FALSE))
-        open->pools_prefix = all->kind == SV_JSON_TRUE ? 1 : -1;
     if (sv_json_is(sv_json_get(arguments, "dynamic_img_pad"), SV_JSON_TRUE))
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: config.json: model_args: dynamic_img_pad is true; false is accepted",
@@ -139,6 +151,7 @@ svit_status sv_open_from_timm(sv_open *open, svit_error *err)
     const sv_json_value *labels = sv_json_get(root, "labels");
     const char *name = sv_json_text(sv_json_get(root, "architecture"));
     const char *pool = sv_json_text(sv_json_get(root, "global_pool"));
+    SVIT_TRY(state_prefix(open, sv_json_get(root, "model_args"), name, err));
     SVIT_TRY(state_arguments(open, sv_json_get(root, "model_args"), err));
     SVIT_TRY(sv_open_from_timm_name(open, name, err));
     if (pool)

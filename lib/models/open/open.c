@@ -48,7 +48,7 @@ static void complete(sv_open *open)
     if (sv_facts_value(facts, "pool", 0) == SVIT_POOL_ATTENTION)
         sv_facts_assume(facts, "pool_heads", sv_facts_value(facts, "heads", 1), "the heads");
     else if (sv_facts_value(facts, "pool_heads", 0) > 0)
-        sv_facts_correct(facts, "pool_heads", 0, "another pooling");
+        sv_facts_correct(facts, "pool_heads", 0, ", which has another pooling");
     if (sv_facts_value(facts, "position_tokens", 0) != SVIT_POSITION_NONE)
         sv_facts_assume(facts, "rope", SVIT_ROPE_NONE, "the position embedding");
     if (sv_facts_value(facts, "rope", 0) == SVIT_ROPE_MIXED)

@@ -125,6 +125,9 @@ svit_status sv_open_check_timm_words(const sv_open *open, const char *name, svit
 /* timm_names.c: states what the name of one of timm's models, which is not refused, tells. */
 svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err);
 
+/* Sets pools_prefix by the name, unless it is known. */
+void sv_open_note_timm_prefix(sv_open *open, const char *name);
+
 /* preprocessing.c: timm's description of the weights in its config.json, which older files have among
  * the other members; NULL: there is none. */
 const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root);

@@ -224,13 +224,20 @@ static void assume_heads(sv_open *open, const char *name)
                         "timm's name");
 }
 
+void sv_open_note_timm_prefix(sv_open *open, const char *whole)
+{
+    char name[SV_TIMM_NAME];
+    sv_open_bare_timm_name(name, whole);
+    if (open->pools_prefix == 0)
+        open->pools_prefix = value_of(name, "pool_include_prefix", 0) != 0;
+}
+
 /* The pooling that the name has unless its configuration states another. */
 static void assume_pool(sv_open *open, const char *name)
 {
-    if (open->pools_prefix == 0)
-        open->pools_prefix = value_of(name, "pool_include_prefix", 0) != 0;
-    sv_facts_assume(&open->facts, "pool", value_of(name, "pool", SVIT_POOL_CLASS_TOKEN),
-                    "timm's name");
+    const double pool = value_of(name, "pool", SVIT_POOL_CLASS_TOKEN);
+    const bool takes_all = pool == SVIT_POOL_MEAN_PATCHES && open->pools_prefix > 0;
+    sv_facts_assume(&open->facts, "pool", takes_all ? SVIT_POOL_MEAN : pool, "timm's name");
 }
 
 /* Whether what the rows say of a field is but assumed, below. */
@@ -266,6 +273,7 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *whole, svit_error 
     char name[SV_TIMM_NAME];
     sv_open_bare_timm_name(name, whole);
     SVIT_TRY(sv_open_check_timm_words(open, name, err));
+    sv_open_note_timm_prefix(open, name);
     SVIT_TRY(state_fields(open, name, err));
     if (!sv_facts_find(&open->facts, "register_tokens"))
         SVIT_TRY(state_field(open, name, "register_tokens", err));

@@ -98,8 +98,8 @@ svit_status sv_trainer_check_optimizer(const svit_trainer *trainer, svit_error *
     SVIT_TRY(sv_optim_check_weights(core, err));
     if (core->steps != wanted)
         return sv_fail(err, SVIT_E_STATE,
-                       "the trainer's optimiser has made %" PRIu64 " updates, the run %" PRIu64
-                       "; only the trainer calls svit_step with it",
+                       "the trainer's optimiser counts %" PRIu64 " updates and the run %" PRIu64
+                       ", so that no checkpoint of it could be resumed",
                        core->steps, wanted);
     return SVIT_OK;
 }

@@ -149,8 +149,8 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
 svit_status sv_trainer_check_number(const char *key, uint64_t value, uint64_t min, uint64_t max,
                                     svit_error *err);
 
-/* SVIT_E_STATE if the program has swapped the average into the model or stepped the trainer's
- * optimiser: the run cannot go on, and its checkpoint could not be resumed. */
+/* SVIT_E_STATE if the program has swapped the average into the model, or stepped or restored the
+ * trainer's optimiser: a checkpoint could not be resumed. */
 svit_status sv_trainer_check_optimizer(const svit_trainer *trainer, svit_error *err);
 
 /* Checks the progress `at` that was read from a checkpoint, and the checkpoint's counters of
