@@ -31,7 +31,8 @@ for flavour in "$@"; do
     mpirun=$(command -v "mpirun.$flavour" || command -v mpirun) || skip "no mpirun of $flavour"
     # Words of flags are meant to be split, and pkg-config's have the quotes that folders with spaces need.
     flags="-Wl,-z,defs -Wl,-rpath,'$libdir' $(pkg-config --cflags --libs "$name")"
-    eval "$cc '$root/tests/mpi/test_mpi.c' -o '$folder/$flavour' $flags"
+    # The test sets the rounding, which needs -lm.
+    eval "$cc '$root/tests/mpi/test_mpi.c' -o '$folder/$flavour' $flags -lm"
     [ "$(timeout 100 "$mpirun" -n 2 "$folder/$flavour")" = ok ]
     if [ -n "$cxx" ]; then
         eval "$cxx '$folder/program.cc' -o '$folder/cpp-$flavour' $flags"
@@ -48,7 +49,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(MPI REQUIRED IMPORTED_TARGET $(sed -n 's/^Requires: .*, //p' "$libdir/pkgconfig/$name.pc"))
 find_package(shiftvit REQUIRED COMPONENTS $flavour)
 add_executable(program "$root/tests/mpi/test_mpi.c")
-target_link_libraries(program shiftvit::$flavour PkgConfig::MPI)
+target_link_libraries(program shiftvit::$flavour PkgConfig::MPI m)
 end
     cmake -S "$folder/project-$flavour" -B "$folder/cmake-$flavour" -DCMAKE_PREFIX_PATH="$prefix;$libdir/cmake" \
         >"$folder/log" 2>&1 && cmake --build "$folder/cmake-$flavour" >>"$folder/log" 2>&1 || {
