@@ -207,4 +207,25 @@ static inline void own_free(own_tensor *list, size_t count)
         golden_free((float *)(uintptr_t)list[i].from);
 }
 
+/* Opens the golden file's weights without those of the names that begin with one of `lost`. */
+static inline svit_status case_open_without(open_case *self, svit_model **out,
+                                            const char *const *lost, const char *config)
+{
+    static own_tensor list[CASE_TENSORS], kept[CASE_TENSORS];
+    const size_t count = own_golden(list, self, "");
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_kept = true;
+        for (const char *const *name = lost; *name; name++)
+            is_kept = is_kept && strncmp(list[i].name, *name, strlen(*name)) != 0;
+        if (is_kept)
+            kept[left++] = list[i];
+    }
+    ck_assert((left < count) == (*lost != NULL));
+    own_write(self, kept, left);
+    own_free(list, count);
+    case_text(self, "config.json", config);
+    return case_open(self, out, NULL);
+}
+
 #endif

@@ -7,26 +7,6 @@
 #define TINY(arguments)                                                                            \
     "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":{" ARGUMENTS arguments "}}"
 
-/* Opens the golden file's weights without those of the names that begin with one of `lost`. */
-static svit_status open_without(open_case *self, svit_model **out, const char *const *lost,
-                                const char *config)
-{
-    static own_tensor list[CASE_TENSORS], kept[CASE_TENSORS];
-    const size_t count = own_golden(list, self, "");
-    size_t left = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool is_kept = true;
-        for (const char *const *name = lost; *name; name++)
-            is_kept = is_kept && strncmp(list[i].name, *name, strlen(*name)) != 0;
-        if (is_kept)
-            kept[left++] = list[i];
-    }
-    own_write(self, kept, left);
-    own_free(list, count);
-    case_text(self, "config.json", config);
-    return case_open(self, out, NULL);
-}
-
 /* timm leaves the class token out of a pooling unless pool_include_prefix, which one of its names
  * implies. */
 #define VIT3(arguments) "{\"architecture\":\"test_vit3\"," arguments "}}"
@@ -71,7 +51,7 @@ START_TEST(test_a_pooling_takes_the_tokens_that_timms_takes)
     open_case all, *self = &all;
     svit_model *model = NULL;
     case_begin(self, "timm_pools");
-    const svit_status status = open_without(self, &model, of->lost, of->config);
+    const svit_status status = case_open_without(self, &model, of->lost, of->config);
     ck_assert_msg((status == SVIT_OK) == (of->logits != NULL), "%s", self->err.message);
     if (of->logits)
         ck_assert_double_le(case_difference_from(self, model, of->logits), 1e-5);
@@ -82,26 +62,34 @@ START_TEST(test_a_pooling_takes_the_tokens_that_timms_takes)
 }
 END_TEST
 
+/* The configuration of the golden file's model under a description, which is opened. */
+static svit_model_config config_without(open_case *self, const char *const *lost,
+                                        const char *config)
+{
+    svit_model *model = NULL;
+    svit_model_config opened;
+    const svit_status status = case_open_without(self, &model, lost, config);
+    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+    WORKS(svit_model_get_config(model, &opened, sizeof opened, err));
+    svit_model_free(model);
+    return opened;
+}
+
 /* The heads of a pooling that the name has are none of another pooling. */
 START_TEST(test_a_name_with_attention_pooling_may_have_another)
 {
     static const char *const pools[] = {"avg", "token"};
     static const char *const lost[] = {"attn_pool.", NULL};
     open_case all, *self = &all;
-    svit_model *model = NULL;
     char config[200];
     case_begin(self, "family_timm_pe_core");
     snprintf(config, sizeof config,
              "{\"architecture\":\"vit_pe_core_tiny_patch16_384\",\"model_args\":"
              "{\"img_size\":32,\"num_heads\":3,\"global_pool\":\"%s\"}}",
              pools[_i]);
-    const svit_status status = open_without(self, &model, lost, config);
-    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
-    svit_model_config opened;
-    WORKS(svit_model_get_config(model, &opened, sizeof opened, err));
+    const svit_model_config opened = config_without(self, lost, config);
     ck_assert_uint_eq(opened.pool_heads, 0);
     ck_assert_int_eq(opened.pool, _i ? SVIT_POOL_CLASS_TOKEN : SVIT_POOL_MEAN_PATCHES);
-    svit_model_free(model);
     case_end(self);
 }
 END_TEST
@@ -111,19 +99,14 @@ START_TEST(test_the_base_of_rotary_positions_may_be_stated)
     static const char *const told[] = {"", ",\"rope_temperature\":50"};
     static const char *const none[] = {NULL};
     open_case all, *self = &all;
-    svit_model *model = NULL;
     char config[200];
     case_begin(self, "family_timm_dinov3");
     snprintf(config, sizeof config,
              "{\"architecture\":\"vit_small_patch16_dinov3\",\"model_args\":"
              "{\"img_size\":[32,48],\"num_heads\":3%s}}",
              told[_i]);
-    const svit_status status = open_without(self, &model, none, config);
-    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
-    svit_model_config opened;
-    WORKS(svit_model_get_config(model, &opened, sizeof opened, err));
+    const svit_model_config opened = config_without(self, none, config);
     ck_assert_double_eq(opened.rope_theta, _i ? 50 : 100);
-    svit_model_free(model);
     case_end(self);
 }
 END_TEST
@@ -143,14 +126,14 @@ START_TEST(test_a_wrapped_model_without_its_classifier_opens)
              "{\"architecture\":\"vit_tiny_patch16_224\",\"architectures\":[\"%s\"],"
              "\"model_type\":\"timm_wrapper\",\"num_classes\":5,\"model_args\":{" ARGUMENTS "}}",
              classes[_i]);
-    const svit_status status = open_without(self, &model, lost, config);
+    const svit_status status = case_open_without(self, &model, lost, config);
     ck_assert_int_eq(status, _i ? SVIT_E_FORMAT : SVIT_OK);
-    if (_i)
+    if (_i) {
         ck_assert_ptr_nonnull(strstr(self->err.message, "there is no classifier"));
-    else
+    } else {
         WORKS(svit_model_get_config(model, &opened, sizeof opened, err));
-    if (!_i)
         ck_assert_int_eq(opened.classifier, 0);
+    }
     svit_model_free(model);
     case_end(self);
 }
@@ -163,10 +146,11 @@ START_TEST(test_a_known_name_is_not_asked_for)
     open_case all, *self = &all;
     svit_model *model = NULL;
     case_begin(self, "family_timm_dinov3");
-    ck_assert_int_eq(open_without(self, &model, none,
-                                  "{\"architecture\":\"vit_small_patch16_dinov3\",\"model_args\":"
-                                  "{\"num_heads\":3}}"),
-                     SVIT_E_ARGUMENT);
+    ck_assert_int_eq(
+        case_open_without(self, &model, none,
+                          "{\"architecture\":\"vit_small_patch16_dinov3\",\"model_args\":"
+                          "{\"num_heads\":3}}"),
+        SVIT_E_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(self->err.message, ": state input_height"));
     case_end(self);
 }

@@ -107,8 +107,7 @@ static bool read_box(const sv_json_value *size, double *height, double *width)
            sv_json_number(given(size, "width"), width) && count_given(size) == 2;
 }
 
-/* Sets both sides from an object of shortest_edge alone: longest_edge would bound the other side.
- * */
+/* Sets both sides from an object of shortest_edge alone, since longest_edge bounds the other. */
 static bool read_edge(const sv_json_value *size, double *height, double *width)
 {
     if (!sv_json_number(given(size, "shortest_edge"), height) || count_given(size) != 1)
