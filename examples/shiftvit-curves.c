@@ -104,7 +104,8 @@ static void name_line(const curves_options *self, size_t run, const char *part, 
 {
     char shown[SHOWN_CAPACITY];
     shown_text(shown, self->label_count ? self->labels[run] : self->runs[run]);
-    snprintf(name, NAME_CAPACITY, "%s, %s", shown, part);
+    /* The legend cuts long names at their end. */
+    snprintf(name, NAME_CAPACITY, "%s, %s", part, shown);
 }
 
 static void add_line(const curves_options *self, panel_lines *out, const history_file *histories,
