@@ -2,6 +2,7 @@
  * weight. */
 #include "autograd/parameter.h"
 
+#include "base/numbers/hash.h"
 #include "base/size.h"
 
 #include <assert.h>
@@ -28,12 +29,9 @@ void sv_parameter_table_free(sv_parameter_table *table)
     table->count = table->capacity = table->elements = 0;
 }
 
-/* FNV-1a, Fowler, Noll, Vo 1991. */
 static uint64_t hash(const char *name)
 {
-    uint64_t value = 14695981039346656037u;
-    for (; *name; name++)
-        value = (value ^ (unsigned char)*name) * 1099511628211u;
+    const uint64_t value = sv_fnv_bytes(SV_FNV_BASIS, name, strlen(name));
     return value ^ value >> 32;
 }
 

@@ -39,6 +39,20 @@ svit_status sv_allocate_array(const sv_allocator *allocator, void **out, size_t 
     return SVIT_OK;
 }
 
+void *sv_enlarge(const sv_allocator *allocator, void *data, size_t used, size_t *capacity,
+                 size_t needed)
+{
+    const size_t larger = needed < SIZE_MAX / 2 ? 2 * needed + 256 : needed;
+    void *moved = sv_allocate(allocator, larger);
+    if (!moved)
+        return NULL;
+    if (data)
+        memcpy(moved, data, used);
+    sv_release(allocator, data, *capacity);
+    *capacity = larger;
+    return moved;
+}
+
 char *sv_copy_text(const sv_allocator *allocator, const char *text)
 {
     size_t bytes = strlen(text) + 1;

@@ -33,6 +33,12 @@ svit_status sv_allocate_uncleared(const sv_allocator *allocator, void **out, siz
 svit_status sv_allocate_array(const sv_allocator *allocator, void **out, size_t count, size_t size,
                               const char *what, svit_error *err);
 
+/* Moves data[used], which has *capacity bytes and is NULL at first, to about twice as many bytes as
+ * `needed`, so that appending takes linear time. Returns the new place; NULL, with nothing changed,
+ * if there is no memory. */
+void *sv_enlarge(const sv_allocator *allocator, void *data, size_t used, size_t *capacity,
+                 size_t needed);
+
 /* Copies a string. Release the copy with sv_release_text. NULL if there is no memory. */
 char *sv_copy_text(const sv_allocator *allocator, const char *text);
 

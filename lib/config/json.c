@@ -274,19 +274,6 @@ const char *sv_json_text(const sv_json_value *value)
     return value && value->kind == SV_JSON_TEXT ? value->text : NULL;
 }
 
-bool sv_json_i64(const sv_json_value *value, int64_t *out)
-{
-    if (!value || value->kind != SV_JSON_INTEGER)
-        return false;
-    if (value->magnitude <= INT64_MAX)
-        *out = value->negative ? -(int64_t)value->magnitude : (int64_t)value->magnitude;
-    else if (value->negative)
-        *out = INT64_MIN; /* a larger magnitude is no integer to the scanner */
-    else
-        return false;
-    return true;
-}
-
 bool sv_json_u64(const sv_json_value *value, uint64_t *out)
 {
     if (!value || value->kind != SV_JSON_INTEGER || (value->negative && value->magnitude))

@@ -78,8 +78,7 @@ bool sv_json_is(const sv_json_value *value, sv_json_kind kind);
 const char *sv_json_text(const sv_json_value *value);
 
 /* Read a number. They return false, with *out unchanged, if `value` is NULL or not a number; the
- * first two also if it is not an integer that fits. -0 is 0. */
-bool sv_json_i64(const sv_json_value *value, int64_t *out);
+ * first also if it is not an integer that fits. -0 is 0. */
 bool sv_json_u64(const sv_json_value *value, uint64_t *out);
 bool sv_json_number(const sv_json_value *value, double *out);
 

@@ -30,15 +30,11 @@ static bool reserve(sv_json_writer *writer, size_t more)
     if (!sv_size_add(&needed, writer->length + 1, more))
         return false;
     if (needed > writer->capacity) {
-        size_t capacity = needed < SIZE_MAX / 2 ? 2 * needed + 256 : needed;
-        char *text = sv_allocate(writer->allocator, capacity);
+        char *text =
+            sv_enlarge(writer->allocator, writer->text, writer->length, &writer->capacity, needed);
         if (!text)
             return false;
-        if (writer->text)
-            memcpy(text, writer->text, writer->length);
-        sv_release(writer->allocator, writer->text, writer->capacity);
         writer->text = text;
-        writer->capacity = capacity;
     }
     writer->status = SVIT_OK;
     return true;

@@ -121,21 +121,17 @@ static svit_status grow(addition *self, svit_error *err)
 {
     svit_model *model = self->model;
     const size_t old = self->classifier.classes, part = self->classifier.part;
-    char weights[SV_CLASSIFIER_HEADS][96], biases[SV_CLASSIFIER_HEADS][96];
-    for (size_t h = 0; h < self->classifier.heads; h++) {
-        memcpy(weights[h], self->classifier.weights[h]->name, sizeof weights[h]);
-        memcpy(biases[h], self->classifier.biases[h]->name, sizeof biases[h]);
-    }
     SVIT_TRY(svit_model_add_classes(model, 1, 0, err));
+    sv_classifier_find(&self->classifier, model, NULL); /* which has moved */
     for (size_t h = 0; h < self->classifier.heads; h++) {
-        float *row = model->weights + sv_parameter_find(&model->parameters, weights[h])->offset;
+        float *row = model->weights + self->classifier.weights[h]->offset + old * part;
         for (size_t i = 0; i < part; i++)
-            row[old * part + i] = (float)element(self, h * part + i);
-        model->weights[sv_parameter_find(&model->parameters, biases[h])->offset + old] =
+            row[i] = (float)element(self, h * part + i);
+        model->weights[self->classifier.biases[h]->offset + old] =
             (float)element(self, self->channels);
     }
     sv_model_touch(model);
-    model->classes = self->names;
+    sv_model_take_names(model, self->names);
     self->names = NULL;
     return SVIT_OK;
 }

@@ -48,19 +48,18 @@ typedef struct computation {
 static svit_status import(computation *self, const svit_pipeline_config *pipeline,
                           const svit_features_config *config, svit_error *err)
 {
-    svit_model_config model;
     SVIT_TRY(sv_config_read(&TYPE, &self->config, config, err));
     self->layer = self->config.layer ? self->config.layer : "features";
     if (pipeline)
         SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &self->pipeline, pipeline, err));
     else
         SVIT_TRY(svit_model_get_pipeline(self->model, &self->pipeline, sizeof self->pipeline, err));
-    SVIT_TRY(svit_model_get_config(self->model, &model, sizeof model, err));
-    if (model.in_channels != self->pipeline.channels)
+    const uint32_t channels = self->model->config.in_channels;
+    if (channels != self->pipeline.channels)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the model has in_channels %u; channels of the pipeline is %u, and both are "
                        "the same",
-                       model.in_channels, self->pipeline.channels);
+                       channels, self->pipeline.channels);
     return SVIT_OK;
 }
 

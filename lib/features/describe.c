@@ -1,6 +1,7 @@
 /* The description of a model that its feature sets carry. */
 #include "features/features.h"
 
+#include "base/numbers/hash.h"
 #include "models/architecture.h"
 #include "models/model.h"
 
@@ -8,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* FNV-1a of 64 bits, by the 32-bit patterns of the weights. */
+/* Goes on with a hash (base/numbers/hash.h) over the 32-bit patterns of the weights. */
 static uint64_t hash_weights(uint64_t hash, const float *weights, size_t elements)
 {
     for (size_t i = 0; i < elements; i++) {
         uint32_t bits;
         memcpy(&bits, weights + i, sizeof bits);
-        hash = (hash ^ bits) * 0x100000001b3u;
+        hash = (hash ^ bits) * SV_FNV_PRIME;
     }
     return hash;
 }
@@ -34,7 +35,7 @@ static bool is_head(const char *name)
 
 void sv_model_describe(char text[SV_MODEL_DESCRIPTION], const svit_model *model)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = SV_FNV_BASIS;
     for (size_t i = 0; i < model->parameters.count; i++) {
         const sv_parameter *parameter = &model->parameters.list[i];
         if (!is_head(parameter->name))

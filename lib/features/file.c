@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "features/features.h"
-#include "io/safetensors.h"
+#include "io/metadata_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -227,42 +227,14 @@ static svit_status read_values(const reader *self, svit_features *out, svit_erro
                    self->path, bad / out->channels, bad % out->channels, (double)out->values[bad]);
 }
 
-static svit_status set_names(const reader *self, svit_features *out, const sv_json_value *names,
-                             svit_error *err)
-{
-    if (names->kind != SV_JSON_ARRAY || names->count != out->classes)
-        return sv_fail(err, SVIT_E_FORMAT, "%s: classes is no array of %zu names", self->path,
-                       out->classes);
-    const sv_allocator *allocator = &self->context->allocator;
-    const size_t room = out->classes + 1; /* an array of no names is an allocation too */
-    const char **list;
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&list, room, sizeof *list, "class names", err));
-    svit_status status = SVIT_OK;
-    const sv_json_value *name = names + 1;
-    for (size_t i = 0; i < out->classes && status == SVIT_OK; i++, name = name->after) {
-        list[i] = sv_json_text(name);
-        if (!list[i])
-            status =
-                sv_fail(err, SVIT_E_FORMAT, "%s: the name of class %zu is not text", self->path, i);
-    }
-    if (status == SVIT_OK)
-        status = sv_features_set_names(out, list, err);
-    sv_release(allocator, list, room * sizeof *list);
-    return status;
-}
-
 static svit_status read_names(const reader *self, svit_features *out, svit_error *err)
 {
-    const char *text = sv_safetensors_metadata(self->file, "classes");
-    sv_json *json;
-    if (!text)
-        return SVIT_OK;
-    svit_status status = sv_json_parse(&json, &self->context->allocator, text, strlen(text),
-                                       "the list of classes", err);
-    if (status != SVIT_OK)
-        return sv_fail_in(err, status, self->path);
-    status = set_names(self, out, sv_json_root(json), err);
-    sv_json_free(json);
+    sv_metadata_names names;
+    svit_status status = sv_metadata_names_read(&names, &self->context->allocator, self->file,
+                                                out->classes, self->path, err);
+    if (status == SVIT_OK && names.list)
+        status = sv_features_set_names(out, names.list, err);
+    sv_metadata_names_free(&names);
     return status;
 }
 

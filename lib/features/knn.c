@@ -12,8 +12,13 @@ typedef struct ballot {
     float *probabilities; /* [n, classes] */
 } ballot;
 
-/* A row of probabilities = the votes over their sum. The largest exponent is 0, so none
- * overflows. */
+/* The largest exponent, of the nearest neighbour, is 0, so none overflows. */
+static double weight(const sv_neighbour *of, const sv_neighbour *nearest, double temperature)
+{
+    return exp(((double)of->closeness - (double)nearest->closeness) / temperature);
+}
+
+/* A row of probabilities = the votes over their sum. */
 static void vote(const sv_neighbour_search *search, size_t query, const sv_neighbour *list)
 {
     const ballot *to = search->user;
@@ -22,12 +27,10 @@ static void vote(const sv_neighbour_search *search, size_t query, const sv_neigh
     float *out = to->probabilities + query * classes;
     double sum = 0;
     for (size_t j = 0; j < search->k; j++)
-        sum += exp(((double)list[j].closeness - (double)list[0].closeness) / to->temperature);
+        sum += weight(&list[j], list, to->temperature);
     memset(out, 0, classes * sizeof *out);
     for (size_t j = 0; j < search->k; j++)
-        out[labels[list[j].index]] +=
-            (float)(exp(((double)list[j].closeness - (double)list[0].closeness) / to->temperature) /
-                    sum);
+        out[labels[list[j].index]] += (float)(weight(&list[j], list, to->temperature) / sum);
 }
 
 static svit_status check(const svit_features *reference, double temperature, svit_error *err)

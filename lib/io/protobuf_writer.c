@@ -34,15 +34,11 @@ static bool reserve(sv_protobuf_writer *writer, size_t more)
     if (!sv_size_add(&needed, writer->length, more))
         return false;
     if (needed > writer->capacity) {
-        size_t capacity = needed < SIZE_MAX / 2 ? 2 * needed + 256 : needed;
-        uint8_t *data = sv_allocate(writer->allocator, capacity);
+        uint8_t *data =
+            sv_enlarge(writer->allocator, writer->data, writer->length, &writer->capacity, needed);
         if (!data)
             return false;
-        if (writer->data)
-            memcpy(data, writer->data, writer->length);
-        sv_release(writer->allocator, writer->data, writer->capacity);
         writer->data = data;
-        writer->capacity = capacity;
     }
     writer->status = SVIT_OK;
     return true;

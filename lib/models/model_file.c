@@ -4,6 +4,7 @@
 #include "autograd/parameter_file.h"
 #include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
+#include "io/metadata_names.h"
 #include "models/architecture.h"
 #include "models/config.h"
 #include "models/model_map.h"
@@ -58,13 +59,8 @@ static svit_status put_classes(const sv_metadata_sink *sink, const svit_model *m
 {
     sv_json_writer names = sv_json_writer_make(&model->context->allocator);
     sv_json_begin(&names, '[');
-    for (size_t i = 0; i < model->config.num_classes; i++) {
+    for (size_t i = 0; i < model->config.num_classes; i++)
         sv_json_put_text(&names, model->classes[i]);
-        if (names.status == SVIT_E_ARGUMENT) {
-            sv_json_writer_free(&names);
-            return sv_fail(err, SVIT_E_ARGUMENT, "the name of class %zu is not UTF-8", i);
-        }
-    }
     sv_json_end(&names, ']');
     return put_written(sink, "classes", &names, err);
 }
@@ -268,41 +264,15 @@ static svit_status check_unknown(const svit_model *model, const sv_safetensors *
     return SVIT_OK;
 }
 
-static svit_status read_names(svit_model *model, const sv_json_value *names, const char *path,
-                              svit_error *err)
-{
-    size_t count = model->config.num_classes;
-    if (names->kind != SV_JSON_ARRAY || names->count != count)
-        return sv_fail(err, SVIT_E_FORMAT, "%s: classes is not an array of %zu names", path, count);
-    const sv_allocator *allocator = &model->context->allocator;
-    const char **list;
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&list, count, sizeof *list, "class names", err));
-    svit_status status = SVIT_OK;
-    const sv_json_value *name = names + 1;
-    for (size_t i = 0; i < count && status == SVIT_OK; i++, name = name->after) {
-        list[i] = sv_json_text(name);
-        if (!list[i])
-            status = sv_fail(err, SVIT_E_FORMAT, "%s: the name of class %zu is not text", path, i);
-    }
-    if (status == SVIT_OK)
-        status = svit_model_set_classes(model, list, count, err);
-    sv_release(allocator, list, count * sizeof *list);
-    return status;
-}
-
 static svit_status read_classes(svit_model *model, const sv_safetensors *file, const char *path,
                                 svit_error *err)
 {
-    const char *text = sv_safetensors_metadata(file, "classes");
-    if (!text)
-        return SVIT_OK;
-    sv_json *json;
-    svit_status status = sv_json_parse(&json, &model->context->allocator, text, strlen(text),
-                                       "the list of classes", err);
-    if (status != SVIT_OK)
-        return sv_fail_in(err, status, path);
-    status = read_names(model, sv_json_root(json), path, err);
-    sv_json_free(json);
+    sv_metadata_names names;
+    svit_status status = sv_metadata_names_read(&names, &model->context->allocator, file,
+                                                model->config.num_classes, path, err);
+    if (status == SVIT_OK && names.list)
+        status = svit_model_set_classes(model, names.list, names.count, err);
+    sv_metadata_names_free(&names);
     return status;
 }
 

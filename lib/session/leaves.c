@@ -332,14 +332,13 @@ svit_status sv_leaves_end(sv_leaves *leaves, svit_error *err)
     node own = {.index = leaves->first + leaves->done++};
     const uint32_t merged = climb(&own, leaves->held, leaves->held_count, leaves->reducer.leaves);
     leaves->added = leaves->elements;
+    release_held(leaves, merged);
     if (!is_last) {
-        release_held(leaves, merged);
         /* The array that was given back last is that of the first of these nodes, with the sums. */
         own.values = leaves->spare[--leaves->spare_count];
         leaves->held[leaves->held_count++] = own;
         return SVIT_OK;
     }
-    release_held(leaves, merged);
     if (leaves->status != SVIT_OK)
         return svit_error_set(err, leaves->status, leaves->failure.message);
     return SVIT_OK;

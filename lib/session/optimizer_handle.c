@@ -66,7 +66,6 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
     SVIT_TRY(sv_session_check_trainable(session, err));
     SVIT_TRY(sv_optimizer_check_trainable(optimizer, err));
     SVIT_TRY(sv_session_finish_gradients(session, err));
-    sv_session_gradients(session, &gradients);
     sv_fp_env before = sv_fp_env_begin();
     svit_status status =
         sv_optim_update(optimizer->core, optimizer->model->weights, &gradients, err);

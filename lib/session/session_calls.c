@@ -163,8 +163,14 @@ SVIT_API svit_status svit_backward_input(svit_session *session, const float *dlo
     return backward(session, dlogits, n, dnhwc, err);
 }
 
+/* A parameter and its gradient in a session. */
+typedef struct parameter_gradient {
+    const sv_parameter *parameter;
+    real *values;
+} parameter_gradient;
+
 /* Finds a parameter by name and checks that the caller's array has its size. */
-static svit_status find_gradient(const sv_parameter **out, const svit_session *session,
+static svit_status find_gradient(parameter_gradient *out, const svit_session *session,
                                  const char *name, size_t elements, svit_error *err)
 {
     if (!session->trains)
@@ -188,15 +194,8 @@ static svit_status find_gradient(const sv_parameter **out, const svit_session *s
                        "parameter '%s' is not behind the input_layer '%s' of the session and has "
                        "no gradient in it",
                        parameter->name, session->config.input_layer);
-    *out = parameter;
+    *out = (parameter_gradient){parameter, sv_span_at(&span, parameter->offset)};
     return SVIT_OK;
-}
-
-static real *gradient_of(const svit_session *session, const sv_parameter *parameter)
-{
-    sv_gradient_span span;
-    sv_session_gradients(session, &span);
-    return sv_span_at(&span, parameter->offset);
 }
 
 SVIT_API svit_status svit_session_get_gradient(const svit_session *session, const char *name,
@@ -205,9 +204,9 @@ SVIT_API svit_status svit_session_get_gradient(const svit_session *session, cons
     SV_REQUIRE(session);
     SV_REQUIRE(name);
     SV_REQUIRE(out);
-    const sv_parameter *parameter = NULL;
-    SVIT_TRY(find_gradient(&parameter, session, name, elements, err));
-    sv_parameter_export_from(parameter, out, gradient_of(session, parameter));
+    parameter_gradient of = {0};
+    SVIT_TRY(find_gradient(&of, session, name, elements, err));
+    sv_parameter_export_from(of.parameter, out, of.values);
     return SVIT_OK;
 }
 
@@ -217,14 +216,14 @@ SVIT_API svit_status svit_session_set_gradient(svit_session *session, const char
     SV_REQUIRE(session);
     SV_REQUIRE(name);
     SV_REQUIRE(in);
-    const sv_parameter *parameter = NULL;
-    SVIT_TRY(find_gradient(&parameter, session, name, elements, err));
-    const size_t bad = sv_parameter_first_not_zero(parameter, in);
+    parameter_gradient of = {0};
+    SVIT_TRY(find_gradient(&of, session, name, elements, err));
+    const size_t bad = sv_parameter_first_not_zero(of.parameter, in);
     if (bad < elements)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "element %zu for the gradient of '%s' is %g; with no_key_bias it is 0", bad,
                        name, (double)in[bad]);
-    sv_parameter_import_to(parameter, gradient_of(session, parameter), in);
+    sv_parameter_import_to(of.parameter, of.values, in);
     return SVIT_OK;
 }
 

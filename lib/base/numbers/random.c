@@ -60,6 +60,15 @@ uint32_t sv_random_below(sv_random *random, uint32_t bound)
     return (uint32_t)(product >> 32);
 }
 
+void sv_random_shuffle(sv_random *random, uint32_t *values, uint32_t count)
+{
+    for (uint32_t left = count; left > 1; left--) {
+        const uint32_t chosen = sv_random_below(random, left), kept = values[left - 1];
+        values[left - 1] = values[chosen];
+        values[chosen] = kept;
+    }
+}
+
 double sv_random_unit(sv_random *random)
 {
     uint64_t high = sv_random_u32(random), low = sv_random_u32(random);

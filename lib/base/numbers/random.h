@@ -43,6 +43,9 @@ uint32_t sv_random_u32(sv_random *random);
 /* Uniform in 0..bound-1, without bias (Lemire 2019). `bound` is at least 1. */
 uint32_t sv_random_below(sv_random *random, uint32_t bound);
 
+/* Puts values[count] into an order drawn uniformly from all orders (Fisher, Yates 1938). */
+void sv_random_shuffle(sv_random *random, uint32_t *values, uint32_t count);
+
 /* Uniform in [0, 1), a multiple of 2^-53. */
 double sv_random_unit(sv_random *random);
 

@@ -1,5 +1,6 @@
-/* Fingerprints of datasets: FNV-1a of 64 bits (Fowler, Noll, Vo 1991). */
+/* Fingerprints of datasets. */
 #include "base/numbers/byte_order.h"
+#include "base/numbers/hash.h"
 #include "base/threads/fp_env.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
@@ -9,24 +10,13 @@
 /* Samples that are hashed: enough to notice other images, and decoded in a fraction of a second. */
 enum { SAMPLES = 64 };
 
-/* What a hash begins with. */
-#define OFFSET_BASIS 0xCBF29CE484222325u
-
-static uint64_t mix_bytes(uint64_t hash, const void *data, size_t bytes)
-{
-    const unsigned char *from = data;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ from[i]) * 0x100000001B3u;
-    return hash;
-}
-
 /* Mixes `value` into the hash as 8 little-endian bytes, so that the result is the same on every
  * machine. */
 static uint64_t mix_u64(uint64_t hash, uint64_t value)
 {
     unsigned char bytes[8];
     sv_store_little(bytes, value, sizeof bytes);
-    return mix_bytes(hash, bytes, sizeof bytes);
+    return sv_fnv_bytes(hash, bytes, sizeof bytes);
 }
 
 static uint64_t mix_shape(uint64_t hash, const svit_dataset *dataset)
@@ -42,7 +32,7 @@ static uint64_t mix_shape(uint64_t hash, const svit_dataset *dataset)
     }
     for (size_t i = 0; dataset->names && i < dataset->classes; i++) {
         hash = mix_u64(hash, strlen(dataset->names[i]));
-        hash = mix_bytes(hash, dataset->names[i], strlen(dataset->names[i]));
+        hash = sv_fnv_bytes(hash, dataset->names[i], strlen(dataset->names[i]));
     }
     return hash;
 }
@@ -86,7 +76,7 @@ static svit_status mix_samples(uint64_t *hash, const svit_dataset *dataset, void
         if (dataset->is_f32)
             *hash = mix_floats(*hash, pixels, sv_dataset_image_bytes(dataset) / sizeof(float));
         else
-            *hash = mix_bytes(*hash, pixels, sv_dataset_image_bytes(dataset));
+            *hash = sv_fnv_bytes(*hash, pixels, sv_dataset_image_bytes(dataset));
         if (dataset->has_targets)
             SVIT_TRY(mix_targets(hash, dataset, index, err));
     }
@@ -127,7 +117,7 @@ svit_status sv_dataset_hash_labels(const svit_dataset *dataset, uint64_t *hash, 
     /* A callback gives images and labels at once, and a view of it has its flag. */
     if (dataset->caller_thread_only || !dataset->ops->label)
         return SVIT_OK;
-    *hash = OFFSET_BASIS;
+    *hash = SV_FNV_BASIS;
     return (dataset->has_targets ? mix_all_targets : mix_labels)(hash, dataset, err);
 }
 
@@ -137,7 +127,7 @@ SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint6
     SV_DEFAULT_FP_ENV;
     SV_REQUIRE(dataset);
     SV_REQUIRE(fingerprint);
-    uint64_t hash = mix_shape(OFFSET_BASIS, dataset);
+    uint64_t hash = mix_shape(SV_FNV_BASIS, dataset);
     svit_status status = SVIT_OK;
     if (!dataset->caller_thread_only) {
         const sv_allocator *allocator = &dataset->context->allocator;

@@ -97,7 +97,6 @@ static svit_status seen_grow(sv_walk *walk, svit_error *err)
     void *memory = NULL;
     SVIT_TRY(sv_allocate_array(walk->allocator, &memory, capacity, sizeof *walk->seen,
                                "the folders of a class", err));
-    memset(memory, 0, capacity * sizeof *walk->seen);
     for (size_t i = 0; i < walk->capacity; i++)
         if (walk->seen[i].number != 0)
             *place_of(memory, capacity, &walk->seen[i]) = walk->seen[i];

@@ -7,16 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void shuffle(uint32_t *values, uint32_t count, sv_random *random)
-{
-    for (uint32_t left = count; left > 1; left--) {
-        uint32_t chosen = sv_random_below(random, left);
-        uint32_t kept = values[left - 1];
-        values[left - 1] = values[chosen];
-        values[chosen] = kept;
-    }
-}
-
 static svit_status allocate(const sv_allocator *allocator, uint32_t **out, size_t count,
                             svit_error *err)
 {
@@ -132,7 +122,7 @@ static uint32_t next_of(sv_balance *self, uint32_t class, uint32_t *reading, sv_
     const uint32_t used = self->used[class]++, at = used % count;
     *reading = used / count;
     if (at == 0)
-        shuffle(samples, count, random);
+        sv_random_shuffle(random, samples, count);
     return samples[at];
 }
 
@@ -148,7 +138,7 @@ void sv_balance_fill(sv_balance *self, uint32_t *order, uint64_t seed, uint64_t 
     }
     for (uint32_t i = 0; i < self->count; i++) {
         if (i % self->classes == 0)
-            shuffle(self->round, self->classes, &random);
+            sv_random_shuffle(&random, self->round, self->classes);
         order[i] = next_of(self, self->round[i % self->classes], &self->readings[i], &random);
     }
 }

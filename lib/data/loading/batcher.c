@@ -212,19 +212,15 @@ static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
 {
     const svit_dataset *dataset = batcher->dataset;
     const uint32_t sample = key->sample;
+    char where[32];
+    snprintf(where, sizeof where, "sample %u", (unsigned)sample);
     svit_status status = dataset->ops->sample(dataset, sample, batcher->pixels, label, err);
-    if (status != SVIT_OK) {
-        char where[32];
-        snprintf(where, sizeof where, "sample %u", (unsigned)sample);
+    if (status != SVIT_OK)
         return sv_fail_in(err, status, where);
-    }
-    if (dataset->is_f32) {
-        char where[32];
-        snprintf(where, sizeof where, "sample %u", (unsigned)sample);
+    if (dataset->is_f32)
         SVIT_TRY(sv_check_values(where, batcher->pixels, 1,
                                  sv_dataset_image_bytes(dataset) / sizeof(float),
                                  sv_pipeline_limit(&batcher->pipeline), err));
-    }
     if (!batcher->config.augment) {
         sv_pipeline_evaluate(batcher->plan, image, batcher->pixels, batcher->scratch);
         return SVIT_OK;

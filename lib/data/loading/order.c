@@ -33,22 +33,13 @@ void sv_order_free(const sv_allocator *allocator, sv_order *order)
     sv_release(allocator, order->shards, order->shard_count * sizeof *order->shards);
 }
 
-static void shuffle(uint32_t *values, uint32_t count, sv_random *random)
-{
-    for (uint32_t left = count; left > 1; left--) {
-        const uint32_t chosen = sv_random_below(random, left), kept = values[left - 1];
-        values[left - 1] = values[chosen];
-        values[chosen] = kept;
-    }
-}
-
 /* Shuffles values[count] so that each stays less than `window` places from its own. It is done
  * twice in blocks of half a window, and the second time they begin in the middle of the first ones,
  * so that values go from block to block. */
 static void shuffle_near(uint32_t *values, uint64_t count, uint32_t window, sv_random *random)
 {
     if (count <= window) {
-        shuffle(values, (uint32_t)count, random);
+        sv_random_shuffle(random, values, (uint32_t)count);
         return;
     }
     const uint64_t half = (window + 1u) / 2;
@@ -56,7 +47,7 @@ static void shuffle_near(uint32_t *values, uint64_t count, uint32_t window, sv_r
         uint64_t end = pass == 0 ? half : half / 2;
         for (uint64_t first = 0; first < count; first = end, end += half) {
             end = end < count ? end : count;
-            shuffle(values + first, (uint32_t)(end - first), random);
+            sv_random_shuffle(random, values + first, (uint32_t)(end - first));
         }
     }
 }
@@ -70,7 +61,7 @@ static void fill_shards(const sv_order *order, uint32_t *out, sv_random *random)
     uint32_t *sequence = out + (order->count - shards), used = 0;
     for (uint32_t k = 0; k < shards; k++)
         sequence[k] = k;
-    shuffle(sequence, shards, random);
+    sv_random_shuffle(random, sequence, shards);
     for (uint32_t k = 0; k < shards; k++) {
         const uint32_t shard = sequence[k];
         const uint32_t end = shard + 1 < shards ? order->shards[shard + 1] : order->count;
@@ -92,7 +83,7 @@ void sv_order_fill(const sv_order *order, uint32_t *out, uint64_t seed, uint64_t
         for (uint32_t i = 0; i < order->count; i++)
             out[i] = i;
         sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, STREAM_ALL);
-        shuffle(out, order->count, &random);
+        sv_random_shuffle(&random, out, order->count);
         return;
     }
     sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, STREAM_SHARDS);

@@ -2,6 +2,7 @@
 #include "data/shards/shard_index.h"
 
 #include "base/numbers/byte_order.h"
+#include "base/numbers/hash.h"
 #include "base/size.h"
 #include "base/text/utf8.h"
 #include "data/decoding/image_file.h"
@@ -12,7 +13,6 @@
 
 /* "svitidx1" as a number. */
 static const uint64_t MAGIC = 0x3178646974697673u;
-static const uint64_t FIRST_SUM = 0xCBF29CE484222325u;
 
 /* The header of the file. */
 typedef struct header {
@@ -42,7 +42,7 @@ static void convert_samples(sv_shard_sample *samples, size_t count)
     }
 }
 
-/* FNV-1a of 64 bits (Fowler, Noll, Vo 1991), over words of 64 bits of the file and the bytes that are
+/* Goes on with a hash (base/numbers/hash.h) over words of 64 bits of the file, and the bytes that are
  * left. */
 static uint64_t add_checksum(uint64_t sum, const void *data, size_t bytes)
 {
@@ -51,11 +51,11 @@ static uint64_t add_checksum(uint64_t sum, const void *data, size_t bytes)
         uint64_t word;
         memcpy(&word, from, sizeof word);
         sv_little_endian(&word, sizeof word, 1);
-        sum = (sum ^ word) * 0x100000001B3u;
+        sum = (sum ^ word) * SV_FNV_PRIME;
         sum ^= sum >> 32; /* so that high bits reach the low ones */
     }
     for (; bytes > 0; bytes--)
-        sum = (sum ^ *from++) * 0x100000001B3u;
+        sum = (sum ^ *from++) * SV_FNV_PRIME;
     return sum;
 }
 
@@ -70,7 +70,7 @@ static header header_of(const sv_shard_index *index)
                    .labels = index->labels,
                    .name_count = index->name_count};
     convert_header(&head);
-    uint64_t sum = add_checksum(FIRST_SUM, (const char *)&head + CHECKED, sizeof head - CHECKED);
+    uint64_t sum = add_checksum(SV_FNV_BASIS, (const char *)&head + CHECKED, sizeof head - CHECKED);
     sum = add_checksum(sum, index->samples, index->count * sizeof *index->samples);
     head.checksum = add_checksum(sum, index->names, index->name_bytes);
     sv_little_endian(&head.checksum, sizeof head.checksum, 1);
@@ -136,7 +136,7 @@ static svit_status take_index(sv_shard_index *out, bool *is_valid, const sv_allo
         !sv_size_multiply(&sample_bytes, (size_t)head.count, sizeof *out->samples) ||
         !sv_size_add(&wanted, sample_bytes, sizeof head + (size_t)head.name_bytes) ||
         wanted != bytes ||
-        add_checksum(FIRST_SUM, data + CHECKED, bytes - CHECKED) != head.checksum)
+        add_checksum(SV_FNV_BASIS, data + CHECKED, bytes - CHECKED) != head.checksum)
         return SVIT_OK;
     *out = (sv_shard_index){.shard_bytes = head.shard_bytes,
                             .shard_modified = head.shard_modified,

@@ -110,7 +110,7 @@ static svit_status check_field(const sv_field_table *table, const sv_field *fiel
     sv_fields_to_json(&one, present, &b);
     svit_status status = sv_json_writer_status(a.status != SVIT_OK ? &a : &b, table->noun, err);
     if (status == SVIT_OK && strcmp(a.text, b.text) != 0)
-        status = differs(table->noun, field->key ? field->key : field->name, a.text, b.text, err);
+        status = differs(table->noun, sv_field_key(field), a.text, b.text, err);
     sv_json_writer_free(&b);
     sv_json_writer_free(&a);
     return status;
