@@ -38,8 +38,8 @@ enum {
 };
 
 /* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the
- * bytes of the image before all others, the two after it on its values after step 4 of
- * svit_pipeline_config. Mixup and CutMix mix the images of a batch in pairs, the first with the
+ * bytes of the image before step 1 of svit_pipeline_config; files have their images at the source
+ * size then (svit_dataset_folder_pipeline). The two after it work on values after step 4. Mixup and CutMix mix the images of a batch in pairs, the first with the
  * last and so on, and their targets alike (svit_loader_next_targets). If a pipeline has both, one
  * of them is drawn for each batch. The steps from SVIT_AUGMENT_COLOR_JITTER to
  * SVIT_AUGMENT_AUTOAUGMENT work on colours, so they need 3 channels. These and
@@ -57,8 +57,10 @@ enum {
     SVIT_AUGMENT_AUTOAUGMENT = 5,    /* AutoAugment (Cubuk et al. 2019): a random pair of operations
                                         of the policy */
     SVIT_AUGMENT_RESIZED_CROP = 6,   /* torchvision's RandomResizedCrop: a box of a random area and
-                                        ratio of its sides, resized to the image's own size with
-                                        the bytes of Pillow */
+                                        ratio of its sides, resized with the bytes of Pillow. As
+                                        the first step it takes the place of the source step: the
+                                        box is one of the whole image, also of a file, and gets the
+                                        source size. A later one keeps the size of the image */
     SVIT_AUGMENT_ERASING = 7,        /* random erasing (Zhong et al. 2020): a random box becomes 0,
                                         the mean colour of normalised images */
     SVIT_AUGMENT_CUTOUT = 8,         /* Cutout (DeVries, Taylor 2017): a square of `size` pixels

@@ -66,7 +66,8 @@ svit_status sv_features_open(svit_features **out, svit_context *context, size_t 
     return status;
 }
 
-size_t sv_features_bad_label(const int32_t *labels, size_t count, size_t classes)
+/* Returns the index of the first label outside of -1..classes - 1; count if there is none. */
+static size_t bad_label(const int32_t *labels, size_t count, size_t classes)
 {
     size_t i = 0;
     while (i < count && labels[i] >= -1 && labels[i] < (int64_t)classes)
@@ -99,7 +100,7 @@ static svit_status fill(svit_features *self, const float *values, const int32_t 
                        bad / self->channels, bad % self->channels, (double)self->values[bad]);
     if (labels)
         memcpy(self->labels, labels, self->count * sizeof *labels);
-    bad = sv_features_bad_label(self->labels, self->count, self->classes);
+    bad = bad_label(self->labels, self->count, self->classes);
     if (bad < self->count)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "labels[%zu] is %d; with %zu classes labels are -1 to %lld", bad,

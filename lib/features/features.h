@@ -39,9 +39,6 @@ svit_status sv_features_set_names(svit_features *features, const char *const *na
 svit_status sv_features_set_text(svit_features *features, char **text, const char *value,
                                  svit_error *err);
 
-/* Returns the index of the first label outside of -1..classes - 1; count if there is none. */
-size_t sv_features_bad_label(const int32_t *labels, size_t count, size_t classes);
-
 enum { SV_MODEL_DESCRIPTION = 96 };
 
 /* Writes the description of a model, which svit_features_model returns. */

@@ -145,12 +145,13 @@ typedef struct counted {
     atomic_uint *reads; /* [SAMPLES] */
 } counted;
 
-static svit_status counted_sample(const svit_dataset *dataset, size_t index, void *pixels,
-                                  int32_t *label, svit_error *err)
+static svit_status counted_sample(const svit_dataset *dataset, size_t index,
+                                  const sv_first_crop *crop, void *pixels, int32_t *label,
+                                  svit_error *err)
 {
     const counted *self = (const counted *)dataset;
     atomic_fetch_add(&self->reads[index], 1);
-    return self->inner->ops->sample(self->inner, index, pixels, label, err);
+    return self->inner->ops->sample(self->inner, index, crop, pixels, label, err);
 }
 
 static const sv_dataset_ops COUNTED = {.bytes = sizeof(counted), .sample = counted_sample};

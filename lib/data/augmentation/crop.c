@@ -1,6 +1,5 @@
 /* Padded crops, resized crops, mirrors, erased boxes and the range of Cutout. */
 #include "data/augmentation/steps.h"
-#include "data/resampling/antialias.h"
 #include "data/resampling/by_channels.h"
 
 #include <math.h>
@@ -52,12 +51,17 @@ bool sv_resized_crop_sides(sv_crop_box *box, size_t height, size_t width, double
     return true;
 }
 
+sv_antialias_filter sv_augment_crop_filter(const svit_augment_step *step)
+{
+    return step->mode == SVIT_RESIZE_BICUBIC ? SV_ANTIALIAS_BICUBIC : SV_ANTIALIAS_BILINEAR;
+}
+
 void sv_augment_resized_crop(uint8_t *out, const uint8_t *in, size_t height, size_t width,
-                             size_t channels, const sv_crop_box *box, bool bicubic, void *scratch)
+                             size_t channels, const sv_crop_box *box, sv_antialias_filter filter,
+                             void *scratch)
 {
     sv_antialias_enlarge(out, height, width, in + (box->top * width + box->left) * channels,
-                         box->height, box->width, channels, width,
-                         bicubic ? SV_ANTIALIAS_BICUBIC : SV_ANTIALIAS_BILINEAR, scratch);
+                         box->height, box->width, channels, width, filter, scratch);
 }
 
 SV_OF_CHANNELS mirror_of(const size_t bytes, uint8_t *out, const uint8_t *in, size_t height,

@@ -6,6 +6,7 @@
 #include "data/augmentation/pipeline.h"
 
 #include "base/numbers/random.h"
+#include "data/augmentation/pipeline_config.h"
 #include "data/augmentation/pipeline_rows.h"
 #include "data/loading/source.h"
 #include "data/resampling/affine.h"
@@ -157,14 +158,12 @@ void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan)
 
 size_t sv_pipeline_height(const sv_pipeline *plan, bool training)
 {
-    bool keep = !training && plan->config.evaluation == SVIT_EVALUATE_KEEP;
-    return keep ? plan->config.resize_height : plan->config.output_height;
+    return training ? plan->config.output_height : sv_evaluation_height(&plan->config);
 }
 
 size_t sv_pipeline_width(const sv_pipeline *plan, bool training)
 {
-    bool keep = !training && plan->config.evaluation == SVIT_EVALUATE_KEEP;
-    return keep ? plan->config.resize_width : plan->config.output_width;
+    return training ? plan->config.output_width : sv_evaluation_width(&plan->config);
 }
 
 static bool is_affine(const svit_pipeline_config *config)
@@ -400,7 +399,7 @@ void sv_pipeline_train(const sv_pipeline *plan, float *out, const void *pixels,
     bool rotates = config->rotation > 0;
     bool zooms = config->zoom > 0;
     if (sv_augment_has_bytes(config))
-        pixels = sv_augment_bytes(config, &drawn->key, pixels, &plan->in,
+        pixels = sv_augment_bytes(config, &drawn->key, drawn->is_cut, pixels, &plan->in,
                                   scratch + scratch_before_steps(plan));
     crop_and_mirror(plan, rotates != zooms ? between : out, pixels, drawn, scratch);
     if (rotates && zooms) {

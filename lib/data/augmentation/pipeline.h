@@ -43,6 +43,7 @@ typedef struct sv_augmentation {
     uint32_t top;       /* the crop's first row and column */
     uint32_t left;
     bool mirror;
+    bool is_cut;          /* the resized crop that the steps begin with has been run before */
     double turns;         /* full turns, in +-rotation */
     double height_factor; /* in +-zoom, as width_factor; positive zooms out */
     double width_factor;

@@ -134,8 +134,7 @@ SVIT_API svit_status svit_pipeline_evaluation_size(const svit_pipeline_config *c
     SV_REQUIRE(width);
     svit_pipeline_config local;
     SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, config, err));
-    bool keep = local.evaluation == SVIT_EVALUATE_KEEP;
-    *height = keep ? local.resize_height : local.output_height;
-    *width = keep ? local.resize_width : local.output_width;
+    *height = sv_evaluation_height(&local);
+    *width = sv_evaluation_width(&local);
     return SVIT_OK;
 }

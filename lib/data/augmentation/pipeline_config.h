@@ -11,4 +11,15 @@ extern const sv_config_type sv_pipeline_config_type;
 /* The largest magnitude of a float image's values that evaluation keeps finite. */
 double sv_pipeline_limit(const svit_pipeline_config *config);
 
+/* The size of the images that evaluation makes. */
+static inline uint32_t sv_evaluation_height(const svit_pipeline_config *config)
+{
+    return config->evaluation == SVIT_EVALUATE_KEEP ? config->resize_height : config->output_height;
+}
+
+static inline uint32_t sv_evaluation_width(const svit_pipeline_config *config)
+{
+    return config->evaluation == SVIT_EVALUATE_KEEP ? config->resize_width : config->output_width;
+}
+
 #endif

@@ -4,7 +4,6 @@
 #include "base/numbers/random.h"
 #include "data/augmentation/policy.h"
 #include "data/augmentation/step_fields.h"
-#include "data/resampling/antialias.h"
 
 #include <math.h>
 
@@ -166,12 +165,23 @@ static sv_crop_box draw_box(const svit_augment_step *step, sv_random *random, si
     return centre_box(step, height, width);
 }
 
+bool sv_augment_crops_first(const svit_pipeline_config *config)
+{
+    return config->augment_count > 0 && config->augment[0].kind == SVIT_AUGMENT_RESIZED_CROP;
+}
+
+sv_crop_box sv_augment_draw_box(const sv_first_crop *crop, size_t height, size_t width)
+{
+    sv_random random = start_random(&crop->key, crop->key.epoch, 0);
+    return draw_box(crop->step, &random, height, width);
+}
+
 static void resized_crop(image_chain *chain, const svit_augment_step *step, sv_random *random)
 {
     uint8_t *out = next_buffer(chain);
     sv_crop_box box = draw_box(step, random, chain->height, chain->width);
     sv_augment_resized_crop(out, chain->image, chain->height, chain->width, chain->channels, &box,
-                            step->mode == SVIT_RESIZE_BICUBIC, chain->tables);
+                            sv_augment_crop_filter(step), chain->tables);
     chain->image = out;
 }
 
@@ -188,7 +198,8 @@ size_t sv_augment_scratch(const sv_image_shape *shape)
 }
 
 const void *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
-                             const void *pixels, const sv_image_shape *shape, void *scratch)
+                             uint32_t first, const void *pixels, const sv_image_shape *shape,
+                             void *scratch)
 {
     uint8_t *images = (uint8_t *)scratch + table_bytes(shape);
     image_chain chain = {.image = pixels,
@@ -198,7 +209,7 @@ const void *sv_augment_bytes(const svit_pipeline_config *config, const sv_augmen
                          .width = shape->width,
                          .channels = shape->channels,
                          .pixel_bytes = sv_image_pixel_bytes(shape)};
-    for (uint32_t i = 0; i < config->augment_count; i++) {
+    for (uint32_t i = first; i < config->augment_count; i++) {
         const svit_augment_step *step = &config->augment[i];
         sv_random random = start_random(key, key->epoch, i);
         if (step->kind == SVIT_AUGMENT_CROP)

@@ -4,6 +4,7 @@
 #define SV_AUGMENT_STEPS_H
 
 #include "data/decoding/image_shape.h"
+#include "data/resampling/antialias.h"
 
 #include <shiftvit/pipeline.h>
 
@@ -25,10 +26,12 @@ uint32_t sv_augment_repeats(const svit_pipeline_config *config);
  * of resized crops. */
 size_t sv_augment_scratch(const sv_image_shape *shape);
 
-/* Runs the steps on bytes. `pixels` may be floats if all these steps only move pixels. Returns the
- * result: `pixels` itself, or one of two images in `scratch`, which is aligned for floats. */
+/* Runs the steps on bytes from step `first` on. `pixels` may be floats if all these steps only move
+ * pixels. Returns the result: `pixels` itself, or one of two images in `scratch`, which is aligned
+ * for floats. */
 const void *sv_augment_bytes(const svit_pipeline_config *config, const sv_augment_key *key,
-                             const void *pixels, const sv_image_shape *shape, void *scratch);
+                             uint32_t first, const void *pixels, const sv_image_shape *shape,
+                             void *scratch);
 
 /* Runs the steps on values in place, image[height, width, config->channels]. */
 void sv_augment_values(const svit_pipeline_config *config, const sv_augment_key *key, float *image,
@@ -45,6 +48,18 @@ typedef struct sv_crop_box {
     size_t top, left, height, width;
 } sv_crop_box;
 
+/* A resized crop whose box is not drawn before the size of the image is known. */
+typedef struct sv_first_crop {
+    const svit_augment_step *step; /* step 0 */
+    sv_augment_key key;
+} sv_first_crop;
+
+/* Whether the steps of a configuration begin with a resized crop. */
+bool sv_augment_crops_first(const svit_pipeline_config *config);
+
+/* The box of that crop in an image of height x width pixels. */
+sv_crop_box sv_augment_draw_box(const sv_first_crop *crop, size_t height, size_t width);
+
 /* The sides of a box of that part of the image's area and that ratio of width to height, rounded to
  * nearest. Returns false, with *box unchanged, if it does not fit the image. */
 bool sv_resized_crop_sides(sv_crop_box *box, size_t height, size_t width, double area,
@@ -53,7 +68,11 @@ bool sv_resized_crop_sides(sv_crop_box *box, size_t height, size_t width, double
 /* Cuts the box out of in[height, width, channels] and resizes it to out[height, width, channels] by
  * sv_antialias_enlarge, which gets `scratch`. */
 void sv_augment_resized_crop(uint8_t *out, const uint8_t *in, size_t height, size_t width,
-                             size_t channels, const sv_crop_box *box, bool bicubic, void *scratch);
+                             size_t channels, const sv_crop_box *box, sv_antialias_filter filter,
+                             void *scratch);
+
+/* The filter of a resized crop. */
+sv_antialias_filter sv_augment_crop_filter(const svit_augment_step *step);
 
 /* out = in mirrored left-right, pixels of `pixel_bytes` bytes. */
 void sv_augment_mirror(void *out, const void *in, size_t height, size_t width, size_t pixel_bytes);

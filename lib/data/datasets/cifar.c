@@ -60,9 +60,11 @@ static svit_status cifar_label(const svit_dataset *dataset, size_t index, int32_
     return SVIT_OK;
 }
 
-static svit_status cifar_sample(const svit_dataset *dataset, size_t index, void *pixels,
-                                int32_t *label, svit_error *err)
+static svit_status cifar_sample(const svit_dataset *dataset, size_t index,
+                                const sv_first_crop *crop, void *pixels, int32_t *label,
+                                svit_error *err)
 {
+    (void)crop;
     (void)err;
     const cifar *self = (const cifar *)dataset;
     const uint8_t *record = record_of(self, index);

@@ -32,6 +32,7 @@ void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent)
     view->names = parent->names;
     view->is_f32 = parent->is_f32;
     view->has_targets = parent->has_targets;
+    view->is_of_files = parent->is_of_files;
     view->caller_thread_only = parent->caller_thread_only;
 }
 
@@ -135,7 +136,7 @@ SVIT_API svit_status svit_dataset_sample(const svit_dataset *dataset, size_t ind
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: the images are float; svit_dataset_sample_f32 reads them", __func__);
     int32_t found;
-    SVIT_TRY(dataset->ops->sample(dataset, index, pixels, &found, err));
+    SVIT_TRY(dataset->ops->sample(dataset, index, NULL, pixels, &found, err));
     *label = found;
     return SVIT_OK;
 }
@@ -151,14 +152,14 @@ SVIT_API svit_status svit_dataset_sample_f32(const svit_dataset *dataset, size_t
     size_t elements = dataset->height * dataset->width * dataset->channels;
     int32_t found;
     if (dataset->is_f32) {
-        SVIT_TRY(dataset->ops->sample(dataset, index, image, &found, err));
+        SVIT_TRY(dataset->ops->sample(dataset, index, NULL, image, &found, err));
         *label = found;
         return SVIT_OK;
     }
     /* Bytes are read into the end of the array, where each is still unchanged when its turn comes
      * to become a float. */
     uint8_t *bytes = (uint8_t *)(image + elements) - elements;
-    SVIT_TRY(dataset->ops->sample(dataset, index, bytes, &found, err));
+    SVIT_TRY(dataset->ops->sample(dataset, index, NULL, bytes, &found, err));
     *label = found;
     for (size_t i = 0; i < elements; i++) {
         uint8_t byte = bytes[i];
@@ -180,7 +181,7 @@ static svit_status label_of_sample(const svit_dataset *dataset, size_t index, in
     void *pixels = NULL;
     SVIT_TRY(
         sv_allocate_array(allocator, &pixels, sv_dataset_image_bytes(dataset), 1, "an image", err));
-    svit_status status = dataset->ops->sample(dataset, index, pixels, label, err);
+    svit_status status = dataset->ops->sample(dataset, index, NULL, pixels, label, err);
     sv_release(allocator, pixels, sv_dataset_image_bytes(dataset));
     return status;
 }

@@ -20,11 +20,12 @@ static int32_t label_of(const matched *self, int32_t label)
     return self->labels ? self->labels[label] : label;
 }
 
-static svit_status matched_sample(const svit_dataset *dataset, size_t index, void *pixels,
-                                  int32_t *label, svit_error *err)
+static svit_status matched_sample(const svit_dataset *dataset, size_t index,
+                                  const sv_first_crop *crop, void *pixels, int32_t *label,
+                                  svit_error *err)
 {
     const matched *self = (const matched *)dataset;
-    SVIT_TRY(self->parent->ops->sample(self->parent, index, pixels, label, err));
+    SVIT_TRY(self->parent->ops->sample(self->parent, index, crop, pixels, label, err));
     *label = label_of(self, *label);
     return SVIT_OK;
 }

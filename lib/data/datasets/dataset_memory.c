@@ -30,9 +30,11 @@ static svit_status arrays_label(const svit_dataset *dataset, size_t index, int32
     return SVIT_OK;
 }
 
-static svit_status arrays_sample(const svit_dataset *dataset, size_t index, void *pixels,
-                                 int32_t *label, svit_error *err)
+static svit_status arrays_sample(const svit_dataset *dataset, size_t index,
+                                 const sv_first_crop *crop, void *pixels, int32_t *label,
+                                 svit_error *err)
 {
+    (void)crop;
     const arrays *self = (const arrays *)dataset;
     size_t bytes = sv_dataset_image_bytes(dataset);
     memcpy(pixels, self->pixels + index * bytes, bytes);
@@ -48,9 +50,11 @@ static svit_status arrays_targets(const svit_dataset *dataset, size_t index, flo
     return SVIT_OK;
 }
 
-static svit_status callback_sample(const svit_dataset *dataset, size_t index, void *pixels,
-                                   int32_t *label, svit_error *err)
+static svit_status callback_sample(const svit_dataset *dataset, size_t index,
+                                   const sv_first_crop *crop, void *pixels, int32_t *label,
+                                   svit_error *err)
 {
+    (void)crop;
     const callback *self = (const callback *)dataset;
     int32_t given = -1;
     int32_t stop = self->sample(index, pixels, &given, self->user);

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "context/context.h"
+#include "data/augmentation/steps.h"
 #include "data/decoding/image_shape.h"
 
 #include <shiftvit/dataset.h>
@@ -15,9 +16,10 @@ typedef struct sv_dataset_ops {
 
     /* Writes the image pixels[height, width, channels] of sample `index`, which is below `count`:
      * bytes, or floats if is_f32. Writes its label, which is below `classes`, or -1 if the dataset
-     * has targets. Several threads may call it at once unless caller_thread_only. */
-    svit_status (*sample)(const svit_dataset *dataset, size_t index, void *pixels, int32_t *label,
-                          svit_error *err);
+     * has targets. `crop`, which is NULL unless is_of_files, takes the place of the source step.
+     * Several threads may call it at once unless caller_thread_only. */
+    svit_status (*sample)(const svit_dataset *dataset, size_t index, const sv_first_crop *crop,
+                          void *pixels, int32_t *label, svit_error *err);
 
     /* Writes the label of sample `index` without its image. NULL: the image must be read. */
     svit_status (*label)(const svit_dataset *dataset, size_t index, int32_t *label,
@@ -52,6 +54,7 @@ struct svit_dataset {
     const char *const *names; /* [classes] owned by the kind, or NULL */
     bool is_f32;              /* images are float instead of bytes */
     bool has_targets; /* numbers instead of labels; `classes` is their count, and a label is -1 */
+    bool is_of_files; /* images are decoded and brought to their size when they are read */
     bool caller_thread_only; /* samples are read only on the thread that calls the library */
 };
 

@@ -21,12 +21,12 @@ static size_t parent_index(const view *self, size_t index)
     return self->indices ? self->indices[index] : self->first + index;
 }
 
-static svit_status view_sample(const svit_dataset *dataset, size_t index, void *pixels,
-                               int32_t *label, svit_error *err)
+static svit_status view_sample(const svit_dataset *dataset, size_t index, const sv_first_crop *crop,
+                               void *pixels, int32_t *label, svit_error *err)
 {
     const view *self = (const view *)dataset;
     const svit_dataset *parent = self->parent;
-    return parent->ops->sample(parent, parent_index(self, index), pixels, label, err);
+    return parent->ops->sample(parent, parent_index(self, index), crop, pixels, label, err);
 }
 
 static svit_status view_label(const svit_dataset *dataset, size_t index, int32_t *label,

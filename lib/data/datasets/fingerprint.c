@@ -71,7 +71,7 @@ static svit_status mix_samples(uint64_t *hash, const svit_dataset *dataset, void
     for (size_t i = 0; i < count; i++) {
         int32_t label;
         size_t index = i ? (size_t)((uint64_t)i * last / (count - 1)) : 0;
-        SVIT_TRY(dataset->ops->sample(dataset, index, pixels, &label, err));
+        SVIT_TRY(dataset->ops->sample(dataset, index, NULL, pixels, &label, err));
         *hash = mix_u64(*hash, (uint64_t)label);
         if (dataset->is_f32)
             *hash = mix_floats(*hash, pixels, sv_dataset_image_bytes(dataset) / sizeof(float));

@@ -43,13 +43,13 @@ static size_t class_of(const folder_set *self, size_t index)
     return low;
 }
 
-static svit_status image_load(const folder_set *self, const char *path, uint8_t *out,
-                              svit_error *err)
+static svit_status image_load(const folder_set *self, const char *path, const sv_first_crop *crop,
+                              uint8_t *out, svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
     sv_pixels pixels;
     SVIT_TRY(sv_image_file_read(&pixels, self->base.context, path, self->base.channels, err));
-    svit_status status = sv_source_step(allocator, &self->source, pixels.data, pixels.height,
+    svit_status status = sv_source_crop(allocator, &self->source, crop, pixels.data, pixels.height,
                                         pixels.width, out, err);
     sv_release(allocator, pixels.data, pixels.bytes);
     return status;
@@ -73,13 +73,14 @@ static svit_status folder_path(const svit_dataset *dataset, size_t index, char *
                         files->listing.names[index - self->first[class]], err);
 }
 
-static svit_status folder_sample(const svit_dataset *dataset, size_t index, void *pixels,
-                                 int32_t *label, svit_error *err)
+static svit_status folder_sample(const svit_dataset *dataset, size_t index,
+                                 const sv_first_crop *crop, void *pixels, int32_t *label,
+                                 svit_error *err)
 {
     const folder_set *self = (const folder_set *)dataset;
     char *path = NULL;
     SVIT_TRY(folder_path(dataset, index, &path, err));
-    svit_status status = image_load(self, path, pixels, err);
+    svit_status status = image_load(self, path, crop, pixels, err);
     sv_release_text(&dataset->context->allocator, path);
     SVIT_TRY(status);
     *label = (int32_t)class_of(self, index);
@@ -196,6 +197,7 @@ static svit_status create(svit_dataset **out, svit_context *context, const char 
     dataset->height = source->height;
     dataset->width = source->width;
     dataset->channels = source->channels;
+    dataset->is_of_files = true;
     folder_set *self = (folder_set *)dataset;
     self->source = *source;
     sv_walk walk = {.allocator = &context->allocator, .root = folder};

@@ -60,8 +60,8 @@ static svit_status list_path(const svit_dataset *dataset, size_t index, char **o
     return *out ? SVIT_OK : sv_fail_memory(err, strlen(name) + 1, "a file's name");
 }
 
-static svit_status list_sample(const svit_dataset *dataset, size_t index, void *out, int32_t *label,
-                               svit_error *err)
+static svit_status list_sample(const svit_dataset *dataset, size_t index, const sv_first_crop *crop,
+                               void *out, int32_t *label, svit_error *err)
 {
     const list_set *self = list_of(dataset);
     const sv_allocator *allocator = &dataset->context->allocator;
@@ -72,8 +72,8 @@ static svit_status list_sample(const svit_dataset *dataset, size_t index, void *
         sv_image_file_read(&pixels, dataset->context, path, dataset->channels, err);
     sv_release_text(allocator, path);
     SVIT_TRY(status);
-    status = sv_source_step(allocator, &self->source, pixels.data, pixels.height, pixels.width, out,
-                            err);
+    status = sv_source_crop(allocator, &self->source, crop, pixels.data, pixels.height,
+                            pixels.width, out, err);
     sv_release(allocator, pixels.data, pixels.bytes);
     SVIT_TRY(status);
     return list_label(dataset, index, label, err);
@@ -285,6 +285,7 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
     dataset->height = local.source_height;
     dataset->width = local.source_width;
     dataset->channels = local.channels;
+    dataset->is_of_files = true;
     ((list_set *)dataset)->source = sv_source_of(&local);
     *out = dataset;
     return SVIT_OK;

@@ -19,7 +19,7 @@ static svit_status read_sample(const svit_dataset *dataset, size_t index, void *
     int32_t label = 0;
     if (index % TOGETHER == 0)
         SVIT_TRY(sv_context_go_on(dataset->context, err));
-    return dataset->ops->sample(dataset, index, image, &label, err);
+    return dataset->ops->sample(dataset, index, NULL, image, &label, err);
 }
 
 static svit_status histogram_fill(histogram *pixels, const svit_dataset *dataset, uint8_t *image,

@@ -243,9 +243,11 @@ static svit_status synthetic_label(const svit_dataset *dataset, size_t index, in
     return SVIT_OK;
 }
 
-static svit_status synthetic_sample(const svit_dataset *dataset, size_t index, void *pixels,
-                                    int32_t *label, svit_error *err)
+static svit_status synthetic_sample(const svit_dataset *dataset, size_t index,
+                                    const sv_first_crop *crop, void *pixels, int32_t *label,
+                                    svit_error *err)
 {
+    (void)crop;
     (void)err;
     const synthetic *self = (const synthetic *)dataset;
     sv_random random;

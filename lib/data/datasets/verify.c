@@ -28,7 +28,7 @@ static void verify_task(void *argument, size_t task, uint32_t worker)
     *err = (svit_error){.struct_size = sizeof *err};
     const svit_dataset *dataset = self->dataset;
     uint8_t *pixels = self->pixels + worker * sv_dataset_image_bytes(dataset);
-    err->code = dataset->ops->sample(dataset, self->first + task, pixels, &label, err);
+    err->code = dataset->ops->sample(dataset, self->first + task, NULL, pixels, &label, err);
 }
 
 /* Reports the bad samples of a round in order. SVIT_E_IO and SVIT_E_FORMAT mean a bad sample. Any

@@ -10,6 +10,7 @@
 #include "data/checks.h"
 #include "data/loading/balance.h"
 #include "data/loading/order.h"
+#include "data/loading/source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,12 +21,15 @@ struct sv_batcher {
     svit_pipeline_config pipeline;
     sv_pipeline *plan;
     bool mixes, has_targets;
+    bool cuts;           /* the resized crop that the steps begin with is run before the plan */
     sv_balance *balance; /* NULL unless sampling is balanced */
     sv_order rule;       /* what the order of an epoch follows */
     uint32_t *order;     /* of epoch order_epoch, if has_order */
     uint64_t order_epoch;
     bool has_order;
-    void *pixels;   /* one sample */
+    void *pixels;   /* one sample, as the plan takes it */
+    void *whole;    /* one sample before its resized crop; NULL: there is none, or a file's image is
+                       cut where it is decoded */
     float *scratch; /* of the plan */
     float *partner; /* image and targets of a sample of another rank that is mixed in; NULL: samples
                        are not mixed, or all are made here */
@@ -43,6 +47,29 @@ static uint32_t sample_count(const sv_batcher *batcher)
     return (uint32_t)batcher->dataset->count;
 }
 
+/* The images that the plan takes: those of the dataset, or of the source size if resized crops bring
+ * them there. */
+static sv_image_shape plan_shape(const sv_batcher *batcher)
+{
+    sv_image_shape shape = sv_dataset_shape(batcher->dataset);
+    if (batcher->cuts && !batcher->dataset->is_of_files) {
+        shape.height = batcher->pipeline.source_height;
+        shape.width = batcher->pipeline.source_width;
+    }
+    return shape;
+}
+
+/* Whether a resized crop takes the place of the source step. Where that has nothing to do, the crop
+ * is one of the plan's steps. */
+static bool cuts(const sv_batcher *batcher)
+{
+    const svit_dataset *dataset = batcher->dataset;
+    const svit_pipeline_config *pipeline = &batcher->pipeline;
+    return batcher->config.augment && !dataset->is_f32 && sv_augment_crops_first(pipeline) &&
+           (dataset->is_of_files || dataset->height != pipeline->source_height ||
+            dataset->width != pipeline->source_width);
+}
+
 /* Elements of the image and the targets of a partner. */
 static size_t partner_elements(const sv_batcher *batcher)
 {
@@ -54,7 +81,7 @@ static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
     const svit_dataset *dataset = batcher->dataset;
     const svit_pipeline_config *pipeline = &batcher->pipeline;
     const sv_allocator *allocator = allocator_of(batcher);
-    const sv_image_shape shape = sv_dataset_shape(dataset);
+    const sv_image_shape shape = plan_shape(batcher);
     if (shape.channels != pipeline->channels)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the dataset's images have %zu channels; channels of the pipeline is %u, "
@@ -68,8 +95,11 @@ static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
     SVIT_TRY(sv_allocate_array(allocator, &memory, dataset->count, sizeof *batcher->order,
                                "the order of an epoch", err));
     batcher->order = memory;
-    SVIT_TRY(sv_allocate_array(allocator, &batcher->pixels, sv_dataset_image_bytes(dataset), 1,
-                               "an image", err));
+    SVIT_TRY(
+        sv_allocate_array(allocator, &batcher->pixels, sv_image_bytes(&shape), 1, "an image", err));
+    if (batcher->cuts && !dataset->is_of_files)
+        SVIT_TRY(sv_allocate_array(allocator, &batcher->whole, sv_dataset_image_bytes(dataset), 1,
+                                   "an image", err));
     SVIT_TRY(sv_allocate_array(allocator, &memory, sv_pipeline_scratch(batcher->plan),
                                sizeof *batcher->scratch, "a pipeline's scratch", err));
     batcher->scratch = memory;
@@ -107,6 +137,7 @@ svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
                      .leaves = leaves,
                      .first_leaf = sv_partition_begin(leaves, config->ranks, config->rank),
                      .end_leaf = sv_partition_begin(leaves, config->ranks, config->rank + 1)};
+    batcher->cuts = cuts(batcher);
     svit_status status = buffers_create(batcher, err);
     if (status != SVIT_OK) {
         sv_batcher_free(batcher);
@@ -130,7 +161,9 @@ void sv_batcher_free(sv_batcher *batcher)
     }
     sv_order_free(allocator, &batcher->rule);
     sv_balance_free(allocator, batcher->balance);
-    sv_release(allocator, batcher->pixels, sv_dataset_image_bytes(dataset));
+    const sv_image_shape shape = plan_shape(batcher);
+    sv_release(allocator, batcher->whole, sv_dataset_image_bytes(dataset));
+    sv_release(allocator, batcher->pixels, sv_image_bytes(&shape));
     sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
     sv_pipeline_free(allocator, batcher->plan);
     sv_release(allocator, batcher, sizeof *batcher);
@@ -206,6 +239,21 @@ void sv_labels_expand(float *targets, const int32_t *labels, size_t n, size_t cl
         targets[i * classes + (size_t)labels[i]] = 1;
 }
 
+/* Reads a sample into batcher->pixels. */
+static svit_status sample_read(const sv_batcher *batcher, const sv_augment_key *key, int32_t *label,
+                               svit_error *err)
+{
+    const svit_dataset *dataset = batcher->dataset;
+    const sv_source source = sv_source_of(&batcher->pipeline);
+    const sv_first_crop crop = {&batcher->pipeline.augment[0], *key};
+    if (!batcher->whole)
+        return dataset->ops->sample(dataset, key->sample, batcher->cuts ? &crop : NULL,
+                                    batcher->pixels, label, err);
+    SVIT_TRY(dataset->ops->sample(dataset, key->sample, NULL, batcher->whole, label, err));
+    return sv_source_crop(allocator_of(batcher), &source, &crop, batcher->whole, dataset->height,
+                          dataset->width, batcher->pixels, err);
+}
+
 static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
                                const sv_augment_key *batch, float *image, int32_t *label,
                                svit_error *err)
@@ -214,7 +262,7 @@ static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
     const uint32_t sample = key->sample;
     char where[32];
     snprintf(where, sizeof where, "sample %u", (unsigned)sample);
-    svit_status status = dataset->ops->sample(dataset, sample, batcher->pixels, label, err);
+    svit_status status = sample_read(batcher, key, label, err);
     if (status != SVIT_OK)
         return sv_fail_in(err, status, where);
     if (dataset->is_f32)
@@ -225,7 +273,8 @@ static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
         sv_pipeline_evaluate(batcher->plan, image, batcher->pixels, batcher->scratch);
         return SVIT_OK;
     }
-    const sv_augmentation drawn = sv_pipeline_draw(batcher->plan, key, batch);
+    sv_augmentation drawn = sv_pipeline_draw(batcher->plan, key, batch);
+    drawn.is_cut = batcher->cuts;
     sv_pipeline_train(batcher->plan, image, batcher->pixels, &drawn, batcher->scratch);
     return SVIT_OK;
 }

@@ -7,6 +7,8 @@
 #include "data/checks.h"
 #include "data/resampling/resize.h"
 
+#include <string.h>
+
 /* How each of SVIT_SOURCE_* but the first resizes. */
 static const struct form {
     sv_antialias_filter filter;
@@ -80,6 +82,32 @@ svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step,
         return SVIT_OK;
     }
     const sv_antialias_options options = sv_source_options(step, height, width);
+    return sv_antialias_resize(allocator, &options, pixels, out, err);
+}
+
+/* Moves the rows of the box to the front, one behind the other. */
+static void cut(uint8_t *pixels, size_t width, size_t channels, const sv_crop_box *box)
+{
+    const size_t row = box->width * channels;
+    for (size_t y = 0; y < box->height; y++)
+        memmove(pixels + y * row, pixels + ((box->top + y) * width + box->left) * channels, row);
+}
+
+svit_status sv_source_crop(const sv_allocator *allocator, const sv_source *step,
+                           const sv_first_crop *crop, uint8_t *pixels, size_t height, size_t width,
+                           uint8_t *out, svit_error *err)
+{
+    if (!crop)
+        return sv_source_step(allocator, step, pixels, height, width, out, err);
+    const sv_crop_box box = sv_augment_draw_box(crop, height, width);
+    cut(pixels, width, step->channels, &box);
+    const sv_antialias_options options = {.height = box.height,
+                                          .width = box.width,
+                                          .channels = step->channels,
+                                          .out_height = step->height,
+                                          .out_width = step->width,
+                                          .filter = sv_augment_crop_filter(crop->step),
+                                          .across_first = FORMS[step->filter].across_first};
     return sv_antialias_resize(allocator, &options, pixels, out, err);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "data/augmentation/steps.h"
 #include "data/resampling/antialias.h"
 
 #include <shiftvit/pipeline.h>
@@ -42,5 +43,12 @@ sv_antialias_options sv_source_options(const sv_source *step, size_t height, siz
 svit_status sv_source_step(const sv_allocator *allocator, const sv_source *step,
                            const uint8_t *pixels, size_t height, size_t width, uint8_t *out,
                            svit_error *err);
+
+/* Does the same for the box of pixels[height, width, channels] that `crop` draws, as torchvision's
+ * RandomResizedCrop: it has scales of its own for each axis and the filter of the crop. The pixels
+ * of the box are moved to the front of `pixels`. `crop` NULL: sv_source_step. */
+svit_status sv_source_crop(const sv_allocator *allocator, const sv_source *step,
+                           const sv_first_crop *crop, uint8_t *pixels, size_t height, size_t width,
+                           uint8_t *out, svit_error *err);
 
 #endif

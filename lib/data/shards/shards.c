@@ -86,7 +86,8 @@ static svit_status read_member(const shard_set *self, size_t shard, uint64_t off
 /* Decodes an image and brings it to the size of the dataset. data[bytes] begins with the member's
  * header, which has its name. */
 static svit_status decode_member(const shard_set *self, size_t shard, const char *data,
-                                 size_t bytes, void *out, svit_error *err)
+                                 size_t bytes, const sv_first_crop *crop, void *out,
+                                 svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
     char what[224];
@@ -95,14 +96,15 @@ static svit_status decode_member(const shard_set *self, size_t shard, const char
     const sv_decoder decoder = sv_decoder_of(self->base.context);
     SVIT_TRY(sv_decode(&pixels, &decoder, data + SV_TAR_BLOCK, bytes - SV_TAR_BLOCK, what,
                        self->base.channels, err));
-    svit_status status = sv_source_step(allocator, &self->source, pixels.data, pixels.height,
+    svit_status status = sv_source_crop(allocator, &self->source, crop, pixels.data, pixels.height,
                                         pixels.width, out, err);
     sv_release(allocator, pixels.data, pixels.bytes);
     return status;
 }
 
-static svit_status shards_sample(const svit_dataset *dataset, size_t index, void *pixels,
-                                 int32_t *label, svit_error *err)
+static svit_status shards_sample(const svit_dataset *dataset, size_t index,
+                                 const sv_first_crop *crop, void *pixels, int32_t *label,
+                                 svit_error *err)
 {
     const shard_set *self = (const shard_set *)dataset;
     const sv_allocator *allocator = &dataset->context->allocator;
@@ -114,7 +116,7 @@ static svit_status shards_sample(const svit_dataset *dataset, size_t index, void
         return sv_fail_memory(err, bytes, "an image");
     svit_status status = read_member(self, shard, sample->offset - SV_TAR_BLOCK, data, bytes, err);
     if (status == SVIT_OK)
-        status = decode_member(self, shard, data, bytes, pixels, err);
+        status = decode_member(self, shard, data, bytes, crop, pixels, err);
     sv_release(allocator, data, bytes);
     *label = sample->label;
     return status;
@@ -327,6 +329,7 @@ SVIT_API svit_status svit_dataset_shards(svit_dataset **out, svit_context *conte
     dataset->height = local.source_height;
     dataset->width = local.source_width;
     dataset->channels = local.channels;
+    dataset->is_of_files = true;
     shard_set *self = (shard_set *)dataset;
     self->source = sv_source_of(&local);
     svit_status status = fill(self, pattern, err);

@@ -147,8 +147,7 @@ size_t sv_attention_bytes(const sv_attention_options *options);
 void sv_attention_init(attention_block *block, const sv_layer_source *source,
                        const sv_attention_options *options);
 
-/* attention_memory.c: layouts, each used once to measure and once to use the memory. */
-attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n);
+/* attention_memory.c: a layout, used once to measure and once to use the memory. */
 void sv_attention_partial_gradients(sv_partial_gradient list[ATTENTION_GRADIENTS], sv_arena *arena,
                                     const attention_block *block, size_t chunks);
 attention_work sv_attention_work(sv_arena *arena, const attention_block *block, const sv_run *run);

@@ -16,7 +16,8 @@ static size_t queries_at_once(size_t tokens)
     return sv_size_min(sv_size_max(wanted, MASK_BITS), all);
 }
 
-attention_saved sv_attention_saved(sv_arena *arena, const attention_block *block, size_t n)
+/* A layout, used once to measure and once to use the memory. */
+static attention_saved saved_layout(sv_arena *arena, const attention_block *block, size_t n)
 {
     attention_saved saved = {0};
     size_t tokens = sv_shape_tokens(block->base.in), blocks = sv_block_count(tokens, MASK_BITS);
@@ -160,7 +161,7 @@ void sv_attention_plan_workspace(const sv_layer *layer, const sv_run *run, sv_la
     sv_arena saved = {0}, workspace = {0}, worker = {0};
     if (run->pass.training) {
         sv_partial_gradient partial[ATTENTION_GRADIENTS];
-        sv_attention_saved(&saved, block, run->pass.n);
+        saved_layout(&saved, block, run->pass.n);
         sv_attention_partial_gradients(partial, &workspace, block,
                                        sv_reduction_chunks_max(run->pass.n, weight_bytes(block)));
     }
@@ -179,7 +180,7 @@ attention_call sv_attention_call(const sv_layer *layer, const sv_run *run, void 
     attention_call call = {.block = block, .run = run};
     if (saved) {
         sv_arena arena = {.base = saved};
-        call.saved = sv_attention_saved(&arena, block, run->pass.n);
+        call.saved = saved_layout(&arena, block, run->pass.n);
     }
     call.tokens = sv_shape_tokens(layer->in);
     call.queries = queries_at_once(call.tokens);
