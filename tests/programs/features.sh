@@ -59,6 +59,11 @@ prints "^neighbours: k 20 top-1 $percent top-5 $percent$"
 at_least 50
 run 0 shiftvit-head $common --neighbours train.safetensors --reference train.safetensors --k 1
 prints '^neighbours: k 1 top-1 100.00 %'
+# One neighbour votes for one class: the top-5 counted the classes without a vote, and was 100 %.
+run 0 shiftvit-head $common --neighbours test.safetensors --reference train.safetensors --k 1
+awk '$5 != $8 || $5 > 99 { exit 1 }' "$work/out" || fail "one neighbour: $(cat "$work/out")"
+run 0 shiftvit-head $common --neighbours test.safetensors --reference train.safetensors --k 1 --json
+! grep -q '"top5": 1.0' "$work/out" || fail "one neighbour: $(cat "$work/out")"
 
 # A model that ends after an earlier block has the features of that block.
 run 0 shiftvit-features $common --model "$model" --data procedural:400 --layer layers.1.blocks.5 --out block.safetensors
