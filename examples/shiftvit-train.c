@@ -379,6 +379,7 @@ static void introduce(const train_run *self)
             shown_text(folder, self->options.out));
     if (self->by_rule)
         note_rule(&self->trainer_config, &self->optimizer_config, images, self->options.lora >= 0);
+    note_schedule(&self->options.config, self->optimizer_config.schedule);
     note_average(&self->trainer_config, &self->optimizer_config, images);
 }
 
