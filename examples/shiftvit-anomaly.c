@@ -238,10 +238,11 @@ static svit_status fit(anomaly_options *self, svit_model *model,
     if (status == SVIT_OK)
         status = svit_features_compute(&patches, model, images, pipeline, &self->features,
                                        &program->err);
-    if (status == SVIT_OK)
-        status = svit_features_coreset(
-            &memory, patches, (size_t)ceil(self->keep * (double)svit_features_count(patches)),
-            &program->err);
+    if (status == SVIT_OK) {
+        /* 0.07 * 1600 is a little more than 112. */
+        const double kept = self->keep * (double)svit_features_count(patches) * (1 - 1e-12);
+        status = svit_features_coreset(&memory, patches, (size_t)ceil(kept), &program->err);
+    }
     if (status == SVIT_OK)
         status = svit_features_save(memory, self->out, &program->err);
     if (status == SVIT_OK)

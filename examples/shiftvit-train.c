@@ -338,8 +338,7 @@ static svit_status prepare(train_run *self)
         TRY(resolve_settings(self, 1)); /* the pipeline, by which the data is read */
     TRY(open_data(self));
     if (self->wants_statistics)
-        TRY(svit_dataset_statistics(self->data.split[SVIT_SPLIT_TRAIN], self->pipeline.scale,
-                                    self->pipeline.mean, self->pipeline.variance, &program->err));
+        TRY(pipeline_take_statistics(&self->pipeline, program, self->data.split[SVIT_SPLIT_TRAIN]));
     if (!self->options.resume)
         TRY(self->by_rule ? adapt_model(self) : create_model(self));
     return describe(self);
@@ -380,6 +379,7 @@ static void introduce(const train_run *self)
             shown_text(folder, self->options.out));
     if (self->by_rule)
         note_rule(&self->trainer_config, &self->optimizer_config, images, self->options.lora >= 0);
+    note_schedule(&self->options.config, self->optimizer_config.schedule);
     note_average(&self->trainer_config, &self->optimizer_config, images);
 }
 

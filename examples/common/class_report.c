@@ -86,8 +86,11 @@ svit_status class_report_print(struct program *self, const evaluation *of,
             present++;
         }
     }
-    if (status == SVIT_OK && !self->json)
-        printf("mean accuracy of the classes: %.2f %%\n", 100 * sum / (double)present);
+    const double mean = sum / (double)present;
+    if (status == SVIT_OK && self->json)
+        results_json(json_pack("{s:o}", "mean_class_accuracy", results_real(mean)), RESULTS_DIGITS);
+    else if (status == SVIT_OK)
+        printf("mean accuracy of the classes: %.2f %%\n", 100 * mean);
     free(matrix);
     return status;
 }

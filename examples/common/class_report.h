@@ -7,7 +7,7 @@
 
 /* Prints a line for each class on stdout: images, of which right, accuracy, and how many of the
  * images that were given this class have it (precision); then the mean accuracy over classes. With
- * --json one object for each class. */
+ * --json an object for each class, and one for the mean. */
 svit_status class_report_print(struct program *self, const evaluation *of,
                                const class_list *classes);
 

@@ -194,6 +194,22 @@ svit_status feature_evaluate(struct program *self, svit_model *model, const svit
     return status;
 }
 
+/* Counts the rows of probabilities[n, classes] in which the label has a vote and fewer than 5
+ * classes have more. Classes without a vote have the probability 0 each, so that with neighbours of
+ * fewer than 5 classes any label is among the 5 largest probabilities. */
+static svit_status count_voted(struct program *self, const float *probabilities,
+                               const int32_t *labels, size_t n, size_t classes, uint64_t *count)
+{
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float *row = probabilities + i * classes;
+        uint64_t found;
+        TRY(svit_count_top_k(row, &labels[i], 1, classes, 5, &found, &self->err));
+        *count += row[labels[i]] > 0 ? found : 0;
+    }
+    return SVIT_OK;
+}
+
 /* The probabilities are [n, classes], the labels [n]. */
 static svit_status print_neighbours(struct program *self, const char *path,
                                     const float *probabilities, const int32_t *labels, size_t n,
@@ -201,7 +217,7 @@ static svit_status print_neighbours(struct program *self, const char *path,
 {
     uint64_t first = 0, fifth = 0;
     TRY(svit_count_top1(probabilities, labels, n, classes, &first, &self->err));
-    TRY(svit_count_top_k(probabilities, labels, n, classes, 5, &fifth, &self->err));
+    TRY(count_voted(self, probabilities, labels, n, classes, &fifth));
     const double top1 = (double)first / (double)n, top5 = (double)fifth / (double)n;
     if (!self->json) {
         printf("neighbours: k %zu top-1 %.2f %% top-5 %.2f %%\n", k, 100 * top1, 100 * top5);

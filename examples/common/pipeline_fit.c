@@ -4,6 +4,7 @@
 #include "settings.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config *model)
 {
@@ -93,4 +94,23 @@ int pipeline_wants_statistics(const svit_pipeline_config *preset)
     for (size_t i = 0; i < preset->channels; i++)
         is_normalised |= preset->mean[i] != 0 || preset->variance[i] != 1;
     return !is_normalised;
+}
+
+svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct program *self,
+                                     const svit_dataset *training)
+{
+    static const double LEAST = 1e-14; /* the square of Keras' epsilon */
+    TRY(svit_dataset_statistics(training, pipeline->scale, pipeline->mean, pipeline->variance,
+                                &self->err));
+    for (uint32_t c = 0; c < pipeline->channels; c++) {
+        if (pipeline->variance[c] >= LEAST)
+            continue;
+        pipeline->variance[c] = LEAST;
+        if (!self->quiet)
+            fprintf(stderr,
+                    "%s: warning: channel %" PRIu32 " is %g in all training images: it becomes 0, "
+                    "and other values far from it\n",
+                    option_program_name, c, pipeline->mean[c]);
+    }
+    return SVIT_OK;
 }

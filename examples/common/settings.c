@@ -167,6 +167,7 @@ static svit_status parse_object(json_t **out, struct program *self, const char *
 /* Takes both parts of a run.json. */
 static void take_run(settings *out, const json_t *object, const config_option *option)
 {
+    out->is_run = 1;
     json_object_update(out->model, json_object_get(object, "config"));
     if (option->takes_training)
         json_object_update(out->training, json_object_get(object, TRAINING));
@@ -259,7 +260,7 @@ static svit_status put_set(settings *out, struct program *self, const config_opt
 svit_status settings_read(settings *out, struct program *self, const config_option *option)
 {
     field_names names;
-    *out = (settings){json_object(), json_object(), json_object(), 0};
+    *out = (settings){json_object(), json_object(), json_object(), 0, 0};
     svit_status status = names_read(&names, self);
     if (status == SVIT_OK) {
         if (option->file)

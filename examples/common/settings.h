@@ -15,6 +15,7 @@ typedef struct settings {
     json_t *sizes;    /* what --set gives of the sizes of images (is_size): it stays when a pipeline
                            is fitted to a model, as a preset's and a file's are */
     int has_model_file; /* 1: the file has fields of a model */
+    int is_run;         /* 1: the file is a run.json, which has every setting of its training */
 } settings;
 
 /* Reads the file of --config, then applies each --set. The file is a model's configuration, the

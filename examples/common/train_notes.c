@@ -1,6 +1,8 @@
 /* What shiftvit-train says about its settings before it begins. */
 #include "train_notes.h"
 
+#include "settings.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,4 +37,42 @@ void note_rule(const svit_trainer_config *trainer, const svit_optimizer_config *
             optimizer->learning_rate, optimizer->layer_decay, trainer->epochs, trainer->batch,
             optimizer->ema == SVIT_EMA_NONE ? "no average of the weights"
                                             : "an average of the weights");
+}
+
+/* Reads what the user gives: of a run.json, which has every setting, only what --set changes. */
+static svit_status read_given(settings *given, struct program *self, const config_option *option)
+{
+    config_option sets = *option;
+    TRY(settings_read(given, self, option));
+    if (!given->is_run)
+        return SVIT_OK;
+    settings_free(given);
+    sets.file = NULL;
+    return settings_read(given, self, &sets);
+}
+
+void note_schedule(const config_option *option, int32_t schedule)
+{
+#define RISES                                                                                      \
+    (1 << SVIT_SCHEDULE_WARMUP_COSINE | 1 << SVIT_SCHEDULE_LINEAR | 1 << SVIT_SCHEDULE_ONE_CYCLE)
+    static const struct {
+        const char *name;
+        int schedules; /* that use the setting, a bit each */
+    } SETTINGS[] = {{"warmup_fraction", RISES},
+                    {"lr_start", RISES | 1 << SVIT_SCHEDULE_COSINE_RESTARTS},
+                    {"step_factor", 1 << SVIT_SCHEDULE_STEP},
+                    {"restart_factor", 1 << SVIT_SCHEDULE_COSINE_RESTARTS}};
+#undef RISES
+    struct program program = {0};
+    settings given;
+    if (read_given(&given, &program, option) != SVIT_OK)
+        return;
+    for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++)
+        if (json_object_get(given.training, SETTINGS[i].name) &&
+            !(SETTINGS[i].schedules >> schedule & 1))
+            fprintf(
+                stderr,
+                "%s: warning: %s has no effect: it belongs to another schedule than the run's\n",
+                option_program_name, SETTINGS[i].name);
+    settings_free(&given);
 }

@@ -2,7 +2,7 @@
 #ifndef EXAMPLE_TRAIN_NOTES_H
 #define EXAMPLE_TRAIN_NOTES_H
 
-#include <shiftvit/shiftvit.h>
+#include "config_option.h"
 
 /* Says which settings of the fine-tuning rule a run has, with those that options have changed, and
  * which options change them. */
@@ -13,5 +13,9 @@ void note_rule(const svit_trainer_config *trainer, const svit_optimizer_config *
  * step, still consists of them for the most part, and is what is validated and written. */
 void note_average(const svit_trainer_config *trainer, const svit_optimizer_config *optimizer,
                   size_t images);
+
+/* Warns of settings that --set or the file of --config gives, unless it is a run.json, and that
+ * belong to another schedule than the run's. The library warns of those that no preset has. */
+void note_schedule(const config_option *option, int32_t schedule);
 
 #endif

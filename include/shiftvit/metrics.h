@@ -21,8 +21,8 @@ SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *l
  * 0..1, of which each may be NULL: *element_accuracy of all elements, *exact_match of rows in which
  * all elements are right, *micro_f1 2 TP / (2 TP + FP + FN) over all elements, and *macro_f1 the
  * mean over classes of this value in each class; it is 0 for a class that is neither present nor
- * predicted. SVIT_E_ARGUMENT: n or classes is 0. SVIT_E_NUMERIC names a row whose logits have a
- * NaN. Any thread may call it. */
+ * predicted. SVIT_E_ARGUMENT: n or classes is 0, or a target is not finite. SVIT_E_NUMERIC names a
+ * row whose logits have a NaN. Any thread may call it. */
 SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *targets, size_t n,
                                              size_t classes, double *element_accuracy,
                                              double *exact_match, double *micro_f1,
@@ -31,7 +31,8 @@ SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *t
 /* Writes the average precision of each class to average_precision[classes]: the mean over the rows
  * in which the label is present (targets[n, classes] above 0.5) of the precision among the rows
  * whose logit is at least as large. It is NaN for a class that is never present. SVIT_E_ARGUMENT: n
- * or classes is 0. SVIT_E_NUMERIC names a logit that is not finite. Any thread may call it. */
+ * or classes is 0, or a target is not finite. SVIT_E_NUMERIC names a logit that is not finite. Any
+ * thread may call it. */
 SVIT_API svit_status svit_average_precision(svit_context *context, const float *logits,
                                             const float *targets, size_t n, size_t classes,
                                             double *average_precision, svit_error *err);
@@ -47,8 +48,8 @@ SVIT_API svit_status svit_choose_threshold(svit_context *context, const float *l
 
 /* Writes the mean of |prediction - target| over all elements of predictions[n, outputs] and
  * targets[n, outputs] to *mean_absolute, and the root of the mean of (prediction - target)^2 to
- * *root_mean_square; either may be NULL. SVIT_E_ARGUMENT: n or outputs is 0. Any thread may call
- * it. */
+ * *root_mean_square; either may be NULL. SVIT_E_ARGUMENT: n or outputs is 0, or a target is not
+ * finite. Any thread may call it. */
 SVIT_API svit_status svit_regression_errors(const float *predictions, const float *targets,
                                             size_t n, size_t outputs, double *mean_absolute,
                                             double *root_mean_square, svit_error *err);

@@ -16,11 +16,13 @@ enum {
                                  SVIT_SOURCE_BICUBIC to 256 x 256 and no other resize, an output of
                                  224 x 224 is the evaluation of papers on ImageNet and of timm with
                                  crop_pct 0.875; the bytes are those of torchvision's Resize and
-                                 CenterCrop on images of Pillow */
+                                 CenterCrop on images of Pillow, but for RGBA (SVIT_SOURCE_*) */
 };
 
 /* The source step: how an image of another size is brought to source_height x source_width. An
- * image that already has this size is not changed. */
+ * image that already has this size is not changed. Each channel is resized by itself. Where the
+ * bytes are those of Pillow, those of four channels are its bytes of CMYK; of RGBA it multiplies
+ * the colours by alpha before it resizes them. */
 enum {
     SVIT_SOURCE_NEAREST = 0,      /* scales each axis by itself, by nearest neighbour */
     SVIT_SOURCE_SHORTER_SIDE = 1, /* scales both axes alike, with svit_resize_antialias_u8, until

@@ -35,8 +35,10 @@ static void vote(const sv_neighbour_search *search, size_t query, const sv_neigh
 
 static svit_status check(const svit_features *reference, double temperature, svit_error *err)
 {
-    if (!isfinite(temperature) || temperature <= 0)
-        return sv_fail(err, SVIT_E_ARGUMENT, "temperature is %g; it is above 0", temperature);
+    /* The threads of the search flush subnormal values to zero, and 0 / 0 is no vote. */
+    if (!isnormal(temperature) || temperature < 0)
+        return sv_fail(err, SVIT_E_ARGUMENT, "temperature is %g; it is a normal number above 0",
+                       temperature);
     for (size_t i = 0; i < reference->count; i++)
         if (reference->labels[i] < 0)
             return sv_fail(err, SVIT_E_ARGUMENT,

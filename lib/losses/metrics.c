@@ -29,6 +29,27 @@ SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *l
     return SVIT_OK;
 }
 
+/* `status` names the first value that is not finite. */
+static svit_status check_finite(svit_status status, const char *name, const float *values,
+                                size_t elements, svit_error *err)
+{
+    for (size_t i = 0; i < elements; i++)
+        if (!isfinite(values[i]))
+            return sv_fail(err, status, "%s[%zu] is %g; it must be finite", name, i,
+                           (double)values[i]);
+    return SVIT_OK;
+}
+
+static svit_status check_logits(const float *logits, size_t elements, svit_error *err)
+{
+    return check_finite(SVIT_E_NUMERIC, "logits", logits, elements, err);
+}
+
+static svit_status check_targets(const float *targets, size_t elements, svit_error *err)
+{
+    return check_finite(SVIT_E_ARGUMENT, "targets", targets, elements, err);
+}
+
 static bool is_present(float target)
 {
     return target > 0.5f;
@@ -82,6 +103,7 @@ SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *t
     SV_REQUIRE(logits);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(check_targets(targets, n * classes, err));
     SVIT_TRY(sv_loss_check_rows(logits, n, classes, err));
     counts all = {0};
     double f1_sum = 0;
@@ -132,15 +154,6 @@ static double precision_of_sorted(const ranked *rows, size_t n)
     return positives > 0 ? sum / positives : NAN;
 }
 
-static svit_status check_logits(const float *logits, size_t elements, svit_error *err)
-{
-    for (size_t i = 0; i < elements; i++)
-        if (!isfinite(logits[i]))
-            return sv_fail(err, SVIT_E_NUMERIC, "logits[%zu] is %g; it must be finite", i,
-                           (double)logits[i]);
-    return SVIT_OK;
-}
-
 SVIT_API svit_status svit_average_precision(svit_context *context, const float *logits,
                                             const float *targets, size_t n, size_t classes,
                                             double *average_precision, svit_error *err)
@@ -151,6 +164,7 @@ SVIT_API svit_status svit_average_precision(svit_context *context, const float *
     SV_REQUIRE(targets);
     SV_REQUIRE(average_precision);
     SVIT_TRY(sv_loss_check_sizes(n, classes, err));
+    SVIT_TRY(check_targets(targets, n * classes, err));
     SVIT_TRY(check_logits(logits, n * classes, err));
     void *memory = NULL;
     SVIT_TRY(sv_allocate_array(&context->allocator, &memory, n, sizeof(ranked),
@@ -225,6 +239,7 @@ SVIT_API svit_status svit_regression_errors(const float *predictions, const floa
     SV_REQUIRE(predictions);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_loss_check_sizes(n, outputs, err));
+    SVIT_TRY(check_targets(targets, n * outputs, err));
     double absolute = 0, squares = 0, count = (double)n * (double)outputs;
     for (size_t i = 0; i < n * outputs; i++) {
         double difference = (double)predictions[i] - targets[i];

@@ -28,6 +28,13 @@ sv_adamw_scalars sv_adamw_plan(const svit_optimizer_config *config, uint64_t ste
                               .epsilon = (real)epsilon};
 }
 
+/* Returns (1 - rate) old + rate new, from the value that counts more: with a rate near 1 and a
+ * large `old`, old + rate (new - old) would be its rounding error. 1 - rate is exact there. */
+static inline real average(real old, real new, real rate)
+{
+    return rate > (real)0.5 ? new + (1 - rate) * (old - new) : old + rate *(new - old);
+}
+
 /* w -= decay w;  m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v);
  * w -= step m / (sqrt(v) + epsilon);  g = 0.
  * The square of a finite g may overflow: a norm multiplies the gradient of a token without contrast
@@ -41,8 +48,8 @@ static void update_elements(real *restrict w, real *restrict g, real *restrict m
         gradient = gradient < GRADIENT_MAX ? gradient : GRADIENT_MAX;
         gradient = gradient > -GRADIENT_MAX ? gradient : -GRADIENT_MAX;
         real decayed = w[i] - decay * w[i];
-        real mean = m[i] + s.rate1 * (gradient - m[i]);
-        real square = v[i] + s.rate2 * (gradient * gradient - v[i]);
+        real mean = average(m[i], gradient, s.rate1);
+        real square = average(v[i], gradient * gradient, s.rate2);
         w[i] = decayed - s.step * mean / (sqrt(square) + s.epsilon);
         m[i] = mean;
         v[i] = square;

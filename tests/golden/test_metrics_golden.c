@@ -92,6 +92,11 @@ START_TEST(test_average_precision)
     logits[7] = NAN;
     FAILS(svit_average_precision(context, logits, targets, 40, 5, precision, err), SVIT_E_NUMERIC,
           "logits[7] is nan");
+    targets[6] = NAN;
+    FAILS(svit_average_precision(context, logits, targets, 40, 5, precision, err), SVIT_E_ARGUMENT,
+          "targets[6] is nan");
+    FAILS(svit_multilabel_metrics(logits, targets, 40, 5, precision, NULL, NULL, NULL, err),
+          SVIT_E_ARGUMENT, "targets[6] is nan");
     svit_context_free(context);
     golden_free(wanted);
     golden_free(targets);
@@ -107,6 +112,9 @@ START_TEST(test_regression)
     WORKS(svit_regression_errors(predictions, targets, 6, 3, &absolute, &squares, err));
     near_golden(absolute, "regression.mae");
     near_golden(squares, "regression.rmse");
+    targets[4] = INFINITY;
+    FAILS(svit_regression_errors(predictions, targets, 6, 3, &absolute, &squares, err),
+          SVIT_E_ARGUMENT, "targets[4] is inf");
     golden_free(targets);
     golden_free(predictions);
 }

@@ -59,20 +59,24 @@ static svit_optimizer_config config_of(int32_t kind)
 static void run_adamw(numbers_errors *errors, const sv_kernels *k)
 {
     (void)k;
-    for (int32_t form = SVIT_EPSILON_KERAS; form <= SVIT_EPSILON_TORCH; form++) {
+    for (int32_t form = 0; form < 4; form++) {
         svit_optimizer_config config = config_of(SVIT_OPTIMIZER_ADAMW);
-        config.epsilon_form = form;
+        config.epsilon_form = form % 2 ? SVIT_EPSILON_TORCH : SVIT_EPSILON_KERAS;
+        config.beta1 = form / 2 ? 0.2 : config.beta1;
+        config.beta2 = form / 2 ? 0 : config.beta2;
         const sv_adamw_scalars s = sv_adamw_plan(&config, STEP, config.learning_rate);
         update(errors, &config);
         for (size_t i = 0; i < ELEMENTS; i++) {
             long double g = SCALE * numbers_in(before.g[i]), w = numbers_in(before.w[i]);
             long double m = numbers_in(before.slots[0][i]), v = numbers_in(before.slots[1][i]);
-            long double mean = m + s.rate1 * (g - m), square = v + s.rate2 * (g * g - v);
+            long double mean = (1.0L - s.rate1) * m + s.rate1 * g;
+            long double square = (1.0L - s.rate2) * v + s.rate2 * g * g;
             long double mean_terms = fabsl(m) + s.rate1 * (fabsl(g) + fabsl(m));
+            long double square_terms = form / 2 ? g * g : v + s.rate2 * (g * g + v);
             long double step = s.step * RATE_SCALE / (sqrtl(square) + s.epsilon);
             errors->floor = 2 * (double)FLT_MIN;
             numbers_see(errors, after.slots[0][i], mean, mean_terms, "m", i);
-            numbers_see(errors, after.slots[1][i], square, v + s.rate2 * (g * g + v), "v", i);
+            numbers_see(errors, after.slots[1][i], square, square_terms, "v", i);
             /* The product of the step and m is flushed before it is divided by the root of v. */
             errors->floor = 4 * (double)(FLT_MIN / (sqrtl(square) + s.epsilon));
             numbers_see(errors, after.w[i], w - DECAY * w - step * mean,

@@ -50,6 +50,13 @@ run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=1 --set dim=16 --
     --set head_units=[32] --batch 16 --epochs 1 --threads 2 --data folder:images --out statistics
 run 0 shiftvit-info --model statistics
 prints '^ +variance +\[[0-9.]+\]$'
+# The alpha of opaque images has no variance: the run ended with a message on a field that nobody had set.
+run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=4 --set dim=16 --set depth=1 --set heads=2 \
+    --set head_units=[32] --batch 16 --epochs 1 --threads 2 --data folder:images --out opaque
+says '^shiftvit-train: warning: channel 3 is 255 in all training images'
+lasts "^test: $result\$"
+run 0 shiftvit-info --model opaque
+prints '^ +variance +\[[0-9]+[0-9.]*, [0-9]+[0-9.]*, [0-9]+[0-9.]*, 1e-14\]$'
 run 0 shiftvit-predict --model statistics images/ring --attention attention.png
 is_png attention.png
 

@@ -59,6 +59,11 @@ prints "^neighbours: k 20 top-1 $percent top-5 $percent$"
 at_least 50
 run 0 shiftvit-head $common --neighbours train.safetensors --reference train.safetensors --k 1
 prints '^neighbours: k 1 top-1 100.00 %'
+# One neighbour votes for one class: the top-5 counted the classes without a vote, and was 100 %.
+run 0 shiftvit-head $common --neighbours test.safetensors --reference train.safetensors --k 1
+awk '$5 != $8 || $5 > 99 { exit 1 }' "$work/out" || fail "one neighbour: $(cat "$work/out")"
+run 0 shiftvit-head $common --neighbours test.safetensors --reference train.safetensors --k 1 --json
+! grep -q '"top5": 1.0' "$work/out" || fail "one neighbour: $(cat "$work/out")"
 
 # A model that ends after an earlier block has the features of that block.
 run 0 shiftvit-features $common --model "$model" --data procedural:400 --layer layers.1.blocks.5 --out block.safetensors
@@ -237,6 +242,13 @@ run 0 shiftvit-anomaly $common --model "$model" --memory memory.safetensors --ma
 head -n 1 "$work/out" | grep -Eq '^ +[0-9.]+  .*/alike/new.png$' || fail "new.png is not the first: $(cat "$work/out")"
 [ "$(grep -c '^ *0  ' "$work/out")" -eq "$(($(ls alike | wc -l) - 1))" ] || fail "a good image has a score: $(cat "$work/out")"
 [ "$(ls maps)" = "$(ls alike)" ] || fail "maps: $(ls maps)"
+# 0.07 * 1600 is a little more than 112 in floating point: 113 patches were kept.
+mkdir many
+for file in known/disc/*.png known/cross/*.png; do
+    [ "$(ls many | wc -l)" -eq 25 ] || cp "$file" "many/$(basename "$(dirname "$file")")-$(basename "$file")"
+done
+run 0 shiftvit-anomaly $common --model "$model" --fit many --keep 0.07 --layer layers.1.blocks.0 --out many.safetensors
+says '^112 of 1600 patches of 25 images'
 run 0 shiftvit-anomaly --threads 1 --model "$model" --fit alike --layer layers.0.blocks.1 --out one.safetensors
 run 0 shiftvit-anomaly --threads 3 --model "$model" --fit alike --layer layers.0.blocks.1 --out three.safetensors
 cmp one.safetensors three.safetensors || fail 'the memory depends on the number of threads'

@@ -41,6 +41,10 @@ run 0 shiftvit-eval --model list --data list:labels.csv --split train --per-clas
 prints "^train: $result\$"
 prints '^disc +[0-9]+ images +[0-9]+ right  accuracy'
 lasts "^mean accuracy of the classes: $percent\$"
+mean=$(sed -n 's/^mean accuracy of the classes: \([0-9.]*\) %$/\1/p' out)
+run 0 shiftvit-eval --model list --data list:labels.csv --split train --per-class --seed 3 --json
+tail -n 1 out | awk -F'[:}]' -v mean="$mean" '!/^{"mean_class_accuracy": [0-9.]+}$/ || 100 * $2 - mean > 0.006 ||
+    mean - 100 * $2 > 0.006 { exit 1 }' || fail "not the mean of $mean %: $(cat out)"
 [ "$(wc -l <confusion.csv)" = 11 ] || fail "the confusion matrix is $(cat confusion.csv)"
 head -n 1 confusion.csv | grep -q '^label,checkerboard,cross,' || fail "its header is $(head -n 1 confusion.csv)"
 # Its counts are those of the predictions, and of the accuracy that was printed.

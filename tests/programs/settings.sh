@@ -41,6 +41,26 @@ run 0 shiftvit-train --resume ended --epochs 9 --set schedule=warmup-cosine
 [ "$(awk -F, 'NR > 7 && $8 > 1e-5' ended/history.csv | wc -l)" = 2 ] || fail "the rates are $(cat ended/history.csv)"
 run 0 shiftvit-train $data --config settings.json --set schedule=constant --set warmup_steps=5 --epochs 1 --out unused
 says 'warmup_steps has no effect'
+# A preset has warmup_fraction and lr_start for every schedule, and so has run.json: they count where they are named.
+! grep -E '(warmup_fraction|lr_start) has' "$work/err" || fail 'a warning of what the preset has'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config unused/run.json --epochs 1 --out again-unused
+! grep -E '(warmup_fraction|lr_start) has' "$work/err" || fail 'a warning of what run.json has'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config unused/run.json --set warmup_fraction=0.2 --epochs 1 --overwrite --out again-unused
+says '^shiftvit-train: warning: warmup_fraction has no effect: it belongs to another schedule'
+! grep 'lr_start has' "$work/err" || fail 'a warning of what run.json has'
+run 0 shiftvit-train --resume again-unused --epochs 2 --set lr_start=0
+says 'warning: lr_start has no effect'
+echo '{"schedule": "step", "step_size": 3, "lr_start": 0, "restart_factor": 2, "step_factor": 0.5}' >step.json
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config step.json $small --out step
+says 'warning: lr_start has no effect'
+says 'warning: restart_factor has no effect'
+! grep 'step_factor has' "$work/err" || fail 'a warning of what the schedule uses'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config step.json $small --schedule one-cycle --set warmup_fraction=0.2 --out cycle
+! grep -E '(warmup_fraction|lr_start) has' "$work/err" || fail 'a warning of what the schedule uses'
 
 run 2 shiftvit-train --resume again --epochs 2
 says 'epochs is 3 in the checkpoint and 2 here'

@@ -375,6 +375,10 @@ START_TEST(test_arguments_of_neighbours_are_named)
     FAILS(svit_features_knn(set, rows, 1, 0, 1, p, err), SVIT_E_ARGUMENT, "k is 0");
     FAILS(svit_features_knn(set, rows, 1, 1, 0, p, err), SVIT_E_ARGUMENT, "temperature is 0");
     FAILS(svit_features_knn(set, rows, 1, 1, NAN, p, err), SVIT_E_ARGUMENT, "temperature is ");
+    /* A subnormal temperature gave NaN. */
+    FAILS(svit_features_knn(set, rows, 1, 1, 1e-310, p, err), SVIT_E_ARGUMENT, "temperature is 1");
+    WORKS(svit_features_knn(set, rows, 1, 2, 2.3e-308, p, err));
+    ck_assert_float_eq(p[0], 1);
     FAILS(svit_features_knn(set, bad, 1, 1, 1, p, err), SVIT_E_ARGUMENT, "queries[0, 1] is inf");
     FAILS(svit_features_knn(none, rows, 1, 1, 1, p, err), SVIT_E_ARGUMENT, "labels[0]");
     svit_features_free(none);

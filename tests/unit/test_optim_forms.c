@@ -1,5 +1,5 @@
 /* Compares each form of SGD, with decay, and Muon's momentum with their formulas in double
- * precision, step by step. */
+ * precision, step by step, and AdamW with small betas with PyTorch. */
 #include "fit.h"
 
 #include "io/safetensors.h"
@@ -87,6 +87,65 @@ START_TEST(test_sgd_follows_its_formula)
         WORKS(svit_model_get_parameter(model, NAME, weights, CLASSES, err));
         for (size_t i = 0; i < CLASSES; i++)
             ck_assert_double_eq_tol(weights[i], w[i], 2e-6 * (1 + fabs(w[i])));
+    }
+    svit_optimizer_free(optimizer);
+}
+END_TEST
+
+/* Weights of torch.optim.AdamW in float64 after the 4 steps below, with lr 0.01, eps 1e-8,
+ * weight_decay 0.5. With beta2 0, v became 0 where a small gradient followed a large one. */
+static const struct {
+    double betas[2], weights[CLASSES];
+} SMALL_BETAS[] = {
+    {{0.9, 0},
+     {-345.979184, 344.169725, -344.697798, -335.06021, 285.159375, -343.787501, 1.71526163}},
+    {{0.9, 0.1},
+     {-1.35256855, -0.607730434, -0.372419026, 0.117656582, 0.862486992, 1.09780517, 1.71526163}},
+    {{0.9, 0.45},
+     {-1.26126482, -0.699034182, -0.281115318, 0.208959461, 0.771189845, 1.18910893, 1.71526163}},
+    {{0, 0.999},
+     {-1.23509924, -0.725199759, -0.254949741, 0.235125012, 0.745024467, 1.21527451, 1.71526163}},
+    {{0.3, 0.95},
+     {-1.2398984, -0.720400597, -0.259748903, 0.230325852, 0.74982361, 1.21047535, 1.71526163}},
+    {{0, 0},
+     {-1.26487691, -0.695416611, -0.284716467, 0.20569135, 0.772573304, 1.18548744, 1.71526163}},
+    {{0.2, 0.3},
+     {-1.24037528, -0.719923722, -0.260225779, 0.22984898, 0.750300463, 1.20999847, 1.71526163}},
+};
+enum { SMALL_BETA_CASES = sizeof SMALL_BETAS / sizeof *SMALL_BETAS };
+
+/* The second half of the cases is Muon's AdamW. */
+START_TEST(test_adamw_with_small_betas)
+{
+    static const float FACTORS[STEPS] = {1, 1e-4f, 1e-5f, 3e-3f};
+    static const float GRADIENT[CLASSES] = {1, -2, 0.5f, 0.03f, -0.004f, 7, 0};
+    const size_t row = (size_t)_i % SMALL_BETA_CASES;
+    svit_optimizer_config config;
+    svit_optimizer *optimizer = NULL;
+    float weights[CLASSES], gradient[CLASSES];
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.kind = _i < SMALL_BETA_CASES ? SVIT_OPTIMIZER_ADAMW : SVIT_OPTIMIZER_MUON;
+    config.learning_rate = config.adamw_learning_rate = 0.01;
+    config.epsilon_form = SVIT_EPSILON_TORCH;
+    config.epsilon = 1e-8;
+    config.weight_decay = 0.5;
+    config.decay_exclude = 0;
+    config.beta1 = SMALL_BETAS[row].betas[0];
+    config.beta2 = SMALL_BETAS[row].betas[1];
+    for (size_t i = 0; i < CLASSES; i++)
+        weights[i] = (float)i / 2 - 1.25f;
+    WORKS(svit_model_set_parameter(model, NAME, weights, CLASSES, err));
+    WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+    for (size_t s = 0; s < STEPS; s++) {
+        for (size_t i = 0; i < CLASSES; i++)
+            gradient[i] = FACTORS[s] * GRADIENT[i];
+        WORKS(svit_session_set_gradient(session, NAME, gradient, CLASSES, err));
+        WORKS(svit_step(optimizer, session, err));
+    }
+    WORKS(svit_model_get_parameter(model, NAME, weights, CLASSES, err));
+    for (size_t i = 0; i < CLASSES; i++) {
+        const double wanted = SMALL_BETAS[row].weights[i];
+        ck_assert_double_eq_tol(weights[i], wanted, 1e-6 * (1 + fabs(wanted)));
     }
     svit_optimizer_free(optimizer);
 }
@@ -198,6 +257,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("optim_forms");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_sgd_follows_its_formula, 0, sizeof FORMS / sizeof *FORMS);
+    tcase_add_loop_test(c, test_adamw_with_small_betas, 0, 2 * SMALL_BETA_CASES);
     tcase_add_loop_test(c, test_the_smallest_epsilon_divides, 0, 2);
     tcase_add_loop_test(c, test_an_average_at_the_end_of_the_longest_schedule, 0, 3);
     tcase_add_test(c, test_muon_keeps_the_mean_of_the_gradients);

@@ -20,7 +20,11 @@ def _loss(name: str, logits: NDArray[np.float32], *arguments: Any) -> tuple[floa
 
 
 def _vector(value: Any, name: str, classes: int) -> NDArray[np.float32] | None:
-    return None if value is None else _arrays.floats(value, name, (classes,))
+    if value is None:
+        return None
+    given = _arrays.array(value, name)
+    # Unlike those of images, whole numbers of weights have no other scale.
+    return _arrays.floats(given.astype(np.float32) if given.dtype.kind in "iu" else given, name, (classes,))
 
 
 def cross_entropy(

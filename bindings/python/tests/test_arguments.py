@@ -95,6 +95,21 @@ class Arrays(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"labels?\[1\]"):
             shiftvit.cross_entropy(np.zeros((2, 3), np.float32), np.array([0, 3]))
 
+    def test_weights_of_losses_may_be_whole_numbers(self):
+        logits = np.array([[1, 2, 3], [3, 0, -1]], np.float32)
+        targets = np.array([[1, 0, 1], [0, 1, 0]], np.float32)
+        for whole in ([1, 0, 3], np.array([1, 0, 3], np.uint8)):
+            of_floats = np.array(whole, np.float32)
+            for loss, wanted, name in (
+                (shiftvit.losses.cross_entropy, [2, 0], "class_weights"),
+                (shiftvit.losses.binary_cross_entropy, targets, "pos_weight"),
+            ):
+                got, same = (loss(logits, wanted, **{name: weights}) for weights in (whole, of_floats))
+                self.assertEqual(got[0], same[0])
+                np.testing.assert_array_equal(got[1], same[1])
+        with self.assertRaisesRegex(TypeError, "pos_weight is an array of bool; floats are needed"):
+            shiftvit.losses.binary_cross_entropy(logits, targets, pos_weight=[True, False, True])
+
     def test_numbers_that_do_not_fit_are_refused_not_wrapped(self):
         model = tiny()
         with self.assertRaisesRegex(ValueError, "4294967299"):

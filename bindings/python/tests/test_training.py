@@ -181,6 +181,19 @@ class Learning(FolderTest):
         np.testing.assert_allclose(model.pipeline["mean"], values.mean(0), rtol=1e-12)
         np.testing.assert_allclose(model.pipeline["variance"], values.var(0), rtol=1e-9)
 
+    def test_a_channel_of_one_value_has_the_deviation_that_keras_gives_it(self):
+        images, labels = synthetic(40)
+        images = images.copy()
+        images[..., 1] = 128
+        model = shiftvit.create_model(
+            "vit-cifar100", dim=16, depth=1, heads=2, head_dim=8, mlp_dim=16, num_classes=10
+        )
+        with self.assertLogs("shiftvit", "WARNING") as logs:
+            history = model.fit(images, labels, preset="vit-cifar100", epochs=1, batch_size=40)
+        self.assertIn("channel 1 is 128 in all training images", logs.output[0])
+        self.assertTrue(np.isfinite(history.epochs[-1].train_loss))
+        self.assertEqual((model.pipeline["mean"][1], model.pipeline["variance"][1]), (128, 1e-14))
+
 
 class Stopping(FolderTest):
     def test_true_from_a_callback_stops(self):

@@ -227,9 +227,11 @@ extern "C" {
     /// exp(similarity / temperature), and a row of probabilities\[n, classes\] is the votes divided by
     /// their sum, as in DINO's evaluation (Caron et al. 2021, with k 20 and temperature 0.07). A feature
     /// of zeros has the similarity 0 with all others. `k` is at least 1 and may exceed the number of
-    /// samples; `temperature` is above 0. The result does not depend on the number of threads.
-    /// SVIT_E_ARGUMENT names what is not accepted: also a query that is not finite, or a sample of
-    /// `reference` without a label.
+    /// samples; `temperature` is a normal number above 0, no subnormal one. The result does not depend
+    /// on the number of threads. A class that no neighbour is of has the probability 0: where the
+    /// neighbours are of fewer than K classes, svit_count_top_k finds every label among the K largest.
+    /// DINO's evaluation counts those with a vote. SVIT_E_ARGUMENT names what is not accepted: also a
+    /// query that is not finite, or a sample of `reference` without a label.
     pub fn svit_features_knn(
         reference: *const svit_features,
         queries: *const f32,

@@ -25,8 +25,8 @@ extern "C" {
     /// 0\..1, of which each may be NULL: \*element_accuracy of all elements, \*exact_match of rows in which
     /// all elements are right, \*micro_f1 2 TP / (2 TP + FP + FN) over all elements, and \*macro_f1 the
     /// mean over classes of this value in each class; it is 0 for a class that is neither present nor
-    /// predicted. SVIT_E_ARGUMENT: n or classes is 0. SVIT_E_NUMERIC names a row whose logits have a
-    /// NaN. Any thread may call it.
+    /// predicted. SVIT_E_ARGUMENT: n or classes is 0, or a target is not finite. SVIT_E_NUMERIC names a
+    /// row whose logits have a NaN. Any thread may call it.
     pub fn svit_multilabel_metrics(
         logits: *const f32,
         targets: *const f32,
@@ -42,7 +42,8 @@ extern "C" {
     /// Writes the average precision of each class to average_precision\[classes\]: the mean over the rows
     /// in which the label is present (targets\[n, classes\] above 0.5) of the precision among the rows
     /// whose logit is at least as large. It is NaN for a class that is never present. SVIT_E_ARGUMENT: n
-    /// or classes is 0. SVIT_E_NUMERIC names a logit that is not finite. Any thread may call it.
+    /// or classes is 0, or a target is not finite. SVIT_E_NUMERIC names a logit that is not finite. Any
+    /// thread may call it.
     pub fn svit_average_precision(
         context: *mut svit_context,
         logits: *const f32,
@@ -70,8 +71,8 @@ extern "C" {
 
     /// Writes the mean of \|prediction - target\| over all elements of predictions\[n, outputs\] and
     /// targets\[n, outputs\] to \*mean_absolute, and the root of the mean of (prediction - target)^2 to
-    /// \*root_mean_square; either may be NULL. SVIT_E_ARGUMENT: n or outputs is 0. Any thread may call
-    /// it.
+    /// \*root_mean_square; either may be NULL. SVIT_E_ARGUMENT: n or outputs is 0, or a target is not
+    /// finite. Any thread may call it.
     pub fn svit_regression_errors(
         predictions: *const f32,
         targets: *const f32,

@@ -16,14 +16,16 @@ enumeration! {
         /// `Source::Bicubic` to 256 x 256 and no other resize, an output of
         /// 224 x 224 is the evaluation of papers on ImageNet and of timm with
         /// crop_pct 0.875; the bytes are those of torchvision's Resize and
-        /// CenterCrop on images of Pillow.
+        /// CenterCrop on images of Pillow, but for RGBA (`Source`).
         Crop = SVIT_EVALUATE_CROP,
     }
 }
 
 enumeration! {
     /// The source step: how an image of another size is brought to source_height x source_width. An
-    /// image that already has this size is not changed.
+    /// image that already has this size is not changed. Each channel is resized by itself. Where the
+    /// bytes are those of Pillow, those of four channels are its bytes of CMYK; of RGBA it multiplies
+    /// the colours by alpha before it resizes them.
     pub enum Source {
         /// Scales each axis by itself, by nearest neighbour.
         Nearest = SVIT_SOURCE_NEAREST,
