@@ -93,8 +93,10 @@ typedef struct sv_parameter_span {
 /* All parameters. */
 sv_parameter_span sv_parameter_span_all(const sv_parameter_table *table);
 
-/* The parameters from the first to the last one that is not frozen; none if all are frozen. */
-sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table);
+/* The parameters from the first to the last one that is not frozen and, unless `gradients` is NULL,
+ * has gradients there; none if there is no such parameter. */
+sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table,
+                                              const sv_gradient_span *gradients);
 
 /* Makes an empty table. */
 void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator);

@@ -69,15 +69,15 @@ static svit_status create_members(sv_optim *optim, const real *weights, svit_err
 }
 
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
-                            const real *weights, const svit_optimizer_config *config,
-                            svit_error *err)
+                            const sv_parameter_span *span, const real *weights,
+                            const svit_optimizer_config *config, svit_error *err)
 {
     sv_optim *optim;
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&optim, 1, sizeof *optim,
                                "an optimiser", err));
     optim->context = sv_context_retain(context);
     optim->table = table;
-    optim->span = sv_parameter_span_trainable(table);
+    optim->span = *span;
     optim->config = *config;
     optim->ops = sv_optimizer_ops_of(config->kind);
     optim->rate = -1;
