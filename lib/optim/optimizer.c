@@ -5,7 +5,6 @@
 #include "base/text/pattern.h"
 #include "optim/update.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdalign.h>
 #include <string.h>
@@ -22,7 +21,6 @@ static const sv_optimizer_ops *const OPTIMIZERS[] = {
 
 const sv_optimizer_ops *sv_optimizer_ops_of(int32_t kind)
 {
-    assert(OPTIMIZERS[kind]->scalars_bytes <= SV_UPDATE_SCALARS_BYTES);
     return OPTIMIZERS[kind];
 }
 
