@@ -88,10 +88,10 @@ static svit_status create_steps(svit_predictor *predictor, int32_t compute, svit
     size_t image, factors[] = {views->height, views->width, views->channels, sizeof(float)};
     if (!sv_size_product(&image, factors, 4))
         return sv_fail(err, SVIT_E_MEMORY, "an image does not fit memory");
-    SVIT_TRY(sv_arrays_add(arrays, &predictor->inputs, batch, image, err));
+    SVIT_TRY(sv_arrays_add(arrays, &predictor->inputs, batch, image, "a batch of images", err));
     /* The logits of a model with a text head are embeddings, from which its classes follow. */
     if (model->text_head)
-        SVIT_TRY(sv_arrays_add(arrays, &predictor->embeddings, batch, row, err));
+        SVIT_TRY(sv_arrays_add(arrays, &predictor->embeddings, batch, row, "embeddings", err));
     return sv_views_allocate(views, arrays, batch, err);
 }
 
