@@ -439,7 +439,8 @@ SVIT_API svit_status svit_model_load_memory(svit_model **out, svit_context *cont
 /* Writes to buffer[capacity] the bytes of the file that svit_model_save writes. Writes the number
  * of these bytes into *needed, which may be NULL; with a capacity of 0 it does nothing else and
  * succeeds, and `buffer` may be NULL. SVIT_E_ARGUMENT means that they do not fit; `buffer` is then
- * unchanged. */
+ * unchanged. SVIT_E_NUMERIC names a parameter with a value that is not finite, for which a capacity
+ * of 0 does not look. */
 SVIT_API svit_status svit_model_save_memory(const svit_model *model, void *buffer, size_t capacity,
                                             size_t *needed, svit_error *err);
 

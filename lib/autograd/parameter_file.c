@@ -187,9 +187,11 @@ static svit_status write_items(const sv_parameter_table *table, const sv_byte_ta
     SVIT_TRY(allocate_buffer(&buffer, table, err));
     svit_status status = SVIT_OK;
     const bool is_half = dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16;
-    for (size_t i = 0; status == SVIT_OK && i < count; i++)
+    /* No value is looked at for the number of bytes alone. */
+    const size_t checked = sv_byte_target_only_asks(target) ? 0 : count;
+    for (size_t i = 0; status == SVIT_OK && i < checked; i++)
         status = sv_parameter_check_finite(table, &arrays[i], err);
-    for (size_t i = 0; is_half && status == SVIT_OK && i < count; i++)
+    for (size_t i = 0; is_half && status == SVIT_OK && i < checked; i++)
         if (!arrays[i].table)
             status = check_limit(table, &arrays[i], dtype, buffer, err);
     if (status == SVIT_OK) {
