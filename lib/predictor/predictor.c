@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "config/config.h"
+#include "data/augmentation/pipeline.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/decoding/image_shape.h"
@@ -72,6 +73,7 @@ static svit_status create_steps(svit_predictor *predictor, int32_t compute, svit
 {
     const svit_model *model = predictor->model;
     SVIT_TRY(svit_model_get_pipeline(model, &predictor->pipeline, sizeof predictor->pipeline, err));
+    predictor->pipeline.augment_count = 0; /* of training, and images need no scratch for them */
     if (model->config.in_channels != predictor->pipeline.channels)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the model has in_channels %u; channels of its pipeline is %u, and both are "
@@ -242,20 +244,6 @@ SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
     return SVIT_OK;
 }
 
-/* Preprocesses n images, bytes or floats, to predictor->inputs. */
-static svit_status prepare(svit_predictor *predictor, const void *images, size_t n,
-                           const sv_image_shape *shape, svit_error *err)
-{
-    svit_context *context = predictor->context;
-    const svit_pipeline_config *pipeline = &predictor->pipeline;
-    float *out = predictor->inputs;
-    if (shape->is_f32)
-        return svit_pipeline_apply_evaluation_f32(context, pipeline, images, n, shape->height,
-                                                  shape->width, out, err);
-    return svit_pipeline_apply_evaluation(context, pipeline, images, n, shape->height, shape->width,
-                                          out, err);
-}
-
 /* Turns the logits of n images into the outputs, in place. */
 static svit_status apply_output(const svit_predictor *predictor, float *logits, size_t n,
                                 svit_error *err)
@@ -273,11 +261,12 @@ static svit_status apply_output(const svit_predictor *predictor, float *logits, 
 
 /* Predicts one batch of n images. `first` is the index of its first image in the call, for
  * messages. */
-static svit_status predict_batch(svit_predictor *predictor, const void *images, size_t first,
-                                 size_t n, const sv_image_shape *shape, float *probabilities,
-                                 svit_error *err)
+static svit_status predict_batch(svit_predictor *predictor, const sv_pipeline *plan,
+                                 const void *images, size_t first, size_t n,
+                                 const sv_image_shape *shape, float *probabilities, svit_error *err)
 {
-    SVIT_TRY(prepare(predictor, images, n, shape, err));
+    SVIT_TRY(sv_pipeline_evaluate_batch(plan, predictor->context, images, n, shape,
+                                        predictor->inputs, err));
     float *logits = predictor->embeddings ? predictor->embeddings : probabilities;
     SVIT_TRY(sv_views_forward(&predictor->views, predictor->session, predictor->inputs, n, first,
                               logits, err));
@@ -301,21 +290,36 @@ static svit_status check_images(const char *where, const svit_predictor *predict
                            sv_pipeline_limit(&predictor->pipeline), err);
 }
 
-/* Predicts n images, bytes or floats, batch by batch. */
+/* Predicts n images batch by batch. */
+static svit_status predict_batches(svit_predictor *predictor, const sv_pipeline *plan,
+                                   const char *images, size_t n, const sv_image_shape *shape,
+                                   float *probabilities, svit_error *err)
+{
+    for (size_t done = 0, batch; done < n; done += batch) {
+        batch = sv_size_min(n - done, predictor->max_batch);
+        if (done > 0)
+            SVIT_TRY(sv_context_go_on(predictor->context, err));
+        SVIT_TRY(predict_batch(predictor, plan, images + done * sv_image_bytes(shape), done, batch,
+                               shape, probabilities + done * svit_predictor_classes(predictor),
+                               err));
+    }
+    return SVIT_OK;
+}
+
+/* Checks and predicts n images, bytes or floats. All batches share a plan of the pipeline. */
 static svit_status predict(const char *where, svit_predictor *predictor, const void *images,
                            size_t n, const sv_image_shape *shape, float *probabilities,
                            svit_error *err)
 {
+    const sv_allocator *allocator = &predictor->context->allocator;
+    sv_pipeline *plan;
     SVIT_TRY(check_images(where, predictor, images, n, shape, err));
-    for (size_t done = 0, batch; done < n; done += batch) {
-        batch = n - done < predictor->max_batch ? n - done : predictor->max_batch;
-        if (done > 0)
-            SVIT_TRY(sv_context_go_on(predictor->context, err));
-        SVIT_TRY(predict_batch(predictor, (const char *)images + done * sv_image_bytes(shape), done,
-                               batch, shape,
-                               probabilities + done * svit_predictor_classes(predictor), err));
-    }
-    return SVIT_OK;
+    SVIT_TRY(svit_context_check(predictor->context, err));
+    SVIT_TRY(sv_pipeline_create(&plan, allocator, &predictor->pipeline, shape->height, shape->width,
+                                shape->is_f32, err));
+    svit_status status = predict_batches(predictor, plan, images, n, shape, probabilities, err);
+    sv_pipeline_free(allocator, plan);
+    return status;
 }
 
 SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *pixels, size_t n,

@@ -27,9 +27,9 @@ static void evaluate_task(void *argument, size_t task, uint32_t worker)
                          job->scratch + worker * job->scratch_size);
 }
 
-static svit_status evaluate_images(svit_context *context, const sv_pipeline *plan,
-                                   const void *pixels, size_t n, const sv_image_shape *shape,
-                                   float *out, svit_error *err)
+svit_status sv_pipeline_evaluate_batch(const sv_pipeline *plan, svit_context *context,
+                                       const void *pixels, size_t n, const sv_image_shape *shape,
+                                       float *out, svit_error *err)
 {
     const size_t workers = sv_pool_workers(context->pool, n);
     const size_t scratch_size = sv_pipeline_scratch(plan);
@@ -74,7 +74,7 @@ static svit_status apply(const char *where, svit_context *context,
     sv_pipeline *plan = NULL;
     SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &local, shape.height, shape.width,
                                 shape.is_f32, err));
-    svit_status status = evaluate_images(context, plan, pixels, n, &shape, out, err);
+    svit_status status = sv_pipeline_evaluate_batch(plan, context, pixels, n, &shape, out, err);
     sv_pipeline_free(&context->allocator, plan);
     return status;
 }
