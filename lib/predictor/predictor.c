@@ -5,8 +5,6 @@
 #include "base/threads/fp_env.h"
 #include "config/config.h"
 #include "data/augmentation/pipeline.h"
-#include "data/augmentation/pipeline_config.h"
-#include "data/checks.h"
 #include "data/decoding/image_shape.h"
 #include "gemm/gemm.h"
 #include "losses/loss.h"
@@ -275,21 +273,6 @@ static svit_status predict_batch(svit_predictor *predictor, const sv_pipeline *p
     return apply_output(predictor, probabilities, n, err);
 }
 
-static svit_status check_images(const char *where, const svit_predictor *predictor,
-                                const void *images, size_t n, const sv_image_shape *shape,
-                                svit_error *err)
-{
-    size_t factors[] = {n, shape->height, shape->width, sv_image_pixel_bytes(shape)}, bytes;
-    SVIT_TRY(sv_check_sides(where, "", shape->height, shape->width, err));
-    if (n < 1 || !sv_size_product(&bytes, factors, 4))
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", where, n);
-    if (!shape->is_f32)
-        return SVIT_OK;
-    return sv_check_values(where, images, n, bytes / n / sizeof(float),
-                           sv_pipeline_limit(&predictor->pipeline), err);
-}
-
 /* Predicts n images batch by batch. */
 static svit_status predict_batches(svit_predictor *predictor, const sv_pipeline *plan,
                                    const char *images, size_t n, const sv_image_shape *shape,
@@ -313,7 +296,7 @@ static svit_status predict(const char *where, svit_predictor *predictor, const v
 {
     const sv_allocator *allocator = &predictor->context->allocator;
     sv_pipeline *plan;
-    SVIT_TRY(check_images(where, predictor, images, n, shape, err));
+    SVIT_TRY(sv_pipeline_check_images(where, &predictor->pipeline, images, n, shape, err));
     SVIT_TRY(svit_context_check(predictor->context, err));
     SVIT_TRY(sv_pipeline_create(&plan, allocator, &predictor->pipeline, shape->height, shape->width,
                                 shape->is_f32, err));

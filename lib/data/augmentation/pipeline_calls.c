@@ -52,6 +52,21 @@ svit_status sv_pipeline_evaluate_batch(const sv_pipeline *plan, svit_context *co
     return SVIT_OK;
 }
 
+svit_status sv_pipeline_check_images(const char *where, const svit_pipeline_config *config,
+                                     const void *images, size_t n, const sv_image_shape *shape,
+                                     svit_error *err)
+{
+    size_t factors[] = {n, shape->height, shape->width, sv_image_pixel_bytes(shape)}, bytes;
+    SVIT_TRY(sv_check_sides(where, "", shape->height, shape->width, err));
+    if (n < 1 || !sv_size_product(&bytes, factors, 4))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", where, n);
+    if (!shape->is_f32)
+        return SVIT_OK;
+    return sv_check_values(where, images, n, bytes / n / sizeof(float), sv_pipeline_limit(config),
+                           err);
+}
+
 /* Checks the images and evaluates them. The channels of `shape` are not set yet: they are the
  * configuration's. */
 static svit_status apply(const char *where, svit_context *context,
@@ -61,16 +76,9 @@ static svit_status apply(const char *where, svit_context *context,
     SVIT_TRY(svit_context_check(context, err));
     svit_pipeline_config local;
     SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, config, err));
-    SVIT_TRY(sv_check_sides(where, "", shape.height, shape.width, err));
     shape.channels = local.channels;
     local.augment_count = 0; /* an evaluation has none, and needs no scratch for them */
-    size_t bytes = 0;
-    if (n < 1 || !sv_size_multiply(&bytes, n, sv_image_bytes(&shape)))
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", where, n);
-    if (shape.is_f32)
-        SVIT_TRY(sv_check_values(where, pixels, n, sv_image_bytes(&shape) / sizeof(float),
-                                 sv_pipeline_limit(&local), err));
+    SVIT_TRY(sv_pipeline_check_images(where, &local, pixels, n, &shape, err));
     sv_pipeline *plan = NULL;
     SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &local, shape.height, shape.width,
                                 shape.is_f32, err));
