@@ -73,10 +73,5 @@ svit_status sv_byte_sink_write(sv_byte_sink *sink, const void *data, size_t byte
 svit_status sv_byte_sink_end(sv_byte_sink *sink, const sv_allocator *allocator, svit_status status,
                              svit_error *err)
 {
-    if (!sink->file)
-        return status;
-    if (status == SVIT_OK)
-        return sv_replacement_commit(allocator, sink->file, err);
-    sv_replacement_abandon(allocator, sink->file);
-    return status;
+    return sink->file ? sv_replacement_end(allocator, sink->file, status, err) : status;
 }

@@ -79,6 +79,14 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
 /* Removes the temporary file and frees the replacement. NULL is allowed. */
 void sv_replacement_abandon(const sv_allocator *allocator, sv_replacement *replacement);
 
+/* Commits after `status` SVIT_OK, otherwise abandons. Returns the first failure. */
+svit_status sv_replacement_end(const sv_allocator *allocator, sv_replacement *replacement,
+                               svit_status status, svit_error *err);
+
+/* Replaces a whole file so, for the calls of a context, whose memory its allocator provides. */
+svit_status sv_file_replace(const sv_allocator *allocator, const char *path, const void *data,
+                            size_t bytes, svit_error *err);
+
 /* Appends to a file, or creates it, and flushes it to disk. If that fails, the file gets the size
  * that it had, as far as the system allows it. A symbolic link is followed; SVIT_E_IO if it leads
  * nowhere. */
