@@ -203,6 +203,9 @@ START_TEST(test_sets_that_do_not_fit_the_head_are_named)
           "class 0 of the set is 'cat', which is class 2 of the model");
     WORKS(svit_model_replace_head(model, CLASSES, 1, err));
     WORKS(svit_model_fit_head(model, good, NULL, err));
+    WORKS(svit_model_set_trainable(model, "head*", 0, err));
+    FAILS(svit_model_fit_head(model, good, NULL, err), SVIT_E_STATE,
+          "every parameter of the layers behind input_layer is frozen");
     svit_features_free(block);
     svit_features_free(none);
     svit_features_free(wide);
