@@ -321,12 +321,12 @@ typedef struct svit_model_config {
                               and have no bias (Zhang, Sennrich 2019) */
     int32_t block;         /* SVIT_BLOCK_* */
 
-    /* ViT only: masked autoencoding (He et al. 2021). The blocks see the patches that are not masked.
-     * A decoder of two blocks, of half the heads and with MLPs four times as wide as its tokens,
-     * reconstructs the normalised pixels of the masked ones. The logits are those, patch by patch, 0
-     * for visible ones. Training draws masks; in inference there is one for all images. A trainer
-     * needs SVIT_LOSS_MSE, and takes its targets from the images. svit_model_replace_head makes a
-     * classifier of such a model. */
+    /* ViT only: masked autoencoding (He et al. 2021). The blocks see the patches that are not
+     * masked. A decoder of two blocks, of half the heads and with MLPs four times as wide as its
+     * tokens, reconstructs the normalised pixels of the masked ones. The logits are those, patch by
+     * patch, 0 for visible ones. Training draws masks; in inference there is one for all images. A
+     * trainer needs SVIT_LOSS_MSE, and takes its targets from the images. svit_model_replace_head
+     * makes a classifier of such a model. */
     double mask_ratio; /* [0, 1): part of the patches that is masked; 0: none, and no decoder */
 } svit_model_config;
 

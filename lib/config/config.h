@@ -118,8 +118,8 @@ enum { SV_CONFIG_MAX_BYTES = 4096 };
  * message. */
 svit_status sv_config_check_size(size_t size, size_t local_size, const char *type, svit_error *err);
 
-/* SVIT_E_VERSION if the caller's struct of `size` bytes, of the type `type`, has another byte than 0
- * behind the first local_size. */
+/* SVIT_E_VERSION if the caller's struct of `size` bytes, of the type `type`, has another byte than
+ * 0 behind the first local_size. */
 svit_status sv_config_check_end(const void *in, size_t size, size_t local_size, const char *type,
                                 svit_error *err);
 

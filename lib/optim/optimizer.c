@@ -35,7 +35,8 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
     return SVIT_OK;
 }
 
-/* Lets the average and the slow weights, the slots behind those of the ops, start as the weights. */
+/* Lets the average and the slow weights, the slots behind those of the ops, start as the
+ * weights. */
 static void start_copies(sv_optim *optim, const real *weights)
 {
     size_t i = 0;

@@ -1,5 +1,5 @@
-/* An allocator that counts its memory, and whose n-th call fails, for tests of what a call takes and
- * of what it does then. */
+/* An allocator that counts its memory, and whose n-th call fails, for tests of what a call takes
+ * and of what it does then. */
 #ifndef TEST_LEDGER_H
 #define TEST_LEDGER_H
 

@@ -346,8 +346,8 @@ START_TEST(test_wrong_calls_are_refused)
 }
 END_TEST
 
-/* A regression: each batch made the tables of the preprocessing anew. What is left is the scratch of
- * the workers. */
+/* A regression: each batch made the tables of the preprocessing anew. What is left is the scratch
+ * of the workers. */
 START_TEST(test_all_batches_of_a_call_share_the_tables)
 {
     ledger book = {0};

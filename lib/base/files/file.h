@@ -1,5 +1,6 @@
-/* Reading, replacing and listing files. No file outside of this folder opens files. Messages name the
- * path and the system's reason. Paths are in UTF-8 where the system has an encoding of its own. */
+/* Reading, replacing and listing files. No file outside of this folder opens files. Messages name
+ * the path and the system's reason. Paths are in UTF-8 where the system has an encoding of its
+ * own. */
 #ifndef SV_FILE_H
 #define SV_FILE_H
 
@@ -57,8 +58,8 @@ const char *sv_file_path(const sv_file *file);
 svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
                             svit_error *err);
 
-/* replace.c: the atomic replacement of a file: a temporary file in the same folder, renamed at the end.
- * Several replacements of one path may be in progress; each has its own temporary file. */
+/* replace.c: the atomic replacement of a file: a temporary file in the same folder, renamed at the
+ * end. Several replacements of one path may be in progress; each has its own temporary file. */
 typedef struct sv_replacement sv_replacement;
 
 /* Creates the temporary file with the permissions of the file that it will replace, if there is

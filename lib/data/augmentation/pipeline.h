@@ -43,7 +43,8 @@ svit_status sv_pipeline_check_images(const char *where, const svit_pipeline_conf
                                      const void *images, size_t n, const sv_image_shape *shape,
                                      svit_error *err);
 
-/* Runs it on the images pixels[n] of `shape`, for which the plan was made and which have been checked, to out[n], each image as a task of the context's pool. SVIT_E_MEMORY. */
+/* Runs it on the images pixels[n] of `shape`, for which the plan was made and which have been
+ * checked, to out[n], each image as a task of the context's pool. SVIT_E_MEMORY. */
 svit_status sv_pipeline_evaluate_batch(const sv_pipeline *plan, svit_context *context,
                                        const void *pixels, size_t n, const sv_image_shape *shape,
                                        float *out, svit_error *err);
