@@ -79,8 +79,8 @@ static void train(svit_session *session, svit_optimizer *optimizer, svit_model *
     }
 }
 
-/* Restores a checkpoint and returns its epoch; 0 if there is no file. One that is there and cannot be
- * read ends the program: a new run would replace it. */
+/* Restores a checkpoint and returns its epoch; 0 if there is no file. One that is there and cannot
+ * be read ends the program: a new run would replace it. */
 static int resume(svit_context *context, const char *path, svit_model *model,
                   svit_optimizer *optimizer, svit_session *session)
 {

@@ -199,7 +199,8 @@ static svit_status find_layer(anomaly_options *self, char name[64], svit_model *
     return status;
 }
 
-/* Opens a folder without the images that cannot be read. Nothing that is drawn replaces one of it. */
+/* Opens a folder without the images that cannot be read. Nothing that is drawn replaces one of
+ * it. */
 static svit_status open_images(anomaly_options *self, svit_dataset **out, const char *folder,
                                const svit_pipeline_config *pipeline)
 {

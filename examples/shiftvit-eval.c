@@ -168,8 +168,8 @@ static void print_data(const eval_options *options, const data_splits *data)
     putchar('\n');
 }
 
-/* The loss that belongs to what the model's file says of its outputs. The probabilities of texts may
- * be those of SigLIP, each by itself; one label for each image is the text of the largest. */
+/* The loss that belongs to what the model's file says of its outputs. The probabilities of texts
+ * may be those of SigLIP, each by itself; one label for each image is the text of the largest. */
 static int32_t loss_of(const eval_options *options, const svit_model *model,
                        const svit_dataset *data)
 {

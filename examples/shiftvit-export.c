@@ -122,8 +122,8 @@ static const struct option_table parser = {
 
 enum { NAME_CAPACITY = 201 };
 
-/* Writes the name of a class as one of a file: at most 200 bytes without slashes, control characters
- * and a leading dot. */
+/* Writes the name of a class as one of a file: at most 200 bytes without slashes, control
+ * characters and a leading dot. */
 static void class_file_name(char name[NAME_CAPACITY], const svit_dataset *data, size_t label)
 {
     char number[32];
@@ -176,8 +176,8 @@ static svit_status check_classes(export_options *self, const svit_dataset *data)
     return status;
 }
 
-/* Whether the program writes files of this name: 00007.png, where the class is in the folder or there
- * is none, or 00007-circle.png. */
+/* Whether the program writes files of this name: 00007.png, where the class is in the folder or
+ * there is none, or 00007-circle.png. */
 static int is_exported(const char *name, int is_bare)
 {
     const size_t digits = strspn(name, "0123456789");
@@ -224,8 +224,8 @@ static svit_status check_folders(export_options *self, const svit_dataset *data)
     return SVIT_OK;
 }
 
-/* Writes the path of an image: DIR/00007-circle.png, without classes DIR/00007.png, or with --by-class DIR/circle/00007.png, whose
- * folder is created. */
+/* Writes the path of an image: DIR/00007-circle.png, without classes DIR/00007.png, or with
+ * --by-class DIR/circle/00007.png, whose folder is created. */
 static svit_status image_path(export_options *self, char *path, const svit_dataset *data,
                               size_t index, int32_t label)
 {

@@ -297,8 +297,8 @@ static void report(const head_options *self, const svit_model *model, size_t fou
     printf("%u classes: %s\n", config.num_classes, shown_text(shown, self->out));
 }
 
-/* Makes a new classifier. A linear one starts at 0, from which a few images train it better than from
- * random weights; hidden layers need those. */
+/* Makes a new classifier. A linear one starts at 0, from which a few images train it better than
+ * from random weights; hidden layers need those. */
 static svit_status replace_head(struct program *program, svit_model *model, uint32_t classes)
 {
     svit_model_config config;

@@ -199,7 +199,8 @@ static svit_status list_images(path_list *list, predict_options *options)
 }
 
 /* Fails if a picture would replace an image. What these programs have not drawn and lies beside the
- * images is one of them: in `--grid *.png` the shell puts the first where the name was forgotten. */
+ * images is one of them: in `--grid *.png` the shell puts the first where the name was
+ * forgotten. */
 static svit_status check_picture(struct program *program, const path_list *list, const char *name,
                                  const char *picture)
 {

@@ -42,7 +42,7 @@ typedef struct train_run {
     old_model old; /* results of the run that this one replaces or extends */
 } train_run;
 
-/* A run that is extended with a rate of its own goes on with that rate, unless a schedule is given. */
+/* A run that is extended with a rate of its own keeps that rate, unless a schedule is given. */
 static svit_status keep_rate(train_run *self)
 {
     const train_options *options = &self->options;
@@ -61,7 +61,7 @@ static svit_status keep_rate(train_run *self)
     return SVIT_OK;
 }
 
-/* Leaves out the points of a preset's or a stored schedule, of which another one takes the place. */
+/* Leaves out the points of a preset's or a stored schedule that another one replaces. */
 static svit_status drop_points(train_run *self, int32_t before)
 {
     struct program *program = &self->options.program;
@@ -221,7 +221,7 @@ static svit_status open_data(train_run *self)
     return bad_check(&self->data, program, data, self->options.on_bad);
 }
 
-/* Adds the adapters of --lora, or of a stored configuration, of `rank` and `alpha`; rank 0: none. */
+/* Adds the adapters of --lora or a stored configuration, of `rank` and `alpha`; rank 0: none. */
 static svit_status add_adapters(train_run *self, uint32_t rank, double alpha)
 {
     const train_options *options = &self->options;
@@ -234,7 +234,7 @@ static svit_status add_adapters(train_run *self, uint32_t rank, double alpha)
                      : svit_model_add_lora(self->model, rank, alpha, program->seed, &program->err);
 }
 
-/* Gives a new model the weights of --init-from, of a classifier only those for the data's classes. */
+/* Gives a new model the weights of --init-from, of a classifier those for the data's classes. */
 static svit_status init_created(train_run *self, uint32_t rank, double alpha)
 {
     train_options *options = &self->options;

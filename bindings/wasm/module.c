@@ -1,5 +1,5 @@
-/* What JavaScript needs beside the C interface: the sizes of its structs, the memory in use, and the
- * pixels of canvases as the library's decoders would give them. */
+/* What JavaScript needs beside the C interface: the sizes of its structs, the memory in use, and
+ * the pixels of canvases as the library's decoders would give them. */
 #include <shiftvit/shiftvit.h>
 
 #include <malloc.h>
@@ -24,8 +24,8 @@ SVIT_API size_t module_used_bytes(void)
     return (size_t)mallinfo().uordblks;
 }
 
-/* Turns n RGBA pixels into as many of `channels` channels, in place, as svit_image_decode does: 1 is
- * the luma of the colours, 3 is blended with black, 4 stays. */
+/* Turns n RGBA pixels into as many of `channels` channels, in place, as svit_image_decode does: 1
+ * is the luma of the colours, 3 is blended with black, 4 stays. */
 SVIT_API void module_convert_rgba(uint8_t *pixels, size_t n, size_t channels)
 {
     const uint8_t *in = pixels;

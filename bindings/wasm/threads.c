@@ -45,8 +45,8 @@ static void finish_round(void)
         __builtin_wasm_memory_atomic_notify((int *)&active, 1);
 }
 
-/* A worker of JavaScript calls this with the last round that it has seen, 0 at first. Only a trap in
- * a task ends the call. */
+/* A worker of JavaScript calls this with the last round that it has seen, 0 at first. Only a trap
+ * in a task ends the call. */
 SVIT_API void module_work(int seen)
 {
     for (;;) {

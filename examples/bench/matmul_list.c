@@ -192,8 +192,8 @@ static uint32_t vit_prefix(const svit_model_config *config)
     return (uint32_t)class_token + (config->distilled != 0) + config->register_tokens;
 }
 
-/* Attention pooling with its query folded into the keys: scores of the tokens, their sum weighted by
- * head, the values and the projection of that sum, and an MLP. */
+/* Attention pooling with its query folded into the keys: scores of the tokens, their sum weighted
+ * by head, the values and the projection of that sum, and an MLP. */
 static void add_pool(matmul_list *list, const svit_model_config *config, size_t batch,
                      uint32_t tokens)
 {

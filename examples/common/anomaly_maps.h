@@ -10,14 +10,14 @@ typedef struct anomaly_score {
     float score;
 } anomaly_score;
 
-/* Fails with SVIT_E_ARGUMENT if the pictures of anomaly_maps_draw would replace an image of the data
- * set, or one another, and with SVIT_E_IO if the folder cannot be written to or made. */
+/* Fails with SVIT_E_ARGUMENT if the pictures of anomaly_maps_draw would replace an image of the
+ * data set, or one another, and with SVIT_E_IO if the folder cannot be written to or made. */
 svit_status anomaly_maps_check(struct program *self, const char *folder,
                                const svit_dataset *images);
 
 /* Draws every image of a data set of files to NAME.png in `folder`, which is created, where NAME is
- * the name of its file without the ending. The colours are distances[samples of `patches`], from the
- * smallest to the largest of all images. */
+ * the name of its file without the ending. The colours are distances[samples of `patches`], from
+ * the smallest to the largest of all images. */
 svit_status anomaly_maps_draw(struct program *self, const char *folder, const svit_dataset *images,
                               const svit_features *patches, const float *distances,
                               const svit_pipeline_config *pipeline);

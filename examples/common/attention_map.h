@@ -16,8 +16,8 @@ typedef struct attention_map {
     float *values; /* [rows, columns]: the map of the last image, scaled to 0..1 */
 } attention_map;
 
-/* Creates the session of a model, which stays borrowed. `name` is its file. SVIT_E_ARGUMENT: the model
- * has no attention. SVIT_E_UNSUPPORTED: it has fewer tokens than patches. */
+/* Creates the session of a model, which stays borrowed. `name` is its file. SVIT_E_ARGUMENT: the
+ * model has no attention. SVIT_E_UNSUPPORTED: it has fewer tokens than patches. */
 svit_status attention_map_open(attention_map *self, struct program *program, svit_model *model,
                                const char *name);
 

@@ -12,8 +12,8 @@ enum { CANVAS_LEFT, CANVAS_CENTRE, CANVAS_RIGHT };
  * what went wrong. */
 cairo_t *canvas_create(int width, int height);
 
-/* Writes the picture as a PNG file with svit_file_replace, with the mark of drawn_picture.h, and frees
- * the canvas. */
+/* Writes the picture as a PNG file with svit_file_replace, with the mark of drawn_picture.h, and
+ * frees the canvas. */
 svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path);
 
 /* Writes dark text with its baseline at y, in pixels. `align` is CANVAS_LEFT, _CENTRE or _RIGHT and

@@ -257,8 +257,8 @@ static void put_output_names(FILE *out, const evaluation *of, const class_list *
     putc('\n', out);
 }
 
-/* What the model makes of a logit: a probability, or with a loss of numbers the number. `sum` is the
- * row's log_sum. */
+/* What the model makes of a logit: a probability, or with a loss of numbers the number. `sum` is
+ * the row's log_sum. */
 static double output(const evaluation *of, size_t sample, size_t class, double sum)
 {
     const double logit = (double)of->logits[sample * of->classes + class];

@@ -253,8 +253,8 @@ static svit_status refuse_architecture(struct program *self, const config_option
                         option->preset, preset, option->file, shown_text(shown, file));
 }
 
-/* The model's configuration as JSON: that of the file, or of the preset with the file's fields; then
- * each --set. */
+/* The model's configuration as JSON: that of the file, or of the preset with the file's fields;
+ * then each --set. */
 static svit_status merge_model(json_t **out, struct program *self, const config_option *option,
                                const settings *given)
 {

@@ -1,5 +1,5 @@
-/* The options that select a model configuration: --preset, --config, --set; and those that tell what
- * a checkpoint is: --name, --prefix, --explain. */
+/* The options that select a model configuration: --preset, --config, --set; and those that tell
+ * what a checkpoint is: --name, --prefix, --explain. */
 #ifndef EXAMPLE_CONFIG_OPTION_H
 #define EXAMPLE_CONFIG_OPTION_H
 
@@ -15,7 +15,7 @@ typedef struct config_option {
     const char *sets[CONFIG_SETS]; /* FIELD=VALUE */
     size_t set_count;
     const char *name, *prefix, *base; /* of a checkpoint: svit_open_options; NULL: not given */
-    const char *opens;                /* what messages call the thing that is opened: "IN"; NULL: "--model" */
+    const char *opens;                /* what messages call the file: "IN"; NULL: "--model" */
     int explain;        /* 1: print what a checkpoint was found to be, and from what */
     int takes_training; /* 1: --config and --set accept settings of a training too */
 } config_option;
@@ -72,15 +72,16 @@ svit_status config_init_training(svit_trainer_config *trainer, svit_optimizer_co
 /* Builds the settings of a training: those of the preset (without one, those that the three structs
  * have) or, unless it is NULL, of `resumed`, the stored settings of a run as JSON; then those of
  * --config and --set. The channels and the output of a new run's pipeline are those of the model's
- * input, and the margin of the crop stays, unless --set gives another size. `model` is that of --init-from; NULL: that of the options, or, without a preset, none is
- * known yet, and sizes that --set gives are left out. */
+ * input, and the margin of the crop stays, unless --set gives another size. `model` is that of
+ * --init-from; NULL: that of the options, or, without a preset, none is known yet, and sizes that
+ * --set gives are left out. */
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
                                     const config_option *option, const char *resumed,
                                     const svit_model_config *model);
 
-/* Writes the fields of the model that --set gives as a JSON object to *text; NULL if there are none.
- * Free it with free(). */
+/* Writes the fields of the model that --set gives as a JSON object to *text; NULL if there are
+ * none. Free it with free(). */
 svit_status config_set_text(char **text, struct program *self, const config_option *option);
 
 /* Fails if --config or --set give fields of the model, which is fixed in a resumed run. */

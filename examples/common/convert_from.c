@@ -23,8 +23,8 @@ static int sets_field(const config_option *option, const char *field)
 }
 
 /* Adapts a preset to what transformers computes, except for fields that are given: another epsilon
- * in ViT and DeiT, a position of the class token beside registers, and in SigLIP, which has attention
- * pooling, GELU's tanh form. */
+ * in ViT and DeiT, a position of the class token beside registers, and in SigLIP, which has
+ * attention pooling, GELU's tanh form. */
 static void adapt_to_huggingface(svit_model_config *config, const config_option *option,
                                  const name_source *from)
 {

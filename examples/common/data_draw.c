@@ -153,7 +153,8 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t count)
     return hash;
 }
 
-/* The length of what two paths have in common, up to the last slash, of at most `most` characters. */
+/* The length of what two paths have in common, up to the last slash, of at most `most`
+ * characters. */
 static size_t common_folder(const char *a, const char *b, size_t most)
 {
     size_t length = 0;

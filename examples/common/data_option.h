@@ -20,8 +20,8 @@ typedef struct data_option {
 /* A child parser for these options; its input is a `data_option *`. */
 extern const struct option_table data_table;
 
-/* A value beside those of SVIT_SPLIT_*: all images of a folder, list or pattern of shards, which has
- * no splits of its own. */
+/* A value beside those of SVIT_SPLIT_*: all images of a folder, list or pattern of shards, which
+ * has no splits of its own. */
 enum { DATA_SPLIT_ALL = 3, DATA_SPLITS };
 
 /* The splits of a data set, by SVIT_SPLIT_* or DATA_SPLIT_ALL; NULL for a split that was not
@@ -55,7 +55,8 @@ void data_drawn_text(char text[DRAWN_CAPACITY], const data_splits *data);
 
 /* Fails if the images that were split at random are not those of `drawn`, a text of the run in
  * `folder`: images that the run trained on would be among those that validate and test. The message
- * ends with `accepted`. An empty text, or splits that were not drawn, are no failure. SVIT_E_STATE. */
+ * ends with `accepted`. An empty text, or splits that were not drawn, are no failure.
+ * SVIT_E_STATE. */
 svit_status data_check_drawn(const data_splits *data, struct program *self, const char *drawn,
                              const char *folder, const char *accepted);
 

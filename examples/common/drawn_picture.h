@@ -4,8 +4,8 @@
 
 enum { PICTURE_MARK_AT = 33, PICTURE_MARK_SIZE = 29 };
 
-/* A tEXt chunk of PNG, "Software" with the text "shiftvit", which belongs behind the header chunk: at
- * PICTURE_MARK_AT in the file. */
+/* A tEXt chunk of PNG, "Software" with the text "shiftvit", which belongs behind the header chunk:
+ * at PICTURE_MARK_AT in the file. */
 extern const unsigned char picture_mark[PICTURE_MARK_SIZE];
 
 /* Returns 1 if the file is a PNG file that has the mark, 0 if it does not or cannot be read. */

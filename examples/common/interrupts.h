@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* From now on the first Ctrl-C, SIGTERM or SIGHUP is remembered, and a second one ends the process at
- * once. A signal that the parent ignores, as nohup does, stays ignored. */
+/* From now on the first Ctrl-C, SIGTERM or SIGHUP is remembered, and a second one ends the process
+ * at once. A signal that the parent ignores, as nohup does, stays ignored. */
 void interrupts_watch(void);
 
 /* From now on each of them ends the process, and none has been seen. */

@@ -163,8 +163,8 @@ svit_status model_open_several(svit_model **out, struct program *self, const con
     return status;
 }
 
-/* Opens weights whose configuration --preset or --config states. A file that has one of its own says
- * what the model is. */
+/* Opens weights whose configuration --preset or --config states. A file that has one of its own
+ * says what the model is. */
 static svit_status open_stated(svit_model **out, struct program *self, const config_option *config,
                                const char *given)
 {
@@ -200,8 +200,8 @@ svit_status model_open_to_change(svit_model **out, struct program *self,
     char path[PATH_CAPACITY];
     if (config->preset || config->file)
         return open_stated(out, self, config, given);
-    /* This says which file of a folder is read. The library finds it again, and adapters and weights
-     * under other names besides. */
+    /* This says which file of a folder is read. The library finds it again, and adapters and
+     * weights under other names besides. */
     if (path_is_folder(given))
         (void)model_path(self, path, opened_name(config), given);
     char *fields;

@@ -78,7 +78,8 @@ static svit_status take_place(mpi_place *self, struct program *program, uint32_t
     return get_reducer(self->mpi, &self->reducer, sizeof self->reducer, &program->err);
 }
 
-/* Fails if mpirun has started several processes and this MPI knows of one, because it is another. */
+/* Fails if mpirun has started several processes and this MPI knows of one, because it is
+ * another. */
 static svit_status check_launcher(const mpi_place *self, struct program *program, int launcher,
                                   long started, int used)
 {

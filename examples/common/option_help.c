@@ -15,8 +15,8 @@ static size_t line_width(void)
     return width > TEXT_COLUMN ? width : WIDTH;
 }
 
-/* The bytes of `text` that stand on a line from `column` on: all, or those before the last blank that
- * the line has room for, or else before the first one. */
+/* The bytes of `text` that stand on a line from `column` on: all, or those before the last blank
+ * that the line has room for, or else before the first one. */
 static size_t line_length(const char *text, size_t column)
 {
     const size_t length = strlen(text), width = line_width();

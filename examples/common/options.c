@@ -107,8 +107,8 @@ static void take_option(struct option_list *list, struct option_place *place, ch
     exit(0);
 }
 
-/* Bytes of the letters, and what getopt_long returns for the first long option: no letter. Each has its
- * own, or getopt_long would take some of them for the same where a name is shortened. */
+/* Bytes of the letters, and what getopt_long returns for the first long option: no letter. Each has
+ * its own, or getopt_long would take some of them for the same where a name is shortened. */
 enum { SHORT = 2 * OPTION_LINES + 1, OPTION_LONG = 0x1000200 };
 
 /* What getopt_long takes: the long options, in the order of the list, and the letters. */
@@ -140,7 +140,8 @@ static struct option_place *find_letter(struct option_list *list, int letter)
     return NULL;
 }
 
-/* Fails after getopt_long has said why, and names the option that `given`, an unknown one, resembles. */
+/* Fails after getopt_long has said why, and names the option that `given`, an unknown one,
+ * resembles. */
 static void fail_to_take(const struct option_list *list, const char *given)
 {
     const char *names[OPTION_LINES + 1] = {NULL};
@@ -154,8 +155,9 @@ static void fail_to_take(const struct option_list *list, const char *given)
     fail_with_hint();
 }
 
-/* Takes the options, and brings the other arguments behind them, to argv[optind]. getopt_long prints
- * what is wrong with an option and returns '?', as for the letter '?', with which optopt stays 0. */
+/* Takes the options, and brings the other arguments behind them, to argv[optind]. getopt_long
+ * prints what is wrong with an option and returns '?', as for the letter '?', with which optopt
+ * stays 0. */
 static void take_options(struct option_list *list, int argc, char **argv, const char *version)
 {
     struct option known[OPTION_LINES + 1];

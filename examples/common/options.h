@@ -1,6 +1,6 @@
 /* The command line of a program: its options and arguments from tables, which also print --help and
- * --usage. Options may come before and after other arguments, "--" ends them, and a long option may be
- * shortened as far as it stays the only one. */
+ * --usage. Options may come before and after other arguments, "--" ends them, and a long option may
+ * be shortened as far as it stays the only one. */
 #ifndef EXAMPLE_OPTIONS_H
 #define EXAMPLE_OPTIONS_H
 
@@ -19,8 +19,8 @@ struct option_line {
 
 struct option_state;
 
-/* Takes an option with its value, which is NULL if it has none, or an argument, by `key`. Returns 0,
- * or OPTION_UNKNOWN if the key is none of its table. */
+/* Takes an option with its value, which is NULL if it has none, or an argument, by `key`. Returns
+ * 0, or OPTION_UNKNOWN if the key is none of its table. */
 typedef int (*option_function)(int key, char *text, struct option_state *state);
 
 /* Other keys than those of options. */
@@ -64,9 +64,9 @@ struct option_state {
 /* The name of the program, without its folder and the ending .exe. */
 extern const char *option_program_name;
 
-/* Parses the command line. `version` is what --version prints behind the name. A wrong option ends the
- * program with exit status `failure`, and --help, --usage and --version end it with 0. The order of
- * argv changes: arguments that are no options come last. */
+/* Parses the command line. `version` is what --version prints behind the name. A wrong option ends
+ * the program with exit status `failure`, and --help, --usage and --version end it with 0. The
+ * order of argv changes: arguments that are no options come last. */
 void options_parse(const struct option_table *table, int argc, char **argv, void *input,
                    const char *version, int failure);
 
@@ -78,8 +78,8 @@ int option_is_given(const char *name);
 void option_error(const struct option_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
-/* An option that has an effect only with one of others, or only without another one. The names have no
- * "--". A table of rules ends with one without `option`. */
+/* An option that has an effect only with one of others, or only without another one. The names have
+ * no "--". A table of rules ends with one without `option`. */
 struct option_rule {
     const char *option;
     const char *with[3]; /* one of them is needed; the first is NULL: none is */

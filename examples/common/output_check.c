@@ -95,8 +95,8 @@ static int is_of_run(const char *path, const char *may_be)
     return 0;
 }
 
-/* Fails if `out` is a file of a run, or a link to one, which writing follows. A file of a run may be
- * a link itself. */
+/* Fails if `out` is a file of a run, or a link to one, which writing follows. A file of a run may
+ * be a link itself. */
 static svit_status check_run(struct program *self, const char *out_name, const char *out,
                              const char *may_be)
 {
@@ -118,8 +118,8 @@ svit_status output_check_place(struct program *self, const char *out_name, const
     return check_run(self, out_name, out, NULL);
 }
 
-/* Whether a file is empty, or begins as safetensors (a length and an object) or ONNX (the version of its
- * form) do. */
+/* Whether a file is empty, or begins as safetensors (a length and an object) or ONNX (the version
+ * of its form) do. */
 static int is_of_kind(const char *path, const char *ending)
 {
     unsigned char begin[9] = {0};

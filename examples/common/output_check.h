@@ -10,14 +10,14 @@ int output_is_same(const char *a, const char *b);
 /* Returns 1 if both paths lead into the same folder that exists. */
 int output_is_beside(const char *a, const char *b);
 
-/* Fails with SVIT_E_ARGUMENT if `out`, which the option `out_name` names, is the file of `other_name`:
- * an input, or another output. Both names are those of the message, such as "--out" and "--model". A
- * path that is NULL passes. */
+/* Fails with SVIT_E_ARGUMENT if `out`, which the option `out_name` names, is the file of
+ * `other_name`: an input, or another output. Both names are those of the message, such as "--out"
+ * and "--model". A path that is NULL passes. */
 svit_status output_check(struct program *self, const char *out_name, const char *out,
                          const char *other_name, const char *other);
 
-/* Checks that a file can be written there: its folder is there and may be written to, and the path is
- * no folder. Work whose result cannot be kept is not begun. */
+/* Checks that a file can be written there: its folder is there and may be written to, and the path
+ * is no folder. Work whose result cannot be kept is not begun. */
 svit_status output_check_place(struct program *self, const char *out_name, const char *out);
 
 /* Does that, but `out` may be `may_be`, from --model or NULL, if that is a model in one file and,

@@ -25,16 +25,16 @@ int path_is_image(const char *name);
 /* Returns 1 if `path` exists. */
 int path_exists(const char *path);
 
-/* Fails unless `path` is a file that may be read more than once: no pipe, no folder. `option` is its
- * name in the message. */
+/* Fails unless `path` is a file that may be read more than once: no pipe, no folder. `option` is
+ * its name in the message. */
 svit_status path_check_file(struct program *self, const char *option, const char *path);
 
 /* Reads a whole text file of at most 16 MiB into *text, NUL-terminated. Free it with free(). */
 svit_status path_read_text(struct program *self, const char *path, char **text);
 
-/* Returns the absolute path of a file or folder, or of a pattern whose folder exists; NULL if there is
- * none. A file that is a link keeps its name and its folder: what a list or shard names, and the other
- * splits, are beside the link. Free it with free(). */
+/* Returns the absolute path of a file or folder, or of a pattern whose folder exists; NULL if there
+ * is none. A file that is a link keeps its name and its folder: what a list or shard names, and the
+ * other splits, are beside the link. Free it with free(). */
 char *path_absolute(const char *path);
 
 #endif

@@ -10,13 +10,14 @@
  * stays. */
 void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config *model);
 
-/* Does that, and the source becomes the size of the images of `data`. NULL: they are of various sizes;
- * the source step then scales their shorter side to the size of the resize step, which changes nothing
- * any more. */
+/* Does that, and the source becomes the size of the images of `data`. NULL: they are of various
+ * sizes; the source step then scales their shorter side to the size of the resize step, which
+ * changes nothing any more. */
 void pipeline_fit(svit_pipeline_config *pipeline, const svit_model_config *model,
                   const svit_dataset *data);
 
-/* Fails if `sizes`, those that --set gives, have an output or channels other than the model's input. */
+/* Fails if `sizes`, those that --set gives, have an output or channels other than the model's
+ * input. */
 svit_status pipeline_check_output(struct program *self, const json_t *sizes,
                                   const svit_model_config *model);
 

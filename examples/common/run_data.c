@@ -114,7 +114,8 @@ static void print_taken(const run_data *self, const char *folder, const uint64_t
     fputc('\n', stderr);
 }
 
-/* Takes what the command line lacks from the run, whose data set is that of --data or the only one. */
+/* Takes what the command line lacks from the run, whose data set is that of --data or the only
+ * one. */
 static svit_status take(run_data *out, struct program *self, const run_data_of *of,
                         const char *folder, const json_t *run)
 {

@@ -14,8 +14,8 @@
 svit_status run_file_text(char **text, struct program *self, const json_t *options,
                           const data_splits *data, const char *config, const char *training);
 
-/* Writes which images a run, of this description, has split at random, for data_check_drawn; empty if
- * it has split none, or is of a version before 0.4.0. */
+/* Writes which images a run, of this description, has split at random, for data_check_drawn; empty
+ * if it has split none, or is of a version before 0.4.0. */
 void run_file_drawn(char text[DRAWN_CAPACITY], const json_t *run);
 
 #define RUN_CHECKPOINT_FILE "checkpoint.safetensors"
@@ -32,8 +32,8 @@ extern const char *const run_result_files[RUN_RESULT_FILES]; /* both */
 svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
                           int may_be_used);
 
-/* Reads the run.json of `folder` into *out, a new reference; NULL if there is none. SVIT_E_FORMAT: it
- * has no "options". */
+/* Reads the run.json of `folder` into *out, a new reference; NULL if there is none. SVIT_E_FORMAT:
+ * it has no "options". */
 svit_status run_file_json(json_t **out, struct program *self, const char *folder);
 
 /* What the folder of a run has stored. */
@@ -50,8 +50,8 @@ typedef struct run_file {
 svit_status run_file_read(run_file *out, struct program *self, const char *folder, int argc,
                           char **argv);
 
-/* Reads from a run.json at `path`, likewise, where the run's weights came from, and the options of its
- * data unless the command line has data; out->arguments stays NULL if the file has neither. */
+/* Reads from a run.json at `path`, likewise, where the run's weights came from, and the options of
+ * its data unless the command line has data; out->arguments stays NULL if the file has neither. */
 svit_status run_file_read_start(run_file *out, struct program *self, const char *path, int has_data,
                                 int argc, char **argv);
 

@@ -115,8 +115,8 @@ static int is_of_model(const char *field, const json_t *value, const field_names
     return !(json_object_get(names->training, field) && json_is_array(value));
 }
 
-/* Whether a setting is a size of the pipeline's images, their channels, or how they are brought to the
- * first size. */
+/* Whether a setting is a size of the pipeline's images, their channels, or how they are brought to
+ * the first size. */
 static int is_size(const char *field)
 {
     static const char *const SIZES[] = {"source_height", "source_width", "source_filter",
@@ -217,8 +217,8 @@ static json_t *read_number(const char *text)
     return end != text && !*end && isfinite(number) ? json_real(number) : NULL;
 }
 
-/* Reads the value of FIELD=VALUE: JSON if possible, otherwise a text, unless it begins as a list or an
- * object. */
+/* Reads the value of FIELD=VALUE: JSON if possible, otherwise a text, unless it begins as a list or
+ * an object. */
 static svit_status parse_value(json_t **value, struct program *self, const char *set,
                                const char *text)
 {

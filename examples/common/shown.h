@@ -11,11 +11,12 @@ enum { SHOWN_CAPACITY = 1024 };
  * Returns `shown`. Messages of svit_error need none of this: the library has cleaned them. */
 const char *shown_text(char *shown, const char *text);
 
-/* Does that so that a shell reads the text as one word: quoted, unless its characters need no quotes. */
+/* Does that so that a shell reads the text as one word: quoted, unless its characters need no
+ * quotes. */
 const char *shown_word(char *shown, const char *text);
 
-/* Copies the beginning of `text` to cut[capacity], with its NUL: as much as there is room for, without
- * a part of a UTF-8 character at the end. Returns `cut`. */
+/* Copies the beginning of `text` to cut[capacity], with its NUL: as much as there is room for,
+ * without a part of a UTF-8 character at the end. Returns `cut`. */
 const char *text_cut(char *cut, size_t capacity, const char *text);
 
 /* Returns the word of `words` (NULL at the end) with the smallest edit distance to `text`, or NULL

@@ -53,13 +53,19 @@ SVIT_API svit_status svit_checkpoint_get_u64(const svit_checkpoint *checkpoint, 
  * library before 0.2 does not say, and the model stays as it is in this. Gradients that the session
  * has are not the checkpoint's: they stay, and svit_session_zero_gradients drops them.
  *
+ * A model without an optimiser gets what svit_model_load reads of the file: the weights that it had
+ * when the checkpoint was saved, or their average if it held this (svit_optimizer_swap_ema;
+ * svit_checkpoint_get_u64 tells by "optimizer.swapped"). The weights are then in the optimiser's
+ * part, and a training goes on from them only if both are restored in one call.
+ *
  * SVIT_E_ARGUMENT: the model has another configuration than the checkpoint, the optimiser another
  * kind or average, or the session another seed; optimiser or session are of another model than the
  * one given; or the optimiser is given without the model where this holds the average
  * (svit_optimizer_swap_ema), in the checkpoint or now. SVIT_E_FORMAT names an entry that
  * contradicts the others, for example an average in the model's place before the first update.
  * SVIT_E_STATE: an optimiser or session is given, and other parameters are frozen in the checkpoint
- * than in its model; restore the model alone, create optimiser and session, and restore them. */
+ * than in its model; restore the model alone, create optimiser and session, and restore all three.
+ */
 SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, svit_model *model,
                                              svit_optimizer *optimizer, svit_session *session,
                                              svit_error *err);

@@ -210,11 +210,12 @@ SVIT_API svit_status svit_head_config_to_json(const svit_head_config *config, ch
  * it has any, become those of the model, and SVIT_OUTPUT_SOFTMAX its output. The same bits result
  * with any number of threads. `config` may be NULL for the defaults.
  *
- * SVIT_E_STATE: the model has no classifier. SVIT_E_ARGUMENT: the model has another number of
- * classes than the set or one of its names under another label, the set is of another layer than "features" or has other channels, a sample
- * has no label, or a field of `config` is out of range. A set of another model is a warning in the
- * log. After SVIT_E_NUMERIC, for a loss that is not finite, and after SVIT_E_STOPPED the
- * classifier is partly trained. */
+ * SVIT_E_STATE: the model has no classifier, or every parameter of it is frozen. SVIT_E_ARGUMENT:
+ * the model has another number of classes than the set or one of its names under another label, the
+ * set is of another layer than "features" or has other channels, a sample has no label, or a field
+ * of `config` is out of range. A set of another model is a warning in the log. After
+ * SVIT_E_NUMERIC, for a loss that is not finite, and after SVIT_E_STOPPED the classifier is partly
+ * trained. */
 SVIT_API svit_status svit_model_fit_head(svit_model *model, const svit_features *features,
                                          const svit_head_config *config, svit_error *err);
 

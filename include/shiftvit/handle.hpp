@@ -116,8 +116,8 @@ result call(svit_status (*function)(Parameters...), Arguments &&...arguments)
     return finish(code, record);
 }
 
-/* Reads what the library writes into a buffer: its size first. `write` gets the buffer, its capacity,
- * the size and an error record. */
+/* Reads what the library writes into a buffer: its size first. `write` gets the buffer, its
+ * capacity, the size and an error record. */
 template <class Bytes, class Write>
 svit_status read_buffer(Bytes &buffer, Write write, svit_error &record)
 {

@@ -167,7 +167,8 @@ class features : public handle<svit_features, svit_features_free>
     {
         return detail::call(svit_model_fit_head, m.get(), get(), &config);
     }
-    /* Adds a class, which this set has samples of; `old`, those of the other classes, may be false. */
+    /* Adds a class, which this set has samples of; `old`, those of the other classes, may be
+     * false. */
     result fit_class(model &m, const char *name, const features &old,
                      const svit_class_config &config = class_config()) const
     {

@@ -321,12 +321,12 @@ typedef struct svit_model_config {
                               and have no bias (Zhang, Sennrich 2019) */
     int32_t block;         /* SVIT_BLOCK_* */
 
-    /* ViT only: masked autoencoding (He et al. 2021). The blocks see the patches that are not masked.
-     * A decoder of two blocks, of half the heads and with MLPs four times as wide as its tokens,
-     * reconstructs the normalised pixels of the masked ones. The logits are those, patch by patch, 0
-     * for visible ones. Training draws masks; in inference there is one for all images. A trainer
-     * needs SVIT_LOSS_MSE, and takes its targets from the images. svit_model_replace_head makes a
-     * classifier of such a model. */
+    /* ViT only: masked autoencoding (He et al. 2021). The blocks see the patches that are not
+     * masked. A decoder of two blocks, of half the heads and with MLPs four times as wide as its
+     * tokens, reconstructs the normalised pixels of the masked ones. The logits are those, patch by
+     * patch, 0 for visible ones. Training draws masks; in inference there is one for all images. A
+     * trainer needs SVIT_LOSS_MSE, and takes its targets from the images. svit_model_replace_head
+     * makes a classifier of such a model. */
     double mask_ratio; /* [0, 1): part of the patches that is masked; 0: none, and no decoder */
 } svit_model_config;
 
@@ -439,7 +439,8 @@ SVIT_API svit_status svit_model_load_memory(svit_model **out, svit_context *cont
 /* Writes to buffer[capacity] the bytes of the file that svit_model_save writes. Writes the number
  * of these bytes into *needed, which may be NULL; with a capacity of 0 it does nothing else and
  * succeeds, and `buffer` may be NULL. SVIT_E_ARGUMENT means that they do not fit; `buffer` is then
- * unchanged. */
+ * unchanged. SVIT_E_NUMERIC names a parameter with a value that is not finite, for which a capacity
+ * of 0 does not look. */
 SVIT_API svit_status svit_model_save_memory(const svit_model *model, void *buffer, size_t capacity,
                                             size_t *needed, svit_error *err);
 

@@ -72,8 +72,8 @@ typedef struct svit_session_config {
     int32_t features;       /* 1: inference fuses no layers, so that svit_forward_features reaches
                                the output of every one */
     svit_context *context;  /* whose workers run the passes and whose allocator the session uses;
-                               NULL: the model's. It has the same instruction set and GEMM backend as
-                               the model's context. No field of the JSON object */
+                               NULL: the model's. It has the same instruction set and GEMM backend
+                               as the model's context. No field of the JSON object */
     char input_layer[32];   /* "": the session takes images. Otherwise the name of a layer
                                (svit_session_layer_name): the session takes its output, as
                                svit_forward_features computes it, in place of images. The layers up

@@ -108,12 +108,18 @@ sv_parameter_span sv_parameter_span_all(const sv_parameter_table *table)
     return (sv_parameter_span){.parameters = table->count, .elements = table->elements};
 }
 
-sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table)
+static bool is_trained(const sv_parameter *parameter, const sv_gradient_span *gradients)
+{
+    return !parameter->frozen && (!gradients || sv_span_has(gradients, parameter->offset));
+}
+
+sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table,
+                                              const sv_gradient_span *gradients)
 {
     size_t begin = 0, end = table->count;
-    while (begin < end && table->list[begin].frozen)
+    while (begin < end && !is_trained(&table->list[begin], gradients))
         begin++;
-    while (end > begin && table->list[end - 1].frozen)
+    while (end > begin && !is_trained(&table->list[end - 1], gradients))
         end--;
     if (begin == end)
         return (sv_parameter_span){0};

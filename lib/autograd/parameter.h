@@ -93,8 +93,10 @@ typedef struct sv_parameter_span {
 /* All parameters. */
 sv_parameter_span sv_parameter_span_all(const sv_parameter_table *table);
 
-/* The parameters from the first to the last one that is not frozen; none if all are frozen. */
-sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table);
+/* The parameters from the first to the last one that is not frozen and, unless `gradients` is NULL,
+ * has gradients there; none if there is no such parameter. */
+sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table,
+                                              const sv_gradient_span *gradients);
 
 /* Makes an empty table. */
 void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator);
@@ -129,8 +131,8 @@ void sv_parameter_import(const sv_parameter *parameter, real *flat, const float 
 void sv_parameter_export_from(const sv_parameter *parameter, float *out, const real *in);
 void sv_parameter_import_to(const sv_parameter *parameter, real *out, const float *in);
 
-/* The index of the first element of values[desc.elements] that is not 0 though the model wants it to
- * be; desc.elements if there is none. */
+/* The index of the first element of values[desc.elements] that is not 0 though the model wants it
+ * to be; desc.elements if there is none. */
 size_t sv_parameter_first_not_zero(const sv_parameter *parameter, const float *values);
 
 /* Elements of each of the matrices [in, kh * kw] that are transposed between the two layouts; 0 if

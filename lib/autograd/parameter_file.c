@@ -187,9 +187,11 @@ static svit_status write_items(const sv_parameter_table *table, const sv_byte_ta
     SVIT_TRY(allocate_buffer(&buffer, table, err));
     svit_status status = SVIT_OK;
     const bool is_half = dtype == SV_DTYPE_F16 || dtype == SV_DTYPE_BF16;
-    for (size_t i = 0; status == SVIT_OK && i < count; i++)
+    /* No value is looked at for the number of bytes alone. */
+    const size_t checked = sv_byte_target_only_asks(target) ? 0 : count;
+    for (size_t i = 0; status == SVIT_OK && i < checked; i++)
         status = sv_parameter_check_finite(table, &arrays[i], err);
-    for (size_t i = 0; is_half && status == SVIT_OK && i < count; i++)
+    for (size_t i = 0; is_half && status == SVIT_OK && i < checked; i++)
         if (!arrays[i].table)
             status = check_limit(table, &arrays[i], dtype, buffer, err);
     if (status == SVIT_OK) {
@@ -318,27 +320,31 @@ svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_p
     return SVIT_OK;
 }
 
-/* buffer[rows, columns] *= scales[rows]. The scales are read a row at a time: they need no memory
- * of their own. */
+/* buffer[rows, columns] *= scales[rows]. The scales are read in pieces: they need no memory of
+ * their own. */
 static svit_status apply_scales(float *buffer, const sv_safetensors_entry *of,
                                 const sv_safetensors *file, const char *path, svit_error *err)
 {
+    enum { PIECE = 512 };
+    float scales[PIECE];
     const sv_safetensors_entry *entry;
     SVIT_TRY(find_scales(&entry, of, file, path, err));
     const size_t rows = (size_t)of->desc.shape[0], columns = of->desc.elements / (rows ? rows : 1);
-    sv_safetensors_entry one = *entry;
-    one.desc.elements = 1;
-    one.desc.shape[0] = 1;
-    one.bytes = sizeof(float);
-    for (size_t r = 0; r < rows; r++, one.offset += one.bytes) {
-        float scale;
-        SVIT_TRY(sv_safetensors_read_f32(file, &one, &scale, err));
+    sv_safetensors_entry piece = *entry;
+    for (size_t r = 0; r < rows; r++, buffer += columns) {
+        if (r % PIECE == 0) {
+            piece.offset = entry->offset + r * sizeof *scales;
+            piece.desc.elements = sv_size_min(rows - r, PIECE);
+            piece.bytes = piece.desc.elements * sizeof *scales;
+            SVIT_TRY(sv_safetensors_read_f32(file, &piece, scales, err));
+        }
+        const float scale = scales[r % PIECE];
         if (!(scale >= 0))
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: element %zu of tensor '%s' is %g; scales are at least 0", path, r,
                            entry->name, (double)scale);
         for (size_t i = 0; i < columns; i++)
-            buffer[r * columns + i] *= scale;
+            buffer[i] *= scale;
     }
     return SVIT_OK;
 }

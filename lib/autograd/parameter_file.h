@@ -47,8 +47,8 @@ svit_status sv_parameter_check_shape(const sv_parameter *parameter,
 svit_status sv_parameter_read_tensor(float *out, const sv_safetensors_entry *entry,
                                      const sv_safetensors *file, const char *path, svit_error *err);
 
-/* SVIT_E_FORMAT, naming `path`, if elements of values[desc.elements] are not 0 though the model wants
- * them to be. */
+/* SVIT_E_FORMAT, naming `path`, if elements of values[desc.elements] are not 0 though the model
+ * wants them to be. */
 svit_status sv_parameter_check_zeros(const sv_parameter *parameter, const float *values,
                                      const char *path, svit_error *err);
 

@@ -5,14 +5,10 @@
 
 #include <shiftvit/version.h>
 
-#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-enum {
-    MAX_SIZE = 65536, /* bytes that a caller's struct may have */
-    MAX_LOCAL = 4096  /* bytes that a struct of this version may have */
-};
+enum { MAX_SIZE = 65536 }; /* bytes that a caller's struct may have */
 
 svit_status sv_config_check_size(size_t size, size_t local_size, const char *type, svit_error *err)
 {
@@ -113,9 +109,8 @@ svit_status sv_config_read(const sv_config_type *type, void *local, const void *
 svit_status sv_config_check_room(const sv_config_type *type, size_t size, const void *local,
                                  svit_error *err)
 {
-    _Alignas(max_align_t) unsigned char seen[MAX_LOCAL];
+    _Alignas(max_align_t) unsigned char seen[SV_CONFIG_MAX_BYTES];
     SVIT_TRY(sv_config_check_size(size, type->size, type->table.type, err));
-    assert(type->size <= sizeof seen);
     sv_config_defaults(type, seen);
     memcpy(seen, local, size < type->size ? size : type->size);
     const char *lost = sv_config_difference(type, local, seen);

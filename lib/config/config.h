@@ -80,9 +80,14 @@ svit_status sv_config_to_json(const sv_config_type *type, const void *local, cha
  * none. */
 const char *sv_config_difference(const sv_config_type *type, const void *a, const void *b);
 
+/* Bytes that a struct of this version may have: sv_config_check_room has one on its stack. */
+enum { SV_CONFIG_MAX_BYTES = 4096 };
+
 /* Define public functions of the struct `name`: SV_CONFIG_INIT only name_init, SV_CONFIG_FUNCTIONS
  * name_from_json and name_to_json as well. */
 #define SV_CONFIG_INIT(name, type)                                                                 \
+    _Static_assert(sizeof(name) <= SV_CONFIG_MAX_BYTES,                                            \
+                   #name " is larger than SV_CONFIG_MAX_BYTES");                                   \
     SVIT_API svit_status name##_init(name *config, size_t size)                                    \
     {                                                                                              \
         name local;                                                                                \
@@ -113,8 +118,8 @@ const char *sv_config_difference(const sv_config_type *type, const void *a, cons
  * message. */
 svit_status sv_config_check_size(size_t size, size_t local_size, const char *type, svit_error *err);
 
-/* SVIT_E_VERSION if the caller's struct of `size` bytes, of the type `type`, has another byte than 0
- * behind the first local_size. */
+/* SVIT_E_VERSION if the caller's struct of `size` bytes, of the type `type`, has another byte than
+ * 0 behind the first local_size. */
 svit_status sv_config_check_end(const void *in, size_t size, size_t local_size, const char *type,
                                 svit_error *err);
 

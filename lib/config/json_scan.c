@@ -178,8 +178,8 @@ static size_t read_escape(sv_json_scan *in, size_t out)
     return out + 1;
 }
 
-/* Copies the character at the position, or what its escape stands for, to text[out]. Returns its end,
- * 0 after a failure. */
+/* Copies the character at the position, or what its escape stands for, to text[out]. Returns its
+ * end, 0 after a failure. */
 /*@ requires scanning(in) && out <= in->at;
     assigns in->at, in->problem, in->text[0 .. in->bytes - 1];
     ensures scanning(in);

@@ -1,6 +1,6 @@
 /* The scanner of JSON texts (RFC 8259): the bytes of strings, numbers and words. It allocates
- * nothing and knows no values; json.c builds them from what it reads. tests/proof shows that no text
- * makes it read or write outside of the text. */
+ * nothing and knows no values; json.c builds them from what it reads. tests/proof shows that no
+ * text makes it read or write outside of the text. */
 #ifndef SV_JSON_SCAN_H
 #define SV_JSON_SCAN_H
 

@@ -47,8 +47,8 @@ svit_status sv_context_fail_stopped(int32_t value, svit_error *err);
 /* Asks between two parts of a long call. SVIT_E_STOPPED: the function asks to stop. */
 svit_status sv_context_go_on(const svit_context *context, svit_error *err);
 
-/* Says whether the locked folder has an entry `name`, as svit_folder_lock_has. SVIT_E_IO: the system
- * cannot say it. */
+/* Says whether the locked folder has an entry `name`, as svit_folder_lock_has. SVIT_E_IO: the
+ * system cannot say it. */
 svit_status sv_folder_lock_find(bool *out, const svit_folder_lock *lock, const char *name,
                                 svit_error *err);
 

@@ -77,8 +77,8 @@ static void remove_folders(svit_folder_lock *lock)
     }
 }
 
-/* Makes the folder, and opens and locks the lock file. Returns 0 or an errno value: EAGAIN or ENOENT if
- * its owner has removed it or the folder in the meantime, EBUSY if it is locked. */
+/* Makes the folder, and opens and locks the lock file. Returns 0 or an errno value: EAGAIN or
+ * ENOENT if its owner has removed it or the folder in the meantime, EBUSY if it is locked. */
 static int try_lock(svit_folder_lock *lock)
 {
     const int code = make_folders(lock);

@@ -204,10 +204,7 @@ static svit_status write_file(onnx_parts *parts, const sv_onnx_graph *graph, con
     sv_replacement *file = NULL;
     SVIT_TRY(sv_replacement_begin(&file, allocator, path, err));
     svit_status status = write_parts(parts, graph, file, err);
-    if (status == SVIT_OK)
-        return sv_replacement_commit(allocator, file, err);
-    sv_replacement_abandon(allocator, file);
-    return status;
+    return sv_replacement_end(allocator, file, status, err);
 }
 
 static svit_status allocate_values(onnx_parts *parts, const sv_onnx_graph *graph, svit_error *err)

@@ -28,8 +28,8 @@ size_t sv_onnx_output_classes(const svit_onnx_options *options, const svit_model
                : model->config.num_classes;
 }
 
-/* scale * the cosine similarities of x[N, channels] with the texts + bias: [N, classes]. The texts are
- * a constant of the graph, since the initialisers are the model's parameters. */
+/* scale * the cosine similarities of x[N, channels] with the texts + bias: [N, classes]. The texts
+ * are a constant of the graph, since the initialisers are the model's parameters. */
 static sv_onnx_value text_logits(sv_onnx_graph *graph, const sv_onnx_value *x)
 {
     const struct sv_text_head *head = graph->model->text_head;

@@ -1,7 +1,7 @@
 /* Rotary position embeddings in the ONNX graph of a ViT (layers/attention/attention_rotary.c):
  *   y = x cos + partner(x) sin
- * where the sines of the first channel of each pair are negative. Tokens before the patches have the
- * angle 0. */
+ * where the sines of the first channel of each pair are negative. Tokens before the patches have
+ * the angle 0. */
 #include "export/onnx_rotary.h"
 
 #include "layers/attention/rotary_phases.h"

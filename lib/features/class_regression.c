@@ -95,8 +95,8 @@ static size_t block_count(const regression *self)
     return (self->n + SAMPLE_BLOCK - 1) / SAMPLE_BLOCK;
 }
 
-/* The objective and its gradient. Blocks are added in the order of their indices. Once it is asked to
- * stop it is a plain without a slope, where the minimisation ends. */
+/* The objective and its gradient. Blocks are added in the order of their indices. Once it is asked
+ * to stop it is a plain without a slope, where the minimisation ends. */
 static double objective(void *argument, const double *w, double *g)
 {
     regression *self = argument;

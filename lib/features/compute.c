@@ -87,8 +87,8 @@ static svit_status create_session(computation *self, svit_error *err)
     return svit_session_create(&self->session, self->model, &session, err);
 }
 
-/* Finds the tokens before the patches. Only a ViT has the layer "tokens", and its blocks all have the
- * same tokens, or those of visible patches, which are on no grid. */
+/* Finds the tokens before the patches. Only a ViT has the layer "tokens", and its blocks all have
+ * the same tokens, or those of visible patches, which are on no grid. */
 static svit_status find_prefix(computation *self, svit_error *err)
 {
     const svit_model_config *config = &self->model->config;

@@ -5,6 +5,7 @@
 #include "config/config.h"
 #include "data/loading/order.h"
 #include "features/classifier.h"
+#include "session/optimizer_handle.h"
 
 #include <shiftvit/loss.h>
 #include <shiftvit/optimizer.h>
@@ -99,7 +100,7 @@ static svit_status create_optimizer(fit *self, svit_error *err)
     optimizer.decay_exclude = SVIT_EXCLUDE_BIAS;
     optimizer.schedule = SVIT_SCHEDULE_WARMUP_COSINE;
     optimizer.total_steps = (uint64_t)self->config.epochs * ((n + batch - 1) / batch);
-    return svit_optimizer_create(&self->optimizer, self->model, &optimizer, err);
+    return sv_optimizer_create(&self->optimizer, self->model, self->session, &optimizer, err);
 }
 
 static svit_status allocate(fit *self, svit_error *err)

@@ -50,7 +50,7 @@ svit_status sv_byte_sink_begin(sv_byte_sink *sink, const sv_allocator *allocator
                        target->name, bytes);
     if (target->needed)
         *target->needed = (size_t)bytes;
-    if (target->capacity == 0)
+    if (sv_byte_target_only_asks(target))
         return SVIT_OK;
     if (bytes > target->capacity)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s needs %" PRIu64 " bytes; capacity is %zu",
@@ -63,7 +63,7 @@ svit_status sv_byte_sink_write(sv_byte_sink *sink, const void *data, size_t byte
 {
     if (sink->file)
         return sv_replacement_write(sink->file, data, bytes, err);
-    if (sink->memory && bytes) {
+    if (bytes) {
         memcpy(sink->memory, data, bytes);
         sink->memory += bytes;
     }
@@ -73,10 +73,5 @@ svit_status sv_byte_sink_write(sv_byte_sink *sink, const void *data, size_t byte
 svit_status sv_byte_sink_end(sv_byte_sink *sink, const sv_allocator *allocator, svit_status status,
                              svit_error *err)
 {
-    if (!sink->file)
-        return status;
-    if (status == SVIT_OK)
-        return sv_replacement_commit(allocator, sink->file, err);
-    sv_replacement_abandon(allocator, sink->file);
-    return status;
+    return sink->file ? sv_replacement_end(allocator, sink->file, status, err) : status;
 }

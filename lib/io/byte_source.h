@@ -44,14 +44,21 @@ typedef struct sv_byte_target {
     size_t *needed;  /* gets the bytes that the file needs; NULL: not wanted */
 } sv_byte_target;
 
+/* Whether the target takes the number of bytes alone. */
+static inline bool sv_byte_target_only_asks(const sv_byte_target *target)
+{
+    return target->in_memory && target->capacity == 0;
+}
+
 /* A file in the making. Zero it before sv_byte_sink_begin. */
 typedef struct sv_byte_sink {
     sv_replacement *file; /* NULL: memory */
-    char *memory;         /* where the next byte is written; NULL: nothing is */
+    char *memory;         /* where the next byte is written */
 } sv_byte_sink;
 
 /* Begins a file of `bytes` bytes. In memory: writes `bytes` to *target->needed, and
- * SVIT_E_ARGUMENT if they do not fit the capacity. With a capacity of 0 nothing is written. */
+ * SVIT_E_ARGUMENT if they do not fit the capacity; if sv_byte_target_only_asks, nothing must be
+ * written then. */
 svit_status sv_byte_sink_begin(sv_byte_sink *sink, const sv_allocator *allocator,
                                const sv_byte_target *target, uint64_t bytes, svit_error *err);
 

@@ -19,11 +19,11 @@ typedef struct sv_safetensors_entry {
     size_t part;     /* of a file that sv_safetensors_join makes: which of its files has the data */
 } sv_safetensors_entry;
 
-/* Opens a file and checks its whole header: offsets without holes or overlaps, shapes that match the
- * bytes of data, unique names, and `__metadata__` of strings. It reads the files that the format's
- * reference implementation reads, except for keys that occur twice, which the format forbids, and
- * for entries and types in forms that it does not have. The message of SVIT_E_FORMAT names the file,
- * the tensor and the defect. */
+/* Opens a file and checks its whole header: offsets without holes or overlaps, shapes that match
+ * the bytes of data, unique names, and `__metadata__` of strings. It reads the files that the
+ * format's reference implementation reads, except for keys that occur twice, which the format
+ * forbids, and for entries and types in forms that it does not have. The message of SVIT_E_FORMAT
+ * names the file, the tensor and the defect. */
 svit_status sv_safetensors_open(sv_safetensors **out, const sv_allocator *allocator,
                                 const char *path, svit_error *err);
 
@@ -53,9 +53,9 @@ const sv_safetensors_entry *sv_safetensors_find(const sv_safetensors *file, cons
 
 enum { SV_PREFIX_HINT = 128 };
 
-/* Writes to `text` the end of a message that no tensor has the name `wanted`: "; the names of all its
- * tensors begin with 'PREFIX'", where PREFIX ends with a dot. Writes "" if there is no such prefix, if
- * `wanted` begins with it, or if the file has fewer than two tensors. Returns `text`. */
+/* Writes to `text` the end of a message that no tensor has the name `wanted`: "; the names of all
+ * its tensors begin with 'PREFIX'", where PREFIX ends with a dot. Writes "" if there is no such
+ * prefix, if `wanted` begins with it, or if the file has fewer than two tensors. Returns `text`. */
 const char *sv_safetensors_prefix_hint(char text[SV_PREFIX_HINT], const sv_safetensors *file,
                                        const char *wanted);
 

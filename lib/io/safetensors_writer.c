@@ -153,6 +153,8 @@ static svit_status write_file(const sv_allocator *allocator, const sv_byte_targe
 {
     sv_byte_sink file = {0};
     SVIT_TRY(sv_byte_sink_begin(&file, allocator, target, file_bytes(header, tensors, count), err));
+    if (sv_byte_target_only_asks(target))
+        return SVIT_OK;
     svit_status status = write_header(&file, header, err);
     if (status == SVIT_OK)
         status = write_tensors(&file, buffer, tensors, count, fill, user, err);

@@ -89,8 +89,8 @@ static void rms_norm(real *y, real *mean, real *rstd, const real *x, const real 
 }
 
 /* Layer norm: y[t,c] = weight[c] * xhat[t,c] + bias[c],  xhat = (x - mean[t]) * rstd[t]. Ba, Kiros,
- * Hinton 2016. mean and rstd are outputs that the backward reads. y may be x. Without a bias it is a
- * root-mean-square norm. */
+ * Hinton 2016. mean and rstd are outputs that the backward reads. y may be x. Without a bias it is
+ * a root-mean-square norm. */
 void SV_ISA(sv_layer_norm)(real *y, real *mean, real *rstd, const real *x, const real *weight,
                            const real *bias, size_t tokens, size_t c, real eps)
 {

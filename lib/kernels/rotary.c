@@ -23,8 +23,8 @@ SV_INLINE size_t second_count(size_t count)
     return 2 * count > LANES ? 2 * count - LANES : 0;
 }
 
-/* cos(a + b) = cos a cos b - sin a sin b,  sin(a + b) = sin a cos b + cos a sin b, of the pairs from
- * `first` on. If one angle is 0, the result is exactly the other's. */
+/* cos(a + b) = cos a cos b - sin a sin b,  sin(a + b) = sin a cos b + cos a sin b, of the pairs
+ * from `first` on. If one angle is 0, the result is exactly the other's. */
 SV_INLINE phase sum_of(const real *a, const real *b, size_t first, size_t pairs)
 {
     const size_t count = pairs - first;
@@ -41,8 +41,8 @@ SV_INLINE void rotate_halves(real *x, size_t pairs, phase by, size_t count)
     v_store_some(x + pairs, v_multiply_add(b, by.cosine, a * by.sine), count);
 }
 
-/* Cosines and sines as neighbours are multiplied by them: each cosine twice, each sine once with the
- * opposite sign. */
+/* Cosines and sines as neighbours are multiplied by them: each cosine twice, each sine once with
+ * the opposite sign. */
 typedef struct neighbour_phase {
     vreal cosine[2], sine[2];
 } neighbour_phase;
@@ -106,8 +106,8 @@ void SV_ISA(sv_rotary)(real *q, const sv_rotary *rotary)
     }
 }
 
-/* The gradient of the angles of `count` pairs from their rotated values: of y = rotate(x, phi) it is
- * dphi = dy[b] y[a] - dy[a] y[b]. */
+/* The gradient of the angles of `count` pairs from their rotated values: of y = rotate(x, phi) it
+ * is dphi = dy[b] y[a] - dy[a] y[b]. */
 SV_INLINE vreal angle_gradient(const real *dy, const real *y, const sv_rotary *rotary, size_t first)
 {
     const size_t pairs = rotary->pairs, count = pairs - first, rest = second_count(count);

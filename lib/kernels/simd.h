@@ -11,7 +11,7 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(__x86_64__)
-#include <emmintrin.h> /* a small part of immintrin.h, which takes the compiler longer than a kernel */
+#include <emmintrin.h> /* a part of immintrin.h, which takes the compiler long */
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
 #elif defined(__wasm_simd128__)
@@ -248,8 +248,8 @@ SV_INLINE vsome v_some(size_t count)
 }
 
 #if SV_VECTOR_BYTES == 16
-/* Loads the first `count` lanes, of which the vector has more. A call of memcpy would have all sums of
- * a microtile spilled. */
+/* Loads the first `count` lanes, of which the vector has more. A call of memcpy would have all sums
+ * of a microtile spilled. */
 SV_INLINE vreal v_load_first_lanes(const real_loose *from, size_t count)
 {
     vreal value = {0};

@@ -1,5 +1,5 @@
-/* Vectors for int8 matmuls without dot products of bytes: bytes widened to pairs of 16-bit integers,
- * their products, and steps whose rounding is the same on every CPU. */
+/* Vectors for int8 matmuls without dot products of bytes: bytes widened to pairs of 16-bit
+ * integers, their products, and steps whose rounding is the same on every CPU. */
 #ifndef SV_SIMD_INT8_H
 #define SV_SIMD_INT8_H
 
@@ -60,9 +60,9 @@ SV_INLINE vlane v_to_nearest(vreal value)
 #endif
 }
 
-/* a * b + c of floats, rounded once, where the CPU has no instruction for it. The product is exact in
- * float64. A sum that is not is made odd in its last bit, so that rounding it to float32 goes the way
- * of the exact sum (Boldo and Melquiond 2008). */
+/* a * b + c of floats, rounded once, where the CPU has no instruction for it. The product is exact
+ * in float64. A sum that is not is made odd in its last bit, so that rounding it to float32 goes
+ * the way of the exact sum (Boldo and Melquiond 2008). */
 SV_INLINE float multiply_add_once(float a, float b, float c)
 {
     const double product = (double)a * b, sum = product + c, of_c = sum - product;

@@ -212,7 +212,8 @@ sv_layer *sv_patch_mean_create(const sv_layer_source *source, sv_shape in, size_
                                bool class_token);
 
 /* Attention pooling of x[n, T, c] to y[n, c] (Lee et al. 2019; Zhai et al. 2023): the query of each
- * head is a linear map of the parameter `latent` [c], keys and values are linear maps of the tokens:
+ * head is a linear map of the parameter `latent` [c], keys and values are linear maps of the
+ * tokens:
  *   y = proj(softmax(q k^T / sqrt(c / heads)) v)
  * `query`, `key_value` and `proj` are prefixes of .weight and .bias; the rows of the keys are the
  * first half of `key_value`. */

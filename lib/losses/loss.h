@@ -36,4 +36,8 @@ void sv_row_statistics(double *row_max, double *log_sum, const float *row, size_
 /* The index of the largest element of a row, the first one if several are equal. */
 size_t sv_largest_index(const float *row, size_t classes);
 
+/* The rows of logits[n, classes] in which every label is right: a logit is above 0 where, and only
+ * where, the target is above one half. */
+size_t sv_count_exact(const float *logits, const float *targets, size_t n, size_t classes);
+
 #endif

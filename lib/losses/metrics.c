@@ -81,8 +81,7 @@ static double f1(counts of)
     return divisor > 0 ? 2 * of.tp / divisor : 0;
 }
 
-/* The fraction of rows in which all elements are right. */
-static double exact_fraction(const float *logits, const float *targets, size_t n, size_t classes)
+size_t sv_count_exact(const float *logits, const float *targets, size_t n, size_t classes)
 {
     size_t exact = 0;
     for (size_t i = 0; i < n; i++) {
@@ -91,7 +90,7 @@ static double exact_fraction(const float *logits, const float *targets, size_t n
             right += is_predicted(logits[k]) == is_present(targets[k]);
         exact += right == classes;
     }
-    return (double)exact / (double)n;
+    return exact;
 }
 
 SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *targets, size_t n,
@@ -114,12 +113,12 @@ SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *t
         all.fn += one.fn;
         f1_sum += f1(one);
     }
-    /* The counts are exact, so that one division rounds, as it does in exact_fraction. */
+    /* The counts are exact, so that one division rounds, as it does for exact_match. */
     const double elements = (double)n * (double)classes;
     if (element_accuracy)
         *element_accuracy = (elements - (all.fp + all.fn)) / elements;
     if (exact_match)
-        *exact_match = exact_fraction(logits, targets, n, classes);
+        *exact_match = (double)sv_count_exact(logits, targets, n, classes) / (double)n;
     if (micro_f1)
         *micro_f1 = f1(all);
     if (macro_f1)

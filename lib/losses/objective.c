@@ -1,9 +1,8 @@
 /* Computes the loss that a run minimises, and its metrics. */
 #include "losses/objective.h"
 
-#include "base/status.h"
+#include "losses/loss.h"
 
-#include <shiftvit/loss.h>
 #include <shiftvit/metrics.h>
 
 #include <math.h>
@@ -94,17 +93,6 @@ double sv_objective_divisor(const sv_objective *objective, const sv_batch *batch
     return sum;
 }
 
-/* Counts the rows in which every label is right. */
-static svit_status count_exact(const sv_batch *batch, const float *logits, size_t classes,
-                               uint64_t *out, svit_error *err)
-{
-    double fraction;
-    SVIT_TRY(svit_multilabel_metrics(logits, batch->targets, batch->n, classes, NULL, &fraction,
-                                     NULL, NULL, err));
-    *out = (uint64_t)(fraction * (double)batch->n + 0.5);
-    return SVIT_OK;
-}
-
 svit_status sv_metrics_add(sv_metrics *metrics, const sv_objective *objective,
                            const sv_batch *batch, const float *logits, double loss, svit_error *err)
 {
@@ -114,8 +102,8 @@ svit_status sv_metrics_add(sv_metrics *metrics, const sv_objective *objective,
         SVIT_TRY(svit_count_top1(logits, batch->labels, n, classes, &top1, err));
         SVIT_TRY(svit_count_top_k(logits, batch->labels, n, classes, 5, &top5, err));
     } else if (objective->loss == SVIT_LOSS_BINARY) {
-        SVIT_TRY(count_exact(batch, logits, classes, &top1, err));
-        top5 = top1;
+        SVIT_TRY(sv_loss_check_rows(logits, n, classes, err));
+        top1 = top5 = sv_count_exact(logits, batch->targets, n, classes);
     }
     metrics->loss += loss * (double)n;
     metrics->top1 += top1;

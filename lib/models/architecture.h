@@ -67,6 +67,9 @@ typedef struct sv_architecture {
     extern const sv_preset sv_##prefix##_presets[];
 SV_ARCHITECTURES(SV_ARCHITECTURE_DECLARE)
 
+/* The fields of a ViT are at most this many. */
+enum { SV_VIT_MAX_FIELDS = 80 };
+
 /* All architectures, indexed by SVIT_ARCHITECTURE_*. */
 extern const sv_architecture sv_architectures[];
 extern const size_t sv_architecture_count;

@@ -135,9 +135,9 @@ static void fill_chunk(void *argument, size_t task, uint32_t worker)
     job->rule(job->weights + begin, elements, job->parameter, &random);
 }
 
-/* The frequencies [2, heads, head_dim / 2] of rotary position embeddings (Heo et al. 2024): those of
- * pair j and of pair j + d / 4 have the magnitude theta^(-4 j / d) and directions at a right angle
- * in the plane of the two axes, and each head turns both by an angle of its own. */
+/* The frequencies [2, heads, head_dim / 2] of rotary position embeddings (Heo et al. 2024): those
+ * of pair j and of pair j + d / 4 have the magnitude theta^(-4 j / d) and directions at a right
+ * angle in the plane of the two axes, and each head turns both by an angle of its own. */
 static void fill_frequencies(const fill_job *job, const svit_model_config *config)
 {
     const size_t heads = config->heads, pairs = config->head_dim / 2, half = pairs / 2;

@@ -8,8 +8,8 @@
 #include "base/numbers/finite.h"
 #include "base/size.h"
 
-/* Whether `real` is little-endian float32 in memory, as in files. On a big-endian machine the weights
- * are converted into memory instead. */
+/* Whether `real` is little-endian float32 in memory, as in files. On a big-endian machine the
+ * weights are converted into memory instead. */
 static bool is_file_format(void)
 {
     return sizeof(real) == sizeof(float) && SV_IS_LITTLE_ENDIAN;

@@ -5,8 +5,8 @@
 #include "autograd/parameter.h"
 
 /* Where and how the functions below add parameters: the table, the prefix of all names, such as
- * "blocks.0.", and the depth in the model: 0 for the embedding, i + 1 for block i, and table->depths
- * for what follows the blocks. */
+ * "blocks.0.", and the depth in the model: 0 for the embedding, i + 1 for block i, and
+ * table->depths for what follows the blocks. */
 typedef struct sv_scope {
     sv_parameter_table *table;
     const char *prefix;

@@ -75,5 +75,4 @@ static void update(const sv_update_chunk *chunk, const void *scalars)
     sv_adamw_update(chunk, scalars);
 }
 
-const sv_optimizer_ops sv_optimizer_adamw = {
-    .slots = {"m", "v"}, .scalars_bytes = sizeof(sv_adamw_scalars), .plan = plan, .update = update};
+const sv_optimizer_ops sv_optimizer_adamw = {.slots = {"m", "v"}, .plan = plan, .update = update};

@@ -9,6 +9,7 @@ typedef struct sv_adamw_scalars {
     real step;         /* lr * sqrt(1 - beta2^t) / (1 - beta1^t) in update t, counted from 1 */
     real epsilon;
 } sv_adamw_scalars;
+SV_SCALARS_FIT(sv_adamw_scalars);
 
 /* Computes the scalars of update number `step`, from 0, at the learning rate `rate`. */
 sv_adamw_scalars sv_adamw_plan(const svit_optimizer_config *config, uint64_t step, double rate);

@@ -5,6 +5,7 @@ typedef struct lion_scalars {
     real beta1, beta2;
     real rate; /* learning rate */
 } lion_scalars;
+SV_SCALARS_FIT(lion_scalars);
 
 static void plan(void *scalars, const svit_optimizer_config *config, uint64_t step)
 {
@@ -36,5 +37,4 @@ static void update(const sv_update_chunk *chunk, const void *scalars)
                     chunk->scale, chunk->decay, s);
 }
 
-const sv_optimizer_ops sv_optimizer_lion = {
-    .slots = {"m"}, .scalars_bytes = sizeof(lion_scalars), .plan = plan, .update = update};
+const sv_optimizer_ops sv_optimizer_lion = {.slots = {"m"}, .plan = plan, .update = update};

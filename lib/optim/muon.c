@@ -13,6 +13,7 @@ typedef struct muon_scalars {
     real rate; /* learning rate of the matrices */
     int32_t nesterov;
 } muon_scalars;
+SV_SCALARS_FIT(muon_scalars);
 
 /* The rate of AdamW follows the same schedule. */
 static double element_rate(const svit_optimizer_config *config, uint64_t step)
@@ -65,7 +66,6 @@ static void update_matrix(const sv_update_matrix *matrix, const void *scalars)
 }
 
 const sv_optimizer_ops sv_optimizer_muon = {.slots = {"m", "v"},
-                                            .scalars_bytes = sizeof(muon_scalars),
                                             .plan = plan,
                                             .update = update,
                                             .element_rate = element_rate,

@@ -5,7 +5,6 @@
 #include "base/text/pattern.h"
 #include "optim/update.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdalign.h>
 #include <string.h>
@@ -22,7 +21,6 @@ static const sv_optimizer_ops *const OPTIMIZERS[] = {
 
 const sv_optimizer_ops *sv_optimizer_ops_of(int32_t kind)
 {
-    assert(OPTIMIZERS[kind]->scalars_bytes <= SV_UPDATE_SCALARS_BYTES);
     return OPTIMIZERS[kind];
 }
 
@@ -37,7 +35,8 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
     return SVIT_OK;
 }
 
-/* Lets the average and the slow weights, the slots behind those of the ops, start as the weights. */
+/* Lets the average and the slow weights, the slots behind those of the ops, start as the
+ * weights. */
 static void start_copies(sv_optim *optim, const real *weights)
 {
     size_t i = 0;
@@ -69,15 +68,15 @@ static svit_status create_members(sv_optim *optim, const real *weights, svit_err
 }
 
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
-                            const real *weights, const svit_optimizer_config *config,
-                            svit_error *err)
+                            const sv_parameter_span *span, const real *weights,
+                            const svit_optimizer_config *config, svit_error *err)
 {
     sv_optim *optim;
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&optim, 1, sizeof *optim,
                                "an optimiser", err));
     optim->context = sv_context_retain(context);
     optim->table = table;
-    optim->span = sv_parameter_span_trainable(table);
+    optim->span = *span;
     optim->config = *config;
     optim->ops = sv_optimizer_ops_of(config->kind);
     optim->rate = -1;

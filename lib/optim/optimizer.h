@@ -74,13 +74,13 @@ svit_status sv_optim_config_import(svit_optimizer_config *local,
 extern const sv_config_type sv_optimizer_config_type;
 
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
- * Slots, average and slow weights are those of the range from the first to the last parameter that
- * is not frozen now; no update may follow a change of what is frozen. The average and the slow
- * weights start as copies of `weights`, and once more of those before the first update. Free it
- * with sv_optim_free. */
+ * Slots, average and slow weights are those of `span`, which has every parameter that an update
+ * changes; no update may follow a change of what is frozen. The average and the slow weights start
+ * as copies of `weights`, and once more of those before the first update. Free it with
+ * sv_optim_free. */
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
-                            const real *weights, const svit_optimizer_config *config,
-                            svit_error *err);
+                            const sv_parameter_span *span, const real *weights,
+                            const svit_optimizer_config *config, svit_error *err);
 
 /* Frees an optimiser, complete or partly created. NULL is allowed. */
 void sv_optim_free(sv_optim *optim);

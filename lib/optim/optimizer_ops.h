@@ -11,8 +11,11 @@
 /* Slots are the state arrays of an optimiser, one value for each parameter element. */
 enum { SV_OPTIMIZER_SLOTS = 2 };
 
-/* Bytes for the scalars of one update, whatever struct an optimiser keeps them in. */
+/* Bytes for the scalars of one update, whatever struct an optimiser keeps them in. Each optimiser
+ * states that its own fits by SV_SCALARS_FIT. */
 enum { SV_UPDATE_SCALARS_BYTES = 64 };
+#define SV_SCALARS_FIT(type)                                                                       \
+    _Static_assert(sizeof(type) <= SV_UPDATE_SCALARS_BYTES, "the scalars of an update are larger")
 
 /* The part of the flat parameter arrays that one call of `update` works on. */
 typedef struct sv_update_chunk {
@@ -37,9 +40,6 @@ typedef struct sv_update_matrix {
 typedef struct sv_optimizer_ops {
     /* The names of the slots in checkpoints; NULL after the last. Slots start at zero. */
     const char *slots[SV_OPTIMIZER_SLOTS];
-
-    /* Bytes of the optimiser's struct of scalars, at most SV_UPDATE_SCALARS_BYTES. */
-    size_t scalars_bytes;
 
     /* Computes the scalars that all chunks of update number `step` (from 0) share. */
     void (*plan)(void *scalars, const svit_optimizer_config *config, uint64_t step);

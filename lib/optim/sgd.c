@@ -7,6 +7,7 @@ typedef struct sgd_scalars {
     real rate; /* learning rate */
     int32_t nesterov, form;
 } sgd_scalars;
+SV_SCALARS_FIT(sgd_scalars);
 
 static void plan(void *scalars, const svit_optimizer_config *config, uint64_t step)
 {
@@ -67,5 +68,4 @@ static void update(const sv_update_chunk *chunk, const void *scalars)
                                                           chunk->scale, chunk->decay, s);
 }
 
-const sv_optimizer_ops sv_optimizer_sgd = {
-    .slots = {"momentum"}, .scalars_bytes = sizeof(sgd_scalars), .plan = plan, .update = update};
+const sv_optimizer_ops sv_optimizer_sgd = {.slots = {"momentum"}, .plan = plan, .update = update};

@@ -22,7 +22,8 @@ void sv_optim_average_elements(const sv_optim *optim, const real *weights, size_
                                size_t count);
 
 /* The snapshots in the mean of SVIT_EMA_SWA after update number optim->steps; 0 with another
- * average. Where the run has been extended, so that they begin later, those of before are dropped. */
+ * average. Where the run has been extended, so that they begin later, those of before are
+ * dropped. */
 uint64_t sv_optim_next_snapshots(const sv_optim *optim);
 
 /* Does the step of Lookahead for the same elements, if one is due after this update. */

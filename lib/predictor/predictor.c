@@ -4,8 +4,7 @@
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "config/config.h"
-#include "data/augmentation/pipeline_config.h"
-#include "data/checks.h"
+#include "data/augmentation/pipeline.h"
 #include "data/decoding/image_shape.h"
 #include "gemm/gemm.h"
 #include "losses/loss.h"
@@ -72,6 +71,7 @@ static svit_status create_steps(svit_predictor *predictor, int32_t compute, svit
 {
     const svit_model *model = predictor->model;
     SVIT_TRY(svit_model_get_pipeline(model, &predictor->pipeline, sizeof predictor->pipeline, err));
+    predictor->pipeline.augment_count = 0; /* of training, and images need no scratch for them */
     if (model->config.in_channels != predictor->pipeline.channels)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the model has in_channels %u; channels of its pipeline is %u, and both are "
@@ -88,10 +88,10 @@ static svit_status create_steps(svit_predictor *predictor, int32_t compute, svit
     size_t image, factors[] = {views->height, views->width, views->channels, sizeof(float)};
     if (!sv_size_product(&image, factors, 4))
         return sv_fail(err, SVIT_E_MEMORY, "an image does not fit memory");
-    SVIT_TRY(sv_arrays_add(arrays, &predictor->inputs, batch, image, err));
+    SVIT_TRY(sv_arrays_add(arrays, &predictor->inputs, batch, image, "a batch of images", err));
     /* The logits of a model with a text head are embeddings, from which its classes follow. */
     if (model->text_head)
-        SVIT_TRY(sv_arrays_add(arrays, &predictor->embeddings, batch, row, err));
+        SVIT_TRY(sv_arrays_add(arrays, &predictor->embeddings, batch, row, "embeddings", err));
     return sv_views_allocate(views, arrays, batch, err);
 }
 
@@ -242,20 +242,6 @@ SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
     return SVIT_OK;
 }
 
-/* Preprocesses n images, bytes or floats, to predictor->inputs. */
-static svit_status prepare(svit_predictor *predictor, const void *images, size_t n,
-                           const sv_image_shape *shape, svit_error *err)
-{
-    svit_context *context = predictor->context;
-    const svit_pipeline_config *pipeline = &predictor->pipeline;
-    float *out = predictor->inputs;
-    if (shape->is_f32)
-        return svit_pipeline_apply_evaluation_f32(context, pipeline, images, n, shape->height,
-                                                  shape->width, out, err);
-    return svit_pipeline_apply_evaluation(context, pipeline, images, n, shape->height, shape->width,
-                                          out, err);
-}
-
 /* Turns the logits of n images into the outputs, in place. */
 static svit_status apply_output(const svit_predictor *predictor, float *logits, size_t n,
                                 svit_error *err)
@@ -273,11 +259,12 @@ static svit_status apply_output(const svit_predictor *predictor, float *logits, 
 
 /* Predicts one batch of n images. `first` is the index of its first image in the call, for
  * messages. */
-static svit_status predict_batch(svit_predictor *predictor, const void *images, size_t first,
-                                 size_t n, const sv_image_shape *shape, float *probabilities,
-                                 svit_error *err)
+static svit_status predict_batch(svit_predictor *predictor, const sv_pipeline *plan,
+                                 const void *images, size_t first, size_t n,
+                                 const sv_image_shape *shape, float *probabilities, svit_error *err)
 {
-    SVIT_TRY(prepare(predictor, images, n, shape, err));
+    SVIT_TRY(sv_pipeline_evaluate_batch(plan, predictor->context, images, n, shape,
+                                        predictor->inputs, err));
     float *logits = predictor->embeddings ? predictor->embeddings : probabilities;
     SVIT_TRY(sv_views_forward(&predictor->views, predictor->session, predictor->inputs, n, first,
                               logits, err));
@@ -286,36 +273,36 @@ static svit_status predict_batch(svit_predictor *predictor, const void *images, 
     return apply_output(predictor, probabilities, n, err);
 }
 
-static svit_status check_images(const char *where, const svit_predictor *predictor,
-                                const void *images, size_t n, const sv_image_shape *shape,
-                                svit_error *err)
+/* Predicts n images batch by batch. */
+static svit_status predict_batches(svit_predictor *predictor, const sv_pipeline *plan,
+                                   const char *images, size_t n, const sv_image_shape *shape,
+                                   float *probabilities, svit_error *err)
 {
-    size_t factors[] = {n, shape->height, shape->width, sv_image_pixel_bytes(shape)}, bytes;
-    SVIT_TRY(sv_check_sides(where, "", shape->height, shape->width, err));
-    if (n < 1 || !sv_size_product(&bytes, factors, 4))
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", where, n);
-    if (!shape->is_f32)
-        return SVIT_OK;
-    return sv_check_values(where, images, n, bytes / n / sizeof(float),
-                           sv_pipeline_limit(&predictor->pipeline), err);
+    for (size_t done = 0, batch; done < n; done += batch) {
+        batch = sv_size_min(n - done, predictor->max_batch);
+        if (done > 0)
+            SVIT_TRY(sv_context_go_on(predictor->context, err));
+        SVIT_TRY(predict_batch(predictor, plan, images + done * sv_image_bytes(shape), done, batch,
+                               shape, probabilities + done * svit_predictor_classes(predictor),
+                               err));
+    }
+    return SVIT_OK;
 }
 
-/* Predicts n images, bytes or floats, batch by batch. */
+/* Checks and predicts n images, bytes or floats. All batches share a plan of the pipeline. */
 static svit_status predict(const char *where, svit_predictor *predictor, const void *images,
                            size_t n, const sv_image_shape *shape, float *probabilities,
                            svit_error *err)
 {
-    SVIT_TRY(check_images(where, predictor, images, n, shape, err));
-    for (size_t done = 0, batch; done < n; done += batch) {
-        batch = n - done < predictor->max_batch ? n - done : predictor->max_batch;
-        if (done > 0)
-            SVIT_TRY(sv_context_go_on(predictor->context, err));
-        SVIT_TRY(predict_batch(predictor, (const char *)images + done * sv_image_bytes(shape), done,
-                               batch, shape,
-                               probabilities + done * svit_predictor_classes(predictor), err));
-    }
-    return SVIT_OK;
+    const sv_allocator *allocator = &predictor->context->allocator;
+    sv_pipeline *plan;
+    SVIT_TRY(sv_pipeline_check_images(where, &predictor->pipeline, images, n, shape, err));
+    SVIT_TRY(svit_context_check(predictor->context, err));
+    SVIT_TRY(sv_pipeline_create(&plan, allocator, &predictor->pipeline, shape->height, shape->width,
+                                shape->is_f32, err));
+    svit_status status = predict_batches(predictor, plan, images, n, shape, probabilities, err);
+    sv_pipeline_free(allocator, plan);
+    return status;
 }
 
 SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *pixels, size_t n,

@@ -21,8 +21,8 @@ static size_t first_bad(const real *values, size_t count)
     return i;
 }
 
-/* Writes "layer 12, mlp block, up to 'blocks.3'": the number, the kind, and the first name of an output
- * at the layer or behind it. */
+/* Writes "layer 12, mlp block, up to 'blocks.3'": the number, the kind, and the first name of an
+ * output at the layer or behind it. */
 static void describe(const svit_session *session, const sv_layer *layer, char *text,
                      size_t capacity)
 {

@@ -1,5 +1,5 @@
-/* The search of a session with check_finite for the first tensor of a pass that is not finite. Without
- * check_finite these functions do nothing. */
+/* The search of a session with check_finite for the first tensor of a pass that is not finite.
+ * Without check_finite these functions do nothing. */
 #ifndef SV_FINITE_CHECK_H
 #define SV_FINITE_CHECK_H
 
@@ -19,7 +19,8 @@ void sv_finite_check_dy(svit_session *session, const sv_layer *layer, const real
 /* After the backward of a layer: the gradients of its parameters, where run->gradients has them. */
 void sv_finite_check_gradients(svit_session *session, const sv_layer *layer, const sv_run *run);
 
-/* What the pass found first, in training with the index of its forward: SVIT_E_NUMERIC, or SVIT_OK. */
+/* What the pass found first, in training with the index of its forward: SVIT_E_NUMERIC, or
+ * SVIT_OK. */
 svit_status sv_finite_check_end(const svit_session *session, svit_error *err);
 
 #endif

@@ -7,20 +7,20 @@
 #include <stddef.h>
 #include <string.h>
 
-SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,
-                                           const svit_optimizer_config *config, svit_error *err)
+svit_status sv_optimizer_create(svit_optimizer **out, svit_model *model,
+                                const svit_session *session, const svit_optimizer_config *config,
+                                svit_error *err)
 {
-    SV_DEFAULT_FP_ENV;
-    SV_REQUIRE(out);
-    SV_REQUIRE(model);
     svit_optimizer_config local;
     SVIT_TRY(sv_optim_config_import(&local, config, err));
+    const sv_parameter_span span =
+        sv_parameter_span_trainable(&model->parameters, session ? &session->gradients : NULL);
     const sv_allocator *allocator = &model->context->allocator;
     svit_optimizer *optimizer;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&optimizer, 1, sizeof *optimizer, "an optimiser",
                                err));
     svit_status status = sv_optim_create(&optimizer->core, model->context, &model->parameters,
-                                         model->weights, &local, err);
+                                         &span, model->weights, &local, err);
     if (status != SVIT_OK) {
         sv_release(allocator, optimizer, sizeof *optimizer);
         return status;
@@ -29,6 +29,16 @@ SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *mod
     optimizer->trainable_version = model->trainable_version;
     *out = optimizer;
     return SVIT_OK;
+}
+
+SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,
+                                           const svit_optimizer_config *config, svit_error *err)
+{
+    SV_DEFAULT_FP_ENV;
+    SV_REQUIRE(out);
+    SV_REQUIRE(model);
+    /* For all parameters, because any session of the model may step it. */
+    return sv_optimizer_create(out, model, NULL, config, err);
 }
 
 SVIT_API void svit_optimizer_free(svit_optimizer *optimizer)

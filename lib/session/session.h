@@ -178,9 +178,9 @@ svit_status sv_session_forward_from(svit_session *session, const float *nhwc, si
  * the session has leaves (sv_leaves_finish). */
 svit_status sv_session_finish_gradients(svit_session *session, svit_error *err);
 
-/* If the session has leaves (fixed parts of a batch, shiftvit/reducer.h): discards their partial sums
- * and expects the first leaf of a batch again. Called after an update, and when the gradients are set
- * to zero. */
+/* If the session has leaves (fixed parts of a batch, shiftvit/reducer.h): discards their partial
+ * sums and expects the first leaf of a batch again. Called after an update, and when the gradients
+ * are set to zero. */
 void sv_session_restart_gradients(svit_session *session);
 
 /* Returns whether the session trains; if so, *span is its gradients. */

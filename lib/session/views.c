@@ -57,9 +57,11 @@ svit_status sv_views_allocate(sv_views *self, sv_arrays *arrays, size_t batch, s
     const size_t image = self->height * self->width * self->channels * sizeof(float);
     if (self->tta == SVIT_TTA_NONE)
         return SVIT_OK;
-    SVIT_TRY(sv_arrays_add(arrays, &self->part, batch, self->classes * sizeof(float), err));
-    return self->tta == SVIT_TTA_FLIP ? SVIT_OK
-                                      : sv_arrays_add(arrays, &self->moved, batch, image, err);
+    SVIT_TRY(
+        sv_arrays_add(arrays, &self->part, batch, self->classes * sizeof(float), "logits", err));
+    return self->tta == SVIT_TTA_FLIP
+               ? SVIT_OK
+               : sv_arrays_add(arrays, &self->moved, batch, image, "shifted images", err);
 }
 
 /* sum[n, classes] += factor * the logits of `images` and of their mirrors. */

@@ -136,7 +136,7 @@ static svit_status read_objective(svit_trainer *trainer, const svit_dataset *tra
     if (!weights)
         return SVIT_OK;
     SVIT_TRY(sv_arrays_add(&trainer->arrays, &trainer->objective.class_weights, classes,
-                           sizeof(float), err));
+                           sizeof(float), "weights of classes", err));
     for (size_t i = 0; i < classes; i++)
         trainer->objective.class_weights[i] = (float)config->class_weights[i];
     return SVIT_OK;
@@ -217,20 +217,25 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
                        sv_size_partition(leaves, place->ranks, place->rank);
     const size_t image = trainer->image_floats * sizeof(float);
     const size_t batch = place->ranks > 1 ? own * trainer->micro_batch : trainer->config.batch;
-    SVIT_TRY(sv_arrays_add(arrays, &trainer->data.images, batch, image, err));
-    SVIT_TRY(sv_arrays_add(arrays, &trainer->data.labels, batch, sizeof(int32_t), err));
+    SVIT_TRY(sv_arrays_add(arrays, &trainer->data.images, batch, image, "a batch of images", err));
+    SVIT_TRY(sv_arrays_add(arrays, &trainer->data.labels, batch, sizeof(int32_t),
+                           "the labels of a batch", err));
     if (sv_objective_needs_targets(&trainer->objective, trainer->loader))
-        SVIT_TRY(sv_arrays_add(arrays, &trainer->data.targets, batch, row, err));
-    SVIT_TRY(sv_arrays_add(arrays, &trainer->logits, trainer->micro_batch, row, err));
-    SVIT_TRY(sv_arrays_add(arrays, &trainer->dlogits, trainer->micro_batch, row, err));
+        SVIT_TRY(sv_arrays_add(arrays, &trainer->data.targets, batch, row, "the targets of a batch",
+                               err));
+    SVIT_TRY(sv_arrays_add(arrays, &trainer->logits, trainer->micro_batch, row, "logits", err));
+    SVIT_TRY(sv_arrays_add(arrays, &trainer->dlogits, trainer->micro_batch, row,
+                           "gradients of logits", err));
     if (leaves > 0) {
-        SVIT_TRY(sv_arrays_add(arrays, &trainer->own_leaves, own, sizeof(sv_leaf), err));
-        SVIT_TRY(sv_arrays_add(arrays, &trainer->all_leaves, leaves, sizeof(sv_leaf), err));
+        SVIT_TRY(sv_arrays_add(arrays, &trainer->own_leaves, own, sizeof(sv_leaf),
+                               "the leaves of a batch", err));
+        SVIT_TRY(sv_arrays_add(arrays, &trainer->all_leaves, leaves, sizeof(sv_leaf),
+                               "the leaves of a batch", err));
     }
     if (trainer->config.keep != SVIT_KEEP_BEST)
         return SVIT_OK;
     return sv_arrays_add(arrays, &trainer->best, trainer->model->parameters.elements,
-                         sizeof *trainer->best, err);
+                         sizeof *trainer->best, "the best weights", err);
 }
 
 /* Fails unless the labels of both datasets are classes of the model, and the same ones. */
@@ -290,8 +295,8 @@ static svit_status freeze_groups(svit_trainer *trainer, frozen_before *before, s
         frozen += !config->groups[g].trainable;
     if (frozen == 0)
         return SVIT_OK;
-    SVIT_TRY(
-        sv_arrays_add(&trainer->arrays, &before->flags, table->count, sizeof *before->flags, err));
+    SVIT_TRY(sv_arrays_add(&trainer->arrays, &before->flags, table->count, sizeof *before->flags,
+                           "what was frozen", err));
     for (size_t i = 0; i < table->count; i++)
         before->flags[i] = table->list[i].frozen;
     before->version = trainer->model->trainable_version;

@@ -44,15 +44,20 @@ static svit_status open_buffers(sv_evaluator *evaluator, svit_error *err)
     const sv_views *views = &evaluator->views;
     const size_t batch = evaluator->batch, row = views->classes * sizeof(float);
     const size_t image = views->height * views->width * views->channels * sizeof(float);
-    SVIT_TRY(sv_arrays_add(arrays, &evaluator->data.images, batch, image, err));
-    SVIT_TRY(sv_arrays_add(arrays, &evaluator->logits, batch, row, err));
+    SVIT_TRY(
+        sv_arrays_add(arrays, &evaluator->data.images, batch, image, "a batch of images", err));
+    SVIT_TRY(sv_arrays_add(arrays, &evaluator->logits, batch, row, "logits", err));
     SVIT_TRY(sv_views_allocate(&evaluator->views, arrays, batch, err));
     if (sv_objective_needs_targets(&evaluator->objective, evaluator->loader))
-        SVIT_TRY(sv_arrays_add(arrays, &evaluator->data.targets, batch, row, err));
+        SVIT_TRY(sv_arrays_add(arrays, &evaluator->data.targets, batch, row,
+                               "the targets of a batch", err));
     const size_t batches = (size_t)svit_loader_batches(evaluator->loader);
-    SVIT_TRY(sv_arrays_add(arrays, &evaluator->own, batches, sizeof *evaluator->own, err));
-    SVIT_TRY(sv_arrays_add(arrays, &evaluator->all, batches, sizeof *evaluator->all, err));
-    return sv_arrays_add(arrays, &evaluator->data.labels, batch, sizeof(int32_t), err);
+    SVIT_TRY(sv_arrays_add(arrays, &evaluator->own, batches, sizeof *evaluator->own,
+                           "the sums of batches", err));
+    SVIT_TRY(sv_arrays_add(arrays, &evaluator->all, batches, sizeof *evaluator->all,
+                           "the sums of batches", err));
+    return sv_arrays_add(arrays, &evaluator->data.labels, batch, sizeof(int32_t),
+                         "the labels of a batch", err);
 }
 
 static svit_status open_steps(sv_evaluator *evaluator, svit_model *model, svit_dataset *dataset,

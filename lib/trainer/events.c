@@ -4,6 +4,7 @@
  * A record is the length of its data, a checksum of the length, the data, and a checksum of the
  * data, all little-endian (TFRecord). The data is an Event message in the encoding of protocol
  * buffers (tensorflow/core/util/event.proto). Times are in seconds since 1970. */
+#include "base/files/file.h"
 #include "io/protobuf_writer.h"
 #include "trainer/checkpoint/checkpoint.h"
 
@@ -121,7 +122,7 @@ svit_status sv_trainer_events_write(svit_trainer *trainer, svit_error *err)
     else if (trainer->event_rows > 0)
         status = svit_file_append(path, file.data, file.length, err);
     else
-        status = svit_file_replace(path, file.data, file.length, err);
+        status = sv_file_replace(&trainer->context->allocator, path, file.data, file.length, err);
     sv_protobuf_free(&file);
     /* After a failure the whole file is written anew, whatever was appended. */
     trainer->event_rows = status == SVIT_OK ? rows : 0;

@@ -102,10 +102,7 @@ svit_status sv_trainer_history_write(svit_trainer *trainer, svit_error *err)
     svit_status status = sv_replacement_write(file, CSV_HEAD, strlen(CSV_HEAD), err);
     for (uint64_t i = 0; i < trainer->progress.rows && status == SVIT_OK; i++)
         status = write_row(file, &trainer->history[i], err);
-    if (status == SVIT_OK)
-        return sv_replacement_commit(allocator, file, err);
-    sv_replacement_abandon(allocator, file);
-    return status;
+    return sv_replacement_end(allocator, file, status, err);
 }
 
 char *sv_trainer_history_pack(const svit_trainer *trainer)

@@ -76,8 +76,8 @@ static uint64_t hash_frozen(const svit_model *model)
     return hash;
 }
 
-/* Each rank computes the update itself. Muon's has matmuls in it, whose bits are those of the kernels,
- * so that weights would drift apart. The other rules round alike everywhere. */
+/* Each rank computes the update itself. Muon's has matmuls in it, whose bits are those of the
+ * kernels, so that weights would drift apart. The other rules round alike everywhere. */
 static uint64_t hash_kernels(const svit_trainer *trainer)
 {
     const svit_context *context = trainer->context;

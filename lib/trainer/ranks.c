@@ -14,8 +14,9 @@ enum { MEETING_STATUS = 1, MEETING_ITEMS, MEETING_VALUE, MEETING_SAME };
  * that has failed can bring its message wherever the others are. */
 struct sv_rank_chunk {
     int32_t status;
-    uint32_t meeting;         /* MEETING_*; of a failure it does not matter */
-    unsigned char bytes[248]; /* of a failure its message, else data of the caller */
+    uint32_t meeting; /* MEETING_*; of a failure it does not matter */
+    /* Of a failure its message, else data of the caller. */
+    unsigned char bytes[sizeof(((svit_error *)0)->message)];
 };
 
 sv_ranks sv_ranks_alone(void)

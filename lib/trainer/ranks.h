@@ -43,8 +43,8 @@ bool sv_ranks_writes(const sv_ranks *ranks);
 svit_status sv_ranks_agree(sv_ranks *ranks, svit_status mine, svit_error *err);
 
 /* Collects `items` items of `bytes` bytes each: this rank has the items from
- * svit_partition_begin(items, ranks, rank) on in `mine`, and all get all[items]. A failure is returned
- * as by sv_ranks_agree. */
+ * svit_partition_begin(items, ranks, rank) on in `mine`, and all get all[items]. A failure is
+ * returned as by sv_ranks_agree. */
 svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_t items,
                              size_t bytes, svit_error *err);
 

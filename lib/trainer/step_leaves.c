@@ -92,7 +92,8 @@ static svit_status run_leaf(svit_trainer *trainer, const sv_batch *part, double 
     return sv_session_check_finite(trainer->dlogits, part->n * trainer->classes, "dlogits", err);
 }
 
-/* Waits until all ranks are before the backward of their last leaf, and adds the leaves' metrics. */
+/* Waits until all ranks are before the backward of their last leaf, and adds the leaves'
+ * metrics. */
 static svit_status join_metrics(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
     const size_t leaves = trainer->config.leaves;

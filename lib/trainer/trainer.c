@@ -27,8 +27,9 @@ static svit_status stop(svit_trainer *trainer, const char *who, int32_t value, s
 
 static const char STOP_FUNCTION[] = "the stop function of the context";
 
-/* Passes an event on to the callbacks of all ranks, which agree on the value. Several ranks ask their
- * stop functions here as well, for within a step they would not agree. *who has returned the value. */
+/* Passes an event on to the callbacks of all ranks, which agree on the value. Several ranks ask
+ * their stop functions here as well, for within a step they would not agree. *who has returned the
+ * value. */
 static svit_status ask(int32_t *value, const char **who, svit_trainer *trainer,
                        const svit_trainer_event *event, svit_trainer_callback callback, void *user,
                        svit_error *err)

@@ -185,8 +185,8 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *tr
 
 /* evaluate.c */
 
-/* Asks the context's stop function, what it returns going to *asked. Several ranks go on, since all of
- * them would have to be asked. SVIT_E_STOPPED: it asks to stop. */
+/* Asks the context's stop function, what it returns going to *asked. Several ranks go on, since all
+ * of them would have to be asked. SVIT_E_STOPPED: it asks to stop. */
 svit_status sv_trainer_go_on(const svit_context *context, const sv_ranks *ranks, int32_t *asked,
                              svit_error *err);
 

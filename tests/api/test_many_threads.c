@@ -1,6 +1,7 @@
 /* Checks that training and inference have the same bits on many more threads than there are cores,
  * images or token blocks, for a small model of every architecture. Memory comes filled with NaN, so
- * that nobody reads what it has not written. (The scratch of 256 workers takes too long to fill.) */
+ * that nobody reads what it has not written. (The scratch of 256 workers takes too long to
+ * fill.) */
 #include "fit.h"
 
 #include <shiftvit/shiftvit.h>

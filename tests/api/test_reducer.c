@@ -162,7 +162,7 @@ static void *run_rank(void *argument)
     return NULL;
 }
 
-/* Runs all ranks, each on a thread, and returns the weights of the first, which are those of all. */
+/* Runs all ranks, each on a thread, and returns the weights of the first, those of all. */
 static float *run_team(const setting *of, uint32_t leaves, uint32_t ranks, unsigned delay_us,
                        size_t *elements, uint64_t *buckets)
 {
@@ -261,7 +261,7 @@ START_TEST(test_bf16_has_the_same_bits)
 }
 END_TEST
 
-/* The sum of the leaves first..first + count - 1 of the tree, with the gradients of each leaf alone. */
+/* The sum of the leaves first..first + count - 1 of the tree, with the gradients of each. */
 static float *tree_sum(float *const *leaves, size_t total, size_t first, size_t width,
                        size_t elements)
 {
@@ -429,8 +429,8 @@ START_TEST(test_misuse_is_refused)
 }
 END_TEST
 
-/* A reducer whose `begin` returns a status, with a message or without one, and which counts the calls
- * of `finish`. */
+/* A reducer whose `begin` returns a status, with a message or without one, and which counts the
+ * calls of `finish`. */
 typedef struct failing {
     svit_status status;
     const char *message;

@@ -1,6 +1,6 @@
 /* Stands in front of the C library's calls for files, so that the n-th of them fails. The linker
- * takes these functions for the whole process, libraries included. As a library of its own, which is
- * preloaded into a program, it takes its orders from the environment: SHIFTVIT_KILL_AT has the
+ * takes these functions for the whole process, libraries included. As a library of its own, which
+ * is preloaded into a program, it takes its orders from the environment: SHIFTVIT_KILL_AT has the
  * number of the call at which the process is killed, SHIFTVIT_COUNT_TO a file for their number. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE

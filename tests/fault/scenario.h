@@ -1,5 +1,6 @@
 /* Scenarios of failing calls: for every public function what it needs, one call of it, and what has
- * to hold when memory or a file fails it. test_faults.c runs them, test_kills.c those that write. */
+ * to hold when memory or a file fails it. test_faults.c runs them, test_kills.c those that
+ * write. */
 #ifndef SCENARIO_H
 #define SCENARIO_H
 
@@ -101,8 +102,8 @@ typedef struct scenario {
 /* All scenarios, in no order. */
 extern scenario *all_scenarios;
 
-/* Writes all scenarios in the order of their functions to out[MOST_SCENARIOS]. Returns how many there
- * are. */
+/* Writes all scenarios in the order of their functions to out[MOST_SCENARIOS]. Returns how many
+ * there are. */
 enum { MOST_SCENARIOS = 1024 };
 int list_scenarios(const scenario **out);
 

@@ -81,6 +81,8 @@ done
 for call in dlopen dlsym; do
     plant lib/kernels/planted.c "void *p = $call(0, 0);" "$call() belongs in lib/base/files/dynamic_library.c"
 done
+wide="/* $(printf '%095d' 0) */"
+plant lib/data/planted.c "$wide" 'has 101 columns, of at most 100'
 plant tests/floors/planted_script.sh "trap 'rm -rf folder' EXIT" "lacks trap 'exit 1' HUP INT TERM"
 # One file more than a folder may have.
 for n in $(seq 26); do : >"$copy/lib/predictor/planted$n.c"; done

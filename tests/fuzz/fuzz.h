@@ -39,8 +39,8 @@ float *fuzz_floats(fuzz_bytes *bytes, size_t count);
 /* The whole rest as a text that ends with NUL; the caller frees it with free. */
 char *fuzz_text(const uint8_t *data, size_t size);
 
-/* The context of the process: one thread, an allocator of at most FUZZ_MEMORY bytes, and a log whose
- * messages are checked. It is created at the first call. */
+/* The context of the process: one thread, an allocator of at most FUZZ_MEMORY bytes, and a log
+ * whose messages are checked. It is created at the first call. */
 svit_context *fuzz_context(void);
 enum { FUZZ_MEMORY = 64 << 20 };
 
@@ -58,15 +58,15 @@ int fuzz_end(void);
         .struct_size = sizeof(svit_error)                                                          \
     }
 
-/* Returns whether the call succeeded. A status that is none, a failure that left another code in `err`,
- * or a message that is empty, not UTF-8 or has control characters, aborts. */
+/* Returns whether the call succeeded. A status that is none, a failure that left another code in
+ * `err`, or a message that is empty, not UTF-8 or has control characters, aborts. */
 bool fuzz_ok(svit_status status, const svit_error *err);
 
 /* Aborts if the text is not UTF-8. NULL is allowed. */
 void fuzz_check_text(const char *text);
 
-/* The path of the file `name` in a folder of this process, which is in memory and empty at first. The
- * text is valid until the fourth call after this one. */
+/* The path of the file `name` in a folder of this process, which is in memory and empty at first.
+ * The text is valid until the fourth call after this one. */
 const char *fuzz_path(const char *name);
 
 /* Writes data[size] to that file. */
@@ -82,8 +82,8 @@ svit_model *fuzz_model(unsigned kind);
 /* Fills `config` with its configuration: 8 x 8 pixels, 3 classes. */
 void fuzz_model_config(svit_model_config *config, unsigned kind);
 
-/* Checks a model that was read: parameters that are finite, and names that are UTF-8. Saves it, reads
- * it again and checks that the same bytes are saved then. */
+/* Checks a model that was read: parameters that are finite, and names that are UTF-8. Saves it,
+ * reads it again and checks that the same bytes are saved then. */
 void fuzz_check_model(svit_model *model);
 
 #endif

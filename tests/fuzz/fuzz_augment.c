@@ -1,4 +1,5 @@
-/* Augmentation: a pipeline whose fields come from the input, which a loader applies to small images. */
+/* Augmentation: a pipeline whose fields come from the input, which a loader applies to small
+ * images. */
 #include "datasets.h"
 
 #include <math.h>

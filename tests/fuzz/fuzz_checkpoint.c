@@ -1,5 +1,5 @@
-/* Checkpoints: svit_checkpoint_open, their texts and numbers, and restoring into a model, an optimiser
- * and a session. A checkpoint that was restored is saved and restored again. */
+/* Checkpoints: svit_checkpoint_open, their texts and numbers, and restoring into a model, an
+ * optimiser and a session. A checkpoint that was restored is saved and restored again. */
 #include "fuzz.h"
 
 static svit_optimizer *make_optimizer(svit_model *model, unsigned kind)

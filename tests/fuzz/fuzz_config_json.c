@@ -1,5 +1,5 @@
-/* The JSON of every configuration: the first byte chooses the struct. What was read is written, read
- * again and written again, to the same text. */
+/* The JSON of every configuration: the first byte chooses the struct. What was read is written,
+ * read again and written again, to the same text. */
 #include "fuzz.h"
 
 #include <stdlib.h>

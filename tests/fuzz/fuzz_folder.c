@@ -1,5 +1,5 @@
-/* Folders of images: the input gives the names of files and folders, which end with NUL each, and the
- * first byte of a name says what it is. svit_dataset_folder reads what was made of them. */
+/* Folders of images: the input gives the names of files and folders, which end with NUL each, and
+ * the first byte of a name says what it is. svit_dataset_folder reads what was made of them. */
 #include "datasets.h"
 
 #include <stdio.h>

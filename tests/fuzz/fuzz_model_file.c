@@ -1,4 +1,5 @@
-/* Model files: svit_model_load, and svit_model_load_with_config for files of another configuration. */
+/* Model files: svit_model_load, and svit_model_load_with_config for files of another
+ * configuration. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

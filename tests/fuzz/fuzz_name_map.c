@@ -1,5 +1,5 @@
-/* Name maps: the first byte chooses the flags and the kind of model, the rest is the map, with which a
- * model file is loaded. */
+/* Name maps: the first byte chooses the flags and the kind of model, the rest is the map, with
+ * which a model file is loaded. */
 #include "fuzz.h"
 
 #include <stdlib.h>

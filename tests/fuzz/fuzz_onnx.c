@@ -1,5 +1,5 @@
-/* ONNX export of random configurations and pipelines: a file that is written has an IR version, a graph
- * and an opset in fields of protobuf that fill it exactly. */
+/* ONNX export of random configurations and pipelines: a file that is written has an IR version, a
+ * graph and an opset in fields of protobuf that fill it exactly. */
 #include "configs.h"
 
 #include <stdio.h>

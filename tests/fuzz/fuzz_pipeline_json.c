@@ -1,5 +1,5 @@
-/* The JSON of pipelines, which model files carry: what is read is written and read again, and runs on
- * an image if its sizes are small. */
+/* The JSON of pipelines, which model files carry: what is read is written and read again, and runs
+ * on an image if its sizes are small. */
 #include "fuzz.h"
 
 #include <math.h>

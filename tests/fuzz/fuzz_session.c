@@ -1,6 +1,6 @@
-/* Sessions: random models and options, run forward and, where they train, backward. The memory is what
- * svit_session_memory_needed says, logits and gradients are finite, and two forwards in inference give
- * the same bits. */
+/* Sessions: random models and options, run forward and, where they train, backward. The memory is
+ * what svit_session_memory_needed says, logits and gradients are finite, and two forwards in
+ * inference give the same bits. */
 #include "configs.h"
 
 #include <math.h>

@@ -24,8 +24,8 @@ static uint64_t add_checksum(uint64_t sum, const uint8_t *from, size_t bytes)
     return sum;
 }
 
-/* The file: magic, checksum, size and time of the shard, number of samples, bytes of the names, what
- * the labels are, number of names; then 16 bytes for each sample, and the names. */
+/* The file: magic, checksum, size and time of the shard, number of samples, bytes of the names,
+ * what the labels are, number of names; then 16 bytes for each sample, and the names. */
 static void write_index(const uint8_t *data, size_t size, unsigned choice)
 {
     static const char magic[8] = "svitidx1";

@@ -1,5 +1,5 @@
-/* What the fuzz targets of image files share: an image is decoded to 1, 3 and 4 channels, of the same
- * size, and so again after the file was written as a PNG. */
+/* What the fuzz targets of image files share: an image is decoded to 1, 3 and 4 channels, of the
+ * same size, and so again after the file was written as a PNG. */
 #ifndef FUZZ_IMAGES_H
 #define FUZZ_IMAGES_H
 

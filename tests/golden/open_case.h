@@ -1,5 +1,5 @@
-/* A checkpoint in a folder: weights of a golden file under names of the test's choice, and JSON files
- * beside them. */
+/* A checkpoint in a folder: weights of a golden file under names of the test's choice, and JSON
+ * files beside them. */
 #ifndef TEST_OPEN_CASE_H
 #define TEST_OPEN_CASE_H
 

@@ -1,5 +1,5 @@
-/* Adapters of PEFT: a pair of matrices for queries and one for values of block 1, and a classifier of
- * two classes that was trained as a whole. */
+/* Adapters of PEFT: a pair of matrices for queries and one for values of block 1, and a classifier
+ * of two classes that was trained as a whole. */
 #include "open_case.h"
 #include "suite.h"
 
@@ -156,7 +156,8 @@ START_TEST(test_adapters_are_merged)
 }
 END_TEST
 
-/* An adapter's own classifier has its own classes, whatever the configuration of the model counts. */
+/* An adapter's own classifier has its own classes, whatever the configuration of the model
+ * counts. */
 START_TEST(test_a_classifier_of_an_adapter_has_its_classes)
 {
     static const struct adapter_tensor head[] = {{"base_model.model.head.bias", {CLASSES, 1}},
@@ -231,7 +232,8 @@ START_TEST(test_other_adapters_are_refused)
 }
 END_TEST
 
-/* Each member of the configuration with other values: refused, or the adapter is merged as before. */
+/* Each member of the configuration with other values: refused, or the adapter is merged as
+ * before. */
 START_TEST(test_members_are_refused_or_change_nothing)
 {
     static const struct {
@@ -429,8 +431,8 @@ START_TEST(test_the_model_of_an_adapter_is_asked_for)
 }
 END_TEST
 
-/* What the adapter does not have whole is in the model's own file, in its shape: each tensor but the
- * classifier's is left out, and then halved. */
+/* What the adapter does not have whole is in the model's own file, in its shape: each tensor but
+ * the classifier's is left out, and then halved. */
 START_TEST(test_a_damaged_model_is_refused_with_an_adapter)
 {
     open_case all, *self = &all;

@@ -1,5 +1,5 @@
-/* Opens the checkpoints of each family by what lies beside the weights, and compares the logits with
- * those of their own code in float64. */
+/* Opens the checkpoints of each family by what lies beside the weights, and compares the logits
+ * with those of their own code in float64. */
 #include "open_case.h"
 #include "suite.h"
 

@@ -245,7 +245,8 @@ START_TEST(test_classes_tell_the_pooling)
 }
 END_TEST
 
-/* SigLIP 2 embeds patches that are flat, [dim, height * width * channels], and states their number. */
+/* SigLIP 2 embeds patches that are flat, [dim, height * width * channels], and states their
+ * number. */
 START_TEST(test_flat_patches_are_embedded)
 {
     enum { DIM = 48, SIDE = 8, CHANNELS = 3, AREA = SIDE * SIDE };
@@ -344,7 +345,8 @@ START_TEST(test_stated_sizes_count)
 }
 END_TEST
 
-/* Images of two channels have no pipeline; a configuration that names only some classes names none. */
+/* Images of two channels have no pipeline; a configuration that names only some classes names
+ * none. */
 START_TEST(test_what_does_not_come_along)
 {
     static const char PREPROCESSOR[] =

@@ -14,12 +14,12 @@ typedef struct member {
     bool tells;
 } member;
 
-/* Members of which one value is another model, which it has to be: all the rest are refused or change
- * nothing. */
+/* Members of which one value is another model, which it has to be: all the rest are refused or
+ * change nothing. */
 static const char *const OTHERS[][2] = {{"pool_type", "\"avg\""}};
 
-/* A file beside the weights of a golden file: the members stand where `around` has its %s. `second` is
- * another file, which stays as it is. */
+/* A file beside the weights of a golden file: the members stand where `around` has its %s. `second`
+ * is another file, which stays as it is. */
 static const struct described {
     const char *golden, *file, *around, *second[2];
     member members[MEMBERS];

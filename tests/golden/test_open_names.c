@@ -1,5 +1,5 @@
-/* Checkpoints whose names, files and types occur in the wild: prefixes, several encoders, shards, F64,
- * and images of other channels. */
+/* Checkpoints whose names, files and types occur in the wild: prefixes, several encoders, shards,
+ * F64, and images of other channels. */
 #include "open_case.h"
 #include "suite.h"
 
@@ -83,8 +83,8 @@ START_TEST(test_shards_are_one_checkpoint)
 }
 END_TEST
 
-/* Of several encoders the teacher or the average of weights is taken, and the others are left alone.
- * Where none is preferred the caller has to choose. */
+/* Of several encoders the teacher or the average of weights is taken, and the others are left
+ * alone. Where none is preferred the caller has to choose. */
 START_TEST(test_one_of_several_encoders_is_taken)
 {
     static const char *const files[] = {"a.safetensors", "b.safetensors"};

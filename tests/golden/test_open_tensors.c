@@ -85,7 +85,8 @@ static void fill(float *out, const sv_safetensors_tensor *tensor, void *user)
     free(values);
 }
 
-/* Writes the checkpoint with one tensor damaged. False: there is no such tensor or no such damage. */
+/* Writes the checkpoint with one tensor damaged. False: there is no such tensor or no such
+ * damage. */
 static bool write_damaged(open_case *self, size_t number, damage how, char name[160])
 {
     static written all[CASE_TENSORS];

@@ -102,7 +102,8 @@ static sv_optim *create(const svit_optimizer_config *config)
     sv_optim *optim = NULL;
     svit_optimizer_config local;
     WORKS(sv_optim_config_import(&local, config, err));
-    WORKS(sv_optim_create(&optim, context, &table, weights, &local, err));
+    const sv_parameter_span all = sv_parameter_span_all(&table);
+    WORKS(sv_optim_create(&optim, context, &table, &all, weights, &local, err));
     return optim;
 }
 
@@ -335,7 +336,8 @@ START_TEST(test_bits_do_not_depend_on_the_thread_count)
         svit_optimizer_config config = muon();
         sv_optim *optim = NULL;
         memcpy(weights, start, sizeof start);
-        WORKS(sv_optim_create(&optim, other, &table, weights, &config, err));
+        const sv_parameter_span all = sv_parameter_span_all(&table);
+        WORKS(sv_optim_create(&optim, other, &table, &all, weights, &config, err));
         for (size_t step = 0; step < STEPS; step++)
             update(optim, &config, step);
         sv_optim_free(optim);

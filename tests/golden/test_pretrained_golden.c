@@ -305,8 +305,8 @@ START_TEST(test_a_mapped_model_is_saved_as_its_own)
 }
 END_TEST
 
-/* A file of timm's names becomes the same tensors when it is loaded and saved under them again, also
- * where its tensors are parts of a parameter, or several parameters are one. */
+/* A file of timm's names becomes the same tensors when it is loaded and saved under them again,
+ * also where its tensors are parts of a parameter, or several parameters are one. */
 static const char *const SAVED[] = {"family_timm_reg_gap", "family_timm_dpwee", "family_timm_dwee",
                                     "family_timm_pwee", "family_timm_xp"};
 
@@ -339,7 +339,8 @@ START_TEST(test_families_are_saved_under_their_names)
 }
 END_TEST
 
-/* The attention of a differential head is the difference of its maps, whose rows sum to 1 - lambda. */
+/* The attention of a differential head is the difference of its maps, whose rows sum to 1 -
+ * lambda. */
 START_TEST(test_difference_maps_sum_to_one_minus_lambda)
 {
     static const char *const names[4] = {"q1", "k1", "q2", "k2"};

@@ -137,7 +137,8 @@ static const char *const CONFIGS[] = {
 
 enum { CONFIG_COUNT = sizeof CONFIGS / sizeof *CONFIGS, BATCH = 3 };
 
-/* Directions of each parameter that are compared, one if a pass takes long; elements of the input. */
+/* Directions of each parameter that are compared, one if a pass takes long; elements of the
+ * input. */
 enum { DIRECTIONS = 2, INPUT_PROBES = 24, LONG = 256 /* tokens */ };
 
 typedef struct fixture {

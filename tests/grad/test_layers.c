@@ -110,8 +110,8 @@ START_TEST(test_token_mlp_blocks)
 }
 END_TEST
 
-/* With heads of 4 channels the block is not folded, with heads of 40 it is, unless it has LayerScale,
- * norms or rotary positions. The grid of 3 x 3 patches follows 3 other tokens. */
+/* With heads of 4 channels the block is not folded, with heads of 40 it is, unless it has
+ * LayerScale, norms or rotary positions. The grid of 3 x 3 patches follows 3 other tokens. */
 typedef struct attention_case {
     size_t head_dim;
     bool temperature, per_head, masked;

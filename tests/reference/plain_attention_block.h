@@ -24,8 +24,8 @@ typedef struct plain_attention_block {
     double *p, *heads, *normed_heads; /* [images, heads, T, T], [rows, width] */
 } plain_attention_block;
 
-/* Adds its parameters and arrays, those of layer `layer`. `prefix` tokens of `tokens` are before the
- * patches. */
+/* Adds its parameters and arrays, those of layer `layer`. `prefix` tokens of `tokens` are before
+ * the patches. */
 void plain_attention_block_init(plain_attention_block *block, plain_model *model,
                                 const char *name_prefix, const plain_attention_names *names,
                                 size_t layer, size_t prefix, size_t tokens);

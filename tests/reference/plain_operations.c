@@ -107,8 +107,8 @@ plain_norm plain_add_norm(plain_model *model, const char *prefix, const char *na
     return norm;
 }
 
-/* mean and rstd = 1 / sqrt(variance + eps) of x[elements]; the variance is the biased one. Without a
- * bias the mean is not subtracted (Zhang, Sennrich 2019). */
+/* mean and rstd = 1 / sqrt(variance + eps) of x[elements]; the variance is the biased one. Without
+ * a bias the mean is not subtracted (Zhang, Sennrich 2019). */
 static void moments(double *mean, double *rstd, const double *x, size_t elements,
                     const plain_norm *norm)
 {

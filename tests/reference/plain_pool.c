@@ -1,5 +1,5 @@
-/* Attention pooling in plain loops: a learnt query attends to the tokens of an image, and a residual
- * MLP follows. Lee et al. 2019; Zhai et al. 2023.
+/* Attention pooling in plain loops: a learnt query attends to the tokens of an image, and a
+ * residual MLP follows. Lee et al. 2019; Zhai et al. 2023.
  *   q = Wq latent + bq;  (k, v)[t] = Wkv x[t] + bkv
  *   p[h] = softmax over t of q[h] . k[t, h] / sqrt(head_dim);  o[h] = sum over t of p[h, t] v[t, h]
  *   a = Wo o + bo;  y = a + fc2(activation(fc1(norm(a)))) */

@@ -4,8 +4,8 @@
 
 #include "plain_model.h"
 
-/* Each head's queries and keys of the patches, pairs of channels, turn by the angles of their places
- * in the grid. */
+/* Each head's queries and keys of the patches, pairs of channels, turn by the angles of their
+ * places in the grid. */
 typedef struct plain_rotary {
     const svit_model_config *config;
     size_t images, tokens, prefix; /* tokens before the patches, which do not turn */

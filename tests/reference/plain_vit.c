@@ -265,7 +265,7 @@ static const double *mlp_input(const plain_model *m, const layer *l)
 }
 
 /* y = y1 + scale2 * fc2(mlp_norm(gelu(fc1(norm2(y1))))), with SwiGLU in place of the GELU, or one
- * more GELU after fc2. In a parallel block norm2(x), norm2 and scale2 being those of the attention. */
+ * more GELU after fc2. In a parallel block norm2(x), norm2 and scale2 are the attention's. */
 static void mlp_block_forward(const plain_model *m, const vit *v, const layer *l)
 {
     const svit_model_config *c = &m->config;

@@ -25,8 +25,8 @@ typedef struct soak_use {
 } soak_use;
 soak_use soak_use_now(void);
 
-/* malloc may have given out `bytes` more, and no file may have stayed open but for those of a moment.
- * Bytes are not compared where malloc does not tell them, as under a sanitizer. */
+/* malloc may have given out `bytes` more, and no file may have stayed open but for those of a
+ * moment. Bytes are not compared where malloc does not tell them, as under a sanitizer. */
 void soak_check_growth(const soak_use *before, const soak_use *after, size_t bytes);
 
 double soak_seconds(void);
@@ -35,12 +35,12 @@ void soak_sleep(double seconds);
 /* A number of 0..count-1 of a stream that *state holds. */
 size_t soak_choose(uint64_t *state, size_t count);
 
-/* Trains for `steps` steps in `folder`, with checkpoints, while other threads evaluate and predict with
- * the best weights so far. */
+/* Trains for `steps` steps in `folder`, with checkpoints, while other threads evaluate and predict
+ * with the best weights so far. */
 void soak_train(size_t steps, const char *folder);
 
-/* Predicts for `seconds` in `threads` threads that share a model: the files of the folders as they are,
- * whose results must be those of one thread, and damaged. */
+/* Predicts for `seconds` in `threads` threads that share a model: the files of the folders as they
+ * are, whose results must be those of one thread, and damaged. */
 void soak_predict(double seconds, size_t threads, char **folders, int count);
 
 #endif

@@ -12,8 +12,8 @@
 enum { SIDE = 16, PIXELS = SIDE * SIDE * 3, COUNT = 256, HELD_OUT = 64, CLASSES = 4, BATCH = 16 };
 enum { STEPS_OF_EPOCH = COUNT / BATCH, OTHERS = 3, SAMPLES = 20 };
 
-/* From the first tenth to the end memory may grow by the history of the epochs, and by what the other
- * threads happen to work with. */
+/* From the first tenth to the end memory may grow by the history of the epochs, and by what the
+ * other threads happen to work with. */
 enum { GIVEN_BYTES = 8 << 20 };
 
 typedef struct other {

@@ -1,4 +1,5 @@
-/* An allocator whose n-th call fails, for tests of what a call does then. */
+/* An allocator that counts its memory, and whose n-th call fails, for tests of what a call takes
+ * and of what it does then. */
 #ifndef TEST_LEDGER_H
 #define TEST_LEDGER_H
 
@@ -9,6 +10,7 @@
 /* An allocator that counts its blocks and fails at a given call. */
 typedef struct ledger {
     atomic_size_t calls, live_blocks, live_bytes;
+    atomic_size_t peak_bytes; /* the most live_bytes so far; a test may set it back */
     size_t fail_at;
     int for_ever; /* every call from fail_at on fails */
 } ledger;
@@ -23,7 +25,10 @@ static inline void *ledger_allocate(void *user, size_t bytes, size_t alignment)
     if (posix_memalign(&memory, alignment, bytes) != 0)
         return NULL;
     book->live_blocks++;
-    book->live_bytes += bytes;
+    const size_t live = book->live_bytes += bytes;
+    size_t peak = book->peak_bytes;
+    while (live > peak && !atomic_compare_exchange_weak(&book->peak_bytes, &peak, live))
+        ;
     return memory;
 }
 

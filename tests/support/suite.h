@@ -67,9 +67,9 @@ static inline int has_posix_names(void)
     return !ON_WINDOWS;
 }
 
-/* Whether case `i` of many of one kind runs: each does, but with SHIFTVIT_TEST_EVERY=N only the first
- * and about one of N of the others, at random. tests/run.sh sets it for sanitizers and valgrind,
- * which look for other faults than wrong numbers. */
+/* Whether case `i` of many of one kind runs: each does, but with SHIFTVIT_TEST_EVERY=N only the
+ * first and about one of N of the others, at random. tests/run.sh sets it for sanitizers and
+ * valgrind, which look for other faults than wrong numbers. */
 static inline int takes_case(int i)
 {
     const char *text = getenv("SHIFTVIT_TEST_EVERY");
@@ -87,8 +87,8 @@ static inline void add_cases(TCase *to, const TTest *test, int count)
             tcase_add_loop_test(to, test, i, i + 1);
 }
 
-/* Runs a suite and returns the exit status. A test has hung after 300 seconds: Check's own 4 are too
- * few where other programs use the processor. */
+/* Runs a suite and returns the exit status. A test has hung after 300 seconds: Check's own 4 are
+ * too few where other programs use the processor. */
 static inline int run_suite(Suite *(*suite)(void))
 {
 #ifndef _WIN32

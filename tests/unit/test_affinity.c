@@ -1,6 +1,6 @@
 /* Checks which CPUs the library sees and in which order workers are pinned to them, on machines
- * that sched_getaffinity and a folder of the system's files make up, and that workers are where they
- * were pinned on this one. */
+ * that sched_getaffinity and a folder of the system's files make up, and that workers are where
+ * they were pinned on this one. */
 #include "fit.h"
 
 #include "base/threads/affinity.h"

@@ -304,6 +304,34 @@ START_TEST(test_a_swapped_optimiser_is_restored_with_its_model)
 }
 END_TEST
 
+/* The average, where the checkpoint's model holds it; a training goes on once all are restored. */
+START_TEST(test_a_model_alone_is_the_one_that_the_file_loads)
+{
+    svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_PLAIN);
+    run r = run_open(1, 5, &config), other = run_open(2, 5, &config);
+    svit_checkpoint *checkpoint = NULL;
+    svit_model *loaded = NULL;
+    run_steps(&r, 2);
+    WORKS(svit_optimizer_swap_ema(r.optimizer, err));
+    WORKS(svit_checkpoint_save(path, r.model, r.optimizer, r.session, NULL, NULL, 0, err));
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    WORKS(svit_model_load(&loaded, context, path, err));
+    WORKS(svit_checkpoint_restore(checkpoint, other.model, NULL, NULL, err));
+    ck_assert(fit_same(other.model, loaded));
+    ck_assert(fit_same(other.model, r.model));
+    WORKS(svit_checkpoint_restore(checkpoint, other.model, other.optimizer, other.session, err));
+    WORKS(svit_optimizer_swap_ema(r.optimizer, err));
+    WORKS(svit_optimizer_swap_ema(other.optimizer, err));
+    run_steps(&r, 1);
+    run_steps(&other, 1);
+    ck_assert(fit_same(r.model, other.model));
+    svit_model_free(loaded);
+    svit_checkpoint_free(checkpoint);
+    run_close(&r);
+    run_close(&other);
+}
+END_TEST
+
 START_TEST(test_numbers_of_the_state_are_read_by_name)
 {
     svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_PLAIN);
@@ -459,6 +487,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_a_state_that_cannot_be_is_named_and_nothing_changes);
     tcase_add_test(c, test_weights_swapped_before_the_first_step_are_refused);
     tcase_add_test(c, test_a_swapped_optimiser_is_restored_with_its_model);
+    tcase_add_test(c, test_a_model_alone_is_the_one_that_the_file_loads);
     tcase_add_test(c, test_numbers_of_the_state_are_read_by_name);
     tcase_add_loop_test(c, test_a_restored_run_freezes_what_was_frozen, 0, 6);
     tcase_add_loop_test(c, test_a_wrong_list_of_frozen_parameters_is_refused, 0,

@@ -1,5 +1,5 @@
-/* Checks what all configuration structs of the public API promise: their init functions fill structs
- * of any size, and their JSON forms read structs of older and newer headers. */
+/* Checks what all configuration structs of the public API promise: their init functions fill
+ * structs of any size, and their JSON forms read structs of older and newer headers. */
 #include "fit.h"
 
 typedef struct type {

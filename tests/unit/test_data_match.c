@@ -221,7 +221,8 @@ START_TEST(test_a_label_is_that_of_its_sample)
 }
 END_TEST
 
-/* A loader that shuffles within windows asks where a shard ends: without shards at the end of all. */
+/* A loader that shuffles within windows asks where a shard ends: without shards at the end of
+ * all. */
 START_TEST(test_views_end_where_their_datasets_do)
 {
     svit_dataset *list = open_list("path,label\n/a.png,x\nb.png,y\n/c.png,x\n"), *view = NULL;

@@ -1,5 +1,5 @@
-/* Checks that doubles are written and read to the bit, in any locale and rounding mode, alone and as
- * numbers of JSON. */
+/* Checks that doubles are written and read to the bit, in any locale and rounding mode, alone and
+ * as numbers of JSON. */
 #include "fit.h"
 
 #include "config/decimal.h"

@@ -95,7 +95,8 @@ static const form EXIFS[] = {
      5},
     {BYTES("MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x0c\0\0\0\x01\0\0\0\x16\x40\x14\0\0\0\0\0\0"), 5},
     {BYTES("MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x10\0\0\0\x01\0\0\0\x16\0\0\0\0\0\0\0\x05"), 5},
-    /* Values that end behind the data end the directory; values of more bytes than the data do not. */
+    /* Values that end behind the data end the directory; values of more bytes than the data do
+     * not. */
     {BYTES("MM\0\x2a\0\0\0\x08\0\x02\x01\0\0\x04\0\0\0\x02\0\0\0\x21"
            "\x01\x12\0\x03\0\0\0\x01\0\x05\0\0"),
      0},

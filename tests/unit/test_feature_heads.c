@@ -1,6 +1,8 @@
 /* Classifiers that are trained on features. */
 #include "test_feature_heads_support.h"
 
+#include "ledger.h"
+
 /* Heads of all forms learn, and nothing below them moves, weight decay included. */
 START_TEST(test_head_learns_and_all_below_it_stays)
 {
@@ -201,6 +203,9 @@ START_TEST(test_sets_that_do_not_fit_the_head_are_named)
           "class 0 of the set is 'cat', which is class 2 of the model");
     WORKS(svit_model_replace_head(model, CLASSES, 1, err));
     WORKS(svit_model_fit_head(model, good, NULL, err));
+    WORKS(svit_model_set_trainable(model, "head*", 0, err));
+    FAILS(svit_model_fit_head(model, good, NULL, err), SVIT_E_STATE,
+          "every parameter of the layers behind input_layer is frozen");
     svit_features_free(block);
     svit_features_free(none);
     svit_features_free(wide);
@@ -233,6 +238,39 @@ START_TEST(test_configurations_are_read_and_written)
 }
 END_TEST
 
+/* A regression: the optimiser had slots of every trainable parameter, twice the bytes of the model,
+ * and only those of the classifier were ever read. */
+START_TEST(test_a_head_takes_no_memory_for_what_lies_below_it)
+{
+    ledger book = {0};
+    svit_context_config with;
+    svit_head_config config;
+    svit_model_config big;
+    svit_context_config_init(&with, sizeof with);
+    with.threads = 1;
+    with.allocate = ledger_allocate;
+    with.release = ledger_release;
+    with.allocator_user = &book;
+    WORKS(svit_context_create(&context, &with, err));
+    WORKS(svit_model_config_from_json(&big, sizeof big,
+                                      VIT_OF("\"head_units\":[],\"pool\":\"mean\""), err));
+    big.depth = 12;
+    big.mlp_dim = 512;
+    WORKS(svit_model_create(&model, context, &big, 7, err));
+    const size_t bytes = svit_model_parameter_elements(model) * sizeof(float);
+    svit_features *set = clusters(N, C, 0, CLASSES, 1);
+    svit_head_config_init(&config, sizeof config);
+    config.epochs = 1;
+    config.batch = 8;
+    book.peak_bytes = book.live_bytes;
+    const size_t before = book.live_bytes;
+    WORKS(svit_model_fit_head(model, set, &config, err));
+    ck_assert_uint_lt(book.peak_bytes - before, bytes / 2);
+    svit_features_free(set);
+    close_model();
+}
+END_TEST
+
 static Suite *feature_heads_suite(void)
 {
     Suite *suite = suite_create("feature heads");
@@ -243,6 +281,7 @@ static Suite *feature_heads_suite(void)
     tcase_add_test(tests, test_head_depends_on_the_seed_and_not_on_threads);
     tcase_add_loop_test(tests, test_balanced_classes_count_alike, 0, 2);
     tcase_add_test(tests, test_sets_that_do_not_fit_the_head_are_named);
+    tcase_add_test(tests, test_a_head_takes_no_memory_for_what_lies_below_it);
     tcase_add_test(tests, test_configurations_are_read_and_written);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,5 +1,5 @@
-/* The nearest samples of a feature set, and the samples that cover it, against plain loops in double
- * precision. */
+/* The nearest samples of a feature set, and the samples that cover it, against plain loops in
+ * double precision. */
 #include "test_feature_sets_support.h"
 
 #include <float.h>

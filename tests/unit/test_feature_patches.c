@@ -127,7 +127,8 @@ START_TEST(test_sets_of_patches_are_kept_in_files_and_apart)
 }
 END_TEST
 
-/* The visible patches of a masked autoencoder come after its class token and registers, on no grid. */
+/* The visible patches of a masked autoencoder come after its class token and registers, on no
+ * grid. */
 START_TEST(test_visible_patches_have_a_mean)
 {
     enum { PREFIX = 3, VISIBLE = 4, WIDTH = 24 };

@@ -24,7 +24,8 @@ static const struct {
     {"blocks.2.*", "head*", "blocks.0", "blocks.2", "head"},
 };
 
-/* The range of the parameters whose names begin with one of two texts, and of those between them. */
+/* The range of the parameters whose names begin with one of two texts, and of those between
+ * them. */
 static void range_of(size_t *begin, size_t *end, const svit_model *model, const char *first,
                      const char *last)
 {

@@ -1,6 +1,6 @@
-/* The holes that public advisories name in other loaders of models and images, each as the bytes that
- * reach it. Every file is refused by a message that names the thing. The bytes are at the end of an
- * allocation of their size, so that the address sanitizer sees a read behind them. */
+/* The holes that public advisories name in other loaders of models and images, each as the bytes
+ * that reach it. Every file is refused by a message that names the thing. The bytes are at the end
+ * of an allocation of their size, so that the address sanitizer sees a read behind them. */
 #include "fit.h"
 
 #include "config/json.h"
@@ -143,9 +143,9 @@ START_TEST(test_nesting_without_an_end)
 }
 END_TEST
 
-/* A name as long as the text, whose escapes end where the text does, and as many values as fit in its
- * bytes. Other formats state such lengths and counts, whose product with a size wrapped in readers of
- * GGUF (CVE-2024-21836, CVE-2024-23605, CVE-2025-53630); here they are counted. */
+/* A name as long as the text, whose escapes end where the text does, and as many values as fit in
+ * its bytes. Other formats state such lengths and counts, whose product with a size wrapped in
+ * readers of GGUF (CVE-2024-21836, CVE-2024-23605, CVE-2025-53630); here they are counted. */
 START_TEST(test_names_and_counts_that_fill_the_heap)
 {
     enum { BYTES = 1 << 20 };
@@ -245,7 +245,8 @@ static size_t make_png(uint8_t out[64], uint32_t width, uint32_t height)
     return 45;
 }
 
-/* Sides whose product wraps in 32 bits, or with its channels, or needs more memory than there is. */
+/* Sides whose product wraps in 32 bits, or with its channels, or needs more memory than there
+ * is. */
 START_TEST(test_image_sizes_whose_product_wraps)
 {
     static const struct {

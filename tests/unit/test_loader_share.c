@@ -1,5 +1,6 @@
-/* Checks loaders that share batches: those of all ranks, one behind another, are whole batches, to the
- * bit, whatever is augmented, mixed, repeated or balanced; and a rank decodes no image of another. */
+/* Checks loaders that share batches: those of all ranks, one behind another, are whole batches, to
+ * the bit, whatever is augmented, mixed, repeated or balanced; and a rank decodes no image of
+ * another. */
 #include "test_loader_support.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Checks orders with a window: every sample is read once an epoch, near its place in the order of the
- * shards, by the leaf to which it belongs, and the ranks' shares are the whole. */
+/* Checks orders with a window: every sample is read once an epoch, near its place in the order of
+ * the shards, by the leaf to which it belongs, and the ranks' shares are the whole. */
 #include "test_loader_support.h"
 #include "test_shards_support.h"
 
@@ -72,8 +72,9 @@ static uint32_t sample_at(const epoch_order *order, uint64_t position)
     return order->values[sv_order_place(&order->rule, position) / order->rule.repeats];
 }
 
-/* Requires that the samples of one shard follow each other in the order of the shards, which it finds
- * as the order with a window of 1, where nothing is moved. Writes the place of each sample. */
+/* Requires that the samples of one shard follow each other in the order of the shards, which it
+ * finds as the order with a window of 1, where nothing is moved. Writes the place of each
+ * sample. */
 static void find_places(uint32_t *places, svit_context *own, const window_case *c, uint64_t epoch)
 {
     static epoch_order plain;
@@ -89,7 +90,8 @@ static void find_places(uint32_t *places, svit_context *own, const window_case *
     sv_order_free(&own->allocator, &plain.rule);
 }
 
-/* One reading of each sample in the first epochs, each near its place, and each leaf in its part. */
+/* One reading of each sample in the first epochs, each near its place, and each leaf in its
+ * part. */
 static void check_order(svit_context *own, const window_case *c, uint64_t epoch)
 {
     static epoch_order order;

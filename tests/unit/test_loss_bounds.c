@@ -231,7 +231,8 @@ START_TEST(test_sizes_of_no_array_are_named)
 }
 END_TEST
 
-/* Rows before the one that has no softmax keep their logits, also where both arrays are the same. */
+/* Rows before the one that has no softmax keep their logits, also where both arrays are the
+ * same. */
 START_TEST(test_a_softmax_that_fails_changes_nothing)
 {
     static const float BAD[] = {NAN, INFINITY, -INFINITY};

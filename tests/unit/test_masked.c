@@ -39,7 +39,8 @@ static svit_session *open_session(svit_model *model, int32_t mode, uint64_t seed
     return session;
 }
 
-/* Reconstructs n equal images and writes whether each patch is visible, so that its logits are 0. */
+/* Reconstructs n equal images and writes whether each patch is visible, so that its logits are
+ * 0. */
 static void find_visible(bool *visible, svit_session *session, size_t n)
 {
     static float pixels[SAMPLES * PIXELS], logits[SAMPLES * PIXELS];

@@ -1,12 +1,28 @@
 /* Checks model files in F16, BF16 and I8: the rounding of each element, what is refused, and
  * damaged scales. */
 #include "fit.h"
+
+#include "base/files/file.h"
 #include "io/safetensors.h"
 
 #include <math.h>
 #include <sys/stat.h>
 
 enum { CLASSES = 12 };
+
+/* The reads of files. */
+static size_t reads;
+svit_status __real_sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
+                                   svit_error *error);
+svit_status __wrap_sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
+                                   svit_error *error);
+
+svit_status __wrap_sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
+                                   svit_error *error)
+{
+    reads++;
+    return __real_sv_file_read_at(file, offset, data, bytes, error);
+}
 
 static svit_context *context;
 static fit_folder folder;
@@ -224,6 +240,27 @@ START_TEST(test_damaged_scales)
 }
 END_TEST
 
+/* A regression: each scale was a read of 4 bytes. A wide layer has more scales than one piece. */
+START_TEST(test_scales_are_read_in_pieces)
+{
+    enum { MANY = 1300, DIM = 16 };
+    svit_model *wide = fit_model(context, MANY, 5), *out = NULL;
+    static float before[MANY * DIM], after[MANY * DIM];
+    /* Rows whose scales are 1, 2, 3, ..., and whose values are multiples of them. */
+    for (size_t i = 0; i < MANY * DIM; i++)
+        before[i] = (float)(i / DIM + 1) * (i % DIM ? -3 : 127);
+    WORKS(svit_model_set_parameter(wide, "head.weight", before, MANY * DIM, err));
+    WORKS(svit_model_save_as(wide, path, SVIT_DTYPE_I8, err));
+    reads = 0;
+    WORKS(svit_model_load(&out, context, path, err));
+    ck_assert_uint_lt(reads, 3 * svit_model_parameter_count(wide));
+    WORKS(svit_model_get_parameter(out, "head.weight", after, MANY * DIM, err));
+    ck_assert_mem_eq(before, after, sizeof before);
+    svit_model_free(out);
+    svit_model_free(wide);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("model_dtypes");
@@ -232,6 +269,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_rounding);
     tcase_add_test(c, test_all_weights);
     tcase_add_test(c, test_quantised_weights);
+    tcase_add_test(c, test_scales_are_read_in_pieces);
     tcase_add_test(c, test_what_is_refused);
     tcase_add_loop_test(c, test_damaged_scales, 0, sizeof damages / sizeof *damages);
     suite_add_tcase(all, c);

@@ -2,7 +2,10 @@
  * file. */
 #include "test_parameters_support.h"
 
+#include "models/model.h"
+
 #include <limits.h>
+#include <math.h>
 
 /* A model with all that a file can have, saved at `path`. */
 static svit_model *saved_model(void)
@@ -174,6 +177,24 @@ START_TEST(test_a_predictor_from_memory_predicts_as_one_from_the_file)
 }
 END_TEST
 
+/* A regression: asking for the number of bytes checked and converted all weights, which took nearly
+ * as long as the file itself. */
+START_TEST(test_the_number_of_bytes_does_not_depend_on_the_values)
+{
+    svit_model *model = saved_model();
+    size_t bytes, needed = 0;
+    free(fit_read(path, &bytes));
+    model->weights[0] = NAN;
+    char *memory = malloc(bytes);
+    WORKS(svit_model_save_memory(model, NULL, 0, &needed, err));
+    ck_assert_uint_eq(needed, bytes);
+    FAILS(svit_model_save_memory(model, memory, bytes, NULL, err), SVIT_E_NUMERIC,
+          "files hold finite numbers");
+    free(memory);
+    svit_model_free(model);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("model_memory");
@@ -183,6 +204,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_cuts_are_refused_in_memory_too);
     tcase_add_test(c, test_a_changed_byte_of_a_header_is_answered_as_in_a_file);
     tcase_add_test(c, test_a_weight_that_is_not_finite_is_named_without_a_path);
+    tcase_add_test(c, test_the_number_of_bytes_does_not_depend_on_the_values);
     tcase_add_test(c, test_a_predictor_from_memory_predicts_as_one_from_the_file);
     suite_add_tcase(all, c);
     return all;

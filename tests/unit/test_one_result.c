@@ -1,5 +1,5 @@
-/* Inference has one result on all CPUs with fused multiply-adds: matmuls in float32 have the bits of a
- * plain definition, and row kernels and whole models in int8 have recorded ones. Without fused
+/* Inference has one result on all CPUs with fused multiply-adds: matmuls in float32 have the bits
+ * of a plain definition, and row kernels and whole models in int8 have recorded ones. Without fused
  * multiply-adds products are rounded too, and the results are others. */
 #include "calls.h"
 #include "isa.h"
@@ -69,7 +69,8 @@ static float chain(float before, const float *a, const float *b, size_t count, b
     return before;
 }
 
-/* c + a[k] b[k, j]: the first 768 steps are a chain of their own, and the others continue from C. */
+/* c + a[k] b[k, j]: the first 768 steps are a chain of their own, and the others continue from
+ * C. */
 static float plain_sum(float c, const float *a, const float *b, size_t k, bool fused)
 {
     const size_t count = k < CHAIN ? k : CHAIN;

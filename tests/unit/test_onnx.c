@@ -236,8 +236,8 @@ static onnx_text last_operator(const onnx_contents *file)
     return file->operators[file->nodes - 1];
 }
 
-/* Regression: the probabilities of labels were a softmax, which is for classes, and so were those of
- * embeddings. */
+/* Regression: the probabilities of labels were a softmax, which is for classes, and so were those
+ * of embeddings. */
 START_TEST(test_probabilities_are_those_of_predictors)
 {
     static const char *const texts[] = {"a fox", "a dog"};

@@ -3,7 +3,8 @@
 #include "backends.h"
 #include "guard.h"
 
-/* m, n and k: whole vectors and microtiles, one element more and less; and k of several K blocks. */
+/* m, n and k: whole vectors and microtiles, one element more and less; and k of several K
+ * blocks. */
 static const size_t SHAPES[][3] = {{1, 1, 1},    {7, 16, 32},  {16, 48, 64},   {17, 49, 65},
                                    {15, 47, 63}, {64, 96, 33}, {65, 130, 192}, {33, 31, 1030}};
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };

@@ -196,7 +196,8 @@ static void change_weights(svit_model *model)
     }
 }
 
-/* Averages and slow weights begin with the weights before the first step, of frozen parameters too. */
+/* Averages and slow weights begin with the weights before the first step, of frozen parameters
+ * too. */
 START_TEST(test_averages_start_before_the_first_step)
 {
     static const char *const AVERAGES[] = {"plain", "keras", "swa"};

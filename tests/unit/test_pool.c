@@ -103,7 +103,8 @@ START_TEST(test_a_host_runs_every_task_once)
 }
 END_TEST
 
-/* What a thread reads of its environment, without the flags of exceptions, which arithmetic sets. */
+/* What a thread reads of its environment, without the flags of exceptions, which arithmetic
+ * sets. */
 static sv_fp_env environment(void)
 {
     return sv_fp_env_read() & ~(sv_fp_env)SV_FP_ENV_FLAGS;

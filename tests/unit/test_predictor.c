@@ -2,6 +2,7 @@
  */
 #include "build.h"
 #include "fit.h"
+#include "ledger.h"
 #include "worst.h"
 
 enum { CLASSES = 4, SIDE = 11, COUNT = 5 };
@@ -345,6 +346,41 @@ START_TEST(test_wrong_calls_are_refused)
 }
 END_TEST
 
+/* A regression: each batch made the tables of the preprocessing anew. What is left is the scratch
+ * of the workers. */
+START_TEST(test_all_batches_of_a_call_share_the_tables)
+{
+    ledger book = {0};
+    svit_context *counted = NULL;
+    svit_model *own;
+    svit_context_config with;
+    svit_predictor_config config;
+    svit_predictor *predictor = NULL;
+    const svit_pipeline_config pipeline = pipeline_make();
+    float out[COUNT * CLASSES];
+    WORKS(svit_context_config_init(&with, sizeof with));
+    with.threads = 1;
+    with.allocate = ledger_allocate;
+    with.release = ledger_release;
+    with.allocator_user = &book;
+    WORKS(svit_context_create(&counted, &with, err));
+    own = fit_model(counted, CLASSES, 1);
+    WORKS(svit_model_set_pipeline(own, &pipeline, err));
+    WORKS(svit_predictor_config_init(&config, sizeof config));
+    config.max_batch = 1;
+    WORKS(svit_predictor_create_from_model(&predictor, own, &config, err));
+    const size_t before = book.calls;
+    WORKS(svit_predict_u8(predictor, images, 1, SIDE, SIDE, out, err));
+    const size_t of_one = book.calls - before;
+    WORKS(svit_predict_u8(predictor, images, COUNT, SIDE, SIDE, out, err));
+    ck_assert_uint_eq(book.calls - before - of_one, of_one + COUNT - 1);
+    svit_predictor_free(predictor);
+    svit_model_free(own);
+    svit_context_free(counted);
+    ck_assert_uint_eq(book.live_blocks, 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("predictor");
@@ -357,6 +393,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_predictors_of_any_channels_from_bytes_floats_and_files, 0, 3);
     tcase_add_test(c, test_versions_of_an_image_are_averaged);
     tcase_add_test(c, test_wrong_calls_on_channels_and_floats_are_refused);
+    tcase_add_test(c, test_all_batches_of_a_call_share_the_tables);
     tcase_add_test(c, test_wrong_calls_are_refused);
     suite_add_tcase(all, c);
     return all;

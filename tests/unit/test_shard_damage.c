@@ -1,5 +1,6 @@
-/* Checks that no byte of a shard or of its index is trusted: whatever it is, opening the dataset fails
- * or gives samples, and no memory is touched that should not be (with the address sanitizer). */
+/* Checks that no byte of a shard or of its index is trusted: whatever it is, opening the dataset
+ * fails or gives samples, and no memory is touched that should not be (with the address
+ * sanitizer). */
 #include "test_shards_support.h"
 
 #include "base/numbers/byte_order.h"
@@ -9,7 +10,8 @@
 static const uint8_t CHANGES[] = {0x01, 0x80, 0xff, 0x10};
 enum { CHANGE_COUNT = sizeof CHANGES };
 
-/* Two samples behind all kinds of headers. Returns the number of headers, and their places in at[]. */
+/* Two samples behind all kinds of headers. Returns the number of headers, and their places in
+ * at[]. */
 static size_t make_archive(tar_archive *tar, size_t at[16])
 {
     size_t count = 0;
@@ -26,7 +28,8 @@ static size_t make_archive(tar_archive *tar, size_t at[16])
     return count;
 }
 
-/* Opens the dataset and reads its samples. Returns how many could be read; -1 if it does not open. */
+/* Opens the dataset and reads its samples. Returns how many could be read; -1 if it does not
+ * open. */
 static int read_samples(bool expects_all)
 {
     svit_dataset *dataset = NULL;
@@ -161,8 +164,8 @@ START_TEST(test_an_archive_may_be_cut_anywhere)
     for (size_t bytes = tar.bytes + 1; bytes-- > 0;) {
         ck_assert_int_eq(truncate(path_in(&folder, "a.tar"), (off_t)bytes), 0);
         const int read = read_samples(true);
-        /* A cut behind a sample cannot be told from an archive without the zeros at its end, of which
-         * one block is enough. */
+        /* A cut behind a sample cannot be told from an archive without the zeros at its end, of
+         * which one block is enough. */
         const size_t end = headers[6] + 2 * TAR_BLOCK;
         const bool is_whole = bytes == end || bytes >= end + TAR_BLOCK;
         const bool is_first = bytes == headers[3];

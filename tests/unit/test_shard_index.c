@@ -1,5 +1,5 @@
-/* Checks the indices of shards: they are made once, hold no more than they should, and files are opened
- * when they are read, by any number of threads. */
+/* Checks the indices of shards: they are made once, hold no more than they should, and files are
+ * opened when they are read, by any number of threads. */
 #include "test_shards_support.h"
 
 #include "data/shards/shard_files.h"
@@ -177,8 +177,8 @@ START_TEST(test_a_shard_that_changes_later_is_an_error)
 }
 END_TEST
 
-/* A shard stays open once it is read. It is seen all the same when it is written in place, and that it
- * is what it was when it is put back. */
+/* A shard stays open once it is read. It is seen all the same when it is written in place, and that
+ * it is what it was when it is put back. */
 START_TEST(test_an_open_shard_that_changes_in_place_is_an_error)
 {
     NEEDS(HAS_PNG, "PNG");

@@ -1,5 +1,5 @@
-/* Checks datasets of shards: which members are samples, all forms of headers, labels, names of classes
- * and patterns. */
+/* Checks datasets of shards: which members are samples, all forms of headers, labels, names of
+ * classes and patterns. */
 #include "test_shards_support.h"
 
 static void check_archive(tar_archive *tar, const sample_row *rows, size_t count, size_t classes)

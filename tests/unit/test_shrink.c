@@ -68,7 +68,8 @@ START_TEST(test_floats_shrink_as_bytes_do)
 }
 END_TEST
 
-/* In place, one image after another towards the front of the array, and equal sizes change nothing. */
+/* In place, one image after another towards the front of the array, and equal sizes change
+ * nothing. */
 START_TEST(test_a_batch_shrinks_in_place)
 {
     enum { IMAGES = 3, FLOATS = 9 * 8 * 3, SMALL = 5 * 4 * 3 };

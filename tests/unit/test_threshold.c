@@ -1,4 +1,5 @@
-/* None of these: the threshold of a model, how it is chosen and kept, and the labels of a predictor. */
+/* None of these: the threshold of a model, how it is chosen and kept, and the labels of a
+ * predictor. */
 #include "build.h"
 #include "fit.h"
 

@@ -41,8 +41,8 @@ static svit_status finish(const plan *p, svit_dataset *with, svit_model **out, s
     return status;
 }
 
-/* The checkpoint as it is resumes to the whole run's bits; as a test has changed it, to `part`, or NULL
- * to those bits, too. */
+/* The checkpoint as it is resumes to the whole run's bits; as a test has changed it, to `part`, or
+ * NULL to those bits, too. */
 static void check_resume(const plan *p, svit_dataset *with, const svit_model *whole,
                          svit_status wanted, const char *part)
 {

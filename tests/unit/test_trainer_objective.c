@@ -217,7 +217,8 @@ START_TEST(test_a_broken_run_gives_the_same_bits)
 }
 END_TEST
 
-/* Returns the weights after one epoch with this accumulation, or these leaves, and its train_loss. */
+/* Returns the weights after one epoch with this accumulation, or these leaves, and its
+ * train_loss. */
 static float *run_parts(plan p, uint32_t accumulate, uint32_t leaves, size_t *elements,
                         double *loss)
 {
@@ -238,7 +239,8 @@ static float *run_parts(plan p, uint32_t accumulate, uint32_t leaves, size_t *el
     return weights;
 }
 
-/* With label smoothing, weights of very unlike sizes if they are wanted, and every number of parts. */
+/* With label smoothing, weights of very unlike sizes if they are wanted, and every number of
+ * parts. */
 START_TEST(test_parts_of_a_batch_give_its_gradient_and_its_loss)
 {
     plan p = plan_of(_i % KINDS);

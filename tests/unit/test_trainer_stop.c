@@ -89,8 +89,8 @@ START_TEST(test_run_stops_and_goes_on)
 }
 END_TEST
 
-/* A step that was stopped comes with the next call, a validation begins again, and the weights are not the average
- * meanwhile. */
+/* A step that was stopped comes with the next call, a validation begins again, and the weights are
+ * not the average meanwhile. */
 START_TEST(test_step_begins_a_validation_again)
 {
     plan p = plan_with_average();

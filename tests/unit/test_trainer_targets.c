@@ -142,7 +142,8 @@ static svit_trainer_event validate_few(int32_t loss, size_t classes, size_t few,
     return row;
 }
 
-/* Labels mean the same classes of the model, however many classes the validation set says it has. */
+/* Labels mean the same classes of the model, however many classes the validation set says it
+ * has. */
 START_TEST(test_a_validation_set_may_have_fewer_classes)
 {
     const int32_t losses[] = {SVIT_LOSS_CROSS_ENTROPY, SVIT_LOSS_BINARY, SVIT_LOSS_MSE};

@@ -9,9 +9,9 @@
 static const unsigned char BORDERS[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
 enum { BORDER_COUNT = sizeof BORDERS };
 
-/* The bytes of the character at the start of a text, 0 if there is none, by RFC 3629: the first byte
- * begins with as many ones as there are bytes, the others with 10, and the remaining bits are a code
- * point that needs that many bytes. */
+/* The bytes of the character at the start of a text, 0 if there is none, by RFC 3629: the first
+ * byte begins with as many ones as there are bytes, the others with 10, and the remaining bits are
+ * a code point that needs that many bytes. */
 static size_t defined_length(const unsigned char *text, size_t bytes)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -42,7 +42,8 @@ class Checkpoint(_library.Handle):
 
         Raises:
             ArgumentError: one of them has another configuration than the checkpoint.
-            StateError: other parameters are frozen: restore the model alone, then create optimiser and session.
+            StateError: other parameters are frozen: restore the model alone, create optimiser and session, and
+                restore all three.
         """
         _expect(model, optimizer, session, model_optional=True)
         _library.call("svit_checkpoint_restore", self, model, optimizer, session)

@@ -9,7 +9,8 @@
 #undef fclose
 #undef rename
 
-/* Files and standard output get the bytes that programs write, and the console takes them for UTF-8. */
+/* Files and standard output get the bytes that programs write, and the console takes them for
+ * UTF-8. */
 __attribute__((constructor)) static void prepare(void)
 {
     _fmode = _O_BINARY;
@@ -31,7 +32,8 @@ int program_rename(const char *from, const char *to)
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) ? 0 : -1;
 }
 
-/* Whether a set of characters behind a '[' has one. *end is behind its ']', or NULL if it has none. */
+/* Whether a set of characters behind a '[' has one. *end is behind its ']', or NULL if it has
+ * none. */
 static int in_set(const char *set, char character, const char **end)
 {
     const int is_not = *set == '!';

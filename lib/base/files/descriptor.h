@@ -13,8 +13,8 @@ const char *sv_path_kind(mode_t mode);
 /* The descriptor of an open file, which sv_file_close closes. */
 int sv_file_descriptor(const sv_file *file);
 
-/* Says whether the open file is the one at `path`. Returns 0, or an errno value if the system cannot
- * say it. */
+/* Says whether the open file is the one at `path`. Returns 0, or an errno value if the system
+ * cannot say it. */
 int sv_descriptor_compare(bool *is_same, int descriptor, const char *path);
 
 /* Reads a file of the system, whose size is known only at its end, into `text` and ends it with a

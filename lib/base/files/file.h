@@ -1,5 +1,6 @@
-/* Reading, replacing and listing files. No file outside of this folder opens files. Messages name the
- * path and the system's reason. Paths are in UTF-8 where the system has an encoding of its own. */
+/* Reading, replacing and listing files. No file outside of this folder opens files. Messages name
+ * the path and the system's reason. Paths are in UTF-8 where the system has an encoding of its
+ * own. */
 #ifndef SV_FILE_H
 #define SV_FILE_H
 
@@ -57,8 +58,8 @@ const char *sv_file_path(const sv_file *file);
 svit_status sv_file_read_at(sv_file *file, uint64_t offset, void *data, size_t bytes,
                             svit_error *err);
 
-/* replace.c: the atomic replacement of a file: a temporary file in the same folder, renamed at the end.
- * Several replacements of one path may be in progress; each has its own temporary file. */
+/* replace.c: the atomic replacement of a file: a temporary file in the same folder, renamed at the
+ * end. Several replacements of one path may be in progress; each has its own temporary file. */
 typedef struct sv_replacement sv_replacement;
 
 /* Creates the temporary file with the permissions of the file that it will replace, if there is
@@ -78,6 +79,14 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
 
 /* Removes the temporary file and frees the replacement. NULL is allowed. */
 void sv_replacement_abandon(const sv_allocator *allocator, sv_replacement *replacement);
+
+/* Commits after `status` SVIT_OK, otherwise abandons. Returns the first failure. */
+svit_status sv_replacement_end(const sv_allocator *allocator, sv_replacement *replacement,
+                               svit_status status, svit_error *err);
+
+/* Replaces a whole file so, for the calls of a context, whose memory its allocator provides. */
+svit_status sv_file_replace(const sv_allocator *allocator, const char *path, const void *data,
+                            size_t bytes, svit_error *err);
 
 /* Appends to a file, or creates it, and flushes it to disk. If that fails, the file gets the size
  * that it had, as far as the system allows it. A symbolic link is followed; SVIT_E_IO if it leads

@@ -82,21 +82,32 @@ svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocat
     return SVIT_OK;
 }
 
+svit_status sv_replacement_end(const sv_allocator *allocator, sv_replacement *replacement,
+                               svit_status status, svit_error *err)
+{
+    if (status == SVIT_OK)
+        return sv_replacement_commit(allocator, replacement, err);
+    sv_replacement_abandon(allocator, replacement);
+    return status;
+}
+
+svit_status sv_file_replace(const sv_allocator *allocator, const char *path, const void *data,
+                            size_t bytes, svit_error *err)
+{
+    sv_replacement *replacement = NULL;
+    SVIT_TRY(sv_replacement_begin(&replacement, allocator, path, err));
+    return sv_replacement_end(allocator, replacement,
+                              sv_replacement_write(replacement, data, bytes, err), err);
+}
+
 SVIT_API svit_status svit_file_replace(const char *path, const void *data, size_t bytes,
                                        svit_error *err)
 {
     SV_REQUIRE(path);
     if (bytes)
         SV_REQUIRE(data);
-    sv_allocator allocator = sv_allocator_default();
-    sv_replacement *replacement = NULL;
-    SVIT_TRY(sv_replacement_begin(&replacement, &allocator, path, err));
-    svit_status status = sv_replacement_write(replacement, data, bytes, err);
-    if (status != SVIT_OK) {
-        sv_replacement_abandon(&allocator, replacement);
-        return status;
-    }
-    return sv_replacement_commit(&allocator, replacement, err);
+    const sv_allocator allocator = sv_allocator_default();
+    return sv_file_replace(&allocator, path, data, bytes, err);
 }
 
 SVIT_API svit_status svit_file_append(const char *path, const void *data, size_t bytes,

@@ -1,5 +1,5 @@
-/* What file_calls.c has of an open file, and the calls of the system that it needs: file.c has those of
- * POSIX, windows/file.c those of Windows. Nothing else includes this. */
+/* What file_calls.c has of an open file, and the calls of the system that it needs: file.c has
+ * those of POSIX, windows/file.c those of Windows. Nothing else includes this. */
 #ifndef SV_FILE_SYSTEM_H
 #define SV_FILE_SYSTEM_H
 

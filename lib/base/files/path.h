@@ -10,8 +10,8 @@ enum { SV_PATH_MAX = 4096 };
 /* Whether a character separates the names in a path. */
 bool sv_path_is_separator(char character);
 
-/* What follows the last separator of a path: the name of the file itself. All of the path if there is
- * none. */
+/* What follows the last separator of a path: the name of the file itself. All of the path if there
+ * is none. */
 const char *sv_path_name(const char *path);
 
 /* Whether a path says on its own where it leads, whatever folder a relative one begins in. */

@@ -76,9 +76,9 @@ static bool remove_leftover(const char *path)
     return removed;
 }
 
-/* Locks a temporary file that was just created. Returns 0, EAGAIN if another writer has taken it for
- * a leftover, or the errno value of what failed; the file is then removed. On a file system without
- * locks the file stays unlocked. */
+/* Locks a temporary file that was just created. Returns 0, EAGAIN if another writer has taken it
+ * for a leftover, or the errno value of what failed; the file is then removed. On a file system
+ * without locks the file stays unlocked. */
 static int lock_temporary(int descriptor, const char *path)
 {
     bool is_same;
@@ -90,9 +90,9 @@ static int lock_temporary(int descriptor, const char *path)
     return code || is_same ? code : EAGAIN;
 }
 
-/* Creates and locks a temporary file; -1 with EEXIST if its name is taken. It tries again if another
- * writer takes the file for a leftover between the two steps; EBUSY if that happens always, as on a
- * file system that numbers one file in two ways. */
+/* Creates and locks a temporary file; -1 with EEXIST if its name is taken. It tries again if
+ * another writer takes the file for a leftover between the two steps; EBUSY if that happens always,
+ * as on a file system that numbers one file in two ways. */
 static int create_temporary(const char *path, mode_t mode)
 {
     enum { TRIES = 1000 };

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Bytes that a temporary file's path has more than that of the file which it replaces, with the NUL. */
+/* Bytes that a temporary file's path has more than that of the file which it replaces, with the
+ * NUL. */
 enum { SV_TEMPORARY_BYTES = sizeof ".shiftvit-0123456789abcdef.part" };
 
 /* Writes the temporary file's path number `i`: in the folder of the file at `path`, which it

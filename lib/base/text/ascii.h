@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether two texts, or their first `length` bytes if they are longer, are the same but for the case
- * of the letters of ASCII. The locale does not matter: in Turkish "I" is no capital of "i". */
+/* Whether two texts, or their first `length` bytes if they are longer, are the same but for the
+ * case of the letters of ASCII. The locale does not matter: in Turkish "I" is no capital of "i". */
 bool sv_ascii_equal(const char *a, const char *b, size_t length);
 
 #endif

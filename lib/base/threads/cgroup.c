@@ -10,8 +10,8 @@
 
 enum { TEXT = 2048 }; /* bytes of the longest path and line that are read */
 
-/* Takes a number from the start of a text and moves *text behind it. Returns false if there is none,
- * or one that does not fit. */
+/* Takes a number from the start of a text and moves *text behind it. Returns false if there is
+ * none, or one that does not fit. */
 static bool take_number(int64_t *out, const char **text)
 {
     char *end;

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Instruction sets that kernels are compiled for. Each includes those before it of the same processor
- * family. The baseline is SSE2 on x86-64, NEON on 64-bit Arm and SIMD128 in WebAssembly. */
+/* Instruction sets that kernels are compiled for. Each includes those before it of the same
+ * processor family. The baseline is SSE2 on x86-64, NEON on 64-bit Arm and SIMD128 in
+ * WebAssembly. */
 typedef enum sv_isa {
     SV_ISA_BASELINE,
     SV_ISA_AVX2,

@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-    /* Polls of an atomic variable before a thread goes to sleep: about 0.1 ms on x86, most of it in the
-     * `pause` that follows each poll. */
+    /* Polls of an atomic variable before a thread goes to sleep: about 0.1 ms on x86, most of it in
+     * the `pause` that follows each poll. */
     SPIN_ROUNDS = 5000,
     CLEARED = 256 << 10,                             /* bytes of a task that clears memory */
     LINE = SV_ALIGNMENT / (int)sizeof(atomic_size_t) /* counters in a cache line */

@@ -124,8 +124,8 @@ void sv_process_lock(void)
     lock_process();
 }
 
-/* A child in a PID namespace of its own may have its parent's number. Others do without the count, so
- * that a handler of the program's that runs before begin_child knows the process, too. */
+/* A child in a PID namespace of its own may have its parent's number. Others do without the count,
+ * so that a handler of the program's that runs before begin_child knows the process, too. */
 int64_t sv_process_id(void)
 {
     pthread_once(&process_once, watch_forks);

@@ -1,5 +1,5 @@
-/* The default allocator: the heap of the C library of Windows, whose aligned memory has functions of
- * its own. */
+/* The default allocator: the heap of the C library of Windows, whose aligned memory has functions
+ * of its own. */
 #include "base/memory.h"
 
 #include <malloc.h>

@@ -1,5 +1,5 @@
-/* The operations that move pixels: an affine map from output to input positions, of which each takes
- * the pixel that it lies on, with Pillow's arithmetic. Outside the image is black. */
+/* The operations that move pixels: an affine map from output to input positions, of which each
+ * takes the pixel that it lies on, with Pillow's arithmetic. Outside the image is black. */
 #include "data/augmentation/operations.h"
 
 #include <math.h>

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "data/augmentation/steps.h"
+#include "data/decoding/image_shape.h"
 
 #include <shiftvit/pipeline.h>
 
@@ -35,6 +36,18 @@ size_t sv_pipeline_width(const sv_pipeline *plan, bool training);
 /* Runs the evaluation pipeline on one image. `out` is [sv_pipeline_height, sv_pipeline_width,
  * channels], those of evaluation. */
 void sv_pipeline_evaluate(const sv_pipeline *plan, float *out, const void *pixels, float *scratch);
+
+/* Checks images[n] of `shape`, the argument of the public function `where`. SVIT_E_ARGUMENT, also
+ * for a float that `config` does not keep finite. */
+svit_status sv_pipeline_check_images(const char *where, const svit_pipeline_config *config,
+                                     const void *images, size_t n, const sv_image_shape *shape,
+                                     svit_error *err);
+
+/* Runs it on the images pixels[n] of `shape`, for which the plan was made and which have been
+ * checked, to out[n], each image as a task of the context's pool. SVIT_E_MEMORY. */
+svit_status sv_pipeline_evaluate_batch(const sv_pipeline *plan, svit_context *context,
+                                       const void *pixels, size_t n, const sv_image_shape *shape,
+                                       float *out, svit_error *err);
 
 /* The random augmentation of one image. It is a function of its key, except that with per_batch the
  * crop is a function of the seed, the epoch and the batch. Epochs are below 2^52. */

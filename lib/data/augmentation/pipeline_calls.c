@@ -27,9 +27,9 @@ static void evaluate_task(void *argument, size_t task, uint32_t worker)
                          job->scratch + worker * job->scratch_size);
 }
 
-static svit_status evaluate_images(svit_context *context, const sv_pipeline *plan,
-                                   const void *pixels, size_t n, const sv_image_shape *shape,
-                                   float *out, svit_error *err)
+svit_status sv_pipeline_evaluate_batch(const sv_pipeline *plan, svit_context *context,
+                                       const void *pixels, size_t n, const sv_image_shape *shape,
+                                       float *out, svit_error *err)
 {
     const size_t workers = sv_pool_workers(context->pool, n);
     const size_t scratch_size = sv_pipeline_scratch(plan);
@@ -52,6 +52,21 @@ static svit_status evaluate_images(svit_context *context, const sv_pipeline *pla
     return SVIT_OK;
 }
 
+svit_status sv_pipeline_check_images(const char *where, const svit_pipeline_config *config,
+                                     const void *images, size_t n, const sv_image_shape *shape,
+                                     svit_error *err)
+{
+    size_t factors[] = {n, shape->height, shape->width, sv_image_pixel_bytes(shape)}, bytes;
+    SVIT_TRY(sv_check_sides(where, "", shape->height, shape->width, err));
+    if (n < 1 || !sv_size_product(&bytes, factors, 4))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", where, n);
+    if (!shape->is_f32)
+        return SVIT_OK;
+    return sv_check_values(where, images, n, bytes / n / sizeof(float), sv_pipeline_limit(config),
+                           err);
+}
+
 /* Checks the images and evaluates them. The channels of `shape` are not set yet: they are the
  * configuration's. */
 static svit_status apply(const char *where, svit_context *context,
@@ -61,20 +76,13 @@ static svit_status apply(const char *where, svit_context *context,
     SVIT_TRY(svit_context_check(context, err));
     svit_pipeline_config local;
     SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, config, err));
-    SVIT_TRY(sv_check_sides(where, "", shape.height, shape.width, err));
     shape.channels = local.channels;
     local.augment_count = 0; /* an evaluation has none, and needs no scratch for them */
-    size_t bytes = 0;
-    if (n < 1 || !sv_size_multiply(&bytes, n, sv_image_bytes(&shape)))
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: n is %zu; 1 or more are accepted, as far as they fit memory", where, n);
-    if (shape.is_f32)
-        SVIT_TRY(sv_check_values(where, pixels, n, sv_image_bytes(&shape) / sizeof(float),
-                                 sv_pipeline_limit(&local), err));
+    SVIT_TRY(sv_pipeline_check_images(where, &local, pixels, n, &shape, err));
     sv_pipeline *plan = NULL;
     SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &local, shape.height, shape.width,
                                 shape.is_f32, err));
-    svit_status status = evaluate_images(context, plan, pixels, n, &shape, out, err);
+    svit_status status = sv_pipeline_evaluate_batch(plan, context, pixels, n, &shape, out, err);
     sv_pipeline_free(&context->allocator, plan);
     return status;
 }

@@ -71,8 +71,8 @@ static void skip_line_end(reader *self)
     self->line++;
 }
 
-/* Unquotes a field whose opening quote has been read; two quotes stand for one. *end becomes the end
- * of the field's text. Returns false if the quote does not end. */
+/* Unquotes a field whose opening quote has been read; two quotes stand for one. *end becomes the
+ * end of the field's text. Returns false if the quote does not end. */
 /*@ requires reading(self) && \valid(end) && \separated(end, self, self->text + (0 .. self->bytes));
     assigns self->at, self->line, self->text[self->at .. self->bytes], *end;
     ensures reading(self) && self->at >= \old(self->at);

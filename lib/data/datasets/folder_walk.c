@@ -141,8 +141,8 @@ static svit_status note_ancestors(sv_walk *walk, svit_error *err)
         const svit_status noted = note_folder(walk, path, &seen, NULL);
         if (noted == SVIT_E_MEMORY)
             status = sv_fail_memory(err, SIZE_MAX, "the folders of a class");
-        /* The process may not be allowed to search the first ancestor that cannot be noted; the chain
-         * ends there. */
+        /* The process may not be allowed to search the first ancestor that cannot be noted; the
+         * chain ends there. */
         if (noted != SVIT_OK)
             break;
     }

@@ -1,5 +1,4 @@
 /* Image handles, which are read from files or memory, and the writing of PNG files. */
-#include <shiftvit/file.h>
 #include <shiftvit/image.h>
 
 #include "base/files/file.h"
@@ -113,7 +112,7 @@ SVIT_API svit_status svit_image_write_png(svit_context *context, const char *pat
     size_t capacity = 0;
     SVIT_TRY(sv_encode_png(&data, &bytes, &capacity, &context->allocator, path, rgb, height, width,
                            err));
-    svit_status status = svit_file_replace(path, data, bytes, err);
+    svit_status status = sv_file_replace(&context->allocator, path, data, bytes, err);
     sv_release(&context->allocator, data, capacity);
     return status;
 }

@@ -200,8 +200,8 @@ SVIT_API svit_status svit_loader_next_targets(svit_loader *loader, float *images
     return SVIT_OK;
 }
 
-/* Whether the batches from `batch` of `epoch` on are those that the loader stands before. The end of
- * an epoch is the start of the next one. */
+/* Whether the batches from `batch` of `epoch` on are those that the loader stands before. The end
+ * of an epoch is the start of the next one. */
 static bool stands_at(const svit_loader *loader, uint64_t epoch, uint64_t batch)
 {
     const uint64_t batches = sv_batcher_batches(loader->batcher);

@@ -42,8 +42,8 @@ static void convert_samples(sv_shard_sample *samples, size_t count)
     }
 }
 
-/* Goes on with a hash (base/numbers/hash.h) over words of 64 bits of the file, and the bytes that are
- * left. */
+/* Goes on with a hash (base/numbers/hash.h) over words of 64 bits of the file, and the bytes that
+ * are left. */
 static uint64_t add_checksum(uint64_t sum, const void *data, size_t bytes)
 {
     const unsigned char *from = data;
@@ -175,8 +175,8 @@ static svit_status read_index(sv_shard_index *out, bool *is_valid, const sv_allo
     return status;
 }
 
-/* Writes the file, with samples[] as in it, if that is possible. An index that cannot be kept is made
- * again the next time. SVIT_E_MEMORY. */
+/* Writes the file, with samples[] as in it, if that is possible. An index that cannot be kept is
+ * made again the next time. SVIT_E_MEMORY. */
 static svit_status write_converted(const sv_shard_index *index, const sv_allocator *allocator,
                                    const char *path, svit_error *err)
 {

@@ -39,8 +39,8 @@ typedef struct bf16_row_block {
     size_t step, steps;     /* of k, in tiles: the first, and how many; 0 steps: past the end */
     size_t k;               /* of the whole A */
     size_t column, columns; /* of C, counted from the call's first */
-    /* Packed (step, half of the rows) pairs, in the order [steps, 2]. Each pair has `terms` tiles: one
-     * for each bfloat16 term of an element (bf16_pack_impl.h). */
+    /* Packed (step, half of the rows) pairs, in the order [steps, 2]. Each pair has `terms` tiles:
+     * one for each bfloat16 term of an element (bf16_pack_impl.h). */
     size_t packed_tiles;
     size_t packed_rows; /* rows of the next tile that are packed */
 } bf16_row_block;

@@ -1,5 +1,5 @@
-/* The bfloat16 backend of 64-bit Arm: BFMMLA adds the products of four steps of k to 2 x 2 sums. Two
- * lanes of a column, and of two rows of A, lie together (bf16x4). */
+/* The bfloat16 backend of 64-bit Arm: BFMMLA adds the products of four steps of k to 2 x 2 sums.
+ * Two lanes of a column, and of two rows of A, lie together (bf16x4). */
 #include "gemm/low_precision/dot_backend_impl.h"
 #include "kernels/transpose.h"
 
@@ -16,7 +16,8 @@ typedef struct bf16_source {
     size_t row_stride, k_stride, rows, k;
 } bf16_source;
 
-/* block[i] = STEPS steps of row i, of LANES rows from row i and step p on; 0 past the source's end. */
+/* block[i] = STEPS steps of row i, of LANES rows from row i and step p on; 0 past the source's
+ * end. */
 static void load_block(vreal block[LANES], const bf16_source *from, size_t i, size_t p)
 {
     const float *x = from->x + i * from->row_stride + p * from->k_stride;

@@ -33,8 +33,8 @@ typedef struct dot_packed_a {
     size_t row_stride, lane_stride, scale_stride;
 } dot_packed_a;
 
-/* One K block of a micropanel of B: a header words[header_words, NR] of words of 4 bytes, such as the
- * scales of the columns, and then the lanes [k lanes, NR]. */
+/* One K block of a micropanel of B: a header words[header_words, NR] of words of 4 bytes, such as
+ * the scales of the columns, and then the lanes [k lanes, NR]. */
 typedef struct dot_panel {
     float *words;
     size_t vectors;

@@ -1,10 +1,10 @@
 /* Quantises float32 to int8 on vectors of any width, and packs B. The file that includes it defines
- * INTERLEAVE, the steps of k of a lane; TOGETHER, the lanes of a column that lie together; and PADDING,
- * a multiple of TOGETHER to which lanes are padded.
+ * INTERLEAVE, the steps of k of a lane; TOGETHER, the lanes of a column that lie together; and
+ * PADDING, a multiple of TOGETHER to which lanes are padded.
  *
- * The scales and the K blocks are those of int8_pack_impl.h: each row of A and each column of B has one
- * scale per K block, its largest magnitude / 127; elements are divided by it and rounded to nearest
- * even. */
+ * The scales and the K blocks are those of int8_pack_impl.h: each row of A and each column of B has
+ * one scale per K block, its largest magnitude / 127; elements are divided by it and rounded to
+ * nearest even. */
 #ifndef SV_INT8_COLUMNS_IMPL_H
 #define SV_INT8_COLUMNS_IMPL_H
 
@@ -22,7 +22,8 @@ static size_t padded_steps(size_t depth)
 /* LANES integers of 16 bits, at any address. */
 typedef int16_t quantized_vector __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
-/* The largest |x[p]| as the bits of a float, which are ordered like floats, and NaN above infinity. */
+/* The largest |x[p]| as the bits of a float, which are ordered like floats, and NaN above
+ * infinity. */
 static int32_t largest_magnitude(const float *x, size_t count)
 {
     vlane max = {0};

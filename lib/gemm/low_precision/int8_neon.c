@@ -1,6 +1,6 @@
-/* The int8 backends of 64-bit Arm, compiled twice: SDOT adds the products of four steps of k to each
- * sum; SMMLA, where the file is compiled for it, those of eight steps to 2 x 2 sums. The sums are
- * exact, so the bits are those of every int8 backend. */
+/* The int8 backends of 64-bit Arm, compiled twice: SDOT adds the products of four steps of k to
+ * each sum; SMMLA, where the file is compiled for it, those of eight steps to 2 x 2 sums. The sums
+ * are exact, so the bits are those of every int8 backend. */
 #define SV_INTEGER_SUMS
 #if defined(__ARM_FEATURE_MATMUL_INT8)
 enum { INTERLEAVE = 4, TOGETHER = 2, PADDING = 2 };
@@ -21,8 +21,8 @@ TILE_MICROKERNELS(int8, SV_PACKED_INT8X4_SIGNED)
 static const tile_microkernels MICROKERNELS[] = TILE_MICROKERNEL_LIST(int8);
 #endif
 
-/* Packs row i of a block of A, `depth` steps of one K block, in groups of the steps that lie together;
- * those of TOGETHER rows alternate. Returns the row's scale. */
+/* Packs row i of a block of A, `depth` steps of one K block, in groups of the steps that lie
+ * together; those of TOGETHER rows alternate. Returns the row's scale. */
 static float pack_row(int8_t *to, const float *x, size_t depth)
 {
     enum { GROUP = INTERLEAVE * TOGETHER };

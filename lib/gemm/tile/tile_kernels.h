@@ -16,7 +16,7 @@ typedef enum sv_packed_type {
     SV_PACKED_BF16X2,        /* two steps of k in bfloat16 per lane */
     SV_PACKED_INT8X4,        /* four steps of k in int8 per lane; A is uint8 */
     SV_PACKED_INT8X4_SIGNED, /* the same; A is int8 */
-    SV_PACKED_INT8X2, /* two steps of k in int8 per lane, widened to int16 in registers; A is int16 */
+    SV_PACKED_INT8X2,        /* two steps of k in int8 per lane, widened to int16; A is int16 */
 
     /* Interleaved for matrix products of 64-bit Arm: a column's two lanes lie together, and so do
      * those of two rows of A (tile_matrix_impl.h). */

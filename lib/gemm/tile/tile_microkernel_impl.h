@@ -213,8 +213,9 @@ SV_INLINE void add_range(vsums sum[MAX_MR][MAX_VECTORS], const tile_operands *op
 
 static const real ZEROS[MAX_VECTORS * LANES];
 
-/* before + the sum of row r and vector v as reals: an integer, less the zero point of an int8x4, times
- * the scales of column and row. The last step rounds once on every CPU, so that int8 has one result. */
+/* before + the sum of row r and vector v as reals: an integer, less the zero point of an int8x4,
+ * times the scales of column and row. The last step rounds once on every CPU, so that int8 has one
+ * result. */
 SV_INLINE vreal add_sums(vreal before, vsums sum, const tile_operands *operands,
                          const sv_packed_type type, size_t r, size_t v)
 {

@@ -34,7 +34,8 @@ SV_INLINE size_t panel_vectors(size_t columns)
     size_t vectors = (columns + LANES - 1) / LANES;
     if (MAX_VECTORS == 4)
         return vectors == 4 || vectors == 8 ? 4 : vectors < 3 ? vectors : 3;
-/* Two leave registers for the products, which are added on their own; in WebAssembly for more rows. */
+/* Two leave registers for the products, which are added on their own; in WebAssembly for more
+ * rows. */
 #if defined(SV_INTEGER_SUMS) || defined(__wasm_simd128__)
     return vectors == 3 || vectors < 2 ? vectors : 2;
 #endif

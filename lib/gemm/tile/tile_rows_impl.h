@@ -54,8 +54,8 @@ typedef struct tile_operands {
     size_t stream_stride; /* PREFETCH_INTERLEAVED: bytes from one stream to the next */
 } tile_operands;
 
-/* What a microkernel does with the elements of C. A matmul in K blocks has the bits of one K block if
- * all but the first continue. Sums that need a scale or another order at the end cannot, and are
+/* What a microkernel does with the elements of C. A matmul in K blocks has the bits of one K block
+ * if all but the first continue. Sums that need a scale or another order at the end cannot, and are
  * added instead. */
 typedef enum tile_before {
     TILE_REPLACE, /* bias + the sum */
@@ -67,8 +67,8 @@ typedef enum tile_before {
 typedef void tile_microkernel(real *c, size_t ldc, const tile_operands *operands, size_t width,
                               tile_before before);
 
-/* The microkernels of one NR: `full` for MR rows, `half` for MR / 2, `pair` for two, `single` for one.
- * If M is small, `small_m`, for small_m_mr rows, replaces `full`. */
+/* The microkernels of one NR: `full` for MR rows, `half` for MR / 2, `pair` for two, `single` for
+ * one. If M is small, `small_m`, for small_m_mr rows, replaces `full`. */
 typedef struct tile_microkernels {
     size_t mr, small_m_mr;
     tile_microkernel *full, *small_m;

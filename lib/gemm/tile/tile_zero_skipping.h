@@ -23,8 +23,8 @@ typedef struct tile_position {
     size_t range_count;
 } tile_position;
 
-/* The zero skipping of one matmul. sv_zero_skipping_plan sets it up; sv_zero_skipping_find then sets
- * `positions` and `whole` for each K block. */
+/* The zero skipping of one matmul. sv_zero_skipping_plan sets it up; sv_zero_skipping_find then
+ * sets `positions` and `whole` for each K block. */
 typedef struct tile_zero_skipping {
     size_t period; /* tokens of an image; 0: the rows are too few, so that nothing is skipped */
     size_t first_token;

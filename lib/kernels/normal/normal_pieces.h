@@ -1,5 +1,5 @@
-/* The normal distribution by piecewise polynomials. Every instruction set has the same ones, so that
- * GELU has the same bits wherever there are fused multiply-adds. */
+/* The normal distribution by piecewise polynomials. Every instruction set has the same ones, so
+ * that GELU has the same bits wherever there are fused multiply-adds. */
 #ifndef SV_NORMAL_PIECES_H
 #define SV_NORMAL_PIECES_H
 
@@ -12,10 +12,10 @@ enum { PIECES = 16, PIECE_TERMS = 6 };
 /* The center of the last piece, whose polynomials are 0. */
 #define PIECES_END 6.0f
 
-/* Q(m) and phi(m). Line j of SV_TAIL_PIECES, and column j of DENSITY, is the polynomial of piece j in
- * r = PIECES_PER_UNIT * m - j, |r| <= 1/2, highest power first: a minimax fit of the relative error.
- * The relative error is below 1e-7 for m <= 1.8, below 1e-6 for m <= 3.4 and at most 6e-5; the
- * absolute error is below 1.5e-8 for Q and 2e-8 for phi. */
+/* Q(m) and phi(m). Line j of SV_TAIL_PIECES, and column j of DENSITY, is the polynomial of piece j
+ * in r = PIECES_PER_UNIT * m - j, |r| <= 1/2, highest power first: a minimax fit of the relative
+ * error. The relative error is below 1e-7 for m <= 1.8, below 1e-6 for m <= 3.4 and at most 6e-5;
+ * the absolute error is below 1.5e-8 for Q and 2e-8 for phi. */
 #define SV_TAIL_PIECES(P)                                                                          \
     P(-9.93202484e-05f, -2.13678663e-06f, 0.00425601937f, -8.13995129e-08f, -0.159576908f, 0.5f)   \
     P(-6.38283309e-05f, -0.000442064571f, 0.00329944165f, 0.0117842555f, -0.147308037f,            \

@@ -98,8 +98,9 @@ typedef struct attention_heads {
                                         output_norm */
 } attention_heads;
 
-/* A worker's scratch for one image. Scores are computed for attention_call.queries queries at a time,
- * so that they stay in L2 and memory is linear in T. In the shapes below, `queries` is that number. */
+/* A worker's scratch for one image. Scores are computed for attention_call.queries queries at a
+ * time, so that they stay in L2 and memory is linear in T. In the shapes below, `queries` is that
+ * number. */
 typedef struct attention_work {
     real *x_norm, *qkv; /* [T, c], [T, qkv_width] */
     attention_heads heads;
@@ -107,8 +108,8 @@ typedef struct attention_work {
     real *scores;             /* [queries, T] */
     real *qk_mean, *qk_rstd;  /* [T, 2, heads]: of the norms of queries and keys */
     void *packed_a;           /* packed x_norm; inference only */
-    /* Differential attention alone: [queries, T], and the packed keys of both maps, [map_dim, T] and,
-     * in the backward, [T, map_dim]. */
+    /* Differential attention alone: [queries, T], and the packed keys of both maps, [map_dim, T]
+     * and, in the backward, [T, map_dim]. */
     real *difference;
     sv_gemm_b map_keys_t[2], map_keys[2];
     /* The backward alone: */
@@ -251,8 +252,8 @@ void sv_attention_add_frequencies(const attention_call *call, const attention_wo
 /* The factor of the second map, from its parameters. */
 real sv_attention_lambda(const attention_block *block, const real *weights);
 
-/* Adds what follows from its gradient, the sum of the partial gradients SCORE_SCALE, to those of its
- * parameters. */
+/* Adds what follows from its gradient, the sum of the partial gradients SCORE_SCALE, to those of
+ * its parameters. */
 void sv_attention_add_lambda(const attention_call *call, size_t chunks);
 
 /* sv_attention_head of such a block. */

@@ -1,8 +1,8 @@
 /* The folded query of attention pooling. The query is the same for all images, so a head's scores
  * are a linear map of the tokens:
  *   q = Wq latent + bq;  u[h] = Wk[h]^T q[h];  q[h] . (Wk[h] x + bk[h]) = u[h] . x + a constant
- * where [h] are the rows of head h. The constant, and with it the bias of the keys, has no effect on
- * the softmax. u and q are derived weights. */
+ * where [h] are the rows of head h. The constant, and with it the bias of the keys, has no effect
+ * on the softmax. u and q are derived weights. */
 #include "layers/attention_pool/attention_pool_internal.h"
 
 #include <string.h>

@@ -256,8 +256,8 @@ static void sum_over_tokens(const mlp_call *call, size_t task, size_t first, siz
                           call->saved.rstd + token, tokens, c);
 }
 
-/* Where token block `task` writes its part of the branch's backward; `first` counts within the image
- * block. Clears its partial sums of the norm of hidden channels. */
+/* Where token block `task` writes its part of the branch's backward; `first` counts within the
+ * image block. Clears its partial sums of the norm of hidden channels. */
 static mlp_branch_gradients branch_gradients(const mlp_call *call, size_t task, size_t first)
 {
     const mlp_image_block *work = &call->work;

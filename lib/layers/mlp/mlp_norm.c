@@ -27,8 +27,8 @@ static void recompute_hidden(const mlp_call *call, real *hidden, const real *pre
                               dropout, rows);
 }
 
-/* dhidden *= keep * gelu'(pre_gelu); gated: dhidden from the gradient of the product, which `hidden`
- * holds. */
+/* dhidden *= keep * gelu'(pre_gelu); gated: dhidden from the gradient of the product, which
+ * `hidden` holds. */
 static void activation_backward(const mlp_call *call, const mlp_branch_gradients *out,
                                 const real *pre_gelu, sv_dropout dropout, sv_rows rows)
 {

@@ -10,7 +10,8 @@ static const char *const NO_PREFIX[] = {"", NULL};
         .count = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *)                 \
     }
 
-/* A rule for a parameter that is element i of `axis` of a tensor, i being the number of its block. */
+/* A rule for a parameter that is element i of `axis` of a tensor, i being the number of its
+ * block. */
 #define RULE_BLOCK(parameter, which, tensor)                                                       \
     {                                                                                              \
         .name = parameter, .kind = SV_RULE_BLOCK, .tensors = (const char *const[]){tensor},        \
@@ -19,7 +20,8 @@ static const char *const NO_PREFIX[] = {"", NULL};
         }                                                                                          \
     }
 
-/* A rule for a parameter that is the parts first to end - 1 of `of` equal ones on the first axis. */
+/* A rule for a parameter that is the parts first to end - 1 of `of` equal ones on the first
+ * axis. */
 #define RULE_PART(parameter, tensor, first, end, of)                                               \
     {                                                                                              \
         .name = parameter, .kind = SV_RULE_PART, .tensors = (const char *const[]){tensor},         \
@@ -47,10 +49,10 @@ static const char *const NO_PREFIX[] = {"", NULL};
 static const char *const TIMM_IGNORED[] = {"mask_token",  "decoder_*",  "dino_head.*",
                                            "ibot_head.*", "head.mlp.*", "head.last_layer.*",
                                            NULL};
-/* Only the classifier of timm's VisionTransformer has another name here, where hidden layers may come
- * before it. Then what its Eva names otherwise, which has EVA-02, DINOv3 and ViTs with rotary
- * positions: factors of LayerScale, biases without that of keys, three maps in place of qkv, the gate
- * of SwiGLU apart, and the frequencies of all blocks in one tensor. */
+/* Only the classifier of timm's VisionTransformer has another name here, where hidden layers may
+ * come before it. Then what its Eva names otherwise, which has EVA-02, DINOv3 and ViTs with rotary
+ * positions: factors of LayerScale, biases without that of keys, three maps in place of qkv, the
+ * gate of SwiGLU apart, and the frequencies of all blocks in one tensor. */
 static const sv_name_rule TIMM[] = {
     RULE("head.fc1", SV_RULE_PLAIN, "head"),
     /* OpenCLIP's linear map behind a model of timm, mostly without a bias. */
@@ -98,8 +100,8 @@ static const char *const HUGGINGFACE_PREFIXES[] = {
 static const char *const HUGGINGFACE_IGNORED[] = {
     "*mask_token", "*position_ids", "*pooler.*",         "text_model.*",
     "logit_scale", "logit_bias",    "text_projection.*", NULL};
-/* What the names of a block begin with: in BERT's manner, in CLIP's, in transformers since version 5,
- * and in DINOv3. */
+/* What the names of a block begin with: in BERT's manner, in CLIP's, in transformers since version
+ * 5, and in DINOv3. */
 static const char *const HUGGINGFACE_LAYERS[] = {
     "encoder.layer.*.", "encoder.layers.*.", "layers.*.", "layer.*.", "model.layer.*.", NULL};
 static const sv_name_rule HUGGINGFACE[] = {

@@ -148,8 +148,8 @@ static svit_status check_extra(const sv_load *load, const sv_parameter_table *ta
     return SVIT_OK;
 }
 
-/* The parameters that share a tensor take all of it: the shapes of vectors do not tell where a share
- * begins. */
+/* The parameters that share a tensor take all of it: the shapes of vectors do not tell where a
+ * share begins. */
 static svit_status check_shares(const sv_load *load, uint32_t flags, svit_error *err)
 {
     if (flags & SVIT_LOAD_SKIP_SHAPE_MISMATCH)

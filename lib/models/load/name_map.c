@@ -268,8 +268,8 @@ static size_t number_of(const sv_rule_place *place)
 }
 
 /* Looks for the tensors of `rule`; match->place says where the rule meets the parameter's name.
- * Returns whether the rule applies: it has no tensors, or the file has its first one. If a tensor is
- * missing, match->wanted is the name of the first that is. */
+ * Returns whether the rule applies: it has no tensors, or the file has its first one. If a tensor
+ * is missing, match->wanted is the name of the first that is. */
 static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const char *prefix,
                        const char *layer)
 {

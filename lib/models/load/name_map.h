@@ -18,20 +18,20 @@ typedef enum sv_rule_kind {
                            tensor */
 } sv_rule_kind;
 
-/* Which part of a tensor a rule takes: elements `first` to `end` - 1 of the axis, if that is divided
- * into `of` equal ones. A rule SV_RULE_BLOCK has the axis alone; the part then lacks that axis. With
- * SV_RULE_SHARE the attention has `of` times the length of a matrix's other axis, at the end of axis
- * 0 or the begin of axis 1, and `first` is 1 for its share, 0 for the rest; the share of a vector is as
- * long as the parameter. */
+/* Which part of a tensor a rule takes: elements `first` to `end` - 1 of the axis, if that is
+ * divided into `of` equal ones. A rule SV_RULE_BLOCK has the axis alone; the part then lacks that
+ * axis. With SV_RULE_SHARE the attention has `of` times the length of a matrix's other axis, at the
+ * end of axis 0 or the begin of axis 1, and `first` is 1 for its share, 0 for the rest; the share
+ * of a vector is as long as the parameter. */
 typedef struct sv_rule_part {
     size_t axis, first, end, of;
 } sv_rule_part;
 
 /* A rule for the parameter `name`, or for all parameters whose names begin with `name` and a dot:
  * the rest of such a name is appended to the names of the tensors. One '*' in `name` stands for a
- * number, which takes the place of the '*' in the names of the tensors. With SV_RULE_PLAIN the name of
- * a tensor after the first may begin with SV_OPTIONAL_TENSOR: where the file lacks it, zeros with
- * the shape of the first take its place. */
+ * number, which takes the place of the '*' in the names of the tensors. With SV_RULE_PLAIN the name
+ * of a tensor after the first may begin with SV_OPTIONAL_TENSOR: where the file lacks it, zeros
+ * with the shape of the first take its place. */
 #define SV_OPTIONAL_TENSOR '?'
 /* After that a name may begin with this, which stands for one of the map's names of a block. */
 #define SV_ANY_LAYER '~'
@@ -105,8 +105,8 @@ typedef struct sv_name_match {
 } sv_name_match;
 
 /* Finds the built-in map "timm", "huggingface" or "openclip", or parses `text` as a JSON object of
- * rules. NULL: the model's own names. SVIT_E_ARGUMENT names what is not accepted, SVIT_E_FORMAT what
- * is no JSON. Release it with sv_name_map_free. */
+ * rules. NULL: the model's own names. SVIT_E_ARGUMENT names what is not accepted, SVIT_E_FORMAT
+ * what is no JSON. Release it with sv_name_map_free. */
 svit_status sv_name_map_open(sv_name_map *out, const sv_allocator *allocator, const char *text,
                              svit_error *err);
 void sv_name_map_free(const sv_allocator *allocator, sv_name_map *map);

@@ -67,9 +67,9 @@ static svit_status check_timm(const svit_model *model, svit_error *err)
     return check_fields(config, err);
 }
 
-/* What the parameters of a parallel block are in timm's file, behind "blocks.N.": the tensor, and the
- * parameter that follows in it. The first row that meets a name, or begins it, is taken; without a
- * tensor another row writes the parameter. */
+/* What the parameters of a parallel block are in timm's file, behind "blocks.N.": the tensor, and
+ * the parameter that follows in it. The first row that meets a name, or begins it, is taken;
+ * without a tensor another row writes the parameter. */
 typedef struct parallel_row {
     const char *own, *tensor, *other;
     size_t axis;
@@ -88,8 +88,8 @@ static const parallel_row FUSED[] = {
     {"mlp.fc2.bias", "out_proj.bias", NULL, 0},
 };
 
-/* Names the tensor of a parameter of a parallel block and finds what follows in it. Returns false if
- * another parameter's tensor has it. */
+/* Names the tensor of a parameter of a parallel block and finds what follows in it. Returns false
+ * if another parameter's tensor has it. */
 static bool name_parallel(item *one, const svit_model *model)
 {
     const sv_parameter_table *table = &model->parameters;

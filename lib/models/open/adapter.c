@@ -1,6 +1,7 @@
 /* Adapters of LoRA as PEFT saves them: a folder with adapter_config.json and
- * adapter_model.safetensors, whose products are added to the weights of a model that lies elsewhere.
- * Modules that were trained as a whole, such as a classifier, replace those of the model. */
+ * adapter_model.safetensors, whose products are added to the weights of a model that lies
+ * elsewhere. Modules that were trained as a whole, such as a classifier, replace those of the
+ * model. */
 #include "base/files/file.h"
 #include "models/open/open_internal.h"
 
@@ -11,8 +12,8 @@
 
 static const char PEFT_PREFIX[] = "base_model.model.";
 
-/* Refuses initialisations other than those that leave W as it is. PEFT repeats them when it loads an
- * adapter, and those of PiSSA, OLoRA, CorDA, LoftQ and their like then change W. */
+/* Refuses initialisations other than those that leave W as it is. PEFT repeats them when it loads
+ * an adapter, and those of PiSSA, OLoRA, CorDA, LoftQ and their like then change W. */
 static svit_status check_initial(const sv_open *open, const sv_json_value *initial, svit_error *err)
 {
     static const char *const accepted[] = {"gaussian", "orthogonal", "eva"};
@@ -30,8 +31,8 @@ static svit_status check_initial(const sv_open *open, const sv_json_value *initi
         open->adapter.path, name ? name : "no text");
 }
 
-/* Refuses members that make another kind of adapter of LoRA's, or another model, where PEFT reads them:
- * anything but null, false and what is empty. */
+/* Refuses members that make another kind of adapter of LoRA's, or another model, where PEFT reads
+ * them: anything but null, false and what is empty. */
 static svit_status check_variants(const sv_open *open, const sv_json_value *root, svit_error *err)
 {
     static const char *const variants[] = {"kasa_config",  "monteclora_config",

@@ -1,6 +1,6 @@
 /* Whose names the tensors of a checkpoint have, and what stands before them. Each map of names has
- * anchors, names that every file of its library has: where an anchor is found, what stands before it
- * is the prefix. */
+ * anchors, names that every file of its library has: where an anchor is found, what stands before
+ * it is the prefix. */
 #include "models/open/open_internal.h"
 
 #include <stdio.h>
@@ -63,7 +63,8 @@ static int rank_of(const place *at)
     return has_word(at, "student") ? 0 : 1;
 }
 
-/* `best` is the first place of the highest rank. If that is what is wrong, another one has it too. */
+/* `best` is the first place of the highest rank. If that is what is wrong, another one has it
+ * too. */
 static svit_status fail_places(const sv_open *open, const places *found, const char *wanted,
                                size_t best, svit_error *err)
 {
@@ -142,8 +143,8 @@ void sv_open_pass(sv_open *open, const char *pattern)
     open->map.also_ignored = open->passed;
 }
 
-/* Passes over the tensors whose names begin with the first bytes of `name`. More than a prefix of an
- * encoder may have are cut, to as many that the chosen encoder's names are others still. */
+/* Passes over the tensors whose names begin with the first bytes of `name`. More than a prefix of
+ * an encoder may have are cut, to as many that the chosen encoder's names are others still. */
 static void pass_beginning(sv_open *open, const char *name, size_t bytes, const char *rest)
 {
     const int kept = (int)(bytes < sizeof open->prefix ? bytes : sizeof open->prefix);
@@ -169,8 +170,8 @@ static size_t common_parts(const place *a, const place *b)
     return common;
 }
 
-/* Of an encoder inside whose names the chosen one lies, as in a model that holds its own average: the
- * parts of which the chosen one has a tensor as well. */
+/* Of an encoder inside whose names the chosen one lies, as in a model that holds its own average:
+ * the parts of which the chosen one has a tensor as well. */
 static void pass_around(sv_open *open, const place *outer, const place *chosen)
 {
     char twin[256];
@@ -188,8 +189,8 @@ static void pass_around(sv_open *open, const place *outer, const place *chosen)
     }
 }
 
-/* The copies of the encoder that are not used, each with what stands beside it: all that begins as its
- * names do, up to the first part in which they differ from the chosen encoder's. */
+/* The copies of the encoder that are not used, each with what stands beside it: all that begins as
+ * its names do, up to the first part in which they differ from the chosen encoder's. */
 static void pass_others(sv_open *open, const places *found, const place *chosen)
 {
     for (size_t i = 0; i < found->count; i++) {

@@ -1,9 +1,6 @@
 /* Facts about a model: stating, finding and applying them. */
 #include "models/open/facts.h"
 
-#include "models/architecture.h"
-
-#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +8,6 @@
 
 void sv_facts_init(sv_facts *facts, const char *path)
 {
-    assert(sv_vit_fields.count <= SV_MAX_FACTS);
     *facts = (sv_facts){.path = path};
 }
 

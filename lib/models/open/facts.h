@@ -3,9 +3,10 @@
 #ifndef SV_OPEN_FACTS_H
 #define SV_OPEN_FACTS_H
 
+#include "models/architecture.h"
 #include "models/config.h"
 
-enum { SV_MAX_FACTS = 80, SV_FACT_SOURCE = 96 };
+enum { SV_FACT_SOURCE = 96 };
 
 typedef struct sv_fact {
     double value;              /* of a word its index, of a flag 0 or 1 */
@@ -17,7 +18,7 @@ typedef struct sv_fact {
 /* The facts, by the index of the field in sv_vit_fields. */
 typedef struct sv_facts {
     const char *path; /* of the file, for messages; borrowed */
-    sv_fact list[SV_MAX_FACTS];
+    sv_fact list[SV_VIT_MAX_FIELDS];
 } sv_facts;
 
 /* Nothing is known. */

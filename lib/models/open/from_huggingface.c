@@ -1,5 +1,5 @@
-/* What config.json of transformers tells: sizes, epsilon and activation by the model's type, and the
- * pooling and what is left out by the class that wrote the file. */
+/* What config.json of transformers tells: sizes, epsilon and activation by the model's type, and
+ * the pooling and what is left out by the class that wrote the file. */
 #include "models/open/open_internal.h"
 
 #include <stdio.h>
@@ -125,7 +125,8 @@ static svit_status state_computation(sv_open *open, const sv_json_value *object,
     const char *stated = sv_json_text(sv_json_get(object, "hidden_act"));
     const char *activation = stated ? stated : type->activation;
     const bool gated = is_true(object, "use_gated_mlp");
-    /* DINOv2's gate is SwiGLU whatever hidden_act says, DINOv3's has the activation that it names. */
+    /* DINOv2's gate is SwiGLU whatever hidden_act says, DINOv3's has the activation that it
+     * names. */
     if (gated && strcmp(activation, "silu") != 0 && strcmp(activation, "swish") != 0)
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: config.json: the gated MLP has hidden_act '%.40s'; 'silu' is accepted",
@@ -150,8 +151,8 @@ static bool has_classifier(const char *name)
     return strstr(name, "ForImageClassification") || strstr(name, "WithProjection");
 }
 
-/* The pooling by the class of the model. DeiT's class with one head reads the class token alone, and
- * its distillation token is a register with a position. */
+/* The pooling by the class of the model. DeiT's class with one head reads the class token alone,
+ * and its distillation token is a register with a position. */
 static svit_status state_class(sv_open *open, const char *name, const sv_json_value *object,
                                const model_type *type, svit_error *err)
 {

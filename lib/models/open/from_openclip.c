@@ -7,8 +7,8 @@
 
 static const char FILE_NAME[] = "open_clip_config.json";
 
-/* The keys of vision_cfg. Those that an `own` tower has only as false change what it computes, and no
- * tensor need tell of them; a tower of timm does not read them. */
+/* The keys of vision_cfg. Those that an `own` tower has only as false change what it computes, and
+ * no tensor need tell of them; a tower of timm does not read them. */
 static const struct tower_key {
     const char *name;
     bool is_off;

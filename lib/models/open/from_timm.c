@@ -1,5 +1,5 @@
-/* What config.json of timm on the hub tells: the model's name, arguments that differ from it, and its
- * pooling. */
+/* What config.json of timm on the hub tells: the model's name, arguments that differ from it, and
+ * its pooling. */
 #include "models/open/open_internal.h"
 
 #include <string.h>

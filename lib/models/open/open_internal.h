@@ -61,8 +61,9 @@ typedef struct sv_open {
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */
 } sv_open;
 
-/* folder.c: finds the weights and the JSON files that lie beside them, and opens them. If the folder
- * has an adapter, those are of the model that it changes: `base`, or what its configuration names. */
+/* folder.c: finds the weights and the JSON files that lie beside them, and opens them. If the
+ * folder has an adapter, those are of the model that it changes: `base`, or what its configuration
+ * names. */
 svit_status sv_open_files(sv_open *open, const char *base, svit_error *err);
 void sv_open_close(sv_open *open);
 
@@ -87,8 +88,9 @@ void sv_open_pass(sv_open *open, const char *pattern);
 /* from_tensors.c: states what the names and shapes of the tensors tell. */
 svit_status sv_open_from_tensors(sv_open *open, svit_error *err);
 
-/* positions.c: states the tokens before the patches, which tokens have positions, and the grid of those
- * if it is not that of the input; the size of an input that nothing states is that of the grid. */
+/* positions.c: states the tokens before the patches, which tokens have positions, and the grid of
+ * those if it is not that of the input; the size of an input that nothing states is that of the
+ * grid. */
 svit_status sv_open_state_positions(sv_open *open, svit_error *err);
 
 /* Whether the file has the tensors of a parameter; then *shape is that of the parameter there. */
@@ -108,18 +110,18 @@ svit_status sv_open_from_openclip(sv_open *open, svit_error *err);
  * that this library does not compute. NULL is no name. */
 svit_status sv_open_refuse_timm_name(const sv_open *open, const char *name, svit_error *err);
 
-/* Writes the name of one of timm's models as the tables of names have it: without the owner before it
- * and the tag of its weights behind it, "timm/vit_tiny_patch16_224.augreg_in21k", and with underscores
- * where this library's presets have dashes. The tables have no longer one. */
+/* Writes the name of one of timm's models as the tables of names have it: without the owner before
+ * it and the tag of its weights behind it, "timm/vit_tiny_patch16_224.augreg_in21k", and with
+ * underscores where this library's presets have dashes. The tables have no longer one. */
 enum { SV_TIMM_NAME = 128 };
 void sv_open_bare_timm_name(char out[SV_TIMM_NAME], const char *name);
 
-/* timm_usual.c: logs a warning where the tensors tell something else than timm's models of this name
- * usually have. */
+/* timm_usual.c: logs a warning where the tensors tell something else than timm's models of this
+ * name usually have. */
 void sv_open_compare_with_usual(const sv_open *open, const char *whole);
 
-/* timm_words.c: SVIT_E_UNSUPPORTED unless `name`, with underscores and without owner and tag, is made
- * of words that timm's ViTs have in their names. */
+/* timm_words.c: SVIT_E_UNSUPPORTED unless `name`, with underscores and without owner and tag, is
+ * made of words that timm's ViTs have in their names. */
 svit_status sv_open_check_timm_words(const sv_open *open, const char *name, svit_error *err);
 
 /* timm_names.c: states what the name of one of timm's models, which is not refused, tells. */
@@ -128,8 +130,8 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *
 /* Sets pools_prefix by the name, unless it is known. */
 void sv_open_note_timm_prefix(sv_open *open, const char *name);
 
-/* preprocessing.c: timm's description of the weights in its config.json, which older files have among
- * the other members; NULL: there is none. */
+/* preprocessing.c: timm's description of the weights in its config.json, which older files have
+ * among the other members; NULL: there is none. */
 const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root);
 
 /* Sets the pipeline of a model of this configuration, if a file describes one that

@@ -1,5 +1,5 @@
-/* What the tensors tell of the tokens of a ViT: which there are before the patches, which have learnt
- * positions, and the grid of those. */
+/* What the tensors tell of the tokens of a ViT: which there are before the patches, which have
+ * learnt positions, and the grid of those. */
 #include "models/load/load_internal.h"
 #include "models/open/open_internal.h"
 
@@ -59,8 +59,8 @@ static bool is_callers_input(const sv_open *open)
            !sv_facts_find(&open->facts, "position_height");
 }
 
-/* Whether the registers are named as in transformers and DINOv2's own code, where the class token has
- * a position and they have none. */
+/* Whether the registers are named as in transformers and DINOv2's own code, where the class token
+ * has a position and they have none. */
 static bool registers_have_none(const sv_open *open)
 {
     static const char end[] = "register_tokens";

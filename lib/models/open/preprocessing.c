@@ -1,5 +1,5 @@
-/* The pipeline of a checkpoint: what preprocessor_config.json of transformers, pretrained_cfg of timm
- * or preprocess_cfg of OpenCLIP say of resizing, cropping and colours. */
+/* The pipeline of a checkpoint: what preprocessor_config.json of transformers, pretrained_cfg of
+ * timm or preprocess_cfg of OpenCLIP say of resizing, cropping and colours. */
 #include "data/augmentation/pipeline_config.h"
 #include "models/open/open_internal.h"
 
@@ -276,7 +276,8 @@ static bool describe_colours(description *out, const sv_json_value *root, const 
            refuse(out, "it states neither its image processor nor image_mean and image_std");
 }
 
-/* transformers. A processor that is named and not known here may read the same members otherwise. */
+/* transformers. A processor that is named and not known here may read the same members
+ * otherwise. */
 static bool describe_huggingface(description *out, const sv_json_value *root,
                                  const sv_json_value *config)
 {

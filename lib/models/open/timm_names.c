@@ -1,6 +1,6 @@
 /* What the name of one of timm's models tells beyond its tensors: epsilon, activation, width and
- * channels of a head, and rotary positions. Rows are read from the first to the last; a later one has
- * the last word on a field. */
+ * channels of a head, and rotary positions. Rows are read from the first to the last; a later one
+ * has the last word on a field. */
 #include "models/open/open_internal.h"
 
 #include "base/text/pattern.h"

@@ -1,6 +1,6 @@
-/* What timm's models of a name usually have and the tensors of a checkpoint tell otherwise: a model may
- * have been made with other arguments, or its file has lost tensors. Nobody can tell which, so that
- * the difference is a warning. */
+/* What timm's models of a name usually have and the tensors of a checkpoint tell otherwise: a model
+ * may have been made with other arguments, or its file has lost tensors. Nobody can tell which, so
+ * that the difference is a warning. */
 #include "models/open/open_internal.h"
 
 #include "base/text/pattern.h"

@@ -1,6 +1,6 @@
-/* The words of which the names of timm's ViTs are made. A name tells what no tensor does, so that one
- * with another word, a misspelt one or that of a model which is not known here, is refused: the rows
- * of timm_names.c would be silent about it, and the model another one. */
+/* The words of which the names of timm's ViTs are made. A name tells what no tensor does, so that
+ * one with another word, a misspelt one or that of a model which is not known here, is refused: the
+ * rows of timm_names.c would be silent about it, and the model another one. */
 #include "models/open/open_internal.h"
 
 #include <string.h>

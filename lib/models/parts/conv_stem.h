@@ -1,6 +1,7 @@
 /* The convolutional stem that a ShiftViT or a ViT may begin with (Xiao et al. 2021): two
- * convolutions of 3 x 3 pixels with a GELU between them. Their strides are patch_size / 2 and 2, and
- * the first one has half the channels, so that the output has the tokens that patches would give. */
+ * convolutions of 3 x 3 pixels with a GELU between them. Their strides are patch_size / 2 and 2,
+ * and the first one has half the channels, so that the output has the tokens that patches would
+ * give. */
 #ifndef SV_CONV_STEM_H
 #define SV_CONV_STEM_H
 

@@ -1,5 +1,5 @@
-/* The head of a model whose logits are an embedding of the image, and whose classes are embeddings of
- * texts: their cosine similarities. Predictors apply it. */
+/* The head of a model whose logits are an embedding of the image, and whose classes are embeddings
+ * of texts: their cosine similarities. Predictors apply it. */
 #ifndef SV_TEXT_HEAD_H
 #define SV_TEXT_HEAD_H
 

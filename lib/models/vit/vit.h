@@ -26,7 +26,8 @@ size_t sv_vit_positioned_prefix(const svit_model_config *config);
 /* Tokens in the attention blocks: the prefix and the patches. */
 size_t sv_vit_sequence(const svit_model_config *config);
 
-/* Patches that masked autoencoding leaves visible, and the configuration of its decoder's blocks. */
+/* Patches that masked autoencoding leaves visible, and the configuration of its decoder's
+ * blocks. */
 size_t sv_vit_visible(const svit_model_config *config);
 svit_model_config sv_vit_decoder(const svit_model_config *config);
 

@@ -61,6 +61,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_WORD(block, "sequential", "parallel", "parallel-fused"),
     SV_MODEL_RATE(mask_ratio),
 };
+_Static_assert(sizeof FIELDS / sizeof *FIELDS <= SV_VIT_MAX_FIELDS, "a ViT has more fields");
 const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
 
 /* The largest heads * head_dim. The limit of the field `dim` is the same. */

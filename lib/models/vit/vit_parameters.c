@@ -211,8 +211,8 @@ static svit_status add_decoder(const sv_scope *in, const svit_model_config *conf
     return sv_scope_linear(in, "decoder_pred", elements, decoder.dim, true);
 }
 
-/* Attention pooling: the learnt query [1, 1, dim], the maps of the query and of keys and values, the
- * projection, and the MLP that follows. */
+/* Attention pooling: the learnt query [1, 1, dim], the maps of the query and of keys and values,
+ * the projection, and the MLP that follows. */
 static svit_status add_attention_pool(const sv_scope *in, const svit_model_config *config)
 {
     const sv_vit_names *names = sv_vit_names_of(config);

@@ -84,8 +84,8 @@
         .rope_theta = 10000, .rope_height = 16, .rope_width = 16, SWIGLU, NO_KEY_BIAS,             \
         .drop_path_rule = SVIT_DROP_PATH_NETWORK, .names = SVIT_NAMES_TIMM
 
-/* DeiT III (Touvron et al. 2022), and FlexiViT (Beyer et al. 2023), which lacks LayerScale: the class
- * token has no position. */
+/* DeiT III (Touvron et al. 2022), and FlexiViT (Beyer et al. 2023), which lacks LayerScale: the
+ * class token has no position. */
 #define FLEXIVIT(width, side)                                                                      \
     PRETRAINED(width), INPUT(side, 16), CLASSES(1000), .patch_bias = 1, .norm_eps = 1e-6,          \
                                                        .position_tokens = SVIT_POSITION_PATCHES

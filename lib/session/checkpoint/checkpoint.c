@@ -138,8 +138,9 @@ static svit_status check_session(const svit_checkpoint *checkpoint, const svit_s
 }
 
 /* What is restored is of one model. Where a model holds its average (svit_optimizer_swap_ema), that
- * of the checkpoint or the one that is there, the optimiser has the weights, so neither is restored
- * alone. */
+ * of the checkpoint or the one that is there, the optimiser has the weights: alone it would take
+ * them for an average, or an average for them. The model alone is what svit_model_load reads of the
+ * file. */
 static svit_status check_together(const svit_checkpoint *checkpoint, const svit_model *model,
                                   const svit_optimizer *optimizer, const svit_session *session,
                                   svit_error *err)

@@ -80,7 +80,7 @@ svit_status sv_frozen_set_check(const sv_frozen_set *set, const svit_model *mode
         if (set->list[i] != model->parameters.list[i].frozen)
             return sv_fail(err, SVIT_E_STATE,
                            "parameter '%s' is %s in %s, not in the model; restore the model alone, "
-                           "then create session and optimizer and restore them",
+                           "then create session and optimizer and restore all three",
                            model->parameters.list[i].name, set->list[i] ? "frozen" : "trainable",
                            path);
     return SVIT_OK;

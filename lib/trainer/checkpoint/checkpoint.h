@@ -107,8 +107,8 @@ void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_traine
 
 /* differences.c */
 
-/* Fail because a resumed run has not the setting, or the objective, of the checkpoint. The texts are
- * those that checkpoints store. SVIT_E_ARGUMENT. */
+/* Fail because a resumed run has not the setting, or the objective, of the checkpoint. The texts
+ * are those that checkpoints store. SVIT_E_ARGUMENT. */
 svit_status sv_trainer_setting_differs(const sv_trainer_entry *entry, const char *saved,
                                        const char *present, svit_error *err);
 svit_status sv_trainer_objective_differs(const char *saved, const char *present, svit_error *err);

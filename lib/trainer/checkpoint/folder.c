@@ -7,6 +7,8 @@
  * removes the remaining files of the old run. */
 #include "trainer/checkpoint/checkpoint.h"
 
+#include "base/files/file.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -90,8 +92,9 @@ static svit_status write_description(svit_trainer *trainer, svit_error *err)
                    ? svit_folder_lock_remove(trainer->lock, SV_TRAINER_RUN_FILE, err)
                    : SVIT_OK;
     char path[SV_TRAINER_PATH];
-    return svit_file_replace(sv_trainer_path(path, trainer, SV_TRAINER_RUN_FILE), text,
-                             strlen(text), err);
+    return sv_file_replace(&trainer->context->allocator,
+                           sv_trainer_path(path, trainer, SV_TRAINER_RUN_FILE), text, strlen(text),
+                           err);
 }
 
 svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)

@@ -5,8 +5,8 @@
 
 #include "../datasets.h"
 
-/* Places of a kind of handle; the calls of a sequence; elements of a buffer; handles of a kind that an
- * operation may make larger without end have at most SAMPLES samples. */
+/* Places of a kind of handle; the calls of a sequence; elements of a buffer; handles of a kind that
+ * an operation may make larger without end have at most SAMPLES samples. */
 enum { HANDLES = 2, CALLS = 200, NUMBERS = 65536, SAMPLES = 64 };
 
 /* All handles that a sequence has. Each may be NULL. */
@@ -44,8 +44,8 @@ fuzz_bytes *calls_input(void);
 /* Checks what a call said, and returns whether it succeeded. */
 #define TRY(...) fuzz_ok(__VA_ARGS__, ERR)
 
-/* Frees the handle of a place and lets a call fill the place: `out` stands for its address. A call that
- * fails leaves NULL. */
+/* Frees the handle of a place and lets a call fill the place: `out` stands for its address. A call
+ * that fails leaves NULL. */
 #define CREATE(kind, free_handle, ...)                                                             \
     do {                                                                                           \
         const unsigned place = calls_choose(HANDLES);                                              \

@@ -278,9 +278,10 @@ extern "C" {
 
     /// Creates a view of `parent`, which it keeps alive, whose classes are names\[0..count-1\]: a label of
     /// `parent` becomes that of the same name. So a test set that lacks some classes of the training set
-    /// gets the labels of the training set. The names are copied; those that `parent` lacks may be equal.
-    /// SVIT_E_ARGUMENT: a class of `parent` is none of the names or two of them, two classes of `parent`
-    /// are equal, or it has no names. A dataset with targets must have these names in this order.
+    /// gets the labels of the training set. The names are copied; those that `parent` lacks may be
+    /// equal. SVIT_E_ARGUMENT: a class of `parent` is none of the names or two of them, two classes of
+    /// `parent` are equal, or it has no names. A dataset with targets must have these names in this
+    /// order.
     pub fn svit_dataset_match_classes(
         out: *mut *mut svit_dataset,
         parent: *mut svit_dataset,

@@ -149,7 +149,8 @@ extern "C" {
     /// Writes to buffer\[capacity\] the bytes of the file that svit_model_save writes. Writes the number
     /// of these bytes into \*needed, which may be NULL; with a capacity of 0 it does nothing else and
     /// succeeds, and `buffer` may be NULL. SVIT_E_ARGUMENT means that they do not fit; `buffer` is then
-    /// unchanged.
+    /// unchanged. SVIT_E_NUMERIC names a parameter with a value that is not finite, for which a capacity
+    /// of 0 does not look.
     pub fn svit_model_save_memory(
         model: *const svit_model,
         buffer: *mut c_void,

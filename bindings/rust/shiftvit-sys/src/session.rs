@@ -93,8 +93,8 @@ pub struct svit_session_config {
     /// the output of every one
     pub features: i32,
     /// whose workers run the passes and whose allocator the session uses;
-    /// NULL: the model's. It has the same instruction set and GEMM backend as
-    /// the model's context. No field of the JSON object
+    /// NULL: the model's. It has the same instruction set and GEMM backend
+    /// as the model's context. No field of the JSON object
     pub context: *mut svit_context,
     /// "": the session takes images. Otherwise the name of a layer
     /// (svit_session_layer_name): the session takes its output, as

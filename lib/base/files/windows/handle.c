@@ -61,8 +61,8 @@ static bool widen(wchar_t out[SV_WIDE_PATH], const char *path)
     return false;
 }
 
-/* Paths of up to this many characters need no prefix, also those of folders, to which the system adds a
- * short name. */
+/* Paths of up to this many characters need no prefix, also those of folders, to which the system
+ * adds a short name. */
 enum { SHORT_PATH = 240 };
 
 bool sv_wide_path(wchar_t out[SV_WIDE_PATH], const char *path)

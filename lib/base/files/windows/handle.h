@@ -26,8 +26,8 @@ bool sv_wide_path(wchar_t out[SV_WIDE_PATH], const char *path);
 /* Writes a text in UTF-8. Returns false, with errno, if it is no UTF-16 or does not fit. */
 bool sv_narrow_text(char *out, size_t capacity, const wchar_t *text);
 
-/* Opens what a path leads to, a folder, too, through symbolic links. Others may read, write, replace
- * and remove it meanwhile. INVALID_HANDLE_VALUE, with errno, if that fails. */
+/* Opens what a path leads to, a folder, too, through symbolic links. Others may read, write,
+ * replace and remove it meanwhile. INVALID_HANDLE_VALUE, with errno, if that fails. */
 HANDLE sv_open_handle(const wchar_t *path, DWORD access);
 
 /* Says whether the open file is the one at `path`. Returns 0 or an errno value. */

@@ -77,8 +77,8 @@ void sv_lock_file_abandon(sv_lock_file file)
     CloseHandle((HANDLE)file);
 }
 
-/* Whether a path is a drive or, with two separators in front, a server or its share, which no program
- * makes. */
+/* Whether a path is a drive or, with two separators in front, a server or its share, which no
+ * program makes. */
 static bool is_root(const wchar_t *wide)
 {
     size_t names = 0;

@@ -63,9 +63,9 @@ static svit_status resolve_link(sv_replacement *replacement, const sv_allocator 
                              : sv_fail_memory(err, replacement->path_bytes, "a file's name");
 }
 
-/* Creates a temporary file that no other can open to write, rename or remove it. A file with its name
- * that can be removed was left by a killed writer; anything else, such as a folder or a link, stays.
- * EEXIST: the name is taken. */
+/* Creates a temporary file that no other can open to write, rename or remove it. A file with its
+ * name that can be removed was left by a killed writer; anything else, such as a folder or a link,
+ * stays. EEXIST: the name is taken. */
 static HANDLE create_temporary(const wchar_t *wide)
 {
     HANDLE file = INVALID_HANDLE_VALUE;
@@ -172,7 +172,8 @@ typedef struct rename_info {
 } rename_info;
 
 /* Renames the open file over what is at the path. With the semantics of POSIX, since Windows 10
- * version 1607, programs that read the old file keep it; otherwise the old file must not be open. */
+ * version 1607, programs that read the old file keep it; otherwise the old file must not be
+ * open. */
 static bool rename_over(HANDLE file, rename_info *info)
 {
     enum { RENAME_EX = 22, REPLACE = 1, POSIX_SEMANTICS = 2 };
@@ -206,8 +207,8 @@ static bool rename_patiently(sv_replacement *replacement)
     return false;
 }
 
-/* A folder cannot be flushed. The second flush of the file, whose name has changed, writes the journal
- * of the file system on the way; the new file is in place whether it succeeds or not. */
+/* A folder cannot be flushed. The second flush of the file, whose name has changed, writes the
+ * journal of the file system on the way; the new file is in place whether it succeeds or not. */
 svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement *replacement,
                                   svit_error *err)
 {

@@ -58,8 +58,8 @@ config! {
     }
     held {
         /// Whose workers run the passes and whose allocator the session uses;
-        /// `None`: the model's. It has the same instruction set and GEMM backend as
-        /// the model's context. No field of the JSON object.
+        /// `None`: the model's. It has the same instruction set and GEMM backend
+        /// as the model's context. No field of the JSON object.
         context: Option<Context>;
     }
 }
