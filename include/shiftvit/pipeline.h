@@ -41,11 +41,11 @@ enum {
 
 /* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the
  * bytes of the image before step 1 of svit_pipeline_config; files have their images at the source
- * size then (svit_dataset_folder_pipeline). The two after it work on values after step 4. Mixup and CutMix mix the images of a batch in pairs, the first with the
- * last and so on, and their targets alike (svit_loader_next_targets). If a pipeline has both, one
- * of them is drawn for each batch. The steps from SVIT_AUGMENT_COLOR_JITTER to
- * SVIT_AUGMENT_AUTOAUGMENT work on colours, so they need 3 channels. These and
- * SVIT_AUGMENT_RESIZED_CROP do not work on float images. */
+ * size then (svit_dataset_folder_pipeline). The two after it work on values after step 4. Mixup
+ * and CutMix mix the images of a batch in pairs, the first with the last and so on, and their
+ * targets alike (svit_loader_next_targets). If a pipeline has both, one of them is drawn for each
+ * batch. The steps from SVIT_AUGMENT_COLOR_JITTER to SVIT_AUGMENT_AUTOAUGMENT work on colours, so
+ * they need 3 channels. These and SVIT_AUGMENT_RESIZED_CROP do not work on float images. */
 enum {
     SVIT_AUGMENT_CROP = 0,         /* pads all sides by `padding` pixels and takes a random crop of
                                       the image's own size */

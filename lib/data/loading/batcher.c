@@ -47,8 +47,8 @@ static uint32_t sample_count(const sv_batcher *batcher)
     return (uint32_t)batcher->dataset->count;
 }
 
-/* The images that the plan takes: those of the dataset, or of the source size if resized crops bring
- * them there. */
+/* The images that the plan takes: those of the dataset, or of the source size if resized crops
+ * bring them there. */
 static sv_image_shape plan_shape(const sv_batcher *batcher)
 {
     sv_image_shape shape = sv_dataset_shape(batcher->dataset);
