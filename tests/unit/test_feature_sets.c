@@ -125,7 +125,7 @@ START_TEST(test_what_cannot_be_computed_is_named)
     config.tokens = 0;
     config.batch = 0;
     FAILS(svit_features_compute(&out, f.model, f.data, NULL, &config, err), SVIT_E_ARGUMENT,
-          "batch is 0");
+          "batch is 0; it is in [1, 65536]");
     grey.channels = 1;
     FAILS(svit_features_compute(&out, f.model, f.data, &grey, NULL, err), SVIT_E_ARGUMENT,
           "in_channels 3; channels of the pipeline is 1");
