@@ -195,9 +195,72 @@ static const struct {
 START_TEST(test_a_name_tells_the_heads)
 {
     static sv_open open;
+    memset(&open, 0, sizeof open);
     WORKS(sv_open_from_timm_name(&open, HEADS[_i].name, err));
     ck_assert_msg(sv_facts_value(&open.facts, "heads", 0) == HEADS[_i].heads, "%s: %g, not %g",
                   HEADS[_i].name, sv_facts_value(&open.facts, "heads", 0), HEADS[_i].heads);
+}
+END_TEST
+
+/* What else timm 1.0.31 makes by the name; 0 where the model has no rotary positions, or their grid is
+ * that of the input. */
+static const struct {
+    const char *name;
+    int32_t pool, activation;
+    double eps, theta, grid, offset;
+} TOLD[] = {
+    {"vit_base_patch32_224", SVIT_POOL_CLASS_TOKEN, SVIT_ACTIVATION_GELU, 1e-6, 0, 0, 0},
+    {"vit_medium_patch16_gap_240", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-6, 0, 0, 0},
+    {"test_vit2", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-6, 0, 0, 0},
+    {"test_vit3", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU, 1e-6, 0, 0, 0},
+    {"test_vit4", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-6, 0, 0, 0},
+    {"vit_base_patch16_clip_quickgelu_224", SVIT_POOL_CLASS_TOKEN, SVIT_ACTIVATION_QUICK_GELU, 1e-5,
+     0, 0, 0},
+    {"vit_base_patch16_siglip_224", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU, 1e-6, 0, 0, 0},
+    {"vit_base_patch16_siglip_gap_224", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-6, 0, 0,
+     0},
+    {"vit_base_patch32_siglip_256", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU_TANH, 1e-6, 0, 0, 0},
+    {"vit_large_patch16_siglip_512", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU_TANH, 1e-6, 0, 0, 0},
+    {"vit_giantopt_patch16_siglip_256", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU_TANH, 1e-6, 0, 0,
+     0},
+    {"vit_so400m_patch16_siglip_256", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU_TANH, 1e-6, 0, 0,
+     0},
+    {"vit_so400m_patch14_siglip_224", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU, 1e-6, 0, 0, 0},
+    {"eva_giant_patch14_224", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-6, 0, 0, 0},
+    {"beit3_base_patch16_224", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-5, 0, 0, 0},
+    {"vit_pe_core_base_patch16_224", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU, 1e-5, 10000, 14, 1},
+    {"vit_pe_core_large_patch14_336", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU, 1e-5, 10000, 24,
+     1},
+    {"vit_pe_core_gigantic_patch14_448", SVIT_POOL_ATTENTION, SVIT_ACTIVATION_GELU, 1e-5, 10000, 32,
+     0},
+    {"vit_pe_lang_large_patch14_448", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-5, 10000, 32,
+     1},
+    {"vit_pe_spatial_base_patch16_512", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-5, 10000,
+     32, 1},
+    {"eva02_base_patch14_224", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-6, 10000, 16, 0},
+    {"eva02_base_patch16_clip_224", SVIT_POOL_CLASS_TOKEN, SVIT_ACTIVATION_GELU, 1e-6, 10000, 16,
+     0},
+    {"vit_small_patch16_rope_224", SVIT_POOL_CLASS_TOKEN, SVIT_ACTIVATION_GELU, 1e-6, 100, 0, 0},
+    {"vit_small_patch16_rope_mixed_224", SVIT_POOL_CLASS_TOKEN, SVIT_ACTIVATION_GELU, 1e-6, 10, 0,
+     0},
+    {"vit_base_patch16_rope_reg1_gap_256", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-6,
+     10000, 16, 0},
+    {"vit_base_patch16_dinov3", SVIT_POOL_MEAN_PATCHES, SVIT_ACTIVATION_GELU, 1e-5, 100, 0, 0},
+    {"vit_giant_patch16_lingbot", SVIT_POOL_CLASS_TOKEN, SVIT_ACTIVATION_GELU, 1e-5, 100, 0, 0},
+};
+
+START_TEST(test_a_name_tells_what_no_tensor_does)
+{
+    static sv_open open;
+    memset(&open, 0, sizeof open);
+    WORKS(sv_open_from_timm_name(&open, TOLD[_i].name, err));
+    ck_assert_double_eq(sv_facts_value(&open.facts, "pool", 0), TOLD[_i].pool);
+    ck_assert_double_eq(sv_facts_value(&open.facts, "activation", -1), TOLD[_i].activation);
+    ck_assert_double_eq(sv_facts_value(&open.facts, "norm_eps", 0), TOLD[_i].eps);
+    ck_assert_double_eq(sv_facts_value(&open.facts, "rope_theta", 0), TOLD[_i].theta);
+    ck_assert_double_eq(sv_facts_value(&open.facts, "rope_height", 0), TOLD[_i].grid);
+    ck_assert_double_eq(sv_facts_value(&open.facts, "rope_width", 0), TOLD[_i].grid);
+    ck_assert_double_eq(sv_facts_value(&open.facts, "rope_offset", 0), TOLD[_i].offset);
 }
 END_TEST
 
@@ -212,6 +275,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_wrapped_model_without_its_classifier_opens, 0, 2);
     tcase_add_test(c, test_a_known_name_is_not_asked_for);
     tcase_add_loop_test(c, test_a_name_tells_the_heads, 0, sizeof HEADS / sizeof *HEADS);
+    tcase_add_loop_test(c, test_a_name_tells_what_no_tensor_does, 0, sizeof TOLD / sizeof *TOLD);
     suite_add_tcase(all, c);
     return all;
 }
