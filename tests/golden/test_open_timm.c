@@ -204,8 +204,8 @@ START_TEST(test_a_name_tells_the_heads)
 }
 END_TEST
 
-/* What else timm 1.0.31 makes by the name; 0 where the model has no rotary positions, or their grid is
- * that of the input. */
+/* What else timm 1.0.31 makes by the name; 0 where the model has no rotary positions, or their grid
+ * is that of the input. */
 static const struct {
     const char *name;
     int32_t pool, activation;
@@ -266,6 +266,79 @@ START_TEST(test_a_name_tells_what_no_tensor_does)
 }
 END_TEST
 
+/* What models of timm 1.0.31 have unless they are made with other arguments. */
+static const struct {
+    const char *name, *field;
+    double value;
+} USUAL[] = {
+    {"vit_tiny_patch16_224", "depth", 12},
+    {"vit_xsmall_patch16_clip_224", "depth", 10},
+    {"vit_wee_patch16_reg1_gap_256", "depth", 14},
+    {"vit_pwee_patch16_reg1_gap_256", "depth", 16},
+    {"vit_dpwee_patch16_reg1_gap_256", "depth", 16},
+    {"vit_little_patch16_reg1_gap_256", "depth", 14},
+    {"vit_mediumd_patch16_reg4_gap_256", "depth", 20},
+    {"vit_large_patch16_224", "depth", 24},
+    {"vit_huge_patch14_224", "depth", 32},
+    {"vit_giant_patch14_224", "depth", 40},
+    {"vit_gigantic_patch14_224", "depth", 48},
+    {"vit_so150m_patch16_reg4_gap_256", "depth", 18},
+    {"vit_so150m2_patch16_reg1_gap_256", "depth", 21},
+    {"vit_so400m_patch14_siglip_224", "depth", 27},
+    {"vit_small_patch16_36x1_224", "depth", 36},
+    {"vit_7b_patch16_dinov3", "depth", 40},
+    {"vit_tiny_patch16_224", "qkv_bias", 1},
+    {"vit_base_patch16_224_miil", "qkv_bias", 0},
+    {"vit_medium_patch16_gap_240", "qkv_bias", 0},
+    {"vit_betwixt_patch16_gap_256", "qkv_bias", 0},
+    {"vit_so150m2_patch16_reg1_gap_256", "qkv_bias", 0},
+    {"vit_small_patch16_dinov3", "qkv_bias", 0},
+    {"vit_base_patch16_xp_224", "qkv_bias", 0},
+    {"vit_wee_patch16_reg1_gap_256", "layer_scale", 1},
+    {"vit_little_patch16_reg1_gap_256", "layer_scale", 1},
+    {"vit_medium_patch16_gap_240", "layer_scale", 1},
+    {"vit_betwixt_patch16_gap_256", "layer_scale", 1},
+    {"vit_so150m2_patch16_reg1_gap_256", "layer_scale", 1},
+    {"vit_small_patch16_36x1_224", "layer_scale", 1},
+    {"deit3_base_patch16_224", "layer_scale", 1},
+    {"vit_base_patch14_dinov2", "layer_scale", 1},
+    {"vit_giant_patch14_reg1_tipsv2", "layer_scale", 1},
+    {"vit_small_patch16_dinov3", "layer_scale", 1},
+    {"vit_small_patch16_rope_224", "layer_scale", 1},
+    {"vit_base_patch16_rope_reg1_gap_256", "layer_scale", 1},
+    {"vit_base_patch16_plus_240", "layer_scale", 1},
+    {"vit_small_patch16_lingbot", "layer_scale", 1},
+    {"vit_pe_lang_large_patch14_448", "layer_scale", 1},
+    {"vit_pe_spatial_gigantic_patch14_448", "layer_scale", 1},
+    {"test_vit2", "layer_scale", 1},
+    {"eva02_base_patch14_224", "mlp_norm", 1},
+    {"eva02_large_patch14_224", "mlp_norm", 1},
+    {"beit3_base_patch16_224", "mlp_norm", 1},
+    {"beit3_base_patch16_224", "attention_norm", 1},
+    {"vit_small_patch16_dinov3", "class_token", SVIT_CLASS_TOKEN_PRESENT},
+    {"vit_small_patch16_dinov3", "register_tokens", 4},
+};
+
+/* Opens no file: the fields are what its tensors would tell. */
+START_TEST(test_what_is_unusual_for_a_name_is_a_warning)
+{
+    static sv_open open;
+    open_case all, *self = &all;
+    const double value = USUAL[_i].value;
+    case_begin(self, "timm_pools");
+    for (int is_other = 0; is_other < 2; is_other++) {
+        const double told = !is_other ? value : value > 1 ? value - 1 : 1 - value;
+        memset(&open, 0, sizeof open);
+        open.context = self->context;
+        WORKS(sv_facts_state(&open.facts, USUAL[_i].field, told, err, SV_OPEN_TENSORS));
+        sv_open_compare_with_usual(&open, USUAL[_i].name);
+        ck_assert_msg(self->warnings == (unsigned)is_other, "%s: %s %g gives %u warnings",
+                      USUAL[_i].name, USUAL[_i].field, told, self->warnings);
+    }
+    case_end(self);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("open_timm");
@@ -277,6 +350,8 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_wrapped_model_without_its_classifier_opens, 0, 3);
     tcase_add_test(c, test_a_known_name_is_not_asked_for);
     tcase_add_loop_test(c, test_a_name_tells_the_heads, 0, sizeof HEADS / sizeof *HEADS);
+    tcase_add_loop_test(c, test_what_is_unusual_for_a_name_is_a_warning, 0,
+                        sizeof USUAL / sizeof *USUAL);
     tcase_add_loop_test(c, test_a_name_tells_what_no_tensor_does, 0, sizeof TOLD / sizeof *TOLD);
     suite_add_tcase(all, c);
     return all;
