@@ -144,8 +144,8 @@ START_TEST(test_each_setting_counts_from_the_change_on)
 }
 END_TEST
 
-/* Parameters that were given a decay of their own keep it, unless a later group has none; those that
- * decay_exclude excludes have none. */
+/* Parameters that were given a decay of their own keep it, unless a later group has none; those
+ * that decay_exclude excludes have none. */
 START_TEST(test_a_decay_of_a_parameter_stays)
 {
     static const struct {
