@@ -75,6 +75,15 @@ static void apply_group(sv_parameter_settings *settings, const svit_parameter_gr
     }
 }
 
+/* The last group that has a parameter; NULL: none has. */
+static const svit_parameter_group *group_of(const svit_optimizer_config *config, const char *name)
+{
+    for (uint32_t g = config->group_count; g > 0; g--)
+        if (sv_pattern_matches(config->groups[g - 1].pattern, name))
+            return &config->groups[g - 1];
+    return NULL;
+}
+
 static svit_status check_patterns(const sv_parameter_table *table,
                                   const svit_optimizer_config *config, svit_error *err)
 {
@@ -98,7 +107,7 @@ svit_status sv_parameter_settings_make(sv_parameter_settings *list, const sv_par
     SVIT_TRY(check_patterns(table, config, err));
     for (size_t i = 0; i < table->count; i++) {
         const sv_parameter *parameter = &table->list[i];
-        int32_t rule = SVIT_RULE_AUTO;
+        const svit_parameter_group *group = group_of(config, parameter->name);
         bool has_decay = decays(parameter, config->decay_exclude);
         const double scale = depth_scale(table, parameter, config->layer_decay);
         list[i] = (sv_parameter_settings){.lr_scale = scale,
@@ -106,15 +115,11 @@ svit_status sv_parameter_settings_make(sv_parameter_settings *list, const sv_par
                                           .weight_decay = has_decay ? config->weight_decay : 0,
                                           .inherits_decay = has_decay,
                                           .trainable = true};
-        for (uint32_t g = 0; g < config->group_count; g++)
-            if (sv_pattern_matches(config->groups[g].pattern, parameter->name)) {
-                list[i].weight_decay = has_decay ? config->weight_decay : 0;
-                list[i].inherits_decay = has_decay;
-                apply_group(&list[i], &config->groups[g]);
-                rule = config->groups[g].rule;
-            }
+        if (group)
+            apply_group(&list[i], group);
         list[i].trainable = list[i].trainable && !parameter->frozen;
-        list[i].is_matrix = ops->update_matrix && is_matrix(table, i, rule);
+        list[i].is_matrix =
+            ops->update_matrix && is_matrix(table, i, group ? group->rule : SVIT_RULE_AUTO);
     }
     return SVIT_OK;
 }

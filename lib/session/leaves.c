@@ -354,7 +354,7 @@ svit_status sv_leaves_finish(sv_leaves *leaves, svit_error *err)
                        leaves->done, count);
     if (leaves->status != SVIT_OK)
         return svit_error_set(err, leaves->status, leaves->failure.message);
-    if (leaves->reducer.ranks > 1 && leaves->buckets > 0) {
+    if (leaves->buckets > 0) {
         leaves->buckets = 0;
         keep_status(leaves, "the reducer's finish",
                     leaves->reducer.finish(leaves->reducer.user, &leaves->failure));

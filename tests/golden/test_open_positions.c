@@ -48,6 +48,12 @@ static const struct positions_case {
      "\"patch_size\":8}",
      "{\"input_height\":24,\"input_width\":16}", "embeddings.position_embedding.weight",
      "huggingface", 0, 4, 4, 3, 2, SV_BILINEAR_ANTIALIASED, true},
+    /* Of a side that the caller does not name the file's is kept. */
+    {"family_hf_siglip", "config.json",
+     "{\"model_type\":\"siglip2_vision_model\",\"num_attention_heads\":3,\"num_patches\":16,"
+     "\"patch_size\":8}",
+     "{\"input_height\":24}", "embeddings.position_embedding.weight", "huggingface", 0, 4, 4, 3, 4,
+     SV_BILINEAR_ANTIALIASED, true},
     {"pretrained_openclip", "open_clip_config.json",
      "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"head_width\":10,"
      "\"width\":40,\"image_size\":32}}}",

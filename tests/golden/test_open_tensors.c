@@ -144,12 +144,54 @@ START_TEST(test_tensors_are_refused_or_not_needed)
 }
 END_TEST
 
+/* DeiT's distillation token has a head of its own in the class with a teacher; in the class with
+ * one head it is a register that has a position. */
+START_TEST(test_a_distillation_token_is_what_its_class_makes_of_it)
+{
+    static const int64_t TOKEN[] = {1, 1, 32}, POSITIONS[] = {1, 18, 32}, WEIGHT[] = {6, 32};
+    const bool has_teacher = _i;
+    own_tensor list[CASE_TENSORS];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    char text[256];
+    case_begin(self, "pretrained_hf_vit");
+    size_t count = own_golden(list, self, "");
+    for (size_t t = 0; t < count; t++)
+        if (strcmp(list[t].name, "vit.embeddings.position_embeddings") == 0) {
+            golden_free((float *)(uintptr_t)list[t].from);
+            list[t] = own(list[t].name, 3, POSITIONS, NULL);
+        }
+    list[count++] = own("vit.embeddings.distillation_token", 3, TOKEN, NULL);
+    if (has_teacher) {
+        list[count++] = own("distillation_classifier.weight", 2, WEIGHT, NULL);
+        list[count++] = own("distillation_classifier.bias", 1, WEIGHT, NULL);
+    }
+    own_write(self, list, count);
+    own_free(list, count);
+    snprintf(text, sizeof text,
+             "{\"architectures\":[\"DeiTForImageClassification%s\"],\"model_type\":\"deit\","
+             "\"num_attention_heads\":2,\"image_size\":28,\"patch_size\":7}",
+             has_teacher ? "WithTeacher" : "");
+    case_text(self, "config.json", text);
+    const svit_status status = case_open(self, &model, NULL);
+    ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    ck_assert_int_eq(config.distilled, has_teacher);
+    ck_assert_uint_eq(config.register_tokens, !has_teacher);
+    ck_assert_int_eq(config.position_tokens, SVIT_POSITION_ALL);
+    svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
 static Suite *open_tensors_suite(void)
 {
     Suite *suite = suite_create("open_tensors");
     TCase *tcase = tcase_create("open");
     tcase_add_loop_test(tcase, test_tensors_are_refused_or_not_needed, 0,
                         CHECKPOINT_COUNT * DAMAGES);
+    tcase_add_loop_test(tcase, test_a_distillation_token_is_what_its_class_makes_of_it, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -11,16 +11,22 @@ enum { K = 12, IMAGES = 6, HEIGHT = 9, WIDTH = 11 };
 static svit_context *context;
 static svit_model *model;
 
-static void setup(void)
+static svit_model_config model_config(void)
 {
     svit_model_config config;
-    context = fit_context(2);
     WORKS(svit_model_config_from_json(
         &config, sizeof config,
         "{\"input_height\":9,\"input_width\":11,\"patch_size\":2,\"dim\":12,"
         "\"blocks\":[1],\"num_classes\":3,\"patch_padding\":\"valid\","
         "\"stem\":\"whitened\"}",
         err));
+    return config;
+}
+
+static void setup(void)
+{
+    const svit_model_config config = model_config();
+    context = fit_context(2);
     WORKS(svit_model_create(&model, context, &config, 1, err));
 }
 
@@ -53,6 +59,35 @@ START_TEST(test_whitening_filters_are_numpys)
     svit_model *other = fit_model(context, 3, 1);
     FAILS(svit_model_whiten(other, bias, 1, err), SVIT_E_STATE, "SVIT_STEM_WHITENED");
     svit_model_free(other);
+}
+END_TEST
+
+/* Images of one patch are enough, smaller ones are not. Patches of zeros have every direction, each
+ * divided by the root of what is added to the eigenvalues, 5e-4. */
+START_TEST(test_whitening_needs_a_whole_patch)
+{
+    static const uint32_t sides[3][2] = {{2, 2}, {1, 2}, {2, 1}};
+    const float images[4 * 3] = {0};
+    for (int i = 0; i < 3; i++) {
+        svit_model_config config = model_config();
+        svit_model *small = NULL;
+        float weight[2 * K * K];
+        config.input_height = sides[i][0];
+        config.input_width = sides[i][1];
+        config.patch_padding = SVIT_PADDING_SAME;
+        WORKS(svit_model_create(&small, context, &config, 1, err));
+        if (i > 0) {
+            FAILS(svit_model_whiten(small, images, 1, err), SVIT_E_ARGUMENT,
+                  "1 or more images of a patch or more");
+        } else {
+            WORKS(svit_model_whiten(small, images, 1, err));
+            WORKS(svit_model_get_parameter(small, "patch_embed.whiten.weight", weight, 2 * K * K,
+                                           err));
+            for (size_t k = 0; k < K * K; k++)
+                ck_assert_float_eq(weight[k], k % (K + 1) == 0 ? (float)(1 / sqrt(5e-4)) : 0);
+        }
+        svit_model_free(small);
+    }
 }
 END_TEST
 
@@ -94,6 +129,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("stem_golden");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_whitening_filters_are_numpys);
+    tcase_add_test(c, test_whitening_needs_a_whole_patch);
     tcase_add_loop_test(c, test_eigenvectors_rebuild_the_matrix, 0, 3);
     suite_add_tcase(all, c);
     return all;

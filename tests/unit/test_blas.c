@@ -4,6 +4,7 @@
 
 #include "base/files/dynamic_library.h"
 #include "base/threads/cpu.h"
+#include "context/context.h"
 #include "gemm/blas.h"
 #include "gemm/gemm.h"
 #include "gemm/low_precision/pairs.h"
@@ -207,6 +208,23 @@ START_TEST(test_each_cpu_has_its_backends)
 }
 END_TEST
 
+/* The backends of low precision; a build without them has none to name. */
+START_TEST(test_a_context_names_its_backends)
+{
+    static char text[8192], wanted[160];
+    const char *bf16 = "", *int8 = "";
+    svit_context *context = fit_context(1);
+#ifdef SV_LOW_PRECISION
+    bf16 = sv_gemm_bf16(context->isa, 0)->name;
+    int8 = sv_gemm_int8(context->isa)->name;
+#endif
+    snprintf(wanted, sizeof wanted, "\"gemm_bf16\":\"%s\",\"gemm_int8\":\"%s\"", bf16, int8);
+    WORKS(svit_context_describe(context, text, sizeof text, NULL, err));
+    ck_assert_msg(strstr(text, wanted) != NULL, "no %s in %s", wanted, text);
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *blas_suite(void)
 {
     Suite *suite = suite_create("blas");
@@ -214,6 +232,7 @@ static Suite *blas_suite(void)
     tcase_add_loop_test(all, test_a_blas_is_what_it_has, 0, LIBRARY_COUNT);
     tcase_add_test(all, test_an_unknown_backend_is_refused_and_one_for_other_cpus_too);
     tcase_add_test(all, test_each_cpu_has_its_backends);
+    tcase_add_test(all, test_a_context_names_its_backends);
     suite_add_tcase(suite, all);
     return suite;
 }

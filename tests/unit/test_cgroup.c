@@ -3,6 +3,7 @@
 
 #include "base/threads/cgroup.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,11 +76,22 @@ static const struct {
     {"9223372036854775808 1\n", 0},
 };
 
+/* How many of the lowest descriptors are open. */
+static int count_open(void)
+{
+    int count = 0;
+    for (int descriptor = 0; descriptor < 256; descriptor++)
+        count += fcntl(descriptor, F_GETFD) != -1;
+    return count;
+}
+
 START_TEST(test_version_2_is_rounded_up)
 {
     put("/proc/self/cgroup", "0::/\n");
     put("/sys/fs/cgroup/cpu.max", QUOTAS[_i].text);
+    const int before = count_open();
     ck_assert_uint_eq(sv_cgroup_cores(root), QUOTAS[_i].cores);
+    ck_assert_int_eq(count_open(), before);
 }
 END_TEST
 

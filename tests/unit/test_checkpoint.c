@@ -179,8 +179,13 @@ START_TEST(test_wrong_entries_are_refused_and_the_old_file_stays)
     static const struct {
         const char *key, *value, *part;
     } wrong[] = {
-        {"svit.mine", "1", "'svit.'"}, {"config", "1", "'config'"}, {"x", NULL, "values[1]"},
-        {NULL, "1", "keys[1]"},        {"first", "1", "once more"}, {"x", "\xff", "UTF-8"},
+        {"svit.mine", "1", "'svit.'"},     {"config", "1", "'config'"},
+        {"x", NULL, "values[1]"},          {NULL, "1", "keys[1]"},
+        {"first", "1", "once more"},       {"x", "\xff", "UTF-8"},
+        {"format", "1", "'format'"},       {"format_version", "1", "'format_version'"},
+        {"classes", "1", "'classes'"},     {"preprocessing", "1", "'preprocessing'"},
+        {"output", "1", "'output'"},       {"known_threshold", "1", "'known_threshold'"},
+        {"text_head", "1", "'text_head'"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *keys[] = {"first", wrong[i].key}, *values[] = {"1", wrong[i].value};

@@ -230,6 +230,34 @@ START_TEST(test_each_wrong_field_is_named)
 }
 END_TEST
 
+/* A third of a key's characters may be wrong, and two of a key that is shorter than six. */
+START_TEST(test_a_key_is_suggested_if_it_resembles_the_wrong_one)
+{
+    static const struct {
+        const char *key, *similar;
+    } cases[] = {
+        {"poitn", "points"},        {"decay", NULL},
+        {"moment", "momentum"},     {"warmups", NULL},
+        {"step_rate", "step_size"}, {"learn_rate", "learning_rate"},
+        {"learn_rates", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        svit_optimizer_config config;
+        svit_error error = {.struct_size = sizeof error};
+        char json[64], wanted[160];
+        int length = snprintf(wanted, sizeof wanted,
+                              "'%s' is no field of the optimizer configuration", cases[i].key);
+        if (cases[i].similar)
+            snprintf(wanted + length, sizeof wanted - (size_t)length, "; did you mean '%s'?",
+                     cases[i].similar);
+        snprintf(json, sizeof json, "{\"%s\":1}", cases[i].key);
+        ck_assert_int_eq(svit_optimizer_config_from_json(&config, sizeof config, json, &error),
+                         SVIT_E_ARGUMENT);
+        ck_assert_str_eq(error.message, wanted);
+    }
+}
+END_TEST
+
 START_TEST(test_structs_are_checked_before_they_are_written)
 {
     svit_trainer_config trainer;
@@ -391,6 +419,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_every_field_reads_back, 0, NOUNS);
     tcase_add_loop_test(c, test_a_wrong_call_writes_nothing, 0, NOUNS);
     tcase_add_loop_test(c, test_each_wrong_field_is_named, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(c, test_a_key_is_suggested_if_it_resembles_the_wrong_one);
     tcase_add_test(c, test_structs_are_checked_before_they_are_written);
     tcase_add_test(c, test_a_schedule_without_steps_is_read);
     tcase_add_test(c, test_what_a_trainer_writes_is_read_with_every_text_set);

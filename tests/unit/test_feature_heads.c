@@ -192,7 +192,8 @@ START_TEST(test_sets_that_do_not_fit_the_head_are_named)
           "is of the layer 'blocks.0'");
     svit_head_config_init(&config, sizeof config);
     config.label_smoothing = 1;
-    FAILS(svit_model_fit_head(model, good, &config, err), SVIT_E_ARGUMENT, "label_smoothing is 1");
+    FAILS(svit_model_fit_head(model, good, &config, err), SVIT_E_ARGUMENT,
+          "label_smoothing is 1; it is in [0, 1)");
     FAILS(svit_model_fit_head(NULL, good, NULL, err), SVIT_E_ARGUMENT, "model is NULL");
     /* Classes that the model has under other labels; a new classifier has none. */
     const char *moved[CLASSES];

@@ -123,9 +123,13 @@ START_TEST(test_what_cannot_be_computed_is_named)
     FAILS(svit_features_compute(&out, f.model, f.data, NULL, &config, err), SVIT_E_ARGUMENT,
           "tokens is 4");
     config.tokens = 0;
+    config.compute = 3;
+    FAILS(svit_features_compute(&out, f.model, f.data, NULL, &config, err), SVIT_E_ARGUMENT,
+          "compute is 3; it is 0..2: 'f32' or 'bf16' or 'int8'");
+    config.compute = 0;
     config.batch = 0;
     FAILS(svit_features_compute(&out, f.model, f.data, NULL, &config, err), SVIT_E_ARGUMENT,
-          "batch is 0");
+          "batch is 0; it is in [1, 65536]");
     grey.channels = 1;
     FAILS(svit_features_compute(&out, f.model, f.data, &grey, NULL, err), SVIT_E_ARGUMENT,
           "in_channels 3; channels of the pipeline is 1");

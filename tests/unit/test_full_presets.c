@@ -1,6 +1,9 @@
 /* Checks the presets whose settings are those of another one with changes: the whole recipe of the
- * SL-ViT paper's code, the narrow recipe for CIFAR-10, and that for CIFAR-100. */
+ * SL-ViT paper's code, the narrow recipe for CIFAR-10, and that for CIFAR-100; and the recipes for
+ * ImageNet. */
 #include "fit.h"
+
+#include <math.h>
 
 static const char *const papers[] = {"slvit-paper-cifar10", "slvit-paper-cifar100",
                                      "vit-paper-cifar100"};
@@ -133,6 +136,46 @@ START_TEST(test_the_recipe_for_cifar100)
 }
 END_TEST
 
+/* The settings of docs/reproduction.md for images of 224 pixels. */
+static const struct {
+    const char *name;
+    uint32_t batch;
+    int32_t schedule;
+    double smoothing, warmup, start, decay, clip; /* warmup: the fraction of the steps */
+    uint32_t exclude;
+    double mean, deviation; /* of red */
+} IMAGENET[] = {
+    {"shiftvit-t", 1024, SVIT_SCHEDULE_WARMUP_COSINE, 0.1, 1.0 / 15, 1e-6, 0.05, 5,
+     SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM, 0.485, 0.229},
+    {"mixer-b16-224", 4096, SVIT_SCHEDULE_LINEAR, 0, 10000.0 * 4096 / (300 * 1281167.0), 0, 0.1, 1,
+     0, 0.5, 0.5},
+};
+
+START_TEST(test_the_recipes_for_imagenet)
+{
+    const preset p = read_preset(IMAGENET[_i].name);
+    ck_assert_uint_eq(p.trainer.epochs, 300);
+    ck_assert_uint_eq(p.trainer.batch, IMAGENET[_i].batch);
+    ck_assert_uint_eq(p.trainer.patience, 0);
+    ck_assert_double_eq(p.trainer.label_smoothing, IMAGENET[_i].smoothing);
+    ck_assert_double_eq_tol(p.trainer.warmup_fraction, IMAGENET[_i].warmup, 1e-15);
+    ck_assert_int_eq(p.optimizer.kind, SVIT_OPTIMIZER_ADAMW);
+    ck_assert_int_eq(p.optimizer.schedule, IMAGENET[_i].schedule);
+    ck_assert_double_eq(p.optimizer.learning_rate, 1e-3);
+    ck_assert_double_eq(p.optimizer.lr_start, IMAGENET[_i].start);
+    ck_assert_double_eq(p.optimizer.epsilon, 1e-8);
+    ck_assert_double_eq(p.optimizer.weight_decay, IMAGENET[_i].decay);
+    ck_assert_double_eq(p.optimizer.clip_norm, IMAGENET[_i].clip);
+    ck_assert_uint_eq(p.optimizer.decay_exclude, IMAGENET[_i].exclude);
+    ck_assert_uint_eq(p.pipeline.resize_height, 256);
+    ck_assert_uint_eq(p.pipeline.output_height, 224);
+    ck_assert_double_eq(p.pipeline.flip_probability, 0.5);
+    ck_assert_double_eq(p.pipeline.scale, 1.0 / 255);
+    ck_assert_double_eq(p.pipeline.mean[0], IMAGENET[_i].mean);
+    ck_assert_double_eq_tol(sqrt(p.pipeline.variance[0]), IMAGENET[_i].deviation, 1e-15);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("full presets");
@@ -141,6 +184,7 @@ static Suite *suite(void)
                         sizeof papers / sizeof *papers);
     tcase_add_test(c, test_the_narrow_recipe);
     tcase_add_test(c, test_the_recipe_for_cifar100);
+    tcase_add_loop_test(c, test_the_recipes_for_imagenet, 0, sizeof IMAGENET / sizeof *IMAGENET);
     suite_add_tcase(all, c);
     return all;
 }

@@ -238,7 +238,8 @@ START_TEST(test_a_star_needs_digits)
 }
 END_TEST
 
-/* The number of a '*' goes into the tensor's name, a transposed weight is turned, and null is 0. */
+/* The number of a '*' goes into the tensor's name, a transposed weight is turned, and null is 0,
+ * whatever the model had. */
 START_TEST(test_transposed_and_absent_parameters)
 {
     static const char map[] = "{\"head.fc1.weight\": {\"tensor\": \"turned\", \"transpose\": true},"
@@ -253,6 +254,8 @@ START_TEST(test_transposed_and_absent_parameters)
     tensor_of(&file, "blocks.0.norm1.bias")->name = "first.0.norm.bias";
     write_tensors(&file);
     svit_model *model = load(map);
+    WORKS(svit_model_set_parameter(model, "head.fc1.bias", (const float[]){1, 2, 3}, 3, err));
+    WORKS(svit_model_load_into(model, path, map, 0, NULL, err));
     WORKS(svit_model_get_parameter(model, "head.fc1.weight", weight, 18, err));
     WORKS(svit_model_get_parameter(model, "head.fc1.bias", bias, 3, err));
     WORKS(svit_model_get_parameter(model, "blocks.0.norm1.weight", norm, 6, err));

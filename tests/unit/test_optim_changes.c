@@ -97,7 +97,9 @@ static void describe(char out[1024], int kind, int rule, char keys[KEYS_MAX][32]
     int length = snprintf(
         out, 1024,
         "{\"optimizer\": \"%s\", \"decay_rule\": \"%s\", \"ema\": \"plain\", \"decay_exclude\": "
-        "[\"norm\"], \"groups\": [{\"pattern\": \"head.*\", \"weight_decay\": 0.25}]",
+        "[\"norm\"], \"groups\": [{\"pattern\": \"head.*\", \"weight_decay\": 0.25}, "
+        "{\"pattern\": \"patch_embed.*\", \"weight_decay\": 0.25}, "
+        "{\"pattern\": \"patch_embed.proj.*\"}]",
         KIND_NAMES[kind], rule ? "unscaled" : "scaled");
     for (size_t i = 0; i < count; i++)
         length += snprintf(out + length, 1024 - (size_t)length, ", \"%s\": %g", keys[i],
@@ -142,8 +144,8 @@ START_TEST(test_each_setting_counts_from_the_change_on)
 }
 END_TEST
 
-/* Parameters that were given a decay of their own keep it; those that decay_exclude excludes have
- * none. */
+/* Parameters that were given a decay of their own keep it, unless a later group has none; those
+ * that decay_exclude excludes have none. */
 START_TEST(test_a_decay_of_a_parameter_stays)
 {
     static const struct {

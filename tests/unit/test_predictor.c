@@ -324,7 +324,7 @@ START_TEST(test_wrong_calls_are_refused)
     WORKS(svit_predictor_config_init(&config, sizeof config));
     config.max_batch = 0;
     FAILS(svit_predictor_create_from_model(&predictor, model, &config, err), SVIT_E_ARGUMENT,
-          "max_batch is 0");
+          "max_batch is 0; it is in [1, 65536]");
     WORKS(svit_predictor_config_init(&config, sizeof config));
     config.compute = 3;
     FAILS(svit_predictor_create_from_model(&predictor, model, &config, err), SVIT_E_ARGUMENT,

@@ -123,6 +123,47 @@ START_TEST(test_events_tell_where_the_run_stands)
 }
 END_TEST
 
+/* The line of history.csv that tells an epoch, without validation with empty columns. */
+static size_t history_line(char *out, size_t bytes, const svit_trainer_event *row)
+{
+    const double columns[] = {
+        row->train_loss, row->train_top1,    row->train_top5,        row->val_loss, row->val_top1,
+        row->val_top5,   row->learning_rate, row->images_per_second, row->seconds,  row->pflop};
+    size_t length = (size_t)snprintf(out, bytes, "%u", (unsigned)row->epoch);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        char number[32] = "";
+        if (!isnan(columns[i]))
+            snprintf(number, sizeof number, "%.9g", columns[i]);
+        length += (size_t)snprintf(out + length, bytes - length, ",%s", number);
+    }
+    return length + (size_t)snprintf(out + length, bytes - length, "\n");
+}
+
+START_TEST(test_the_history_file_has_a_line_for_each_epoch)
+{
+    enum { EPOCHS = 3 };
+    plan p = plan_make(EPOCHS);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, _i ? validation : NULL);
+    char wanted[2048];
+    size_t length =
+        (size_t)snprintf(wanted, sizeof wanted,
+                         "epoch,train_loss,train_top1,train_top5,val_loss,val_top1,val_top5,lr,"
+                         "images_per_second,seconds,pflop\n");
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    for (size_t i = 0; i < EPOCHS; i++) {
+        svit_trainer_event row;
+        WORKS(svit_trainer_history(trainer, i, &row, sizeof row, err));
+        length += history_line(wanted + length, sizeof wanted - length, &row);
+    }
+    char *found = fit_read(fit_path(&folder, "history.csv"), NULL);
+    ck_assert_str_eq(found, wanted);
+    free(found);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
 /* Regression: the message is 'after step 0 of epoch 2' although epoch 1 is complete. */
 START_TEST(test_a_stop_tells_the_step_or_the_end_of_the_epoch)
 {
@@ -374,6 +415,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits, 0, 3);
     tcase_add_test(c, test_micro_batches_and_leaves_give_the_gradient_of_the_batch);
     tcase_add_test(c, test_events_tell_where_the_run_stands);
+    tcase_add_loop_test(c, test_the_history_file_has_a_line_for_each_epoch, 0, 2);
     tcase_add_test(c, test_a_stop_tells_the_step_or_the_end_of_the_epoch);
     tcase_add_test(c, test_a_callback_sees_the_average_and_cannot_run_the_trainer);
     tcase_add_loop_test(c, test_an_average_that_is_left_in_the_model_is_refused, 0, 2);

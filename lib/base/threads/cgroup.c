@@ -133,8 +133,7 @@ uint32_t sv_cgroup_cores(const char *root)
 {
     char path[TEXT], line[TEXT];
     search self = {.root = root};
-    int length = snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    if (length >= 0 && length < TEXT)
-        sv_file_read_lines(path, line, sizeof line, search_line, &self);
+    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    sv_file_read_lines(path, line, sizeof line, search_line, &self);
     return self.least;
 }

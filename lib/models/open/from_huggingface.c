@@ -8,26 +8,26 @@
 /* A type of transformers, with the defaults of keys that older files lack. */
 typedef struct model_type {
     const char *name, *inside; /* model_type; the key of the image tower's configuration, or NULL */
-    double dim, depth, heads, mlp_dim, image, patch, eps;
+    double heads, patch, eps;
+    bool states_ratio; /* mlp_ratio, not intermediate_size */
     const char *activation;
     int32_t pool; /* SVIT_POOL_* */
 } model_type;
 
-#define BASE 768, 12, 12, 3072, 224
 static const model_type TYPES[] = {
-    {"vit", NULL, BASE, 16, 1e-12, "gelu", SVIT_POOL_CLASS_TOKEN},
-    {"deit", NULL, BASE, 16, 1e-12, "gelu", SVIT_POOL_CLASS_TOKEN},
-    {"vit_mae", NULL, BASE, 16, 1e-12, "gelu", SVIT_POOL_CLASS_TOKEN},
-    {"vit_msn", NULL, BASE, 16, 1e-6, "gelu", SVIT_POOL_CLASS_TOKEN},
-    {"dinov2", NULL, 768, 12, 12, 0, 224, 16, 1e-6, "gelu", SVIT_POOL_CLASS_TOKEN},
-    {"dinov2_with_registers", NULL, 768, 12, 12, 0, 224, 16, 1e-6, "gelu", SVIT_POOL_CLASS_TOKEN},
-    {"dinov3_vit", NULL, 384, 12, 6, 1536, 224, 16, 1e-5, "gelu", SVIT_POOL_CLASS_TOKEN},
-    {"clip", "vision_config", BASE, 32, 1e-5, "quick_gelu", SVIT_POOL_CLASS_TOKEN},
-    {"clip_vision_model", NULL, BASE, 32, 1e-5, "quick_gelu", SVIT_POOL_CLASS_TOKEN},
-    {"siglip", "vision_config", BASE, 16, 1e-6, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
-    {"siglip_vision_model", NULL, BASE, 16, 1e-6, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
-    {"siglip2", "vision_config", BASE, 16, 1e-6, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
-    {"siglip2_vision_model", NULL, BASE, 16, 1e-6, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
+    {"vit", NULL, 12, 16, 1e-12, false, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"deit", NULL, 12, 16, 1e-12, false, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"vit_mae", NULL, 12, 16, 1e-12, false, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"vit_msn", NULL, 12, 16, 1e-6, false, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"dinov2", NULL, 12, 16, 1e-6, true, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"dinov2_with_registers", NULL, 12, 16, 1e-6, true, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"dinov3_vit", NULL, 6, 16, 1e-5, false, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"clip", "vision_config", 12, 32, 1e-5, false, "quick_gelu", SVIT_POOL_CLASS_TOKEN},
+    {"clip_vision_model", NULL, 12, 32, 1e-5, false, "quick_gelu", SVIT_POOL_CLASS_TOKEN},
+    {"siglip", "vision_config", 12, 16, 1e-6, false, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
+    {"siglip_vision_model", NULL, 12, 16, 1e-6, false, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
+    {"siglip2", "vision_config", 12, 16, 1e-6, false, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
+    {"siglip2_vision_model", NULL, 12, 16, 1e-6, false, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
 };
 
 /* A class whose model does not follow from its type and tensors alone: its pooling, whether the
@@ -85,11 +85,11 @@ static svit_status state_sizes(sv_open *open, const sv_json_value *object, const
     sv_facts_assume(&open->facts, "heads", type->heads, from);
     sv_facts_assume(&open->facts, "patch_size", type->patch, from);
     sv_facts_assume(&open->facts, "norm_eps", type->eps, from);
-    if (type->mlp_dim > 0)
+    if (type->states_ratio)
+        (void)sv_json_number(sv_json_get(object, "mlp_ratio"), &open->mlp_ratio);
+    else
         SVIT_TRY(
             sv_open_state_member(open, object, "intermediate_size", "mlp_dim", "config.json", err));
-    else
-        (void)sv_json_number(sv_json_get(object, "mlp_ratio"), &open->mlp_ratio);
     if (strncmp(type->name, "dino", 4) == 0)
         SVIT_TRY(sv_facts_state(&open->facts, "layer_scale", 1, err, "%s", from));
     return sv_open_state_image(open, sv_json_get(object, "image_size"), "config.json: image_size",
@@ -140,8 +140,8 @@ static svit_status state_computation(sv_open *open, const sv_json_value *object,
     SVIT_TRY(sv_facts_state(&open->facts, "rope_pairs", SVIT_ROPE_PAIRS_HALVES, err, "DINOv3"));
     SVIT_TRY(sv_open_state_member(open, object, "rope_theta", "rope_theta", "config.json", err));
     sv_facts_assume(&open->facts, "rope_theta", 100, "DINOv3");
-    sv_facts_assume(&open->facts, "input_height", type->image, "DINOv3");
-    sv_facts_assume(&open->facts, "input_width", type->image, "DINOv3");
+    sv_facts_assume(&open->facts, "input_height", 224, "DINOv3");
+    sv_facts_assume(&open->facts, "input_width", 224, "DINOv3");
     return SVIT_OK;
 }
 

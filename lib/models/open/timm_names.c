@@ -121,7 +121,6 @@ static const name_row ROWS[] = {
     {"vit_so400m_*", {WIDTH(1152), HEAD(72)}},
     {"vit_giantopt_*", {WIDTH(1536), HEAD(96)}},
     {"*_gigantic_*", {WIDTH(1664), HEAD(104)}},
-    {"vit_pe_*_gigantic_*", {WIDTH(1536), HEAD(96)}},
     {"*_giant_patch*", {WIDTH(1408), HEAD(88)}},
     {"vit_giant_patch14_*dinov2", {WIDTH(1536), HEAD(64)}},
     {"vit_giant_patch14_reg1_tipsv2", {WIDTH(1536), HEAD(64)}},
