@@ -40,16 +40,16 @@ typedef struct sv_field {
     const char *key;  /* the JSON key; NULL: the name */
     size_t offset;
     sv_field_kind kind;
+    bool min_is_open;                  /* above `min`; otherwise at least `min` */
+    bool max_is_open;                  /* below `max`; otherwise at most `max` */
+    bool is_optional;                  /* elements: left out of JSON if there are none */
     const char *words[SV_FIELD_WORDS]; /* by index, NULL after the last */
     double min;                        /* of an integer, a real, or an element of a list or array */
     double max;                        /* DBL_MAX: any finite number */
-    int min_is_open;                   /* 1: above `min`; 0: at least `min` */
-    int max_is_open;                   /* 1: below `max`; 0: at most `max` */
     const char *count_name; /* arrays of any size: the field that holds the count, and its range */
     size_t count_offset;
     uint32_t min_count, max_count;
     const sv_field_elements *elements; /* SV_FIELD_ELEMENTS */
-    int is_optional;                   /* elements: left out of JSON if there are none */
 } sv_field;
 
 typedef struct sv_field_table {

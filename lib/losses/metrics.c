@@ -1,6 +1,7 @@
 /* Metrics on plain arrays. All sums are in double. */
 #include <shiftvit/metrics.h>
 
+#include "base/numbers/finite.h"
 #include "base/threads/fp_env.h"
 #include "context/context.h"
 #include "losses/loss.h"
@@ -33,11 +34,10 @@ SVIT_API svit_status svit_confusion_matrix(const float *logits, const int32_t *l
 static svit_status check_finite(svit_status status, const char *name, const float *values,
                                 size_t elements, svit_error *err)
 {
-    for (size_t i = 0; i < elements; i++)
-        if (!isfinite(values[i]))
-            return sv_fail(err, status, "%s[%zu] is %g; it must be finite", name, i,
-                           (double)values[i]);
-    return SVIT_OK;
+    const size_t bad = sv_first_not_finite(values, elements);
+    if (bad == elements)
+        return SVIT_OK;
+    return sv_fail(err, status, "%s[%zu] is %g; it must be finite", name, bad, (double)values[bad]);
 }
 
 static svit_status check_logits(const float *logits, size_t elements, svit_error *err)

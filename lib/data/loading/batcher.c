@@ -20,6 +20,7 @@ struct sv_batcher {
     svit_loader_config config;
     svit_pipeline_config pipeline;
     sv_pipeline *plan;
+    sv_image_shape shape; /* of the images that the plan takes */
     bool mixes, has_targets;
     bool cuts;           /* the resized crop that the steps begin with is run before the plan */
     sv_balance *balance; /* NULL unless sampling is balanced */
@@ -81,7 +82,8 @@ static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
     const svit_dataset *dataset = batcher->dataset;
     const svit_pipeline_config *pipeline = &batcher->pipeline;
     const sv_allocator *allocator = allocator_of(batcher);
-    const sv_image_shape shape = plan_shape(batcher);
+    batcher->shape = plan_shape(batcher);
+    const sv_image_shape shape = batcher->shape;
     if (shape.channels != pipeline->channels)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the dataset's images have %zu channels; channels of the pipeline is %u, "
@@ -161,9 +163,8 @@ void sv_batcher_free(sv_batcher *batcher)
     }
     sv_order_free(allocator, &batcher->rule);
     sv_balance_free(allocator, batcher->balance);
-    const sv_image_shape shape = plan_shape(batcher);
     sv_release(allocator, batcher->whole, sv_dataset_image_bytes(dataset));
-    sv_release(allocator, batcher->pixels, sv_image_bytes(&shape));
+    sv_release(allocator, batcher->pixels, sv_image_bytes(&batcher->shape));
     sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
     sv_pipeline_free(allocator, batcher->plan);
     sv_release(allocator, batcher, sizeof *batcher);

@@ -101,13 +101,9 @@ svit_status sv_source_crop(const sv_allocator *allocator, const sv_source *step,
         return sv_source_step(allocator, step, pixels, height, width, out, err);
     const sv_crop_box box = sv_augment_draw_box(crop, height, width);
     cut(pixels, width, step->channels, &box);
-    const sv_antialias_options options = {.height = box.height,
-                                          .width = box.width,
-                                          .channels = step->channels,
-                                          .out_height = step->height,
-                                          .out_width = step->width,
-                                          .filter = sv_augment_crop_filter(crop->step),
-                                          .across_first = FORMS[step->filter].across_first};
+    sv_antialias_options options = sv_source_options(step, box.height, box.width);
+    options.cover = false;
+    options.filter = sv_augment_crop_filter(crop->step);
     return sv_antialias_resize(allocator, &options, pixels, out, err);
 }
 

@@ -24,18 +24,18 @@ svit_status sv_trainer_read_entry(const svit_checkpoint *checkpoint, const char 
 
 int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
 {
-    uint64_t epochs = 0;
-    return sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL) == SVIT_OK &&
-           epochs < trainer->config.epochs;
+    uint64_t epochs = trainer->config.epochs;
+    sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL);
+    return epochs < trainer->config.epochs;
 }
 
 void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
 {
     const svit_optimizer_config *config = &trainer->optimizer_config;
-    uint64_t epochs = 0;
-    if (!sv_trainer_extends(trainer, checkpoint))
-        return;
+    uint64_t epochs = trainer->config.epochs;
     sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL);
+    if (epochs >= trainer->config.epochs)
+        return;
     const double rate = sv_learning_rate(config, epochs * trainer->steps);
     if (rate > NO_RATE * config->learning_rate)
         return;
