@@ -190,8 +190,9 @@ typedef struct svit_head_config {
 } svit_head_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, not balanced, learning rate 0.003,
- * weight decay -1, no label smoothing, seed 0. `size` is sizeof(svit_head_config) as the caller
- * was compiled. Any thread may call it. */
+ * weight decay -1, no label smoothing, seed 0. Rate and decay suit features whose standard
+ * deviation is 0.1 to 10, and a warning in the log says where it is not. `size` is
+ * sizeof(svit_head_config) as the caller was compiled. Any thread may call it. */
 SVIT_API svit_status svit_head_config_init(svit_head_config *config, size_t size);
 
 /* Fills `config` from a JSON object, as svit_class_config_from_json does. SVIT_E_VERSION: a struct

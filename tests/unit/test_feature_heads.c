@@ -272,6 +272,50 @@ START_TEST(test_a_head_takes_no_memory_for_what_lies_below_it)
 }
 END_TEST
 
+/* Counts the warnings about the scale of features. */
+static void count_scales(void *user, int32_t level, const char *message)
+{
+    (void)level;
+    *(int *)user += strstr(message, "standard deviation of the features") != NULL;
+}
+
+START_TEST(test_features_of_an_unusual_scale_are_noted)
+{
+    static const struct {
+        float scale;
+        int noted;
+    } cases[] = {{1e-3F, 1}, {1, 0}, {100, 1}};
+    int noted = 0;
+    svit_context_config with;
+    svit_model_config small;
+    svit_head_config config;
+    svit_context_config_init(&with, sizeof with);
+    with.threads = 1;
+    with.log = count_scales;
+    with.log_user = &noted;
+    WORKS(svit_context_create(&context, &with, err));
+    WORKS(svit_model_config_from_json(&small, sizeof small, MODELS[PLAIN].json, err));
+    WORKS(svit_model_create(&model, context, &small, 7, err));
+    svit_head_config_init(&config, sizeof config);
+    config.epochs = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float values[N * C];
+        int32_t labels[N];
+        svit_features *set = NULL;
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+            values[k] = cases[i].scale * (5 + noise(k)); /* about a mean that is no deviation */
+        for (size_t k = 0; k < N; k++)
+            labels[k] = (int32_t)(k % CLASSES);
+        WORKS(svit_features_create(&set, context, values, labels, N, C, CLASSES, NULL, err));
+        noted = 0;
+        WORKS(svit_model_fit_head(model, set, &config, err));
+        ck_assert_int_eq(noted, cases[i].noted);
+        svit_features_free(set);
+    }
+    close_model();
+}
+END_TEST
+
 static Suite *feature_heads_suite(void)
 {
     Suite *suite = suite_create("feature heads");
@@ -283,6 +327,7 @@ static Suite *feature_heads_suite(void)
     tcase_add_loop_test(tests, test_balanced_classes_count_alike, 0, 2);
     tcase_add_test(tests, test_sets_that_do_not_fit_the_head_are_named);
     tcase_add_test(tests, test_a_head_takes_no_memory_for_what_lies_below_it);
+    tcase_add_test(tests, test_features_of_an_unusual_scale_are_noted);
     tcase_add_test(tests, test_configurations_are_read_and_written);
     suite_add_tcase(suite, tests);
     return suite;
