@@ -19,7 +19,7 @@ static const model_type TYPES[] = {
     {"deit", NULL, 12, 16, 1e-12, false, "gelu", SVIT_POOL_CLASS_TOKEN},
     {"vit_mae", NULL, 12, 16, 1e-12, false, "gelu", SVIT_POOL_CLASS_TOKEN},
     {"vit_msn", NULL, 12, 16, 1e-6, false, "gelu", SVIT_POOL_CLASS_TOKEN},
-    {"dinov2", NULL, 12, 16, 1e-6, true, "gelu", SVIT_POOL_CLASS_TOKEN},
+    {"dinov2", NULL, 12, 14, 1e-6, true, "gelu", SVIT_POOL_CLASS_TOKEN},
     {"dinov2_with_registers", NULL, 12, 16, 1e-6, true, "gelu", SVIT_POOL_CLASS_TOKEN},
     {"dinov3_vit", NULL, 6, 16, 1e-5, false, "gelu", SVIT_POOL_CLASS_TOKEN},
     {"clip", "vision_config", 12, 32, 1e-5, false, "quick_gelu", SVIT_POOL_CLASS_TOKEN},
