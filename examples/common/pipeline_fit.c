@@ -99,17 +99,15 @@ int pipeline_wants_statistics(const svit_pipeline_config *preset)
 svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct program *self,
                                      const svit_dataset *training)
 {
-    static const double LEAST = 1e-14; /* the square of Keras' epsilon */
     TRY(svit_dataset_statistics(training, pipeline->scale, pipeline->mean, pipeline->variance,
                                 &self->err));
     for (uint32_t c = 0; c < pipeline->channels; c++) {
-        if (pipeline->variance[c] >= LEAST)
+        if (pipeline->variance[c] > 0)
             continue;
-        pipeline->variance[c] = LEAST;
+        pipeline->variance[c] = 1;
         if (!self->quiet)
             fprintf(stderr,
-                    "%s: warning: channel %" PRIu32 " is %g in all training images: it becomes 0, "
-                    "and other values far from it\n",
+                    "%s: warning: channel %" PRIu32 " is %g in all training images: it becomes 0\n",
                     option_program_name, c, pipeline->mean[c]);
     }
     return SVIT_OK;

@@ -57,7 +57,7 @@ void note_schedule(const config_option *option, int32_t schedule)
     (1 << SVIT_SCHEDULE_WARMUP_COSINE | 1 << SVIT_SCHEDULE_LINEAR | 1 << SVIT_SCHEDULE_ONE_CYCLE)
     static const struct {
         const char *name;
-        int schedules; /* that use the setting, a bit each */
+        int schedules; /* that use the setting, a bit each, as in optim/schedule.c of the library */
     } SETTINGS[] = {{"warmup_fraction", RISES},
                     {"lr_start", RISES | 1 << SVIT_SCHEDULE_COSINE_RESTARTS},
                     {"step_factor", 1 << SVIT_SCHEDULE_STEP},

@@ -275,7 +275,7 @@ SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint6
 /* Writes the mean and the variance of byte * scale over all samples to mean[channels] and
  * variance[channels]; floats take the place of bytes. Sums are accumulated in double. Pipelines
  * refuse the variance 0 of a channel that has one value, such as an alpha that is 255 everywhere;
- * 1e-14 in its place is what Keras' Normalization does. Errors are those of svit_dataset_sample. */
+ * 1 in its place makes 0 of it. Errors are those of svit_dataset_sample. */
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
                                              double *mean, double *variance, svit_error *err);
 

@@ -145,7 +145,7 @@ SVIT_API svit_status svit_features_append(svit_features *features, const svit_fe
  * samples; `temperature` is a normal number above 0, no subnormal one. The result does not depend
  * on the number of threads. A class that no neighbour is of has the probability 0: where the
  * neighbours are of fewer than K classes, svit_count_top_k finds every label among the K largest.
- * DINO's evaluation counts those with a vote. SVIT_E_ARGUMENT names what is not accepted: also a
+ * SVIT_E_ARGUMENT names what is not accepted: also a
  * query that is not finite, or a sample of `reference` without a label. */
 SVIT_API svit_status svit_features_knn(const svit_features *reference, const float *queries,
                                        size_t n, size_t k, double temperature, float *probabilities,

@@ -62,7 +62,8 @@ enum {
                                         ratio of its sides, resized with the bytes of Pillow. As
                                         the first step it takes the place of the source step: the
                                         box is one of the whole image, also of a file, and gets the
-                                        source size. A later one keeps the size of the image */
+                                        source size, which data sets of files should have, too. A
+                                        later one keeps the size of the image */
     SVIT_AUGMENT_ERASING = 7,        /* random erasing (Zhong et al. 2020): a random box becomes 0,
                                         the mean colour of normalised images */
     SVIT_AUGMENT_CUTOUT = 8,         /* Cutout (DeVries, Taylor 2017): a square of `size` pixels

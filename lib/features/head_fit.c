@@ -193,10 +193,13 @@ static svit_status train(fit *self, svit_error *err)
     return SVIT_OK;
 }
 
-/* Features of a small scale hardly move the logits in the updates of the default learning rate, and
- * the decay takes their weights; those of a large one make them confident. */
-static void note_scale(const svit_features *features, const svit_context *context)
+/* With the default rate or decay, features of a small scale hardly move the logits, and the decay
+ * takes their weights; those of a large one make the logits confident. */
+static void note_scale(const fit *self)
 {
+    const svit_features *features = self->features;
+    if (self->config.weight_decay >= 0 && self->config.learning_rate != DEFAULTS.learning_rate)
+        return;
     const size_t elements = features->count * features->channels;
     double sum = 0, squares = 0;
     for (size_t i = 0; i < elements; i++) {
@@ -206,7 +209,7 @@ static void note_scale(const svit_features *features, const svit_context *contex
     const double mean = sum / (double)elements;
     const double deviation = sqrt(fmax(0, squares / (double)elements - mean * mean));
     if (deviation < 0.1 || deviation > 10)
-        sv_context_warn(context,
+        sv_context_warn(self->model->context,
                         "the standard deviation of the features is %g: the defaults of a head's "
                         "learning_rate and weight_decay suit 0.1 to 10",
                         deviation);
@@ -222,7 +225,7 @@ static svit_status run(fit *self, svit_error *err)
     SVIT_TRY(create_session(self, err));
     SVIT_TRY(sv_features_check_model(features, self->model, svit_session_input_size(self->session),
                                      "the set", err));
-    note_scale(features, self->model->context);
+    note_scale(self);
     SVIT_TRY(create_optimizer(self, err));
     SVIT_TRY(allocate(self, err));
     SVIT_TRY(sv_names_copy(&self->names, &self->model->context->allocator,

@@ -66,7 +66,8 @@
     X(void, residual_backward,                                                                     \
       (real * dbranch, const real *dy, sv_dropout dropout, const real *drop_path_scale,            \
        size_t image_tokens, sv_rows rows))                                                         \
-    /* residual.c: sum[c] += columns of x[rows, c]; y += x; y *= factor; y -= factor x; x . y. */  \
+    /* residual.c: sum[c] += column sums of x[rows, c]; y += x; y *= factor; y -= factor x;        \
+     * x . y. */                                                                                   \
     X(void, add_rows, (real * sum, const real *x, size_t rows, size_t c))                          \
     X(void, add, (real * y, const real *x, size_t elements))                                       \
     X(void, scale, (real * y, real factor, size_t elements))                                       \

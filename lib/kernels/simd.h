@@ -11,7 +11,8 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(__x86_64__)
-#include <emmintrin.h> /* a part of immintrin.h, which takes the compiler long */
+/* A small part of immintrin.h, which takes the compiler longer than a kernel. */
+#include <emmintrin.h>
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
 #elif defined(__wasm_simd128__)

@@ -30,23 +30,12 @@ void sv_builder_prefix(sv_builder *build, const char *format, ...)
     build->source.prefix = build->prefix;
 }
 
-/* Takes what a creator returned for an array of the list that has `count` layers so far. Frees the
- * layer if the array is full: its capacity follows from a rule about parameters, which a new
- * architecture may break. */
-static svit_status take_layer(sv_builder *build, sv_layer *layer, size_t count)
-{
-    if (!layer)
-        return SVIT_E_MEMORY;
-    if (count < build->list->capacity)
-        return SVIT_OK;
-    sv_layer_free(build->source.context, layer);
-    return sv_fail(build->source.err, SVIT_E_MEMORY, "a list of %zu layers is full", count);
-}
-
 svit_status sv_builder_append(sv_builder *build, sv_layer *layer)
 {
     sv_layer_list *list = build->list;
-    SVIT_TRY(take_layer(build, layer, list->training_count));
+    if (!layer)
+        return SVIT_E_MEMORY;
+    assert(list->training_count < list->capacity);
     layer->number = (uint32_t)list->training_count;
     for (size_t i = 0; i < 2 && layer->parts[i]; i++)
         layer->parts[i]->number = layer->number;
@@ -72,7 +61,9 @@ svit_status sv_builder_dense(sv_builder *build, size_t channels, const char *nam
 svit_status sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer)
 {
     sv_layer_list *list = build->list;
-    SVIT_TRY(take_layer(build, layer, build->fused_count));
+    if (!layer)
+        return SVIT_E_MEMORY;
+    assert(build->fused_count < list->capacity);
     list->inference_count -= count;
     assert(sv_shape_elements(layer->in) ==
            sv_shape_elements(list->inference[list->inference_count]->in));

@@ -2,6 +2,7 @@
 #include "optim/adamw.h"
 
 #include <float.h>
+#include <stdbool.h>
 #include <tgmath.h>
 
 /* The largest power of two whose square is a finite real. */
@@ -28,28 +29,29 @@ sv_adamw_scalars sv_adamw_plan(const svit_optimizer_config *config, uint64_t ste
                               .epsilon = (real)epsilon};
 }
 
-/* Returns (1 - rate) old + rate new, from the value that counts more: with a rate near 1 and a
- * large `old`, old + rate (new - old) would be its rounding error. 1 - rate is exact there. */
-static inline real average(real old, real new, real rate)
-{
-    return rate > (real)0.5 ? new + (1 - rate) * (old - new) : old + rate *(new - old);
-}
-
 /* w -= decay w;  m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v);
  * w -= step m / (sqrt(v) + epsilon);  g = 0.
  * The square of a finite g may overflow: a norm multiplies the gradient of a token without contrast
  * (a black corner of an image) by 1 / sqrt(eps) in every block. Such a g is clamped to
- * GRADIENT_MAX, so that m / sqrt(v) and the step keep their size, as in exact arithmetic. */
-static void update_elements(real *restrict w, real *restrict g, real *restrict m, real *restrict v,
-                            size_t elements, real scale, real decay, sv_adamw_scalars s)
+ * GRADIENT_MAX, so that m / sqrt(v) and the step keep their size, as in exact arithmetic.
+ * Where a beta is below 0.5 and the old average large, m + (1 - beta1) (g - m) is its rounding
+ * error; `recent` of m or v computes g + beta1 (m - g) instead. The two are constants for the
+ * compiler. */
+static inline __attribute__((always_inline)) void
+update_elements(real *restrict w, real *restrict g, real *restrict m, real *restrict v,
+                size_t elements, real scale, real decay, sv_adamw_scalars s, const bool recent_mean,
+                const bool recent_square)
 {
     for (size_t i = 0; i < elements; i++) {
         real gradient = scale * g[i];
         gradient = gradient < GRADIENT_MAX ? gradient : GRADIENT_MAX;
         gradient = gradient > -GRADIENT_MAX ? gradient : -GRADIENT_MAX;
         real decayed = w[i] - decay * w[i];
-        real mean = average(m[i], gradient, s.rate1);
-        real square = average(v[i], gradient * gradient, s.rate2);
+        real mean = recent_mean ? gradient + (1 - s.rate1) * (m[i] - gradient)
+                                : m[i] + s.rate1 * (gradient - m[i]);
+        real square = recent_square
+                          ? gradient * gradient + (1 - s.rate2) * (v[i] - gradient * gradient)
+                          : v[i] + s.rate2 * (gradient * gradient - v[i]);
         w[i] = decayed - s.step * mean / (sqrt(square) + s.epsilon);
         m[i] = mean;
         v[i] = square;
@@ -60,9 +62,15 @@ static void update_elements(real *restrict w, real *restrict g, real *restrict m
 void sv_adamw_update(const sv_update_chunk *chunk, const sv_adamw_scalars *scalars)
 {
     sv_adamw_scalars local = *scalars;
+    const bool recent_mean = local.rate1 > (real)0.5, recent_square = local.rate2 > (real)0.5;
     local.step *= chunk->lr_scale;
-    update_elements(chunk->weights, chunk->gradients, chunk->slots[0], chunk->slots[1],
-                    chunk->elements, chunk->scale, chunk->decay, local);
+    if (recent_mean || recent_square)
+        update_elements(chunk->weights, chunk->gradients, chunk->slots[0], chunk->slots[1],
+                        chunk->elements, chunk->scale, chunk->decay, local, recent_mean,
+                        recent_square);
+    else
+        update_elements(chunk->weights, chunk->gradients, chunk->slots[0], chunk->slots[1],
+                        chunk->elements, chunk->scale, chunk->decay, local, false, false);
 }
 
 static void plan(void *scalars, const svit_optimizer_config *config, uint64_t step)

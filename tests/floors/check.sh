@@ -21,7 +21,7 @@ crowded=$(find lib -name '*.[ch]' | sed 's#/[^/]*$##' | sort | uniq -c |
 
 # clang-format leaves comments as wide as they are. The records of old releases are not ours to wrap.
 most=100
-wide=$(find lib include examples bindings/mpi tests -path tests/abi/releases -prune -o -name '*.[ch]' -print \
+wide=$(find lib include examples bindings/mpi bindings/wasm tests -path tests/abi/releases -prune -o -name '*.[ch]' -print \
     -o -name '*.hpp' -print 2>/dev/null | sort | xargs awk -v most=$most '
     length($0) > most { print FILENAME ":" FNR ": has " length($0) " columns, of at most " most }')
 [ -z "$wide" ] || {

@@ -56,7 +56,7 @@ run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=4 --set dim=16 --
 says '^shiftvit-train: warning: channel 3 is 255 in all training images'
 lasts "^test: $result\$"
 run 0 shiftvit-info --model opaque
-prints '^ +variance +\[[0-9]+[0-9.]*, [0-9]+[0-9.]*, [0-9]+[0-9.]*, 1e-14\]$'
+prints '^ +variance +\[[0-9]+[0-9.]*, [0-9]+[0-9.]*, [0-9]+[0-9.]*, 1\.0\]$'
 run 0 shiftvit-predict --model statistics images/ring --attention attention.png
 is_png attention.png
 

@@ -127,10 +127,11 @@ START_TEST(test_the_box_is_one_of_the_whole_image)
 }
 END_TEST
 
-/* An image in memory, a file in a folder, in a list and in a shard, and views of them. */
+/* An image in memory, a file in a folder, in a list and in a shard, and views of files. */
 static svit_dataset *opened(size_t kind, const svit_pipeline_config *pipeline)
 {
     static const size_t index;
+    static const char *const names[] = {"other", "only"};
     svit_dataset *dataset = NULL, *parent = NULL;
     char path[512];
     snprintf(path, sizeof path, "%s", path_in(&folder, kind == 2 ? "list.csv" : "a.tar"));
@@ -144,6 +145,8 @@ static svit_dataset *opened(size_t kind, const svit_pipeline_config *pipeline)
         WORKS(svit_dataset_slice(&dataset, parent = opened(1, pipeline), 0, 1, err));
     else if (kind == 5)
         WORKS(svit_dataset_select(&dataset, parent = opened(2, pipeline), &index, 1, err));
+    else if (kind == 6)
+        WORKS(svit_dataset_match_classes(&dataset, parent = opened(1, pipeline), names, 2, err));
     else
         dataset = array_open();
     svit_dataset_free(parent);
@@ -172,7 +175,7 @@ static void write_files(void)
 START_TEST(test_all_kinds_of_datasets_see_the_same_boxes)
 {
     NEEDS(HAS_PNG, "PNG");
-    enum { KINDS = 6 };
+    enum { KINDS = 7 };
     const svit_pipeline_config pipeline =
         pipeline_make("[{\"name\":\"resized-crop\",\"scale\":[0.02,0.3]},{\"name\":\"flip\"},"
                       "{\"name\":\"trivialaugment\"},{\"name\":\"erasing\"}]");

@@ -98,15 +98,14 @@ def pipeline_of(
 
 def _normalised(pipeline: dict[str, Any], data: Dataset) -> dict[str, Any]:
     """The pipeline with mean and variance of the data, if it leaves them to its user: its values are the bytes
-    themselves, as in the presets of Keras' ViTs. The deviation is at least 1e-7, as in Keras' Normalization."""
+    themselves, as in the presets of Keras' ViTs. A channel of one value becomes 0."""
     if pipeline["scale"] != 1 or any(pipeline["mean"]) or any(value != 1 for value in pipeline["variance"]):
         return pipeline
     mean, variance = data.statistics(1.0)
-    least = 1e-14
-    for channel in np.flatnonzero(variance < least):
-        text = "channel %d is %g in all training images: it becomes 0, and other values far from it"
+    for channel in np.flatnonzero(variance == 0):
+        text = "channel %d is %g in all training images: it becomes 0"
         logging.getLogger("shiftvit").warning(text, channel, mean[channel])
-    return {**pipeline, "mean": mean.tolist(), "variance": np.maximum(variance, least).tolist()}
+    return {**pipeline, "mean": mean.tolist(), "variance": np.where(variance == 0, 1, variance).tolist()}
 
 
 def _as_read(pipeline: dict[str, Any], data: Dataset) -> dict[str, Any]:

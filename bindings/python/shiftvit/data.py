@@ -333,7 +333,7 @@ class Dataset(_library.Handle):
     def statistics(self, scale: float | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and variance of value * scale, each [channels], over all samples, for the pipeline's fields. None stands
         for 1/255 where images are of bytes, and for 1 where they are of floats, as in :meth:`Model.fit`. Pipelines
-        refuse the variance 0 of a channel that has one value; 1e-14 in its place is what Keras' Normalization does."""
+        refuse the variance 0 of a channel that has one value; 1 in its place makes 0 of it."""
         if scale is None:
             scale = 1.0 if self.is_float else 1 / 255
         mean, variance = np.empty(self.shape[2]), np.empty(self.shape[2])

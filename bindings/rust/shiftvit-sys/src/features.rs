@@ -230,7 +230,7 @@ extern "C" {
     /// samples; `temperature` is a normal number above 0, no subnormal one. The result does not depend
     /// on the number of threads. A class that no neighbour is of has the probability 0: where the
     /// neighbours are of fewer than K classes, svit_count_top_k finds every label among the K largest.
-    /// DINO's evaluation counts those with a vote. SVIT_E_ARGUMENT names what is not accepted: also a
+    /// SVIT_E_ARGUMENT names what is not accepted: also a
     /// query that is not finite, or a sample of `reference` without a label.
     pub fn svit_features_knn(
         reference: *const svit_features,

@@ -74,7 +74,8 @@ pub const SVIT_AUGMENT_AUTOAUGMENT: i32 = 5;
 /// ratio of its sides, resized with the bytes of Pillow. As
 /// the first step it takes the place of the source step: the
 /// box is one of the whole image, also of a file, and gets the
-/// source size. A later one keeps the size of the image
+/// source size, which data sets of files should have, too. A
+/// later one keeps the size of the image
 pub const SVIT_AUGMENT_RESIZED_CROP: i32 = 6;
 /// random erasing (Zhong et al. 2020): a random box becomes 0,
 /// the mean colour of normalised images

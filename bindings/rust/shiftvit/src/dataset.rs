@@ -341,7 +341,7 @@ impl Dataset {
     }
 
     /// The mean and the variance of `byte * scale` of each channel. Pipelines refuse the variance 0
-    /// of a channel that has one value; 1e-14 in its place is what Keras' `Normalization` does.
+    /// of a channel that has one value; 1 in its place makes 0 of it.
     pub fn statistics(&self, scale: f64) -> Result<(Vec<f64>, Vec<f64>)> {
         let channels = self.shape().channels;
         let (mut mean, mut variance) = (vec![0.0; channels], vec![0.0; channels]);
