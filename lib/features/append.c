@@ -11,6 +11,7 @@
 /* What the set becomes. All of it is allocated before the set changes. */
 typedef struct joined {
     size_t count, classes;
+    size_t capacity; /* samples in the two arrays; NULL: the set's own have room for all samples */
     float *values;
     int32_t *labels;
     char **names;       /* [classes] copies; NULL: none */
@@ -44,19 +45,30 @@ static svit_status check(const svit_features *features, const svit_features *oth
     return SVIT_OK;
 }
 
+/* Arrays for `count` samples, larger by half than those of the set, so that one that grows and
+ * grows is copied a few times only. */
+static svit_status allocate_samples(joined *to, const svit_features *features, size_t count,
+                                    svit_error *err)
+{
+    const sv_allocator *allocator = &features->context->allocator;
+    size_t elements;
+    to->capacity = sv_size_max(count, features->capacity + features->capacity / 2);
+    if (!sv_size_multiply(&elements, to->capacity, features->channels))
+        return sv_fail(err, SVIT_E_MEMORY, "the features of both sets do not fit memory");
+    SVIT_TRY(sv_allocate_uncleared(allocator, (void **)&to->values, elements, sizeof *to->values,
+                                   "features", err));
+    return sv_allocate_uncleared(allocator, (void **)&to->labels, to->capacity, sizeof *to->labels,
+                                 "the labels of features", err);
+}
+
 static svit_status allocate(joined *to, const svit_features *features, const svit_features *other,
                             svit_error *err)
 {
     const sv_allocator *allocator = &features->context->allocator;
-    size_t count, elements;
-    if (!sv_size_add(&count, features->count, other->count) ||
-        !sv_size_multiply(&elements, count, features->channels))
+    if (!sv_size_add(&to->count, features->count, other->count))
         return sv_fail(err, SVIT_E_MEMORY, "the features of both sets do not fit memory");
-    to->count = count;
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&to->values, elements, sizeof *to->values,
-                               "features", err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&to->labels, to->count, sizeof *to->labels,
-                               "the labels of features", err));
+    if (to->count > features->capacity)
+        SVIT_TRY(allocate_samples(to, features, to->count, err));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&to->map, other->classes + 1, sizeof *to->map,
                                "classes", err));
     return sv_allocate_array(allocator, (void **)&to->texts, features->classes + other->classes + 1,
@@ -69,8 +81,8 @@ static void release(joined *to, const svit_features *features, const svit_featur
     sv_release(allocator, to->texts, (features->classes + other->classes + 1) * sizeof *to->texts);
     sv_release(allocator, to->map, (other->classes + 1) * sizeof *to->map);
     sv_names_free(allocator, to->names, to->classes);
-    sv_release(allocator, to->labels, to->count * sizeof *to->labels);
-    sv_release(allocator, to->values, to->count * features->channels * sizeof *to->values);
+    sv_release(allocator, to->labels, to->capacity * sizeof *to->labels);
+    sv_release(allocator, to->values, to->capacity * features->channels * sizeof *to->values);
 }
 
 static bool same_names(const svit_features *a, const svit_features *b)
@@ -131,29 +143,37 @@ static svit_status match(joined *to, const svit_features *features, const svit_f
                          "class_names", err);
 }
 
-static void copy(joined *to, const svit_features *features, const svit_features *other)
+/* Rows behind those of the set are none of its samples before the exchange. */
+static void copy(const joined *to, const svit_features *features, const svit_features *other)
 {
     const size_t c = features->channels, n = features->count;
-    memcpy(to->values, features->values, n * c * sizeof *to->values);
-    memcpy(to->values + n * c, other->values, other->count * c * sizeof *to->values);
-    memcpy(to->labels, features->labels, n * sizeof *to->labels);
+    float *values = to->values ? to->values : features->values;
+    int32_t *labels = to->labels ? to->labels : features->labels;
+    if (to->values) {
+        memcpy(values, features->values, n * c * sizeof *values);
+        memcpy(labels, features->labels, n * sizeof *labels);
+    }
+    memcpy(values + n * c, other->values, other->count * c * sizeof *values);
     for (size_t i = 0; i < other->count; i++)
-        to->labels[n + i] = other->labels[i] < 0 ? -1 : (int32_t)to->map[other->labels[i]];
+        labels[n + i] = other->labels[i] < 0 ? -1 : (int32_t)to->map[other->labels[i]];
 }
 
 /* Puts the joined arrays into the set, and the set's into *to. */
 static void exchange(svit_features *features, joined *to)
 {
     joined old = *to;
-    old.count = features->count;
+    if (to->values) {
+        old.capacity = features->capacity;
+        old.values = features->values;
+        old.labels = features->labels;
+        features->capacity = to->capacity;
+        features->values = to->values;
+        features->labels = to->labels;
+    }
     old.classes = features->classes;
-    old.values = features->values;
-    old.labels = features->labels;
     old.names = features->names;
     features->count = to->count;
     features->classes = to->classes;
-    features->values = to->values;
-    features->labels = to->labels;
     features->names = to->names;
     *to = old;
 }

@@ -54,7 +54,7 @@ svit_status sv_features_open(svit_features **out, svit_context *context, size_t 
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&features, 1, sizeof *features,
                                "a feature set", err));
     features->context = sv_context_retain(context);
-    features->count = count;
+    features->count = features->capacity = count;
     features->channels = channels;
     features->classes = classes;
     features->grid_height = features->grid_width = 1;
@@ -137,9 +137,9 @@ SVIT_API void svit_features_free(svit_features *features)
     sv_release_text(allocator, features->model);
     sv_release_text(allocator, features->layer);
     sv_names_free(allocator, features->names, features->classes);
-    sv_release(allocator, features->labels, features->count * sizeof *features->labels);
+    sv_release(allocator, features->labels, features->capacity * sizeof *features->labels);
     sv_release(allocator, features->values,
-               features->count * features->channels * sizeof *features->values);
+               features->capacity * features->channels * sizeof *features->values);
     sv_release(allocator, features, sizeof *features);
     svit_context_free(context);
 }

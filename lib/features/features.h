@@ -11,8 +11,9 @@ enum { SV_FEATURES_CHANNELS = 1 << 20, SV_FEATURES_CLASSES = 1 << 20 };
 struct svit_features {
     svit_context *context;
     size_t count, channels, classes;
-    float *values;   /* [count, channels] */
-    int32_t *labels; /* [count]: 0..classes-1, or -1 */
+    size_t capacity; /* samples that the two arrays have room for */
+    float *values;   /* [capacity, channels] */
+    int32_t *labels; /* [capacity]: 0..classes-1, or -1 */
     char **names;    /* [classes]; NULL: none */
     char *layer, *model;
     int32_t tokens;                 /* SVIT_TOKENS_* */

@@ -25,8 +25,8 @@ static inline void *ledger_allocate(void *user, size_t bytes, size_t alignment)
     if (posix_memalign(&memory, alignment, bytes) != 0)
         return NULL;
     book->live_blocks++;
-    const size_t live = book->live_bytes += bytes;
-    size_t peak = book->peak_bytes;
+    const size_t live = atomic_fetch_add(&book->live_bytes, bytes) + bytes;
+    size_t peak = atomic_load(&book->peak_bytes);
     while (live > peak && !atomic_compare_exchange_weak(&book->peak_bytes, &peak, live))
         ;
     return memory;

@@ -271,6 +271,36 @@ START_TEST(test_features_that_fit_no_memory)
 }
 END_TEST
 
+/* A set that grows by one sample at a time moves a few times only, and keeps what it has. */
+START_TEST(test_a_set_grows_by_single_samples)
+{
+    enum { GROWN = 1000, MOVES = 20 };
+    svit_context *context = context_of(1);
+    const float first[2] = {0, 0.5F};
+    const int32_t label = 0;
+    svit_features *set = make(context, first, &label, 1, 2, GROWN, NULL);
+    const float *place = svit_features_values(set);
+    int moves = 0;
+    for (int32_t i = 1; i < GROWN; i++) {
+        const float row[2] = {(float)i, (float)i + 0.5F};
+        svit_features *one = make(context, row, &i, 1, 2, GROWN, NULL);
+        OK(svit_features_append(set, one, err));
+        moves += svit_features_values(set) != place;
+        place = svit_features_values(set);
+        svit_features_free(one);
+    }
+    ck_assert_int_le(moves, MOVES);
+    ck_assert_uint_eq(svit_features_count(set), GROWN);
+    for (int32_t i = 0; i < GROWN; i++) {
+        ck_assert_int_eq(svit_features_labels(set)[i], i);
+        ck_assert_float_eq(place[2 * i], (float)i);
+        ck_assert_float_eq(place[2 * i + 1], (float)i + 0.5F);
+    }
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
 /* The other set's "owl" is the first one's class 1, and "fox" is new. */
 START_TEST(test_classes_are_joined_by_name)
 {
@@ -404,6 +434,7 @@ static Suite *feature_sets_suite(void)
     tcase_add_test(tests, test_sets_of_other_grids_are_not_joined);
     tcase_add_test(tests, test_sets_with_two_classes_of_one_name_are_not_joined);
     tcase_add_test(tests, test_features_that_fit_no_memory);
+    tcase_add_test(tests, test_a_set_grows_by_single_samples);
     tcase_add_test(tests, test_classes_are_joined_by_name);
     tcase_add_test(tests, test_neighbours_vote_by_similarity);
     tcase_add_loop_test(tests, test_first_of_equal_neighbours_counts, 0, 3);

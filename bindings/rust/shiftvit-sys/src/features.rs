@@ -211,11 +211,13 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Appends the samples of `other` to those of `features`, which are two sets. Classes are matched by
-    /// their names, and those that `features` does not have are added behind its own. If neither set has
-    /// names, labels stay as they are. SVIT_E_ARGUMENT: channels, layers or grids differ, only one of
-    /// the two has names though both have classes, or two classes of one set have the same name. A
-    /// failed call changes nothing. A difference of the models is a warning in the context's log.
+    /// Appends the samples of `other` to those of `features`, which are two sets. Classes are matched
+    /// by their names, and those that `features` does not have are added behind its own. If neither
+    /// set has names, labels stay as they are. A set that has no room for the samples gets it for half
+    /// as many again, so that many calls take linear time. SVIT_E_ARGUMENT: channels, layers or grids
+    /// differ, only one of the two has names though both have classes, or two classes of one set have
+    /// the same name. A failed call changes nothing. A difference of the models is a warning in the
+    /// context's log.
     pub fn svit_features_append(
         features: *mut svit_features,
         other: *const svit_features,
