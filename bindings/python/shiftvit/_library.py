@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import functools
 import json
 import logging
 import operator
@@ -34,6 +35,9 @@ from ._structs import ErrorRecord
 PathName = Union[str, "os.PathLike[str]"]
 
 _Made = TypeVar("_Made", bound=Handle)
+
+#: Rows that :func:`read_rows` reads while signal handlers wait.
+_ROWS = 4096
 
 #: Bytes of a configuration whose fields are set through JSON. The library ignores zeros behind its own struct.
 _CONFIG_BYTES = 16384
@@ -148,6 +152,15 @@ class _Function:
         self.pointer.restype = _RESULTS[result]
         self.pointer.argtypes = [_TYPES[code] for code in arguments]
 
+    @functools.cached_property
+    def plain(self) -> Any:
+        """The function with addresses in place of arrays and handles, which are not checked: for loops."""
+        function = _dll[self.name]  # another object than the attribute of this name
+        function.restype = self.pointer.restype
+        addresses = {"p", "e", *HANDLES}
+        function.argtypes = [ctypes.c_void_p if code in addresses else _TYPES[code] for code in self.arguments]
+        return function
+
     def prepared(self, arguments: tuple[Any, ...]) -> list[Any]:
         """The arguments with texts encoded and numbers as Python's own. ctypes takes integers modulo their size; one
         that does not fit is refused here instead. So is a handle of another class, whose TypeError ctypes would turn
@@ -237,11 +250,31 @@ def call(name: str, *arguments: Any) -> Any:
         status = function.pointer(*prepared)
         if status == 0:
             return None
-        message = record.message.decode("utf-8", "replace")
+    raise _error_of(name, status, record)
+
+
+def _error_of(name: str, status: int, record: ErrorRecord) -> BaseException:
+    """The exception of a call that failed: that of the caller's function that ended it, or an Error."""
     error, _pending.error = _pending.error, None
-    if error is not None:
-        raise error
-    raise _fail(name, status, message)
+    return _fail(name, status, record.message.decode("utf-8", "replace")) if error is None else error
+
+
+def read_rows(name: str, handle: Handle, out: np.ndarray[Any, Any]) -> None:
+    """Calls a function with the arguments (handle, index, row) for each row of an array in C order. Signal handlers
+    wait for a block of rows, not for all; those that come while the library calls the caller's function do not."""
+    function = functions[name]
+    function.prepared((handle, 0, out))
+    for first in range(0, len(out), _ROWS):
+        with reading(handle):
+            record = ErrorRecord(ctypes.sizeof(ErrorRecord))
+            error, row = ctypes.addressof(record), out[first:].ctypes.data
+            _pending.error = None
+            for index in range(first, min(first + _ROWS, len(out))):
+                status = function.plain(handle._state.pointer, index, row, error)
+                if status != 0:
+                    # Before handlers run, whose own calls would forget the exception of the caller's function.
+                    raise _error_of(name, status, record)
+                row += out.strides[0]
 
 
 def create(name: str, *arguments: Any, adopt: Callable[[int], _Made]) -> _Made:
@@ -272,15 +305,21 @@ def number(name: str, *arguments: Any, kind: Any = ctypes.c_double) -> Any:
 def string(name: str, *arguments: Any) -> str | None:
     """Calls a function that returns borrowed text, and returns a copy."""
     value = call(name, *arguments)
-    return None if value is None else value.decode("utf-8", "surrogateescape")
+    return None if value is None else _decoded(value)
+
+
+def _decoded(value: bytes) -> str:
+    return value.decode("utf-8", "surrogateescape")
 
 
 def strings(name: str, *arguments: Any) -> list[str]:
     """Calls a function that returns text by index until it returns NULL. The texts are those of one moment."""
     found: list[str] = []
+    function = functions[name]
+    function.prepared((*arguments, 0))
     with reading(*(argument for argument in arguments if isinstance(argument, Handle))):
-        while (value := string(name, *arguments, len(found))) is not None:
-            found.append(value)
+        while (value := function.pointer(*arguments, len(found))) is not None:
+            found.append(_decoded(value))
     return found
 
 

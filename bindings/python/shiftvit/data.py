@@ -7,7 +7,7 @@ import operator
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,16 @@ def _cifar_part(split: Any) -> int:
     return _library.constant("SVIT_SPLIT_", split, "split")
 
 
+class _Kind(NamedTuple):
+    """What the samples of a dataset are: the arrays of an image and its targets, and how many there are."""
+
+    length: int
+    shape: tuple[int, int, int]
+    is_float: bool
+    #: None: samples have labels.
+    targets: int | None
+
+
 class Dataset(_library.Handle):
     """Numbered images [height, width, channels] with labels, or with targets: several numbers for each image.
 
@@ -48,6 +58,8 @@ class Dataset(_library.Handle):
     _copying = "create it again from its arrays, its files or its function"
     #: The source step that reads image files: height, width and filter. None: the images are no files.
     _source: tuple[int, int, str] | None = None
+    #: What a sample is, which never changes; None until the first is read.
+    _kind: _Kind | None = None
 
     @classmethod
     def _create(
@@ -269,16 +281,15 @@ class Dataset(_library.Handle):
     @property
     def labels(self) -> NDArray[np.int32]:
         """The labels of all samples, [n]; -1 where there are targets."""
-        kind = ctypes.c_int32
-        values = [_library.number("svit_dataset_label", self, i, kind=kind) for i in range(len(self))]
-        return np.array(values, dtype=np.int32)
+        out = np.empty(len(self), dtype=np.int32)
+        _library.read_rows("svit_dataset_label", self, out)
+        return out
 
     @property
     def targets(self) -> NDArray[np.float32]:
         """The targets of all samples, [n, num_classes]: those of the dataset, or 1 for the label and 0 elsewhere."""
         out = np.empty((len(self), self.num_classes), dtype=np.float32)
-        for index, row in enumerate(out):
-            _library.call("svit_dataset_targets", self, index, row)
+        _library.read_rows("svit_dataset_targets", self, out)
         return out
 
     @overload
@@ -291,14 +302,18 @@ class Dataset(_library.Handle):
             if step != 1:
                 return self.select(range(first, stop, step))
             return self._derive("svit_dataset_slice", first, max(stop - first, 0))
-        index = range(len(self))[index]
-        image: NDArray[Any] = np.empty(self.shape, dtype=np.float32 if self.is_float else np.uint8)
+        kind = self._kind
+        if kind is None:
+            columns = self.num_classes if self.has_targets else None
+            kind = self._kind = _Kind(len(self), self.shape, self.is_float, columns)
+        index = range(kind.length)[index]
+        image: NDArray[Any] = np.empty(kind.shape, dtype=np.float32 if kind.is_float else np.uint8)
         label = ctypes.c_int32()
-        function = "svit_dataset_sample_f32" if self.is_float else "svit_dataset_sample"
+        function = "svit_dataset_sample_f32" if kind.is_float else "svit_dataset_sample"
         _library.call(function, self, index, image, ctypes.byref(label))
-        if not self.has_targets:
+        if kind.targets is None:
             return image, label.value
-        targets = np.empty(self.num_classes, dtype=np.float32)
+        targets = np.empty(kind.targets, dtype=np.float32)
         _library.call("svit_dataset_targets", self, index, targets)
         return image, targets
 

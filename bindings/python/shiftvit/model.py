@@ -31,6 +31,11 @@ Tta = Literal["none", "flip", "flip-shift"]
 
 _Self = TypeVar("_Self", bound="Model")
 
+#: Makes a bytes object of a size, whose content is to be written at once: a buffer would have to be copied to one.
+_new_bytes = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)(
+    ("PyBytes_FromStringAndSize", ctypes.pythonapi)
+)
+
 
 @dataclass(frozen=True)
 class LoadReport:
@@ -92,9 +97,10 @@ class Model(_library.Handle):
         needed = ctypes.c_size_t()
         with _library.reading(self):
             _library.call("svit_model_save_memory", self, None, 0, ctypes.byref(needed))
-            out = np.empty(needed.value, dtype=np.uint8)
-            _library.call("svit_model_save_memory", self, out, out.size, None)
-        return out.tobytes()
+            # Bytes may be written as long as nobody else has them.
+            out: bytes = _new_bytes(None, needed.value)
+            _library.call("svit_model_save_memory", self, out, needed.value, None)
+        return out
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         state = _copying.state_of(self)

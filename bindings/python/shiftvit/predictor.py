@@ -175,6 +175,7 @@ class Predictor(_library.Handle):
             raise errors.ArgumentError("top() takes one image; predict() takes several")
         if not 0 <= operator.index(k):
             raise errors.ArgumentError(f"k is {k}; 0 or more are accepted")
-        names = self.classes
-        order = np.argsort(-values, kind="stable")[:k]
-        return [(names[i] if names else str(i), float(values[i])) for i in order]
+        order: list[int] = np.argsort(-values, kind="stable")[:k].tolist()
+        with _library.reading(self):
+            names = [_library.string("svit_predictor_class_name", self, i) for i in order]
+        return [(str(i) if name is None else name, float(values[i])) for i, name in zip(order, names)]

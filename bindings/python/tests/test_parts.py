@@ -4,11 +4,13 @@ import copy
 import io
 import pickle
 import tarfile
+import tracemalloc
 import unittest
+from unittest import mock
 
 import numpy as np
 import shiftvit
-from shiftvit import errors
+from shiftvit import _library, errors
 from support import ROOT, FolderTest, few, needs_png, small, synthetic, tiny
 
 CIFAR = ROOT / "examples" / "models" / "cifar10.safetensors"
@@ -76,6 +78,22 @@ class Models(FolderTest):
         for other in copies:
             self.assertEqual(other.to_bytes(), model.to_bytes())
             self.assertEqual((other.classes, other.output, other.pipeline), (["a", "b", "c"], "sigmoid", None))
+
+    def test_bytes_of_a_model_are_written_once(self):
+        model = small()
+        model.save(self.folder / "model.safetensors")
+        tracemalloc.start()
+        try:
+            data = model.to_bytes()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        self.assertIs(type(data), bytes)
+        self.assertEqual(data, (self.folder / "model.safetensors").read_bytes())
+        self.assertEqual(hash(data), hash(bytes(bytearray(data))))
+        # Of what Python and NumPy allocate.
+        self.assertLess(peak, 1.5 * len(data))
+        self.assertIsNot(model.to_bytes(), data)
 
     def test_weights_of_timm_and_onnx_files(self):
         model = tiny(mlp_last_gelu=False)
@@ -228,6 +246,67 @@ class Data(FolderTest):
         mean, variance = data.statistics()
         np.testing.assert_allclose(mean, (images / 255).mean((0, 1, 2)), rtol=1e-9)
         np.testing.assert_allclose(variance, (images / 255).var((0, 1, 2)), rtol=1e-9)
+
+    def test_samples_and_rows_are_read_without_asking_for_sizes_again(self):
+        x = np.arange(9 * 48, dtype=np.uint8).reshape(9, 4, 4, 3)
+        y, targets = np.arange(9) % 4, np.random.default_rng(2).random((9, 5), dtype=np.float32)
+        many = 2 * _library._ROWS + 3
+        for made, read in (
+            (shiftvit.Dataset.from_arrays(x, y), y),
+            (shiftvit.Dataset.from_arrays(x, targets), targets),
+            (shiftvit.Dataset.from_arrays(x.astype(np.float32), targets), targets),
+            (shiftvit.Dataset.from_function(lambda index: (x[index], int(y[index])), 9, (4, 4, 3), 4), y),
+        ):
+            names = []
+            data = made[2:]
+            data[0]
+            call = _library.call
+
+            def counted(name, *arguments):
+                names.append(name)
+                return call(name, *arguments)
+
+            with mock.patch.object(_library, "call", counted):
+                for index in (0, 6, -1):
+                    image, value = data[index]
+                    self.assertEqual(image.dtype, np.float32 if data.is_float else np.uint8)
+                    np.testing.assert_array_equal(image, x[2:][index])
+                    np.testing.assert_array_equal(value, read[2:][index])
+                for index in (7, -8):
+                    with self.assertRaises(IndexError):
+                        data[index]
+            sample = "svit_dataset_sample_f32" if made.is_float else "svit_dataset_sample"
+            wanted = [sample, "svit_dataset_targets"] if made.has_targets else [sample]
+            self.assertEqual([name for name in names if name != "svit_dataset_is_f32"], wanted * 3)
+            # Rows of several blocks.
+            repeated = made.select(np.arange(many) % 9)
+            self.assertEqual(repeated.labels.shape, (many,))
+            wanted_rows = (read if made.has_targets else np.eye(4, dtype=np.float32)[y])[np.arange(many) % 9]
+            np.testing.assert_array_equal(repeated.targets, wanted_rows)
+            wanted_labels = np.full(many, -1) if made.has_targets else y[np.arange(many) % 9]
+            np.testing.assert_array_equal(repeated.labels, wanted_labels)
+            repeated.close()
+            for function in (lambda: repeated.labels, lambda: repeated.targets, lambda: repeated[0]):
+                with self.assertRaises(errors.StateError):
+                    function()
+
+    def test_errors_of_a_row_are_those_of_the_function(self):
+        pixels, many = np.zeros((4, 4, 3), np.uint8), _library._ROWS + 5
+
+        def sample(index):
+            if index == many - 1:
+                raise LookupError(f"no image {index}")
+            return pixels, 1
+
+        data = shiftvit.Dataset.from_function(sample, many, (4, 4, 3), 2)
+        for read in (lambda: data.labels, lambda: data.targets):
+            with self.assertRaisesRegex(LookupError, f"no image {many - 1}"):
+                read()
+        np.testing.assert_array_equal(data[: many - 1].labels, np.ones(many - 1))
+        wrong = shiftvit.Dataset.from_function(lambda index: (pixels, 2), 3, (4, 4, 3), 2)
+        with self.assertRaises(errors.ArgumentError):
+            wrong.labels
+        self.assertEqual((data._state.users, wrong._state.users), (0, 0))
 
     def test_labels_that_change_afterwards_are_not_those_of_the_dataset(self):
         images, labels = few()
@@ -484,6 +563,23 @@ class Predictors(FolderTest):
         for pixels in (0, 64_000_001, True):
             with self.assertRaisesRegex(errors.ArgumentError, "max_image_pixels"):
                 shiftvit.Context(max_image_pixels=pixels)
+
+    def test_the_top_classes_have_their_names_and_no_others_are_read(self):
+        model = tiny(num_classes=300)
+        model.pipeline = shiftvit._fit.plain_pipeline((32, 32), (32, 32), 3, 1.0)
+        image = few()[0][0]
+        function = _library.functions["svit_predictor_class_name"]
+        with shiftvit.Predictor(model) as predictor:
+            order = np.argsort(-predictor.predict(image), kind="stable")
+            self.assertEqual([name for name, value in predictor.top(image, 4)], [str(i) for i in order[:4]])
+            names = model.classes = [f"class \u00e9 {i}" for i in range(300)]
+            self.assertEqual(predictor.classes, names)
+            with mock.patch.object(function, "pointer", mock.Mock(side_effect=function.pointer)) as read:
+                top = predictor.top(image, 4)
+                self.assertEqual(read.call_count, 4)
+            self.assertEqual([name for name, value in top], [names[i] for i in order[:4]])
+            self.assertEqual(len(predictor.top(image, 1000)), 300)
+            self.assertEqual(predictor.top(image, 0), [])
 
     def test_labels_are_none_below_the_threshold(self):
         model = shiftvit.load(CIFAR)

@@ -116,6 +116,17 @@ class Signals(FolderTest):
         self.interrupt(read, 100, 1e-3)
         self.unused(data)
 
+    def test_labels_of_many_samples_are_interrupted(self):
+        pixels = np.zeros((2, 2, 3), np.uint8)
+        asked = []
+        made = shiftvit.Dataset.from_function(lambda index: (asked.append(index) or pixels, 1), 300_000, (2, 2, 3), 3)
+        arrays = shiftvit.Dataset.from_arrays(pixels[None], [1]).select(np.zeros(300_000, int))
+        for data in (made, arrays):
+            for read in (lambda: data.labels, lambda: data.targets):
+                self.interrupt(read, 5, 1e-2)
+            self.unused(data)
+        self.assertLess(max(asked), 299_999)
+
     def test_a_signal_that_comes_before_the_first_line_of_a_callback_is_raised_by_the_call(self):
         called = []
         guarded = _library.guard(lambda: called.append(1) or 0, 7)

@@ -185,9 +185,12 @@ class Threads(FolderTest):
         model.classes = ["a", "b", "c"]
         model.set_text_head(np.eye(3), ["d", "e", "f"])
         session, predictor = shiftvit.Session(model, max_batch=1), shiftvit.Predictor(model)
-        string, refused = _library.string, []
+        refused = []
 
-        def changing(change):
+        def changing(change, name):
+            function = _library.functions[name]
+            pointer = function.pointer
+
             def run():
                 with self.assertRaises(errors.StateError):
                     change()
@@ -197,27 +200,31 @@ class Threads(FolderTest):
                 thread = threading.Thread(target=run)
                 thread.start()
                 thread.join()
-                return string(*arguments)
+                return pointer(*arguments)
 
-            return mock.patch.object(_library, "string", read)
+            return mock.patch.object(function, "pointer", read)
 
         def unnamed():
             model.classes = None
 
-        for names, change in (
-            (lambda: model.classes, unnamed),
-            (lambda: model.text_classes, unnamed),
-            (lambda: list(model.parameters()), unnamed),
-            (lambda: session.layers, unnamed),
-            (lambda: predictor.classes, unnamed),
-            (lambda: sorted(name for name, value in predictor.top(few()[0][0], 3)), unnamed),
-            (lambda: features.classes, lambda: features.append(shared.more)),
+        for name, names, change in (
+            ("model_class", lambda: model.classes, unnamed),
+            ("model_text_class", lambda: model.text_classes, unnamed),
+            ("model_parameter", lambda: list(model.parameters()), unnamed),
+            ("session_layer", lambda: session.layers, unnamed),
+            ("predictor_class", lambda: predictor.classes, unnamed),
+            (
+                "predictor_class",
+                lambda: sorted(name for name, value in predictor.top(few()[0][0], 3)),
+                unnamed,
+            ),
+            ("features_class", lambda: features.classes, lambda: features.append(shared.more)),
         ):
             wanted = names()
             refused.clear()
-            with changing(change):
+            with changing(change, f"svit_{name}_name"):
                 self.assertEqual(names(), wanted)
-            self.assertGreater(len(refused), 2)
+            self.assertGreater(len(refused), 2, name)
 
     def test_callbacks_read_the_model_of_their_call_and_do_not_change_it(self):
         x, y = few()
