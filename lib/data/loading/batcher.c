@@ -245,14 +245,21 @@ static svit_status sample_read(const sv_batcher *batcher, const sv_augment_key *
                                svit_error *err)
 {
     const svit_dataset *dataset = batcher->dataset;
-    const sv_source source = sv_source_of(&batcher->pipeline);
     const sv_first_crop crop = {&batcher->pipeline.augment[0], *key};
     if (!batcher->whole)
         return dataset->ops->sample(dataset, key->sample, batcher->cuts ? &crop : NULL,
                                     batcher->pixels, label, err);
     SVIT_TRY(dataset->ops->sample(dataset, key->sample, NULL, batcher->whole, label, err));
+    const sv_source source = sv_source_of(&batcher->pipeline);
     return sv_source_crop(allocator_of(batcher), &source, &crop, batcher->whole, dataset->height,
                           dataset->width, batcher->pixels, err);
+}
+
+/* What a sample is called in messages. */
+static const char *sample_name(char name[32], uint32_t sample)
+{
+    snprintf(name, 32, "sample %u", (unsigned)sample);
+    return name;
 }
 
 static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
@@ -261,13 +268,12 @@ static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
 {
     const svit_dataset *dataset = batcher->dataset;
     const uint32_t sample = key->sample;
-    char where[32];
-    snprintf(where, sizeof where, "sample %u", (unsigned)sample);
+    char name[32];
     svit_status status = sample_read(batcher, key, label, err);
     if (status != SVIT_OK)
-        return sv_fail_in(err, status, where);
+        return sv_fail_in(err, status, sample_name(name, sample));
     if (dataset->is_f32)
-        SVIT_TRY(sv_check_values(where, batcher->pixels, 1,
+        SVIT_TRY(sv_check_values(sample_name(name, sample), batcher->pixels, 1,
                                  sv_dataset_image_bytes(dataset) / sizeof(float),
                                  sv_pipeline_limit(&batcher->pipeline), err));
     if (!batcher->config.augment) {
