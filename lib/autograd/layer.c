@@ -1,4 +1,4 @@
-/* Runs the tasks of a layer, and plans the memory that it needs in a pass. */
+/* Runs the tasks of a layer, adds to gradients, and plans the memory that it needs in a pass. */
 #include "autograd/layer.h"
 
 #include "base/size.h"
@@ -11,6 +11,21 @@ void sv_run_tasks(const sv_exec *exec, sv_task task, void *argument, size_t coun
     }
     for (size_t i = 0; i < count; i++)
         task(argument, i, 0);
+}
+
+void sv_add_to_gradient(const sv_run *run, size_t offset, const real *values, size_t elements)
+{
+    real *gradient = sv_gradient(run, offset);
+    if (gradient)
+        run->exec.context->kernels->add(gradient, values, elements);
+}
+
+void sv_add_rows_to_gradient(const sv_run *run, size_t offset, const real *rows, size_t count,
+                             size_t elements)
+{
+    real *gradient = sv_gradient(run, offset);
+    if (gradient)
+        run->exec.context->kernels->add_rows(gradient, rows, count, elements);
 }
 
 sv_layer_memory sv_layer_plan_workspace(const sv_layer *layer, const sv_run *run)

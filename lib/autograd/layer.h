@@ -3,6 +3,7 @@
 #ifndef SV_LAYER_H
 #define SV_LAYER_H
 
+#include "autograd/parameter_subset.h"
 #include "base/real.h"
 #include "context/context.h"
 #include "tensor/arena.h"
@@ -47,17 +48,25 @@ typedef struct sv_pass {
 typedef struct sv_run {
     sv_exec exec;
     sv_pass pass;
-    const real *weights;    /* flat array of the model's parameter table */
-    real *gradients;        /* the part of such an array that has gradients */
-    size_t gradients_first; /* index in the flat array of its first element */
+    const real *weights;                /* flat array of the model's parameter table */
+    const sv_parameter_subset *trained; /* what has gradients */
+    real *gradients;        /* an array of this subset, from the element `gradients_first` on */
+    size_t gradients_first; /* index in an array of the subset */
 } sv_run;
 
-/* Where the gradient of the parameter at `offset` of the flat arrays is added up. Its layer must be
- * trained. */
-static inline real *sv_gradient(const sv_run *run, size_t offset)
+/* Where the gradient of the element with this index in the flat arrays is added up; those of the
+ * same parameter follow. NULL if the parameter is frozen, or is SV_NO_PARAMETER. */
+static inline real *sv_gradient(const sv_run *run, size_t index)
 {
-    return run->gradients + (offset - run->gradients_first);
+    const size_t place = sv_subset_place(run->trained, index);
+    return place == SV_NO_PLACE ? NULL : run->gradients + (place - run->gradients_first);
 }
+
+/* Adds values[elements], or the sum of rows[count, elements], to the gradient of the parameter at
+ * `offset`. Does nothing if it has none. */
+void sv_add_to_gradient(const sv_run *run, size_t offset, const real *values, size_t elements);
+void sv_add_rows_to_gradient(const sv_run *run, size_t offset, const real *rows, size_t count,
+                             size_t elements);
 
 /* Runs tasks 0 to count - 1 on the context's workers, or on this thread if exec->serial, and
  * returns when all have ended. */
@@ -109,8 +118,8 @@ typedef struct sv_layer_ops {
     /* y[n, out] of x[n, in]. `saved` is NULL in inference. */
     void (*forward)(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);
 
-    /* dx[n, in] of dy[n, out]; adds to the parameters' gradients if layer->trained. dx is NULL if
-     * it is not wanted, which only a trained layer sees (tape.c). x is the forward's input if the
+    /* dx[n, in] of dy[n, out]; adds to the gradients of those parameters that are not frozen. dx is
+     * NULL if it is not wanted, which only a trained layer sees (tape.c). x is the forward's input if the
      * layer keeps it, otherwise NULL. */
     void (*backward)(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x);

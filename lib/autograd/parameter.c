@@ -103,31 +103,6 @@ svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const cha
     return SVIT_OK;
 }
 
-sv_parameter_span sv_parameter_span_all(const sv_parameter_table *table)
-{
-    return (sv_parameter_span){.parameters = table->count, .elements = table->elements};
-}
-
-static bool is_trained(const sv_parameter *parameter, const sv_gradient_span *gradients)
-{
-    return !parameter->frozen && (!gradients || sv_span_has(gradients, parameter->offset));
-}
-
-sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table,
-                                              const sv_gradient_span *gradients)
-{
-    size_t begin = 0, end = table->count;
-    while (begin < end && !is_trained(&table->list[begin], gradients))
-        begin++;
-    while (end > begin && !is_trained(&table->list[end - 1], gradients))
-        end--;
-    if (begin == end)
-        return (sv_parameter_span){0};
-    const sv_parameter *first = &table->list[begin], *last = &table->list[end - 1];
-    return (sv_parameter_span){begin, end - begin, first->offset,
-                               last->offset + last->desc.elements - first->offset};
-}
-
 const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const char *name)
 {
     if (table->count == 0)
@@ -226,21 +201,6 @@ void sv_parameter_transpose(const sv_parameter *parameter, float *values, float 
             for (size_t a = 0; a < l.area; a++)
                 values[a * l.in + i] = scratch[i * l.area + a];
     }
-}
-
-/* The range from `begin` to `end`; empty if it ends before it begins. */
-static sv_range range_of(size_t begin, size_t end)
-{
-    return (sv_range){begin, end > begin ? end - begin : 0};
-}
-
-void sv_span_parts(sv_range parts[2], const sv_gradient_span *span, size_t begin, size_t elements)
-{
-    const size_t first = sv_size_max(begin, span->first);
-    const size_t end = sv_size_min(begin + elements, span->first + span->elements);
-    const bool has_hole = span->hole_first < span->hole_end;
-    parts[0] = range_of(first, has_hole ? sv_size_min(end, span->hole_first) : end);
-    parts[1] = range_of(has_hole ? sv_size_max(first, span->hole_end) : end, end);
 }
 
 size_t sv_parameter_first_not_zero(const sv_parameter *parameter, const float *values)

@@ -1,6 +1,7 @@
-/* Named parameters: one table of names and shapes over flat arrays of values. Weights, gradients
- * and optimiser slots are arrays of the table's `elements` with the same offsets. The parameters
- * follow each other as in files, so that a mapped file can serve as the array of weights. */
+/* Named parameters: one table of names and shapes over flat arrays of values. The weights are such
+ * an array, of the table's `elements`; gradients and optimiser slots have a subset of its elements
+ * (parameter_subset.h). The parameters follow each other as in files, so that a mapped file can
+ * serve as the array of weights. */
 #ifndef SV_PARAMETER_H
 #define SV_PARAMETER_H
 
@@ -44,36 +45,6 @@ typedef struct sv_parameter {
                                sv_parameter_add may change them */
 } sv_parameter;
 
-/* The part of a flat array of gradients that a session has. */
-typedef struct sv_gradient_span {
-    real *values; /* [elements] */
-    size_t first; /* index in the flat arrays of the first */
-    size_t elements;
-    size_t hole_first, hole_end; /* indices: a part of the range that has no gradients */
-} sv_gradient_span;
-
-/* A range of the flat arrays. */
-typedef struct sv_range {
-    size_t begin, elements;
-} sv_range;
-
-/* The gradient of the element with this index in the flat arrays, which the span has. */
-static inline real *sv_span_at(const sv_gradient_span *span, size_t index)
-{
-    return span->values + (index - span->first);
-}
-
-/* Whether the element with this index in the flat arrays has a gradient in the span. */
-static inline bool sv_span_has(const sv_gradient_span *span, size_t index)
-{
-    return index >= span->first && index < span->first + span->elements &&
-           !(index >= span->hole_first && index < span->hole_end);
-}
-
-/* The parts of a range that have gradients in the span, in order: that before the hole and that
- * behind it. Either may be empty. */
-void sv_span_parts(sv_range parts[2], const sv_gradient_span *span, size_t begin, size_t elements);
-
 typedef struct sv_parameter_table {
     sv_allocator allocator;
     sv_parameter *list; /* in file order */
@@ -83,20 +54,6 @@ typedef struct sv_parameter_table {
     size_t elements; /* of a flat array */
     uint32_t depths; /* blocks of the model + 1: the depth of its head; 0 in a table of no model */
 } sv_parameter_table;
-
-/* Consecutive parameters of a table, and their range of the flat arrays. */
-typedef struct sv_parameter_span {
-    size_t first_parameter, parameters; /* index in the list of the first, and their count */
-    size_t first, elements;             /* index in the flat arrays of the first, and their count */
-} sv_parameter_span;
-
-/* All parameters. */
-sv_parameter_span sv_parameter_span_all(const sv_parameter_table *table);
-
-/* The parameters from the first to the last one that is not frozen and, unless `gradients` is NULL,
- * has gradients there; none if there is no such parameter. */
-sv_parameter_span sv_parameter_span_trainable(const sv_parameter_table *table,
-                                              const sv_gradient_span *gradients);
 
 /* Makes an empty table. */
 void sv_parameter_table_init(sv_parameter_table *table, const sv_allocator *allocator);

@@ -80,13 +80,28 @@ static bool is_quantised(const sv_parameter *parameter, sv_dtype dtype)
     return dtype == SV_DTYPE_I8 && parameter->desc.rank >= 2;
 }
 
-/* The values of a parameter that the array has. */
-static const real *values_of(const sv_parameter_array *array, const sv_parameter *parameter)
+/* The index of a parameter's first element in an array of the subset; SV_NO_PLACE if it has none.
+ */
+static size_t place_of(const sv_parameter_subset *subset, const sv_parameter *parameter)
 {
-    return array->values + (parameter->offset - array->span.first);
+    return subset ? sv_subset_place(subset, parameter->offset) : parameter->offset;
 }
 
-/* The tensors of one parameter: its values, and scales if it is quantised. Returns their number. */
+/* The values of a parameter; NULL if the array has none. */
+static const real *values_of(const sv_parameter_array *array, const sv_parameter *parameter)
+{
+    const size_t place = place_of(array->subset, parameter);
+    return place == SV_NO_PLACE ? NULL : array->values + place;
+}
+
+/* The table of an array's parameters. */
+static const sv_parameter_table *table_of(const sv_parameter_array *array,
+                                          const sv_parameter_table *of_call)
+{
+    return array->table ? array->table : of_call;
+}
+
+/* The tensors of one parameter that the array has: its values, and scales if it is quantised. Returns their number. */
 static size_t list_parameter(item *items, const sv_parameter_array *array,
                              const sv_parameter *parameter, sv_dtype dtype)
 {
@@ -113,13 +128,13 @@ static size_t list_items(item *items, sv_safetensors_tensor *tensors,
                          size_t count, sv_dtype dtype)
 {
     size_t used = 0;
-    for (size_t a = 0; a < count; a++)
-        for (size_t i = 0; i < arrays[a].span.parameters; i++) {
-            const sv_parameter_table *own = arrays[a].table ? arrays[a].table : table;
-            used += list_parameter(items + used, &arrays[a],
-                                   &own->list[arrays[a].span.first_parameter + i],
-                                   arrays[a].table ? SV_DTYPE_F32 : dtype);
-        }
+    for (size_t a = 0; a < count; a++) {
+        const sv_parameter_table *own = table_of(&arrays[a], table);
+        for (size_t i = 0; i < own->count; i++)
+            if (values_of(&arrays[a], &own->list[i]))
+                used += list_parameter(items + used, &arrays[a], &own->list[i],
+                                       arrays[a].table ? SV_DTYPE_F32 : dtype);
+    }
     for (size_t i = 0; i < used; i++)
         tensors[i] = (sv_safetensors_tensor){
             .name = items[i].name, .desc = &items[i].desc, .source = &items[i]};
@@ -147,11 +162,11 @@ static svit_status allocate_buffer(float **out, const sv_parameter_table *table,
 svit_status sv_parameter_check_finite(const sv_parameter_table *table,
                                       const sv_parameter_array *array, svit_error *err)
 {
-    const sv_parameter_table *own = array->table ? array->table : table;
-    for (size_t i = 0; i < array->span.parameters; i++) {
-        const sv_parameter *parameter = &own->list[array->span.first_parameter + i];
+    const sv_parameter_table *own = table_of(array, table);
+    for (size_t i = 0; i < own->count; i++) {
+        const sv_parameter *parameter = &own->list[i];
         const real *values = values_of(array, parameter);
-        for (size_t k = 0; k < parameter->desc.elements; k++)
+        for (size_t k = 0; values && k < parameter->desc.elements; k++)
             if (!isfinite(values[k]))
                 return sv_fail(err, SVIT_E_NUMERIC,
                                "an element of '%s%s' is %g; files hold finite numbers",
@@ -165,9 +180,12 @@ static svit_status check_limit(const sv_parameter_table *table, const sv_paramet
                                sv_dtype dtype, float *buffer, svit_error *err)
 {
     const float limit = sv_convert_limit(dtype);
-    for (size_t i = 0; i < array->span.parameters; i++) {
-        const sv_parameter *parameter = &table->list[array->span.first_parameter + i];
-        sv_parameter_export_from(parameter, buffer, values_of(array, parameter));
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_parameter *parameter = &table->list[i];
+        const real *values = values_of(array, parameter);
+        if (!values)
+            continue;
+        sv_parameter_export_from(parameter, buffer, values);
         for (size_t k = 0; k < parameter->desc.elements; k++)
             if (fabsf(buffer[k]) > limit)
                 return sv_fail(
@@ -210,7 +228,7 @@ svit_status sv_parameter_arrays_write(const sv_parameter_table *table, const sv_
     const sv_allocator *allocator = &table->allocator;
     size_t total = 0;
     for (size_t i = 0; i < count; i++)
-        total += 2 * arrays[i].span.parameters;
+        total += 2 * table_of(&arrays[i], table)->count;
     item *items;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&items, total, sizeof *items, "names of tensors",
                                err));
@@ -306,13 +324,15 @@ bool sv_parameter_is_scale(const sv_parameter_table *table, const sv_safetensors
     return entry && entry->desc.dtype == SV_DTYPE_I8 && sv_parameter_find(table, base);
 }
 
-svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_parameter_span *span,
-                                     const sv_safetensors *file, const char *path,
-                                     const char *prefix, svit_error *err)
+svit_status sv_parameter_array_check(const sv_parameter_table *table,
+                                     const sv_parameter_subset *subset, const sv_safetensors *file,
+                                     const char *path, const char *prefix, svit_error *err)
 {
-    for (size_t i = 0; i < span->parameters; i++) {
+    for (size_t i = 0; i < table->count; i++) {
         const sv_safetensors_entry *entry = NULL, *scales;
-        const sv_parameter *parameter = &table->list[span->first_parameter + i];
+        const sv_parameter *parameter = &table->list[i];
+        if (place_of(subset, parameter) == SV_NO_PLACE)
+            continue;
         SVIT_TRY(find_tensor(&entry, parameter, file, path, prefix, err));
         if (entry->desc.dtype == SV_DTYPE_I8)
             SVIT_TRY(find_scales(&scales, entry, file, path, err));
@@ -389,18 +409,20 @@ static svit_status read_parameter(real *values, float *buffer, const sv_paramete
     return SVIT_OK;
 }
 
-svit_status sv_parameter_array_read(const sv_parameter_table *table, const sv_parameter_span *span,
-                                    real *values, const sv_safetensors *file, const char *path,
+svit_status sv_parameter_array_read(const sv_parameter_table *table,
+                                    const sv_parameter_subset *subset, real *values,
+                                    const sv_safetensors *file, const char *path,
                                     const char *prefix, svit_error *err)
 {
-    SVIT_TRY(sv_parameter_array_check(table, span, file, path, prefix, err));
+    SVIT_TRY(sv_parameter_array_check(table, subset, file, path, prefix, err));
     float *buffer;
     SVIT_TRY(allocate_buffer(&buffer, table, err));
     svit_status status = SVIT_OK;
-    for (size_t i = 0; i < span->parameters && status == SVIT_OK; i++) {
-        const sv_parameter *parameter = &table->list[span->first_parameter + i];
-        status = read_parameter(values + (parameter->offset - span->first), buffer, parameter, file,
-                                path, prefix, err);
+    for (size_t i = 0; i < table->count && status == SVIT_OK; i++) {
+        const size_t place = place_of(subset, &table->list[i]);
+        if (place != SV_NO_PLACE)
+            status =
+                read_parameter(values + place, buffer, &table->list[i], file, path, prefix, err);
     }
     sv_release(&table->allocator, buffer, largest_elements(table) * sizeof *buffer);
     return status;

@@ -4,14 +4,14 @@
 #ifndef SV_PARAMETER_FILE_H
 #define SV_PARAMETER_FILE_H
 
-#include "autograd/parameter.h"
+#include "autograd/parameter_subset.h"
 #include "io/safetensors.h"
 
 typedef struct sv_parameter_array {
-    const char *prefix;              /* at most 63 bytes; "" for the weights */
-    const real *values;              /* [span.elements] */
-    sv_parameter_span span;          /* the parameters that the array has */
-    const sv_parameter_table *table; /* whose parameters these are, which stay F32; NULL: those of
+    const char *prefix;                /* at most 63 bytes; "" for the weights */
+    const real *values;                /* of all parameters, or an array of the subset */
+    const sv_parameter_subset *subset; /* NULL: all parameters */
+    const sv_parameter_table *table;   /* whose parameters these are, which stay F32; NULL: those of
                                         the call */
 } sv_parameter_array;
 
@@ -53,16 +53,17 @@ svit_status sv_parameter_check_zeros(const sv_parameter *parameter, const float 
                                      const char *path, svit_error *err);
 
 /* Checks, before memory is allocated for the values, that the file has a tensor prefix + name for
- * every parameter of the span, of its shape and of a type that converts to float32. SVIT_E_FORMAT
- * names `path` and the tensor. */
-svit_status sv_parameter_array_check(const sv_parameter_table *table, const sv_parameter_span *span,
-                                     const sv_safetensors *file, const char *path,
-                                     const char *prefix, svit_error *err);
+ * every parameter of the subset, NULL being all, of its shape and of a type that converts to
+ * float32. SVIT_E_FORMAT names `path` and the tensor. */
+svit_status sv_parameter_array_check(const sv_parameter_table *table,
+                                     const sv_parameter_subset *subset, const sv_safetensors *file,
+                                     const char *path, const char *prefix, svit_error *err);
 
-/* Checks the tensors as above and reads them into values[span->elements]. SVIT_E_FORMAT also if an
- * element is not finite; `values` are then undefined. */
-svit_status sv_parameter_array_read(const sv_parameter_table *table, const sv_parameter_span *span,
-                                    real *values, const sv_safetensors *file, const char *path,
+/* Checks the tensors as above and reads them into `values`, an array of the subset. SVIT_E_FORMAT
+ * also if an element is not finite; `values` are then undefined. */
+svit_status sv_parameter_array_read(const sv_parameter_table *table,
+                                    const sv_parameter_subset *subset, real *values,
+                                    const sv_safetensors *file, const char *path,
                                     const char *prefix, svit_error *err);
 
 #endif

@@ -233,8 +233,7 @@ svit_status sv_onnx_file_write(const sv_onnx_graph *graph, const svit_onnx_optio
                                const char *path, svit_error *err)
 {
     const sv_parameter_table *table = &graph->model->parameters;
-    const sv_parameter_array weights = {"", graph->model->weights, sv_parameter_span_all(table),
-                                        NULL};
+    const sv_parameter_array weights = {.prefix = "", .values = graph->model->weights};
     const sv_protobuf_writer empty = sv_protobuf_make(graph->nodes.allocator);
     onnx_parts parts = {.head = empty, .field = empty, .tensor = empty};
     svit_status status = make_head(&parts, graph, options, path, err);

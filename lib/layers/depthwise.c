@@ -131,7 +131,7 @@ static void reduce_weight(const depthwise_call *call, size_t chunks)
 {
     const size_t c = call->layer->base.in.channels;
     real *dw = sv_gradient(call->run, call->layer->weight);
-    for (size_t chunk = 0; chunk < chunks; chunk++) {
+    for (size_t chunk = 0; dw && chunk < chunks; chunk++) {
         const real *sums = sv_partial_gradient_of(&call->partials[0], chunk);
         for (size_t tap = 0; tap < TAPS; tap++)
             for (size_t k = 0; k < c; k++)

@@ -69,10 +69,12 @@ static void add_gradients(const distilled_head *head, const sv_run *run, const r
     const size_t c = head->base.in.channels;
     for (size_t k = 0; k < head->linear.out; k++)
         for (size_t h = 0; h < HEADS; h++) {
-            real *dweight = sv_gradient(run, head->weights[h]) + k * c;
-            for (size_t i = 0; i < c; i++)
+            real *dweight = sv_gradient(run, head->weights[h] + k * c);
+            real *dbias = sv_gradient(run, head->biases[h] + k);
+            for (size_t i = 0; dweight && i < c; i++)
                 dweight[i] += dw[(k * HEADS + h) * c + i] / 2;
-            sv_gradient(run, head->biases[h])[k] += db[k] / 2;
+            if (dbias)
+                *dbias += db[k] / 2;
         }
 }
 

@@ -14,7 +14,6 @@ void sv_layer_scale_init(sv_layer_scale *scale, sv_linear *linear, sv_layer *lay
         sv_linear_init(linear, layer, out, in, scale->weight, scale->bias);
         return;
     }
-    scale->weight_trained = !sv_parameter_at(source->table, scale->weight)->frozen;
     sv_linear_init_derived(linear, layer, out, in);
 }
 
@@ -53,16 +52,16 @@ void sv_layer_scale_add_gradients(const sv_layer_scale *scale, const sv_linear *
     const real *gamma = run->weights + scale->gamma, *w = run->weights + scale->weight;
     const real *b = bias_of(scale, run);
     real *dgamma = sv_gradient(run, scale->gamma);
-    real *dweight = scale->weight_trained ? sv_gradient(run, scale->weight) : NULL;
-    real *dbias = b ? sv_gradient(run, scale->bias) : NULL;
+    real *dweight = sv_gradient(run, scale->weight), *dbias = sv_gradient(run, scale->bias);
     for (size_t o = 0; o < linear->out; o++, w += linear->in, dw += linear->in) {
         real sum = 0;
-        for (size_t i = 0; i < linear->in; i++)
+        for (size_t i = 0; dgamma && i < linear->in; i++)
             sum += dw[i] * w[i];
         for (size_t i = 0; dweight && i < linear->in; i++)
             dweight[o * linear->in + i] += gamma[o] * dw[i];
-        dgamma[o] += b ? sum + db[o] * b[o] : sum;
-        if (b)
+        if (dgamma)
+            dgamma[o] += b ? sum + db[o] * b[o] : sum;
+        if (dbias)
             dbias[o] += gamma[o] * db[o];
     }
 }

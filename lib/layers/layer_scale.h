@@ -11,7 +11,6 @@
 typedef struct sv_layer_scale {
     size_t gamma; /* SV_NO_PARAMETER: the layer has no LayerScale */
     size_t weight, bias;
-    bool weight_trained; /* the weight is not frozen */
 } sv_layer_scale;
 
 /* Initialises *scale, and `linear` with the parameters `name`.weight and `name`.bias; as a derived
@@ -33,7 +32,7 @@ void sv_layer_scale_derive(const sv_layer_scale *scale, const sv_linear *linear,
                            real *memory);
 
 /* Adds to the model's gradients what follows from those of W' and b', dw[out, in] and db[out]: to
- * those of gamma and b, and to that of W if it is trained. */
+ * those of gamma, W and b that are not frozen. */
 void sv_layer_scale_add_gradients(const sv_layer_scale *scale, const sv_linear *linear,
                                   const sv_run *run, const real *dw, const real *db);
 

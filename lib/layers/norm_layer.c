@@ -124,7 +124,6 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
                      const real *dy, const real *x)
 {
     const norm_layer *norm = (const norm_layer *)layer;
-    const sv_kernels *kernels = run->exec.context->kernels;
     norm_call call = start_call(norm, run, saved);
     sv_arena workspace = {.base = run->exec.workspace};
     call.partials = layout_partials(&workspace, norm, run);
@@ -134,9 +133,8 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     size_t tasks = sv_block_count(call.tokens, call.token_block), c = norm->base.in.channels;
     sv_run_tasks(&run->exec, backward_task, &call, tasks);
     for (size_t task = 0; layer->trained && task < tasks; task++) {
-        kernels->add(sv_gradient(run, norm->norm.weight), call.partials + 2 * task * c, c);
-        if (sv_norm_has_bias(&norm->norm))
-            kernels->add(sv_gradient(run, norm->norm.bias), call.partials + (2 * task + 1) * c, c);
+        sv_add_to_gradient(run, norm->norm.weight, call.partials + 2 * task * c, c);
+        sv_add_to_gradient(run, norm->norm.bias, call.partials + (2 * task + 1) * c, c);
     }
 }
 

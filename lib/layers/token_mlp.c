@@ -269,16 +269,14 @@ static void branch_backward(const token_mlp_call *call, const token_mlp_work *wo
     sv_linear_backward(&call->block->fc2, call->run, work->dhidden, work->dbranch_t, c, &epilogue);
 }
 
-/* dW[out, in] += dy[c, out]^T x[c, in];  db[out] += the column sums of dy */
+/* dW[out, in] += dy[c, out]^T x[c, in], unless W is frozen;  db[out] += the column sums of dy */
 static void add_linear(const token_mlp_call *call, const token_mlp_work *work,
                        const sv_linear *linear, real *dweight, real *dbias, const real *dy,
                        const real *x)
 {
-    const sv_exec *exec = &call->run->exec;
-    sv_gemm_weight_gradient(exec->gemm, exec->context->kernels, dweight, linear->in, dy,
-                            linear->out, x, linear->in, linear->out, linear->in, call->c,
-                            work->gemm_scratch);
-    exec->context->kernels->add_rows(dbias, dy, call->c, linear->out);
+    const sv_weight_gradient_job job = {dweight, dy, x, linear->out, linear->in, call->c};
+    sv_weight_gradient_whole(call->run, &job, work->gemm_scratch);
+    call->run->exec.context->kernels->add_rows(dbias, dy, call->c, linear->out);
 }
 
 /* Of  pre_gelu = norm(x)^T W1^T + b1:  dx = dy + norm'((dhidden W1)^T) */
@@ -330,6 +328,8 @@ static void chunk_task(void *argument, size_t chunk, uint32_t worker)
     real *partial[PARAMETERS];
     for (size_t i = 0; i < PARAMETERS; i++)
         partial[i] = sv_partial_gradient_of(&call->partial[i], chunk);
+    for (size_t i = FC1_WEIGHT; i <= FC2_WEIGHT; i++)
+        partial[i] = sv_partial_gradient_if_read(call->run, &call->partial[i], chunk);
     sv_partial_gradients_clear(call->partial, PARAMETERS, chunk);
     for (size_t i = 0; i < sv_block_length(call->run->pass.n, first, call->chunk_images); i++)
         image_backward(call, &work, partial, first + i);

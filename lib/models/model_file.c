@@ -108,11 +108,10 @@ static svit_status write_file(sv_json_writer *metadata, const svit_model *model,
     sv_json_end(metadata, '}');
     SVIT_TRY(sv_json_writer_status(metadata, "a model's metadata", err));
     const struct sv_text_head *head = model->text_head;
-    sv_parameter_array arrays[2] = {
-        {"", model->weights, sv_parameter_span_all(&model->parameters), NULL}};
+    sv_parameter_array arrays[2] = {{.prefix = "", .values = model->weights}};
     if (head)
-        arrays[1] = (sv_parameter_array){"", head->weight, sv_parameter_span_all(&head->table),
-                                         &head->table};
+        arrays[1] =
+            (sv_parameter_array){.prefix = "", .values = head->weight, .table = &head->table};
     return sv_parameter_arrays_write(&model->parameters, target, metadata->text, arrays,
                                      head ? 2 : 1, dtype, err);
 }
@@ -328,14 +327,13 @@ static svit_status read_threshold(svit_model *model, const sv_safetensors *file,
 static svit_status fill_weights(svit_model *model, const sv_safetensors *file,
                                 model_loading loading, const char *path, svit_error *err)
 {
-    const sv_parameter_span all = sv_parameter_span_all(&model->parameters);
-    SVIT_TRY(sv_parameter_array_check(&model->parameters, &all, file, path, "", err));
+    SVIT_TRY(sv_parameter_array_check(&model->parameters, NULL, file, path, "", err));
     if (loading == LOADING_MAP)
         SVIT_TRY(sv_model_map_weights(model, file, err));
     if (model->weights)
         return SVIT_OK;
     SVIT_TRY(sv_model_allocate_weights(model, err));
-    return sv_parameter_array_read(&model->parameters, &all, model->weights, file, path, "", err);
+    return sv_parameter_array_read(&model->parameters, NULL, model->weights, file, path, "", err);
 }
 
 static svit_status fill_model(svit_model *model, const sv_safetensors *file, model_loading loading,

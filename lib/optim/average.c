@@ -50,7 +50,7 @@ void sv_optim_average_elements(const sv_optim *optim, const real *weights, size_
     real *average = sv_optim_average(optim);
     if (!average)
         return;
-    real *e = average + (begin - optim->span.first);
+    real *e = average + sv_subset_place(&optim->subset, begin);
     const real *w = weights + begin;
     if (config->ema == SVIT_EMA_SWA)
         update_swa(optim, e, w, count);
@@ -66,7 +66,7 @@ void sv_optim_look_ahead(const sv_optim *optim, real *weights, size_t begin, siz
     if (!optim->slow || (optim->steps + 1) % optim->config.lookahead != 0)
         return;
     real alpha = (real)optim->config.lookahead_alpha;
-    real *slow = optim->slow + (begin - optim->span.first);
+    real *slow = optim->slow + sv_subset_place(&optim->subset, begin);
     real *w = weights + begin;
     for (size_t i = 0; i < count; i++) {
         slow[i] += alpha * (w[i] - slow[i]);

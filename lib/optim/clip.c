@@ -24,7 +24,7 @@ static double sum_of_squares(const real *g, size_t elements)
 
 typedef struct norm_job {
     sv_chunk *chunks;
-    const sv_gradient_span *gradients;
+    const sv_gradients *gradients;
 } norm_job;
 
 static void sum_chunk(void *argument, size_t task, uint32_t worker)
@@ -32,16 +32,18 @@ static void sum_chunk(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const norm_job *job = argument;
     sv_chunk *chunk = &job->chunks[task];
-    sv_range parts[2];
-    sv_span_parts(parts, job->gradients, chunk->begin, chunk->elements);
+    const sv_parameter_subset *subset = &job->gradients->subset;
+    const size_t end = chunk->begin + chunk->elements;
     chunk->squares = 0;
-    for (size_t i = 0; i < 2 && chunk->settings->trainable; i++)
-        if (parts[i].elements > 0)
-            chunk->squares +=
-                sum_of_squares(sv_span_at(job->gradients, parts[i].begin), parts[i].elements);
+    if (!chunk->settings->trainable)
+        return;
+    for (sv_range range = sv_subset_first(subset, chunk->begin, end); range.elements > 0;
+         range = sv_subset_first(subset, range.begin + range.elements, end))
+        chunk->squares +=
+            sum_of_squares(sv_gradients_at(job->gradients, range.begin), range.elements);
 }
 
-double sv_gradient_norm(sv_optim *optim, const sv_gradient_span *gradients)
+double sv_gradient_norm(sv_optim *optim, const sv_gradients *gradients)
 {
     norm_job job = {optim->chunks, gradients};
     sv_pool_run(optim->context->pool, sum_chunk, &job, optim->chunk_count);

@@ -28,7 +28,7 @@ static svit_status add_slot(sv_optim *optim, const char *name, svit_error *err)
 {
     sv_slot *slot = &optim->slots[optim->slot_count];
     SVIT_TRY(sv_pool_allocate(optim->context->pool, &optim->context->allocator,
-                              (void **)&slot->values, optim->span.elements, sizeof *slot->values,
+                              (void **)&slot->values, optim->subset.elements, sizeof *slot->values,
                               "an optimiser slot", err));
     slot->name = name;
     optim->slot_count++;
@@ -43,8 +43,7 @@ static void start_copies(sv_optim *optim, const real *weights)
     while (i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i])
         i++;
     for (; i < optim->slot_count; i++)
-        memcpy(optim->slots[i].values, weights + optim->span.first,
-               optim->span.elements * sizeof *weights);
+        sv_subset_gather(&optim->subset, optim->slots[i].values, weights);
 }
 
 static svit_status create_members(sv_optim *optim, const real *weights, svit_error *err)
@@ -67,8 +66,15 @@ static svit_status create_members(sv_optim *optim, const real *weights, svit_err
     return SVIT_OK;
 }
 
+static bool has_slots(const sv_parameter *parameter, const void *user)
+{
+    const sv_parameter_subset *gradients = user;
+    return !parameter->frozen &&
+           (!gradients || sv_subset_place(gradients, parameter->offset) != SV_NO_PLACE);
+}
+
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
-                            const sv_parameter_span *span, const real *weights,
+                            const sv_parameter_subset *gradients, const real *weights,
                             const svit_optimizer_config *config, svit_error *err)
 {
     sv_optim *optim;
@@ -76,11 +82,12 @@ svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_para
                                "an optimiser", err));
     optim->context = sv_context_retain(context);
     optim->table = table;
-    optim->span = *span;
     optim->config = *config;
     optim->ops = sv_optimizer_ops_of(config->kind);
     optim->rate = -1;
-    svit_status status = create_members(optim, weights, err);
+    svit_status status = sv_parameter_subset_make(&optim->subset, table, has_slots, gradients, err);
+    if (status == SVIT_OK)
+        status = create_members(optim, weights, err);
     if (status == SVIT_OK)
         *out = optim;
     else
@@ -95,7 +102,8 @@ void sv_optim_free(sv_optim *optim)
     svit_context *context = optim->context;
     for (size_t i = 0; i < optim->slot_count; i++)
         sv_release(&context->allocator, optim->slots[i].values,
-                   optim->span.elements * sizeof *optim->slots[i].values);
+                   optim->subset.elements * sizeof *optim->slots[i].values);
+    sv_parameter_subset_free(&optim->subset, &context->allocator);
     sv_optim_split_free(optim);
     sv_release(&context->allocator, optim->settings, optim->table->count * sizeof *optim->settings);
     sv_release(&context->allocator, optim, sizeof *optim);
@@ -111,7 +119,7 @@ real *sv_optim_average(const sv_optim *optim)
 typedef struct update_job {
     const sv_optim *optim;
     real *weights;
-    const sv_gradient_span *gradients;
+    const sv_gradients *gradients;
     real scale;                /* of the gradients, by clipping */
     double rate, element_rate; /* learning rates of matrices and of elements, for weight decay */
     alignas(max_align_t) unsigned char scalars[SV_UPDATE_SCALARS_BYTES];
@@ -129,13 +137,13 @@ static sv_update_chunk update_chunk_of(const update_job *job, size_t begin, size
         rate *= settings->lr_scale;
     sv_update_chunk part = {.elements = elements,
                             .weights = job->weights + begin,
-                            .gradients = sv_span_at(job->gradients, begin),
+                            .gradients = sv_gradients_at(job->gradients, begin),
                             .scale = job->scale,
                             .decay = (real)(rate * settings->weight_decay),
                             .weight_decay = (real)settings->weight_decay,
                             .lr_scale = (real)settings->lr_scale};
     for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
-        part.slots[i] = optim->slots[i].values + (begin - optim->span.first);
+        part.slots[i] = optim->slots[i].values + sv_subset_place(&optim->subset, begin);
     return part;
 }
 
@@ -143,7 +151,7 @@ static void update_matrix(const update_job *job, size_t index, uint32_t worker)
 {
     const sv_optim *optim = job->optim;
     const sv_parameter *parameter = &optim->table->list[index];
-    if (!sv_span_has(job->gradients, parameter->offset))
+    if (!sv_gradients_at(job->gradients, parameter->offset))
         return;
     sv_update_matrix matrix = {.chunk =
                                    update_chunk_of(job, parameter->offset, parameter->desc.elements,
@@ -157,16 +165,6 @@ static void update_matrix(const update_job *job, size_t index, uint32_t worker)
     sv_optim_average_elements(optim, job->weights, parameter->offset, parameter->desc.elements);
 }
 
-/* Clears the gradients that a session has of a chunk's parameters. */
-static void clear_gradients(const sv_gradient_span *gradients, const sv_chunk *chunk)
-{
-    const size_t begin = sv_size_max(chunk->begin, gradients->first);
-    const size_t end =
-        sv_size_min(chunk->begin + chunk->elements, gradients->first + gradients->elements);
-    if (begin < end)
-        memset(sv_span_at(gradients, begin), 0, (end - begin) * sizeof *gradients->values);
-}
-
 static void update_range(const update_job *job, const sv_range *range,
                          const sv_parameter_settings *settings)
 {
@@ -177,19 +175,19 @@ static void update_range(const update_job *job, const sv_range *range,
     sv_optim_average_elements(optim, job->weights, range->begin, range->elements);
 }
 
-/* Parameters without a gradient in the session are left alone. Of frozen ones only the gradients
- * are cleared; their averages stay what they are, at first the weights. */
+/* Parameters without a gradient in the session are left alone. Of those that the optimiser's
+ * settings exclude the gradients are cleared; their averages stay what they are, at first the
+ * weights. */
 static void update_chunk(const update_job *job, const sv_chunk *chunk)
 {
-    if (!chunk->settings->trainable) {
-        clear_gradients(job->gradients, chunk);
-        return;
-    }
-    sv_range parts[2];
-    sv_span_parts(parts, job->gradients, chunk->begin, chunk->elements);
-    for (size_t i = 0; i < 2; i++)
-        if (parts[i].elements > 0)
-            update_range(job, &parts[i], chunk->settings);
+    const sv_parameter_subset *subset = &job->gradients->subset;
+    const size_t end = chunk->begin + chunk->elements;
+    for (sv_range range = sv_subset_first(subset, chunk->begin, end); range.elements > 0;
+         range = sv_subset_first(subset, range.begin + range.elements, end))
+        if (chunk->settings->trainable)
+            update_range(job, &range, chunk->settings);
+        else
+            memset(sv_gradients_at(job->gradients, range.begin), 0, range.elements * sizeof(real));
 }
 
 /* Task number `task`: a matrix, or after all matrices a chunk. */
@@ -206,14 +204,14 @@ static void update_task(void *argument, size_t task, uint32_t worker)
         update_chunk(job, chunk);
 }
 
-static svit_status fail_not_finite(const sv_optim *optim, const sv_gradient_span *gradients,
+static svit_status fail_not_finite(const sv_optim *optim, const sv_gradients *gradients,
                                    svit_error *err)
 {
     for (size_t i = 0; i < optim->table->count; i++) {
         const sv_parameter *parameter = &optim->table->list[i];
-        if (!optim->settings[i].trainable || !sv_span_has(gradients, parameter->offset))
+        const real *gradient = sv_gradients_at(gradients, parameter->offset);
+        if (!optim->settings[i].trainable || !gradient)
             continue;
-        const real *gradient = sv_span_at(gradients, parameter->offset);
         for (size_t k = 0; k < parameter->desc.elements; k++)
             if (!isfinite(gradient[k]))
                 return sv_fail(err, SVIT_E_NUMERIC,
@@ -232,7 +230,7 @@ svit_status sv_optim_check_weights(const sv_optim *optim, svit_error *err)
                    "get the weights back before training goes on");
 }
 
-svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_span *gradients,
+svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *gradients,
                             svit_error *err)
 {
     SVIT_TRY(sv_optim_check_weights(optim, err));
@@ -309,6 +307,15 @@ svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const c
     return status;
 }
 
+static void swap_arrays(real *a, real *b, size_t elements)
+{
+    for (size_t i = 0; i < elements; i++) {
+        const real value = a[i];
+        a[i] = b[i];
+        b[i] = value;
+    }
+}
+
 svit_status sv_optim_swap_ema(sv_optim *optim, real *weights, svit_error *err)
 {
     real *average = sv_optim_average(optim);
@@ -316,11 +323,9 @@ svit_status sv_optim_swap_ema(sv_optim *optim, real *weights, svit_error *err)
         return sv_fail(err, SVIT_E_STATE, "the optimiser keeps no average; ema is SVIT_EMA_NONE");
     if (optim->steps == 0)
         return sv_fail(err, SVIT_E_STATE, "there was no step yet, so there is no average");
-    real *averaged = weights + optim->span.first;
-    for (size_t i = 0; i < optim->span.elements; i++) {
-        real weight = averaged[i];
-        averaged[i] = average[i];
-        average[i] = weight;
+    for (size_t i = 0; i < optim->subset.count; i++) {
+        const sv_subset_part *part = &optim->subset.parts[i];
+        swap_arrays(weights + part->begin, average + part->place, part->end - part->begin);
     }
     optim->swapped = !optim->swapped;
     return SVIT_OK;

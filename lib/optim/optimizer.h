@@ -3,7 +3,7 @@
 #ifndef SV_OPTIM_H
 #define SV_OPTIM_H
 
-#include "autograd/parameter.h"
+#include "autograd/parameter_subset.h"
 #include "config/config.h"
 #include "optim/groups.h"
 #include "optim/optimizer_ops.h"
@@ -15,7 +15,7 @@ enum { SV_MAX_SLOTS = SV_OPTIMIZER_SLOTS + 2 };
 /* One state array of an optimiser. */
 typedef struct sv_slot {
     const char *name; /* as in checkpoints: that of the ops, "slow", or "ema" for the average */
-    real *values;     /* [span.elements] */
+    real *values;     /* [subset.elements] */
 } sv_slot;
 
 /* A range of the flat arrays that one worker updates at a time. All of its elements have the same
@@ -30,7 +30,7 @@ typedef struct sv_chunk {
 typedef struct sv_optim {
     svit_context *context;
     const sv_parameter_table *table; /* borrowed */
-    sv_parameter_span span;          /* of the parameters that have slots */
+    sv_parameter_subset subset;      /* of the parameters that have slots */
     svit_optimizer_config config;
     const sv_optimizer_ops *ops; /* of config.kind */
     uint64_t steps;              /* updates so far */
@@ -74,18 +74,18 @@ svit_status sv_optim_config_import(svit_optimizer_config *local,
 extern const sv_config_type sv_optimizer_config_type;
 
 /* Creates an optimiser for the parameters of `table`, which it borrows. `config` must be legal.
- * Slots, average and slow weights are those of `span`, which has every parameter that an update
- * changes; no update may follow a change of what is frozen. The average and the slow weights start
- * as copies of `weights`, and once more of those before the first update. Free it with
- * sv_optim_free. */
+ * Slots, average and slow weights are those of the parameters that are not frozen and, unless
+ * `gradients` is NULL, are in that subset, as in every later update; no update may follow a change
+ * of what is frozen. The average and the slow weights start as copies of `weights`, and once more
+ * of those before the first update. Free it with sv_optim_free. */
 svit_status sv_optim_create(sv_optim **out, svit_context *context, const sv_parameter_table *table,
-                            const sv_parameter_span *span, const real *weights,
+                            const sv_parameter_subset *gradients, const real *weights,
                             const svit_optimizer_config *config, svit_error *err);
 
 /* Frees an optimiser, complete or partly created. NULL is allowed. */
 void sv_optim_free(sv_optim *optim);
 
-/* Returns the moving average [span.elements], or NULL if the optimiser keeps none. */
+/* Returns the moving average [subset.elements], or NULL if the optimiser keeps none. */
 real *sv_optim_average(const sv_optim *optim);
 
 /* The snapshots of the weights that are taken for the mean of SVIT_EMA_SWA in `done` updates: one
@@ -95,11 +95,11 @@ uint64_t sv_optim_due_snapshots(const svit_optimizer_config *config, uint64_t do
 /* SVIT_E_STATE where the model holds the average of its weights. */
 svit_status sv_optim_check_weights(const sv_optim *optim, svit_error *err);
 
-/* Updates the trainable parameters that have gradients in the span, and sets these gradients to
+/* Updates the trainable parameters that have gradients, and sets these gradients to
  * zero. The others keep their weights and slots. SVIT_E_NUMERIC names a parameter whose gradient is
  * not finite; SVIT_E_STATE as sv_optim_check_weights. Nothing is changed then. The result does not
  * depend on the thread count. */
-svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradient_span *gradients,
+svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *gradients,
                             svit_error *err);
 
 /* Changes the setting `key`, which is lr_scale, weight_decay or trainable (0 or 1), of the

@@ -7,7 +7,7 @@
 /* Returns the global L2 norm of `gradients`, which is not finite if one of them is not. Sets the
  * `squares` of every chunk. The partial sums are added in the order of the chunks, so the result
  * does not depend on the thread count. */
-double sv_gradient_norm(sv_optim *optim, const sv_gradient_span *gradients);
+double sv_gradient_norm(sv_optim *optim, const sv_gradients *gradients);
 
 /* Splits the parameters into chunks and lists the matrices, by optim->settings. Chunks and matrices
  * of before are freed. SVIT_E_MEMORY leaves the optimiser unchanged. */

@@ -71,54 +71,45 @@ bool sv_session_runs_layer(const svit_session *session, const sv_layer *layer)
     return false;
 }
 
-/* Finds the range of the flat arrays from the first to the last trained layer. */
-static void find_gradients(svit_session *session)
+/* Whether a layer's range of the flat arrays has the parameter. */
+static bool has_parameter(const sv_layer *layer, const sv_parameter *parameter)
 {
+    return parameter->offset >= layer->parameters_first &&
+           parameter->offset < layer->parameters_end;
+}
+
+/* What has gradients: each parameter that is not frozen, but for those of the layers below the
+ * first one that runs. */
+static bool has_gradient(const sv_parameter *parameter, const void *user)
+{
+    const svit_session *session = user;
     const sv_layer_list *list = &session->layers;
-    sv_gradient_span *span = &session->gradients;
-    size_t end = 0;
-    for (size_t i = session->active.first; i < list->training_count; i++) {
-        const sv_layer *layer = list->layers[i];
-        if (!layer->trained)
-            continue;
-        if (end == 0 || layer->parameters_first < span->first)
-            span->first = layer->parameters_first;
-        end = sv_size_max(end, layer->parameters_end);
-    }
-    span->elements = end - span->first;
+    if (parameter->frozen)
+        return false;
+    bool runs = true;
+    for (size_t i = 0; runs && i < session->active.first; i++)
+        runs = !has_parameter(list->layers[i], parameter);
+    for (size_t i = session->active.first; !runs && i < list->training_count; i++)
+        runs = has_parameter(list->layers[i], parameter);
+    return runs;
 }
 
-/* Finds the hole of that range: the parameters of layers that do not run. */
-static void find_hole(svit_session *session)
-{
-    sv_gradient_span *span = &session->gradients;
-    for (size_t i = 0; i < session->active.first; i++) {
-        const sv_layer *layer = session->layers.layers[i];
-        if (layer->parameters_end == 0 || layer->parameters_first < span->first ||
-            layer->parameters_end > span->first + span->elements)
-            continue;
-        if (span->hole_end == 0 || layer->parameters_first < span->hole_first)
-            span->hole_first = layer->parameters_first;
-        span->hole_end = sv_size_max(span->hole_end, layer->parameters_end);
-    }
-}
-
-/* Where a group may begin: the end of the gradients of all layers below `index`, counted from the
- * start of the span; SIZE_MAX if a layer from `index` on has some below that. */
+/* Where a group may begin: the end of the gradients of all layers below `index`; SIZE_MAX if a
+ * layer from `index` on has some below that. */
 static size_t find_cut(const svit_session *session, size_t index)
 {
-    const size_t first = session->gradients.first;
-    size_t below = first, above = SIZE_MAX;
+    const sv_parameter_subset *subset = &session->gradients.subset;
+    size_t below = 0, above = SIZE_MAX;
     for (size_t i = session->active.first; i < session->layers.training_count; i++) {
         const sv_layer *layer = session->layers.layers[i];
         if (!layer->trained)
             continue;
         if (i < index)
-            below = sv_size_max(below, layer->parameters_end);
+            below = sv_size_max(below, sv_subset_elements_below(subset, layer->parameters_end));
         else
-            above = sv_size_min(above, layer->parameters_first);
+            above = sv_size_min(above, sv_subset_elements_below(subset, layer->parameters_first));
     }
-    return below <= above ? below - first : SIZE_MAX;
+    return below <= above ? below : SIZE_MAX;
 }
 
 size_t sv_session_group_gradients(const svit_session *session, size_t *first)
@@ -132,7 +123,7 @@ size_t sv_session_group_gradients(const svit_session *session, size_t *first)
         }
         first[i] = begin;
     }
-    return sv_size_max(largest, session->gradients.elements - begin);
+    return sv_size_max(largest, session->gradients.subset.elements - begin);
 }
 
 static svit_status find_recorded(svit_session *session, svit_error *err)
@@ -170,11 +161,12 @@ static void find_frozen(svit_session *session)
 svit_status sv_session_find_active(svit_session *session, svit_error *err)
 {
     session->trainable_version = session->model->trainable_version;
-    find_gradients(session);
-    find_hole(session);
     SVIT_TRY(find_recorded(session, err));
     find_frozen(session);
-    return SVIT_OK;
+    if (!session->trains)
+        return SVIT_OK;
+    return sv_parameter_subset_make(&session->gradients.subset, &session->model->parameters,
+                                    has_gradient, session, err);
 }
 
 SVIT_API size_t svit_session_input_size(const svit_session *session)

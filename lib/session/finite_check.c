@@ -46,10 +46,10 @@ static void note(svit_session *session, const sv_layer *layer, const char *what,
             what, where, (double)values[at], at % row, at / row);
 }
 
-/* The first parameter of the layer with an element that is not finite in a flat array, of which
- * `values` is the part that begins at `first`; NULL if there is none. Sets *at to the element. */
+/* The first parameter of the layer with a weight, or a gradient of the run if that is not NULL,
+ * which is not finite; NULL if there is none. Sets *at to the element. */
 static const sv_parameter *bad_parameter(const svit_session *session, const sv_layer *layer,
-                                         const real *values, size_t first, size_t *at)
+                                         const sv_run *run, size_t *at)
 {
     const sv_parameter_table *table = &session->model->parameters;
     for (size_t i = 0; i < table->count; i++) {
@@ -57,7 +57,9 @@ static const sv_parameter *bad_parameter(const svit_session *session, const sv_l
         if (parameter->offset < layer->parameters_first ||
             parameter->offset >= layer->parameters_end)
             continue;
-        *at = first_bad(values + (parameter->offset - first), parameter->desc.elements);
+        const real *values =
+            run ? sv_gradient(run, parameter->offset) : session->model->weights + parameter->offset;
+        *at = values ? first_bad(values, parameter->desc.elements) : parameter->desc.elements;
         if (*at < parameter->desc.elements)
             return parameter;
     }
@@ -79,7 +81,7 @@ void sv_finite_check_output(svit_session *session, const sv_layer *layer, const 
     if (session->not_finite.code == SVIT_OK)
         return;
     const real *weights = session->model->weights;
-    const sv_parameter *parameter = bad_parameter(session, layer, weights, 0, &at);
+    const sv_parameter *parameter = bad_parameter(session, layer, NULL, &at);
     if (parameter)
         sv_fail(&session->not_finite, SVIT_E_NUMERIC, "element %zu of parameter '%s' is %g", at,
                 parameter->name, (double)weights[parameter->offset + at]);
@@ -96,8 +98,7 @@ void sv_finite_check_gradients(svit_session *session, const sv_layer *layer, con
     size_t at;
     if (!is_wanted(session) || !layer->trained)
         return;
-    const sv_parameter *parameter =
-        bad_parameter(session, layer, run->gradients, run->gradients_first, &at);
+    const sv_parameter *parameter = bad_parameter(session, layer, run, &at);
     if (parameter)
         sv_fail(&session->not_finite, SVIT_E_NUMERIC,
                 "element %zu of the gradient of parameter '%s' is %g", at, parameter->name,

@@ -141,7 +141,7 @@ static svit_status allocate(sv_leaves *leaves, svit_context *context, svit_error
     return SVIT_OK;
 }
 
-svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gradient_span *span,
+svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gradients *gradients,
                              const sv_gradient_groups *groups, const svit_reducer *reducer,
                              svit_error *err)
 {
@@ -151,7 +151,8 @@ svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gr
     const uint32_t end = (uint32_t)svit_partition_begin(own.leaves, own.ranks, own.rank + 1);
     const uint32_t arrays = most_held(own.leaves, first, end);
     size_t bytes = 0;
-    if (!sv_size_product(&bytes, (size_t[]){arrays + 1, span->elements, sizeof(real)}, 3))
+    if (!sv_size_product(&bytes, (size_t[]){arrays + 1, gradients->subset.elements, sizeof(real)},
+                         3))
         return sv_fail_memory(err, SIZE_MAX, "the gradients of leaves");
     sv_leaves *leaves;
     SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&leaves, 1, sizeof *leaves,
@@ -159,11 +160,11 @@ svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gr
     *leaves = (sv_leaves){.reducer = own,
                           .first = first,
                           .end = end,
-                          .elements = span->elements,
+                          .elements = gradients->subset.elements,
                           .groups = *groups,
                           .arrays = arrays,
-                          .added = span->elements,
-                          .begun = span->elements,
+                          .added = gradients->subset.elements,
+                          .begun = gradients->subset.elements,
                           .failure = {.struct_size = sizeof leaves->failure}};
     svit_status status = allocate(leaves, context, err);
     if (status == SVIT_OK)
@@ -260,12 +261,12 @@ static void merge_chunk(void *argument, size_t task, uint32_t worker)
 /* Adds the fresh gradients of elements begin..end-1 to the last `count` nodes that are held. The
  * sums go to the array of the new node, which is that of the first of these, a spare one, or after
  * the last leaf the session's own. */
-static void merge_fresh(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
+static void merge_fresh(sv_leaves *leaves, svit_context *context, const sv_gradients *gradients,
                         uint32_t count, size_t begin, size_t end)
 {
     const node *held = leaves->held + leaves->held_count - count;
     merge job = {.kernels = context->kernels,
-                 .to = at_last(leaves) ? span->values
+                 .to = at_last(leaves) ? gradients->values
                        : count > 0     ? held->values
                                        : leaves->spare[leaves->spare_count - 1],
                  .fresh = leaves->fresh,
@@ -301,7 +302,7 @@ static void begin_bucket(sv_leaves *leaves, real *sum, const node *last, uint32_
                     leaves->reducer.begin(leaves->reducer.user, &bucket, &leaves->failure));
 }
 
-void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
+void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_gradients *gradients,
                          size_t layer, bool is_lowest)
 {
     const size_t low = leaves->groups.first[layer];
@@ -310,12 +311,12 @@ void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_grad
     node own = {.index = leaves->first + leaves->done};
     const uint32_t merged = climb(&own, leaves->held, leaves->held_count, leaves->reducer.leaves);
     if (low < leaves->added)
-        merge_fresh(leaves, context, span, merged, low, leaves->added);
+        merge_fresh(leaves, context, gradients, merged, low, leaves->added);
     leaves->added = sv_size_min(leaves->added, low);
     if (!at_last(leaves) || leaves->reducer.ranks == 1 || leaves->begun == low ||
         (low > 0 && leaves->begun - low < BUCKET_ELEMENTS))
         return;
-    begin_bucket(leaves, span->values, &own, leaves->held_count - merged, low, leaves->begun);
+    begin_bucket(leaves, gradients->values, &own, leaves->held_count - merged, low, leaves->begun);
     leaves->begun = low;
 }
 

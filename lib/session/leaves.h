@@ -4,7 +4,7 @@
 #ifndef SV_LEAVES_H
 #define SV_LEAVES_H
 
-#include "autograd/parameter.h"
+#include "autograd/parameter_subset.h"
 #include "context/context.h"
 
 #include <shiftvit/reducer.h>
@@ -23,13 +23,13 @@ typedef struct sv_gradient_groups {
     size_t layers;
     const size_t
         *first;     /* [layers] of the group that a layer is in: its first element, counted from
-                            the start of the span. A lower layer has the same or a lower one */
+                            the start of the gradients. A lower layer has the same or a lower one */
     size_t largest; /* elements of a group */
 } sv_gradient_groups;
 
-/* Creates the state of a session whose gradients are `span`. `groups` is copied. SVIT_E_ARGUMENT:
+/* Creates the state of a session with these gradients. `groups` is copied. SVIT_E_ARGUMENT:
  * the reducer is not valid; SVIT_E_MEMORY. */
-svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gradient_span *span,
+svit_status sv_leaves_create(sv_leaves **out, svit_context *context, const sv_gradients *gradients,
                              const sv_gradient_groups *groups, const svit_reducer *reducer,
                              svit_error *err);
 
@@ -42,19 +42,19 @@ uint64_t sv_leaves_bytes(const sv_leaves *leaves);
 svit_status sv_leaves_check_open(const sv_leaves *leaves, svit_error *err);
 
 /* Before the backward of a layer: *fresh is where its group's gradients are added up, and the
- * result the first element of the group, counted from the start of the span. */
+ * result the first element of the group, counted from the start of the gradients. */
 size_t sv_leaves_begin_layer(const sv_leaves *leaves, size_t layer, real **fresh);
 
 /* After it, or in its place in a leaf without images. Layers are told from the last to the lowest.
  * If the group is complete, adds its gradients to the sums that are held, while they are in the
- * cache; in the last leaf, whose sums go to span->values, begins buckets. */
-void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_gradient_span *span,
+ * cache; in the last leaf, whose sums go to gradients->values, begins buckets. */
+void sv_leaves_end_layer(sv_leaves *leaves, svit_context *context, const sv_gradients *gradients,
                          size_t layer, bool is_lowest);
 
 /* Ends the backward of one leaf. Returns a reducer's failure. */
 svit_status sv_leaves_end(sv_leaves *leaves, svit_error *err);
 
-/* Before an update: waits for the reducer, so that span->values are the sums of all leaves.
+/* Before an update: waits for the reducer, so that gradients->values are the sums of all leaves.
  * SVIT_E_STATE: leaves are missing. A failure of the reducer is returned. */
 svit_status sv_leaves_finish(sv_leaves *leaves, svit_error *err);
 

@@ -13,14 +13,13 @@ svit_status sv_optimizer_create(svit_optimizer **out, svit_model *model,
 {
     svit_optimizer_config local;
     SVIT_TRY(sv_optim_config_import(&local, config, err));
-    const sv_parameter_span span =
-        sv_parameter_span_trainable(&model->parameters, session ? &session->gradients : NULL);
     const sv_allocator *allocator = &model->context->allocator;
     svit_optimizer *optimizer;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&optimizer, 1, sizeof *optimizer, "an optimiser",
                                err));
-    svit_status status = sv_optim_create(&optimizer->core, model->context, &model->parameters,
-                                         &span, model->weights, &local, err);
+    svit_status status =
+        sv_optim_create(&optimizer->core, model->context, &model->parameters,
+                        session ? &session->gradients.subset : NULL, model->weights, &local, err);
     if (status != SVIT_OK) {
         sv_release(allocator, optimizer, sizeof *optimizer);
         return status;
@@ -68,8 +67,8 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
     if (sv_session_model(session) != optimizer->model)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "session is of another model than optimizer; both must be of one");
-    sv_gradient_span gradients;
-    if (!sv_session_gradients(session, &gradients))
+    const sv_gradients *gradients = sv_session_gradients(session);
+    if (!gradients)
         return sv_fail(err, SVIT_E_STATE,
                        "session was created with mode SVIT_MODE_INFER and has no gradients; "
                        "SVIT_MODE_TRAIN is needed");
@@ -78,7 +77,7 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
     SVIT_TRY(sv_session_finish_gradients(session, err));
     sv_fp_env before = sv_fp_env_begin();
     svit_status status =
-        sv_optim_update(optimizer->core, optimizer->model->weights, &gradients, err);
+        sv_optim_update(optimizer->core, optimizer->model->weights, gradients, err);
     sv_fp_env_end(before);
     if (status == SVIT_OK) {
         sv_model_touch(optimizer->model);

@@ -15,8 +15,8 @@ sv_run sv_session_run(const svit_session *session, size_t n, bool training)
                              .seed = session->config.seed,
                              .counter = session->counter},
                     .weights = session->model->weights,
-                    .gradients = session->gradients.values,
-                    .gradients_first = session->gradients.first};
+                    .trained = &session->gradients.subset,
+                    .gradients = session->gradients.values};
 }
 
 /* The decision depends on max_batch and not on n, so that the result of an image is the same in

@@ -49,7 +49,7 @@ static svit_status allocate_memory(svit_session *session, svit_error *err)
     sv_session_layout_memory(session);
     if (session->trains)
         sv_pool_clear(session->context->pool, session->gradients.values,
-                      session->gradients.elements * sizeof(real));
+                      session->gradients.subset.elements * sizeof(real));
     return SVIT_OK;
 }
 
@@ -214,6 +214,7 @@ SVIT_API void svit_session_free(svit_session *session)
     sv_leaves_free(context, session->leaves);
     sv_release(allocator, session->memory, session->memory_bytes);
     sv_segments_free(context, &session->segments);
+    sv_parameter_subset_free(&session->gradients.subset, &model->context->allocator);
     if (session->layers.layers)
         sv_layer_list_free(model->context, &session->layers);
     sv_release(allocator, session, sizeof *session);
@@ -267,10 +268,9 @@ void sv_session_restart_gradients(svit_session *session)
         sv_leaves_restart(session->context, session->leaves);
 }
 
-bool sv_session_gradients(const svit_session *session, sv_gradient_span *span)
+const sv_gradients *sv_session_gradients(const svit_session *session)
 {
-    *span = session->gradients;
-    return session->trains;
+    return session->trains ? &session->gradients : NULL;
 }
 
 svit_status sv_session_check_trainable(const svit_session *session, svit_error *err)

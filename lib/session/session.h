@@ -56,17 +56,17 @@ struct svit_session {
 
     char *memory; /* one allocation; the members below lie in it */
     size_t memory_bytes;
-    sv_gradient_span gradients; /* of the trained layers' parameters; no values unless it trains */
-    char **saved;               /* by layer of the training graph: its saved activations */
-    real **outputs;       /* by layer of the training graph: its output if the backward reads it;
+    sv_gradients gradients; /* of what is trained; none unless it trains */
+    char **saved;           /* by layer of the training graph: its saved activations */
+    real **outputs;         /* by layer of the training graph: its output if the backward reads it;
                              otherwise NULL */
-    char **packed;        /* by layer number: its prepacked weights */
-    real *saved_input;    /* copy of the images, if the backward reads them; otherwise NULL */
-    real *buffers[2];     /* for outputs that are not kept, and for gradients of them */
-    real *temporary;      /* third buffer, for recomputation alone */
-    char *workspace;      /* of the layer that is running */
-    char *worker_scratch; /* [workers, worker_bytes] */
-    size_t worker_bytes;  /* scratch of one worker */
+    char **packed;          /* by layer number: its prepacked weights */
+    real *saved_input;      /* copy of the images, if the backward reads them; otherwise NULL */
+    real *buffers[2];       /* for outputs that are not kept, and for gradients of them */
+    real *temporary;        /* third buffer, for recomputation alone */
+    char *workspace;        /* of the layer that is running */
+    char *worker_scratch;   /* [workers, worker_bytes] */
+    size_t worker_bytes;    /* scratch of one worker */
     /* By mode: 1 + the version of the weights that are packed for it; 0: none are. */
     uint64_t packed_version[2];
 };
@@ -99,8 +99,8 @@ bool sv_session_runs_layer(const svit_session *session, const sv_layer *layer);
  * backward, as sv_gradient_groups has them, and returns the elements of the largest. */
 size_t sv_session_group_gradients(const svit_session *session, size_t *first);
 
-/* Sets session->active, and the range of session->gradients with its hole. SVIT_E_STATE: the
- * session trains, and has nothing to train. */
+/* Sets session->active, and session->gradients.subset. SVIT_E_STATE: the session trains, and has
+ * nothing to train. SVIT_E_MEMORY. */
 svit_status sv_session_find_active(svit_session *session, svit_error *err);
 
 /* session_plan.c: memory planning */
@@ -183,8 +183,8 @@ svit_status sv_session_finish_gradients(svit_session *session, svit_error *err);
  * are set to zero. */
 void sv_session_restart_gradients(svit_session *session);
 
-/* Returns whether the session trains; if so, *span is its gradients. */
-bool sv_session_gradients(const svit_session *session, sv_gradient_span *span);
+/* The session's gradients; NULL unless it trains. */
+const sv_gradients *sv_session_gradients(const svit_session *session);
 
 /* SVIT_E_STATE if svit_model_set_trainable was called since a session that trains was created. */
 svit_status sv_session_check_trainable(const svit_session *session, svit_error *err);

@@ -187,14 +187,13 @@ static svit_status find_gradient(parameter_gradient *out, const svit_session *se
                        "parameter '%s' is frozen (svit_model_set_trainable) and has no gradient",
                        parameter->name);
     SVIT_TRY(sv_session_check_trainable(session, err));
-    sv_gradient_span span;
-    sv_session_gradients(session, &span);
-    if (!sv_span_has(&span, parameter->offset))
+    real *values = sv_gradients_at(&session->gradients, parameter->offset);
+    if (!values)
         return sv_fail(err, SVIT_E_STATE,
                        "parameter '%s' is not behind the input_layer '%s' of the session and has "
                        "no gradient in it",
                        parameter->name, session->config.input_layer);
-    *out = (parameter_gradient){parameter, sv_span_at(&span, parameter->offset)};
+    *out = (parameter_gradient){parameter, values};
     return SVIT_OK;
 }
 
@@ -235,7 +234,7 @@ SVIT_API svit_status svit_session_zero_gradients(svit_session *session, svit_err
     /* First, since a reducer may still be at work on the gradients. */
     sv_session_restart_gradients(session);
     sv_pool_clear(session->context->pool, session->gradients.values,
-                  session->gradients.elements * sizeof(real));
+                  session->gradients.subset.elements * sizeof(real));
     return SVIT_OK;
 }
 

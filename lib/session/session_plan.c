@@ -216,7 +216,7 @@ static void layout_all(svit_session *session, sv_arena *arena)
     layout_packed(session, arena);
     if (session->trains) {
         session->gradients.values =
-            sv_arena_take(arena, session->gradients.elements, 1, sizeof(real));
+            sv_arena_take(arena, session->gradients.subset.elements, 1, sizeof(real));
         layout_segments(session, arena);
     }
     layout_buffers(session, arena);

@@ -21,6 +21,7 @@ typedef struct arrays {
     real *weights, *gradients, *x, *y, *dx, *projection;
     size_t in, out; /* elements of x and y for the batch */
     char *saved, *packed;
+    sv_parameter_subset *all; /* parameters, which are all trained */
 } arrays;
 
 static size_t rounded(size_t bytes, size_t unit)
@@ -83,6 +84,13 @@ void layer_check_close(layer_check *check)
     svit_context_free(check->context);
 }
 
+static bool is_any(const sv_parameter *parameter, const void *user)
+{
+    (void)parameter;
+    (void)user;
+    return true;
+}
+
 static arrays arrays_open(const layer_check *check, bool training)
 {
     const sv_layer *layer = check->layer;
@@ -95,12 +103,15 @@ static arrays arrays_open(const layer_check *check, bool training)
     a.dx = calloc(a.in, sizeof(real));
     a.y = calloc(a.out, sizeof(real));
     a.projection = calloc(a.out, sizeof(real));
+    a.all = calloc(1, sizeof *a.all);
+    ck_assert_int_eq(sv_parameter_subset_make(a.all, &check->table, is_any, NULL, NULL), SVIT_OK);
     fill(a.weights, parameters, 0.5, 1);
     fill(a.x, a.in, 1, 2);
     fill(a.projection, a.out, 1, 3);
     a.run = (sv_run){.exec = {.context = check->context, .gemm = check->context->gemm},
                      .pass = {.n = BATCH, .training = training, .seed = 5, .counter = 2},
                      .weights = a.weights,
+                     .trained = a.all,
                      .gradients = a.gradients};
     sv_layer_memory memory = sv_layer_plan_workspace(layer, &a.run);
     ck_assert(!memory.overflow);
@@ -111,8 +122,10 @@ static arrays arrays_open(const layer_check *check, bool training)
     return a;
 }
 
-static void arrays_close(arrays *a)
+static void arrays_close(const layer_check *check, arrays *a)
 {
+    sv_parameter_subset_free(a->all, &check->table.allocator);
+    free(a->all);
     free(a->weights);
     free(a->gradients);
     free(a->x);
@@ -166,7 +179,7 @@ static void infer(const layer_check *check)
     arrays a = arrays_open(check, false);
     const double loss = projected(check, &a);
     ck_assert_msg(isfinite(loss), "%s: inference gives %g", check->layer->ops->name, loss);
-    arrays_close(&a);
+    arrays_close(check, &a);
 }
 
 void layer_check_run(layer_check *check, bool has_input_gradient)
@@ -190,7 +203,7 @@ void layer_check_run(layer_check *check, bool has_input_gradient)
         compare(check, &a, a.weights + p->offset, gradients + p->offset, p->desc.elements, p->name);
     }
     free(gradients);
-    arrays_close(&a);
+    arrays_close(check, &a);
 }
 
 void layer_check_masks(layer_check *check)
@@ -203,5 +216,5 @@ void layer_check_masks(layer_check *check)
     for (size_t image = 1; image < BATCH; image++)
         ck_assert_msg(memcmp(a.y, a.y + image * out, out * sizeof(real)) != 0,
                       "%s: image %zu has the mask of image 0", check->layer->ops->name, image);
-    arrays_close(&a);
+    arrays_close(check, &a);
 }

@@ -155,7 +155,8 @@ static double centred(sv_random *random)
     return 2 * sv_random_unit(random) - 1;
 }
 
-static fixture open_fixture(const char *json, const char *gemm, bool input_gradient)
+static fixture open_with_dropout(const char *json, const char *gemm, bool input_gradient,
+                                 bool drops)
 {
     fixture b = {0};
     svit_error err = {.struct_size = sizeof err};
@@ -168,6 +169,8 @@ static fixture open_fixture(const char *json, const char *gemm, bool input_gradi
     svit_model_config config;
     ck_assert_msg(svit_model_config_from_json(&config, sizeof config, json, &err) == SVIT_OK, "%s",
                   err.message);
+    if (!drops)
+        config.dropout = config.attention_dropout = config.head_dropout = config.drop_path = 0;
     ck_assert_msg(svit_model_create(&b.model, b.context, &config, 3, &err) == SVIT_OK, "%s",
                   err.message);
     for (size_t i = 0; i < b.model->parameters.count; i++) {
@@ -194,6 +197,11 @@ static fixture open_fixture(const char *json, const char *gemm, bool input_gradi
     for (size_t i = 0; i < b.logit_count; i++)
         b.projection[i] = centred(&b.random);
     return b;
+}
+
+static fixture open_fixture(const char *json, const char *gemm, bool input_gradient)
+{
+    return open_with_dropout(json, gemm, input_gradient, true);
 }
 
 static void close_fixture(fixture *b)
@@ -338,12 +346,75 @@ START_TEST(test_gradients_accumulate)
 }
 END_TEST
 
+/* A session that trains parameter `index` alone, or all others. */
+static svit_session *session_of(fixture *b, size_t index, bool is_frozen)
+{
+    svit_session *session;
+    svit_error err = {.struct_size = sizeof err};
+    const char *name = b->model->parameters.list[index].name;
+    svit_session_config config = b->session->config;
+    ck_assert_int_eq(svit_model_set_trainable(b->model, "*", is_frozen, &err), SVIT_OK);
+    ck_assert_int_eq(svit_model_set_trainable(b->model, name, !is_frozen, &err), SVIT_OK);
+    ck_assert_msg(svit_session_create(&session, b->model, &config, &err) == SVIT_OK, "%s",
+                  err.message);
+    return session;
+}
+
+/* Compares the gradients of a session with those of all parameters. */
+static void check_subset(const svit_session *session, const double *gradients)
+{
+    const sv_parameter_table *table = &session->model->parameters;
+    size_t elements = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const sv_parameter *parameter = &table->list[i];
+        const double *got = sv_gradients_at(&session->gradients, parameter->offset);
+        const double *wanted = gradients + parameter->offset;
+        double largest = 0, difference = 0;
+        ck_assert_msg(!got == parameter->frozen, "%s", parameter->name);
+        for (size_t k = 0; got && k < parameter->desc.elements; k++) {
+            largest = worst_of(largest, fabs(wanted[k]));
+            difference = worst_of(difference, fabs(got[k] - wanted[k]));
+        }
+        ck_assert_msg(difference <= 1e-12 * largest, "%s: %g of %g", parameter->name, difference,
+                      largest);
+        elements += got ? parameter->desc.elements : 0;
+    }
+    ck_assert_uint_eq(session->gradients.subset.elements, elements);
+}
+
+/* Each parameter trained alone, and each one frozen alone. Without dropout, which layers below the
+ * trained ones do not have. */
+START_TEST(test_gradients_do_not_depend_on_what_is_frozen)
+{
+    fixture b = open_with_dropout(CONFIGS[_i], "tile", false, false);
+    svit_session *whole = b.session;
+    size_t heads, tokens = 0;
+    sv_session_last_attention(whole, &heads, &tokens);
+    const size_t total = b.model->parameters.elements, count = b.model->parameters.count;
+    double *gradients = malloc(total * sizeof(double));
+    projected(&b);
+    sv_session_backward(whole, b.projection, BATCH, NULL);
+    memcpy(gradients, whole->gradients.values, total * sizeof(double));
+    for (size_t i = 0; tokens <= LONG && i < 2 * count; i++) {
+        b.session = session_of(&b, i % count, i >= count);
+        projected(&b);
+        sv_session_backward(b.session, b.projection, BATCH, NULL);
+        check_subset(b.session, gradients);
+        svit_session_free(b.session);
+        b.session = whole;
+    }
+    free(gradients);
+    close_fixture(&b);
+}
+END_TEST
+
 static Suite *gradients_suite(void)
 {
     Suite *suite = suite_create("gradients in double");
     TCase *layers = tcase_create("models");
     tcase_add_loop_test(layers, test_gradients_equal_difference_quotients, 0, 2 * CONFIG_COUNT);
     tcase_add_loop_test(layers, test_input_gradients_equal_difference_quotients, 0, CONFIG_COUNT);
+    tcase_add_loop_test(layers, test_gradients_do_not_depend_on_what_is_frozen, 0, CONFIG_COUNT);
     tcase_add_test(layers, test_gradients_accumulate);
     suite_add_tcase(suite, layers);
     return suite;

@@ -1,84 +1,7 @@
 /* Checks checkpoints: loading restores the saved state to the bit, or changes nothing. */
-#include "checkpoint_edit.h"
+#include "test_checkpoint_support.h"
 
 #include <math.h>
-
-static svit_context *context;
-static fit_folder folder;
-static char path[128];
-
-static void setup(void)
-{
-    context = fit_context(2);
-    folder = fit_folder_make();
-    snprintf(path, sizeof path, "%s", fit_path(&folder, "checkpoint.safetensors"));
-}
-
-static void teardown(void)
-{
-    svit_context_free(context);
-    fit_folder_remove(&folder);
-}
-
-typedef struct run {
-    svit_model *model;
-    svit_session *session;
-    svit_optimizer *optimizer;
-} run;
-
-static svit_optimizer_config optimizer_config(int32_t kind, int32_t ema)
-{
-    svit_optimizer_config config;
-    WORKS(svit_optimizer_config_init(&config, sizeof config));
-    config.kind = kind;
-    config.momentum = 0.9;
-    config.ema = ema;
-    config.ema_momentum = 0.9;
-    config.learning_rate = 0.01;
-    return config;
-}
-
-static run run_open(uint64_t seed, uint64_t masks, const svit_optimizer_config *config)
-{
-    run r = {.model = fit_model(context, 4, seed)};
-    svit_session_config session;
-    WORKS(svit_session_config_init(&session, sizeof session));
-    session.mode = SVIT_MODE_TRAIN;
-    session.max_batch = 2;
-    session.seed = masks;
-    WORKS(svit_session_create(&r.session, r.model, &session, err));
-    WORKS(svit_optimizer_create(&r.optimizer, r.model, config, err));
-    return r;
-}
-
-static void run_close(run *r)
-{
-    svit_optimizer_free(r->optimizer);
-    svit_session_free(r->session);
-    svit_model_free(r->model);
-}
-
-static void run_steps(run *r, int steps)
-{
-    float images[2 * 8 * 8 * 3], logits[8], dlogits[8], loss;
-    static const int32_t labels[] = {1, 3};
-    for (size_t i = 0; i < sizeof images / sizeof *images; i++)
-        images[i] = (float)(i % 7) / 7;
-    for (int step = 0; step < steps; step++) {
-        WORKS(svit_forward(r->session, images, 2, logits, err));
-        WORKS(svit_cross_entropy(logits, labels, 2, 4, 0, &loss, dlogits, err));
-        WORKS(svit_backward(r->session, dlogits, 2, err));
-        WORKS(svit_step(r->optimizer, r->session, err));
-    }
-}
-
-static const struct {
-    int32_t kind, ema;
-} kinds[] = {
-    {SVIT_OPTIMIZER_ADAMW, SVIT_EMA_NONE},
-    {SVIT_OPTIMIZER_ADAMW, SVIT_EMA_KERAS},
-    {SVIT_OPTIMIZER_SGD, SVIT_EMA_PLAIN},
-};
 
 START_TEST(test_a_restored_run_goes_on_as_the_unbroken_one)
 {
@@ -363,122 +286,6 @@ START_TEST(test_numbers_of_the_state_are_read_by_name)
 }
 END_TEST
 
-/* What the frozen models train, by pattern: a part in the middle of the file, or the classifier. */
-static const char *const trained[] = {"layers.1.*", "head*"};
-
-static void freeze_but(svit_model *model, const char *pattern)
-{
-    WORKS(svit_model_set_trainable(model, "*", 0, err));
-    WORKS(svit_model_set_trainable(model, pattern, 1, err));
-}
-
-static void open_handles(run *r, const svit_optimizer_config *config)
-{
-    svit_session_config session;
-    WORKS(svit_session_config_init(&session, sizeof session));
-    session.mode = SVIT_MODE_TRAIN;
-    session.max_batch = 2;
-    session.seed = 5;
-    WORKS(svit_session_create(&r->session, r->model, &session, err));
-    WORKS(svit_optimizer_create(&r->optimizer, r->model, config, err));
-}
-
-/* The model is restored first, so that session and optimiser are those of what is trained. */
-START_TEST(test_a_restored_run_freezes_what_was_frozen)
-{
-    svit_optimizer_config config = optimizer_config(kinds[_i % 3].kind, kinds[_i % 3].ema);
-    run unbroken = {.model = fit_model(context, 4, 1)},
-        resumed = {.model = fit_model(context, 4, 2)};
-    freeze_but(unbroken.model, trained[_i / 3]);
-    open_handles(&unbroken, &config);
-    run_steps(&unbroken, 3);
-    WORKS(svit_checkpoint_save(path, unbroken.model, unbroken.optimizer, unbroken.session, NULL,
-                               NULL, 0, err));
-    run_steps(&unbroken, 3);
-
-    svit_checkpoint *checkpoint = NULL;
-    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
-    svit_model *fresh = fit_model(context, 4, 2);
-    run stale = {.model = resumed.model};
-    open_handles(&stale, &config);
-    FAILS(svit_checkpoint_restore(checkpoint, stale.model, stale.optimizer, NULL, err),
-          SVIT_E_STATE, "is frozen in");
-    FAILS(svit_checkpoint_restore(checkpoint, stale.model, NULL, stale.session, err), SVIT_E_STATE,
-          "restore the model alone");
-    ck_assert(fit_same(stale.model, fresh));
-    svit_model_free(fresh);
-    WORKS(svit_checkpoint_restore(checkpoint, resumed.model, NULL, NULL, err));
-    FAILS(svit_checkpoint_restore(checkpoint, NULL, stale.optimizer, NULL, err), SVIT_E_STATE,
-          "optimizer was created");
-    FAILS(svit_checkpoint_restore(checkpoint, NULL, NULL, stale.session, err), SVIT_E_STATE,
-          "session was created");
-    FAILS(svit_checkpoint_save(path, stale.model, stale.optimizer, NULL, NULL, NULL, 0, err),
-          SVIT_E_STATE, "optimizer was created");
-    svit_optimizer_free(stale.optimizer);
-    svit_session_free(stale.session);
-
-    open_handles(&resumed, &config);
-    WORKS(svit_checkpoint_restore(checkpoint, resumed.model, resumed.optimizer, resumed.session,
-                                  err));
-    svit_checkpoint_free(checkpoint);
-    for (size_t i = 0; i < svit_model_parameter_count(resumed.model); i++) {
-        const char *name = svit_model_parameter_name(resumed.model, i);
-        int32_t wanted, got;
-        WORKS(svit_model_get_trainable(unbroken.model, name, &wanted, err));
-        WORKS(svit_model_get_trainable(resumed.model, name, &got, err));
-        ck_assert_msg(wanted == got, "%s", name);
-    }
-    run_steps(&resumed, 3);
-    ck_assert(fit_same(unbroken.model, resumed.model));
-    run_close(&unbroken);
-    run_close(&resumed);
-}
-END_TEST
-
-static const struct {
-    const char *value, *part;
-} bad_lists[] = {{"[5]", "no text"},
-                 {"{}", "no list"},
-                 {"[\\\"none\\\"]", "'none'"},
-                 {"[", "svit.frozen"},
-                 {"[\\\"head.bias\\\",null]", "element 1"}};
-
-START_TEST(test_a_wrong_list_of_frozen_parameters_is_refused)
-{
-    svit_model *model = fit_model(context, 4, 1), *other = fit_model(context, 4, 2);
-    svit_checkpoint *checkpoint = NULL;
-    WORKS(svit_checkpoint_save(path, other, NULL, NULL, NULL, NULL, 0, err));
-    checkpoint_edit(path, "svit.frozen", 0, bad_lists[_i].value);
-    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
-    FAILS(svit_checkpoint_restore(checkpoint, model, NULL, NULL, err), SVIT_E_FORMAT,
-          bad_lists[_i].part);
-    ck_assert(!fit_same(model, other));
-    svit_checkpoint_free(checkpoint);
-    svit_model_free(model);
-    svit_model_free(other);
-}
-END_TEST
-
-/* A checkpoint of an older library has no list of frozen parameters. */
-START_TEST(test_without_a_list_the_model_stays_as_it_is)
-{
-    svit_model *model = fit_model(context, 4, 1), *other = fit_model(context, 4, 2);
-    svit_checkpoint *checkpoint = NULL;
-    int32_t trainable;
-    WORKS(svit_checkpoint_save(path, other, NULL, NULL, NULL, NULL, 0, err));
-    checkpoint_rename(path, "svit.frozen", "svit.unkown");
-    freeze_but(model, "head*");
-    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
-    WORKS(svit_checkpoint_restore(checkpoint, model, NULL, NULL, err));
-    WORKS(svit_model_get_trainable(model, "patch_embed.proj.weight", &trainable, err));
-    ck_assert_int_eq(trainable, 0);
-    ck_assert(fit_same(model, other));
-    svit_checkpoint_free(checkpoint);
-    svit_model_free(model);
-    svit_model_free(other);
-}
-END_TEST
-
 static Suite *suite(void)
 {
     Suite *all = suite_create("checkpoint");
@@ -494,10 +301,6 @@ static Suite *suite(void)
     tcase_add_test(c, test_a_swapped_optimiser_is_restored_with_its_model);
     tcase_add_test(c, test_a_model_alone_is_the_one_that_the_file_loads);
     tcase_add_test(c, test_numbers_of_the_state_are_read_by_name);
-    tcase_add_loop_test(c, test_a_restored_run_freezes_what_was_frozen, 0, 6);
-    tcase_add_loop_test(c, test_a_wrong_list_of_frozen_parameters_is_refused, 0,
-                        sizeof bad_lists / sizeof *bad_lists);
-    tcase_add_test(c, test_without_a_list_the_model_stays_as_it_is);
     suite_add_tcase(all, c);
     return all;
 }

@@ -309,20 +309,30 @@ static void add_weights(const attention_call *call, const attention_work *work, 
 {
     const attention_block *block = call->block;
     const svit_context *context = call->run->exec.context;
-    const sv_gemm *gemm = call->run->exec.gemm;
     size_t tokens = call->tokens, c = block->base.in.channels, row = block->qkv_width;
-    sv_gemm_weight_gradient(gemm, context->kernels, sv_attention_partial(call, QKV_WEIGHT, image),
-                            c, work->dqkv, row, work->x_norm, c, row, c, tokens,
-                            work->gemm_scratch);
+    const size_t chunk = image / call->chunk_images;
+    const sv_weight_gradient_job qkv = {
+        sv_partial_gradient_if_read(call->run, &call->partial[QKV_WEIGHT], chunk),
+        work->dqkv,
+        work->x_norm,
+        row,
+        c,
+        tokens};
+    sv_weight_gradient_whole(call->run, &qkv, work->gemm_scratch);
     real *dbias = sv_attention_partial(call, QKV_BIAS, image);
     context->kernels->add_rows(dbias, work->dqkv, tokens, row);
     if (block->no_key_bias)
         memset(dbias + block->heads_width, 0, block->heads_width * sizeof *dbias);
-    if (call->saved.o && !block->identity)
-        sv_gemm_weight_gradient(
-            gemm, context->kernels, sv_attention_partial(call, PROJ_WEIGHT, image),
-            block->heads_width, work->dbranch, c, projected_of(call, work, image),
-            block->heads_width, c, block->heads_width, tokens, work->gemm_scratch);
+    if (call->saved.o && !block->identity) {
+        const sv_weight_gradient_job proj = {
+            sv_partial_gradient_if_read(call->run, &call->partial[PROJ_WEIGHT], chunk),
+            work->dbranch,
+            projected_of(call, work, image),
+            c,
+            block->heads_width,
+            tokens};
+        sv_weight_gradient_whole(call->run, &proj, work->gemm_scratch);
+    }
     context->kernels->add_rows(sv_attention_partial(call, PROJ_BIAS, image), work->dbranch, tokens,
                                c);
 }
@@ -393,9 +403,9 @@ static void reduce_score_scale(const attention_call *call, size_t chunks)
     const attention_block *block = call->block;
     if (block->differential)
         sv_attention_add_lambda(call, chunks);
-    if (block->temperature == SV_NO_PARAMETER)
-        return;
     real *gradient = sv_gradient(call->run, block->temperature);
+    if (!gradient)
+        return;
     real tau = call->run->weights[block->temperature];
     const real *dscale = call->partial[SCORE_SCALE].sums;
     for (size_t i = 0; i < chunks * block->heads; i++)

@@ -37,10 +37,11 @@ void sv_attention_add_lambda(const attention_call *call, size_t chunks)
     for (size_t pair = 0; pair < 2; pair++) {
         const double d = (pair == 0 ? dlambda : -dlambda) * exponential(block, weights, pair);
         const size_t q = block->lambda[2 * pair], k = block->lambda[2 * pair + 1];
-        for (size_t i = 0; i < block->map_dim; i++) {
-            sv_gradient(call->run, q)[i] += (real)(d * (double)weights[k + i]);
-            sv_gradient(call->run, k)[i] += (real)(d * (double)weights[q + i]);
-        }
+        real *dq = sv_gradient(call->run, q), *dk = sv_gradient(call->run, k);
+        for (size_t i = 0; dq && i < block->map_dim; i++)
+            dq[i] += (real)(d * (double)weights[k + i]);
+        for (size_t i = 0; dk && i < block->map_dim; i++)
+            dk[i] += (real)(d * (double)weights[q + i]);
     }
 }
 

@@ -101,6 +101,13 @@ typedef struct gradient_call {
     const real *dw, *dbias;
 } gradient_call;
 
+/* Adds a product to a gradient, if there is one. */
+static void add_product(const sv_run *run, const sv_small_matmul *product, void *scratch)
+{
+    if (product->c)
+        sv_add_matmul(&run->exec, product, scratch);
+}
+
 /* Adds the gradients of the model's weights, given the gradient dw of a head's folded ones.
  * From w[0] = K^T Q:  dQ += K dw[0];    dK += Q dw[0]^T.
  * From w[1] = P V:    dV += P^T dw[1];  dP += dw[1] V^T. */
@@ -111,15 +118,16 @@ static void add_weights(const gradient_call *call, size_t head, void *scratch)
     size_t c = block->base.in.channels, d = block->head_dim;
     head_weights of = weights_of(block, run, head);
     const real *dqueries = call->dw + head * c * c, *dvalues = dqueries + block->heads_width * c;
-    real *dq = sv_gradient(run, block->weight) + head * d * c;
-    real *dk = dq + of.inner * c, *dv = dk + of.inner * c;
-    real *dp = sv_gradient(run, block->proj.weight) + head * d;
+    const size_t weight = block->weight + head * d * c, part = of.inner * c;
+    real *dq = sv_gradient(run, weight), *dk = sv_gradient(run, weight + part);
+    real *dv = sv_gradient(run, weight + 2 * part);
+    real *dp = sv_gradient(run, block->proj.weight + head * d);
     sv_matrix q = {of.q, c, 1}, k = {of.k, c, 1}, v_t = {of.v, 1, c}, p_t = {of.p, 1, of.inner};
     sv_matrix dw_q = {dqueries, c, 1}, dw_q_t = {dqueries, 1, c}, dw_v = {dvalues, c, 1};
-    sv_add_matmul(&run->exec, &(sv_small_matmul){dq, c, k, dw_q, d, c, c}, scratch);
-    sv_add_matmul(&run->exec, &(sv_small_matmul){dk, c, q, dw_q_t, d, c, c}, scratch);
-    sv_add_matmul(&run->exec, &(sv_small_matmul){dv, c, p_t, dw_v, d, c, c}, scratch);
-    sv_add_matmul(&run->exec, &(sv_small_matmul){dp, of.inner, dw_v, v_t, c, c, d}, scratch);
+    add_product(run, &(sv_small_matmul){dq, c, k, dw_q, d, c, c}, scratch);
+    add_product(run, &(sv_small_matmul){dk, c, q, dw_q_t, d, c, c}, scratch);
+    add_product(run, &(sv_small_matmul){dv, c, p_t, dw_v, d, c, c}, scratch);
+    add_product(run, &(sv_small_matmul){dp, of.inner, dw_v, v_t, c, c, d}, scratch);
 }
 
 /* Of bias[0] = K^T a:  da += K dbias[0];  dK += a dbias[0]^T.
@@ -132,17 +140,18 @@ static void add_biases(const gradient_call *call, size_t head, void *scratch)
     head_weights of = weights_of(block, run, head);
     const real *dquery_bias = call->dbias + head * c,
                *dvalue_bias = dquery_bias + block->heads_width;
-    real *da = sv_gradient(run, block->bias) + head * d, *dv = da + 2 * of.inner;
-    real *dk = sv_gradient(run, block->weight) + (of.inner + head * d) * c;
-    real *dp = sv_gradient(run, block->proj.weight) + head * d;
+    const size_t bias = block->bias + head * d;
+    real *da = sv_gradient(run, bias), *dv = sv_gradient(run, bias + 2 * of.inner);
+    real *dk = sv_gradient(run, block->weight + (of.inner + head * d) * c);
+    real *dp = sv_gradient(run, block->proj.weight + head * d);
     sv_matrix k_t = {of.k, 1, c}, p = {of.p, of.inner, 1};
     sv_matrix a = {of.q_bias, 1, 1}, v = {of.v_bias, d, 1};
     sv_matrix da_row = {dquery_bias, c, 1}, dv_row = {dvalue_bias, c, 1},
               dv_column = {dvalue_bias, 1, 1};
-    sv_add_matmul(&run->exec, &(sv_small_matmul){da, d, da_row, k_t, 1, c, d}, scratch);
-    sv_add_matmul(&run->exec, &(sv_small_matmul){dk, c, a, da_row, d, 1, c}, scratch);
-    sv_add_matmul(&run->exec, &(sv_small_matmul){dv, d, dv_row, p, 1, c, d}, scratch);
-    sv_add_matmul(&run->exec, &(sv_small_matmul){dp, of.inner, dv_column, v, c, 1, d}, scratch);
+    add_product(run, &(sv_small_matmul){da, d, da_row, k_t, 1, c, d}, scratch);
+    add_product(run, &(sv_small_matmul){dk, c, a, da_row, d, 1, c}, scratch);
+    add_product(run, &(sv_small_matmul){dv, d, dv_row, p, 1, c, d}, scratch);
+    add_product(run, &(sv_small_matmul){dp, of.inner, dv_column, v, c, 1, d}, scratch);
 }
 
 static void gradient_task(void *argument, size_t head, uint32_t worker)

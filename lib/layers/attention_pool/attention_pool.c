@@ -131,10 +131,10 @@ static void values_backward_task(void *argument, size_t head, uint32_t worker)
         (sv_gemm_b){
             .b = value_weight(call, head), .k = d, .n = c, .row_stride = c, .column_stride = 1},
         call->run->pass.n);
-    if (call->layer->base.trained)
-        sv_gemm_weight_gradient(exec->gemm, exec->context->kernels,
-                                sv_gradient(call->run, call->layer->value_weight) + head * d * c, c,
-                                d_o, c, call->saved.z + head * c, row, d, c, call->run->pass.n,
+    real *dweight = sv_gradient(call->run, call->layer->value_weight + head * d * c);
+    if (dweight)
+        sv_gemm_weight_gradient(exec->gemm, exec->context->kernels, dweight, c, d_o, c,
+                                call->saved.z + head * c, row, d, c, call->run->pass.n,
                                 sv_worker_scratch(exec, worker));
 }
 
@@ -170,7 +170,6 @@ static void add_gradients(const pool_call *call)
 {
     const attention_pool *layer = call->layer;
     const sv_run *run = call->run;
-    const sv_kernels *kernels = run->exec.context->kernels;
     const size_t n = run->pass.n, c = call->c, heads = call->heads;
     const pool_gradients *gradients = &call->gradients;
     const sv_weight_gradient_job jobs[2] = {
@@ -178,8 +177,8 @@ static void add_gradients(const pool_call *call)
         {sv_gradient(run, layer->proj.weight), call->in, call->saved.o, c, c, n}};
     memset(gradients->du, 0, heads * c * sizeof(real));
     sv_weight_gradients(run, jobs, 2);
-    kernels->add_rows(sv_gradient(run, layer->proj.bias), call->in, n, c);
-    kernels->add_rows(sv_gradient(run, layer->value_bias), gradients->d_o, n, c);
+    sv_add_rows_to_gradient(run, layer->proj.bias, call->in, n, c);
+    sv_add_rows_to_gradient(run, layer->value_bias, gradients->d_o, n, c);
     sv_attention_pool_query_backward(layer, run, gradients->dq, gradients->du);
 }
 

@@ -21,9 +21,10 @@ void sv_attention_pool_place(sv_layer *layer, const real *memory)
 }
 
 /* y += factor * x */
+/* y += factor * x, unless y is NULL. */
 static void add_scaled(real *y, const real *x, real factor, size_t elements)
 {
-    for (size_t i = 0; i < elements; i++)
+    for (size_t i = 0; y && i < elements; i++)
         y[i] += factor * x[i];
 }
 
@@ -69,7 +70,7 @@ static void keys_task(void *argument, size_t head, uint32_t worker)
     const real *du = call->du + head * c;
     for (size_t j = head * d; j < (head + 1) * d; j++) {
         call->dq[j] = dot(call->run->weights + pool->key_weight + j * c, du, c);
-        add_scaled(sv_gradient(call->run, pool->key_weight) + j * c, du, pool->query[j], c);
+        add_scaled(sv_gradient(call->run, pool->key_weight + j * c), du, pool->query[j], c);
     }
 }
 
@@ -81,10 +82,10 @@ void sv_attention_pool_query_backward(const attention_pool *layer, const sv_run 
     query_call call = {layer, run, dq, du};
     sv_run_tasks(&run->exec, keys_task, &call, layer->heads);
     for (size_t j = 0; j < c; j++) {
-        add_scaled(sv_gradient(run, layer->query_weight) + j * c, run->weights + layer->latent,
+        add_scaled(sv_gradient(run, layer->query_weight + j * c), run->weights + layer->latent,
                    dq[j], c);
         add_scaled(sv_gradient(run, layer->latent), run->weights + layer->query_weight + j * c,
                    dq[j], c);
     }
-    run->exec.context->kernels->add(sv_gradient(run, layer->query_bias), dq, c);
+    sv_add_to_gradient(run, layer->query_bias, dq, c);
 }

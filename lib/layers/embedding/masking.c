@@ -71,7 +71,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
     (void)saved;
     (void)x;
     const size_t c = layer->in.channels, in = sv_shape_elements(layer->in);
-    real *dtoken = layer->trained ? sv_gradient(run, ((const mask_layer *)layer)->token) : NULL;
+    real *dtoken = sv_gradient(run, ((const mask_layer *)layer)->token);
     if (dx)
         memset(dx, 0, run->pass.n * in * sizeof(real));
     for (size_t image = 0; image < run->pass.n; image++) {

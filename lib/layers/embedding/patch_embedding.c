@@ -223,9 +223,7 @@ static void add_gradients(const patch_call *call)
                                   linear->in,
                                   call->tokens};
     sv_weight_gradients(run, &job, 1);
-    if (linear->bias != SV_NO_PARAMETER)
-        run->exec.context->kernels->add_rows(sv_gradient(run, linear->bias), call->in, call->tokens,
-                                             linear->out);
+    sv_add_rows_to_gradient(run, linear->bias, call->in, call->tokens, linear->out);
 }
 
 /* Of y = patches W^T + b:  dW += dy^T patches;  db += dy;  dx = scatter(dy W). Pixels that no patch

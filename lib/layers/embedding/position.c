@@ -93,7 +93,7 @@ static void position_sum_task(void *argument, size_t task, uint32_t worker)
     const token_call *call = sum->call;
     const size_t all = sv_shape_elements(call->layer->base.out), first = task * SUM_ELEMENTS;
     const size_t count = sv_block_length(sum->range.elements, first, SUM_ELEMENTS);
-    real *total = sv_gradient(call->run, call->layer->position) + sum->range.from + first;
+    real *total = sv_gradient(call->run, call->layer->position + sum->range.from + first);
     for (size_t image = 0; image < call->run->pass.n; image++)
         call->run->exec.context->kernels->add(total, call->in + image * all + sum->range.to + first,
                                               count);
@@ -105,8 +105,8 @@ static void image_backward(const token_layer *layer, const sv_run *run, real *dx
     const size_t c = layer->base.in.channels;
     for (size_t i = 0; i < PREFIX_KINDS; i++) {
         const prefix_tokens *kind = &layer->kinds[i];
-        if (kind->count > 0 && layer->base.trained)
-            run->exec.context->kernels->add(sv_gradient(run, kind->parameter), dy, kind->count * c);
+        if (kind->count > 0)
+            sv_add_to_gradient(run, kind->parameter, dy, kind->count * c);
         dy += kind->count * c;
     }
     if (dx)
@@ -121,7 +121,8 @@ static void position_backward(const sv_layer *layer, const sv_run *run, void *sa
     const token_layer *position = (const token_layer *)layer;
     const size_t in = sv_shape_elements(layer->in), out = sv_shape_elements(layer->out);
     token_call call = {position, run, NULL, dy};
-    for (size_t i = 0; layer->trained && i < range_count(position); i++) {
+    const bool is_trained = sv_gradient(run, position->position) != NULL;
+    for (size_t i = 0; is_trained && i < range_count(position); i++) {
         sum_call sum = {&call, range_of(position, i)};
         sv_run_tasks(&run->exec, position_sum_task, &sum,
                      sv_block_count(sum.range.elements, SUM_ELEMENTS));

@@ -161,9 +161,9 @@ static void add_gradients(const shifted_call *call, real *const partial[PARAMETE
     const real *mean = call->saved.mean + first, *rstd = call->saved.rstd + first;
     const real *dy = call->in + first * linear->out;
     sv_norm_again(&layer->norm, run, work->x_norm, work->patches, mean, rstd, tokens, linear->in);
-    sv_gemm_weight_gradient(run->exec.gemm, kernels, partial[WEIGHT], linear->in, dy, linear->out,
-                            work->x_norm, linear->in, linear->out, linear->in, tokens,
-                            work->gemm_scratch);
+    const sv_weight_gradient_job job = {partial[WEIGHT], dy,         work->x_norm,
+                                        linear->out,     linear->in, tokens};
+    sv_weight_gradient_whole(run, &job, work->gemm_scratch);
     kernels->add_rows(partial[BIAS], dy, tokens, linear->out);
     sv_norm_add_gradients(&layer->norm, run, partial[NORM_WEIGHT], partial[NORM_BIAS],
                           work->dx_norm, work->patches, mean, rstd, tokens, linear->in);
@@ -217,6 +217,7 @@ static void chunk_task(void *argument, size_t chunk, uint32_t worker)
     sv_partial_gradients_clear(call->partial, PARAMETERS, chunk);
     for (size_t i = 0; i < PARAMETERS; i++)
         partial[i] = sv_partial_gradient_of(&call->partial[i], chunk);
+    partial[WEIGHT] = sv_partial_gradient_if_read(call->run, &call->partial[WEIGHT], chunk);
     if (call->out)
         clear_images(call, first, end);
     for (; first < end; first += call->token_block)

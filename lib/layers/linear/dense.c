@@ -35,8 +35,7 @@ static void backward(const sv_layer *layer, const sv_run *run, void *saved, real
         sv_weight_gradient_job job = {
             sv_gradient(run, linear->weight), dy, x, linear->out, linear->in, tokens};
         sv_weight_gradients(run, &job, 1);
-        run->exec.context->kernels->add_rows(sv_gradient(run, linear->bias), dy, tokens,
-                                             linear->out);
+        sv_add_rows_to_gradient(run, linear->bias, dy, tokens, linear->out);
     }
     if (dx)
         sv_linear_backward_parallel(linear, run, dx, dy, tokens, run->exec.workspace);

@@ -19,7 +19,6 @@ bool sv_lora_init(sv_lora *lora, sv_layer_scale *scale, sv_linear *linear, sv_la
     scale->bias = sv_layer_parameter_if(layer, source, name, ".bias");
     lora->rank = (size_t)sv_parameter_at(source->table, lora->a)->desc.shape[0];
     lora->scale = (real)(alpha / (double)lora->rank);
-    scale->weight_trained = !sv_parameter_at(source->table, scale->weight)->frozen;
     sv_linear_init_derived(linear, layer, out, in);
     return true;
 }
@@ -85,15 +84,12 @@ void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *layer_scale, cons
         run->exec.on_packed(run->exec.packed_argument, layer_scale->weight);
 }
 
-/* Of W' = W + scale B A and b' = b:  dW += dW' if W is trained;  db += db' */
+/* Of W' = W + scale B A and b' = b:  dW += dW';  db += db' */
 static void add_base(const sv_layer_scale *scale, const sv_linear *linear, const sv_run *run,
                      const real *dw, const real *db)
 {
-    const sv_kernels *kernels = run->exec.context->kernels;
-    if (scale->weight_trained)
-        kernels->add(sv_gradient(run, scale->weight), dw, linear->out * linear->in);
-    if (scale->bias != SV_NO_PARAMETER)
-        kernels->add(sv_gradient(run, scale->bias), db, linear->out);
+    sv_add_to_gradient(run, scale->weight, dw, linear->out * linear->in);
+    sv_add_to_gradient(run, scale->bias, db, linear->out);
 }
 
 /* Of W' = diag(gamma) (W + scale B A), with P = dW' A^T [out, rank]:
@@ -107,7 +103,7 @@ void sv_lora_add_gradients(const sv_lora *lora, const sv_layer_scale *scale,
     sv_arena arena = {.base = scratch};
     lora_work work = work_of(&arena, lora, linear, &run->exec);
     const real *b = run->weights + lora->b, *gamma = values_of(run, scale->gamma);
-    real *dgamma = gamma ? sv_gradient(run, scale->gamma) : NULL;
+    real *dgamma = sv_gradient(run, scale->gamma);
     real *dup = sv_gradient(run, lora->b), *ddown = sv_gradient(run, lora->a);
     const sv_matrix down_t = {run->weights + lora->a, 1, in}, scaled_t = {work.scaled_b, 1, rank};
     const sv_matrix dweight = {dw, in, 1};
@@ -120,14 +116,16 @@ void sv_lora_add_gradients(const sv_lora *lora, const sv_layer_scale *scale,
         real sum = 0;
         for (size_t k = o * rank; k < (o + 1) * rank; k++) {
             sum += work.product[k] * b[k];
-            dup[k] += factor * work.product[k];
+            if (dup)
+                dup[k] += factor * work.product[k];
             work.scaled_b[k] = factor * b[k];
         }
         if (dgamma)
             dgamma[o] += lora->scale * sum;
     }
-    sv_add_matmul(&run->exec, &(sv_small_matmul){ddown, in, scaled_t, dweight, rank, out, in},
-                  work.matmul);
+    if (ddown)
+        sv_add_matmul(&run->exec, &(sv_small_matmul){ddown, in, scaled_t, dweight, rank, out, in},
+                      work.matmul);
     if (gamma)
         sv_layer_scale_add_gradients(scale, linear, run, dw, db);
     else

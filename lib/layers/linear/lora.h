@@ -37,7 +37,7 @@ void sv_lora_derive(const sv_lora *lora, const sv_layer_scale *layer_scale, cons
                     const sv_run *run, real *memory, char *scratch);
 
 /* Adds to the model's gradients what follows from those of W' and b', dw[out, in] and db[out]: to
- * those of A, B, b and gamma, and to that of W if it is trained. On this thread. */
+ * those of A, B, W, b and gamma that are not frozen. On this thread. */
 void sv_lora_add_gradients(const sv_lora *lora, const sv_layer_scale *scale,
                            const sv_linear *linear, const sv_run *run, const real *dw,
                            const real *db, char *scratch);

@@ -48,9 +48,18 @@ typedef struct reduce_call {
     const sv_partial_gradient *list;
 } reduce_call;
 
-static size_t piece_count(const sv_partial_gradient *partial)
+real *sv_partial_gradient_if_read(const sv_run *run, const sv_partial_gradient *partial,
+                                  size_t chunk)
 {
-    return partial->parameter != SV_NO_PARAMETER ? sv_block_count(partial->elements, PIECE) : 0;
+    return partial->parameter == SV_NO_PARAMETER || sv_gradient(run, partial->parameter)
+               ? sv_partial_gradient_of(partial, chunk)
+               : NULL;
+}
+
+/* None of a parameter that the layer reduces itself, or that is frozen. */
+static size_t piece_count(const sv_run *run, const sv_partial_gradient *partial)
+{
+    return sv_gradient(run, partial->parameter) ? sv_block_count(partial->elements, PIECE) : 0;
 }
 
 /* Tasks are the pieces of the first gradient, then those of the second one, and so on. */
@@ -59,8 +68,8 @@ static void reduce_task(void *argument, size_t task, uint32_t worker)
     (void)worker;
     const reduce_call *call = argument;
     const sv_partial_gradient *partial = call->list;
-    for (; task >= piece_count(partial); partial++)
-        task -= piece_count(partial);
+    for (; task >= piece_count(call->run, partial); partial++)
+        task -= piece_count(call->run, partial);
     const size_t first = task * PIECE, elements = sv_block_length(partial->elements, first, PIECE);
     real *sum = sv_gradient(call->run, partial->parameter) + first;
     for (size_t chunk = 0; chunk < call->chunks; chunk++)
@@ -74,6 +83,6 @@ void sv_partial_gradients_reduce(const sv_run *run, const sv_partial_gradient *l
     reduce_call call = {run, chunks, list};
     size_t tasks = 0;
     for (size_t i = 0; i < count; i++)
-        tasks += piece_count(&list[i]);
+        tasks += piece_count(run, &list[i]);
     sv_run_tasks(&run->exec, reduce_task, &call, tasks);
 }

@@ -35,6 +35,10 @@ static inline real *sv_partial_gradient_of(const sv_partial_gradient *partial, s
     return partial->sums + chunk * partial->elements;
 }
 
+/* The same; NULL if nothing reads the sums, because the parameter is frozen. */
+real *sv_partial_gradient_if_read(const sv_run *run, const sv_partial_gradient *partial,
+                                  size_t chunk);
+
 /* Adds the sums of all chunks to those of the first, in index order, and returns them, for a layer
  * that reduces them itself. */
 real *sv_partial_gradient_total(const sv_run *run, const sv_partial_gradient *partial,

@@ -24,6 +24,8 @@ static size_t task_columns(const sv_weight_gradient_job *job)
 
 size_t sv_weight_gradient_tasks(const sv_weight_gradient_job *job)
 {
+    if (!job->dweight)
+        return 0;
     return sv_block_count(job->out, TASK_ROWS) * sv_block_count(job->in, task_columns(job));
 }
 
@@ -37,6 +39,14 @@ void sv_weight_gradient_task(const sv_run *run, const sv_weight_gradient_job *jo
     sv_gemm_weight_gradient(run->exec.gemm, run->exec.context->kernels,
                             job->dweight + row * job->in + column, job->in, job->dy + row, job->out,
                             job->x + column, job->in, rows, columns, job->tokens, scratch);
+}
+
+void sv_weight_gradient_whole(const sv_run *run, const sv_weight_gradient_job *job, void *scratch)
+{
+    if (job->dweight)
+        sv_gemm_weight_gradient(run->exec.gemm, run->exec.context->kernels, job->dweight, job->in,
+                                job->dy, job->out, job->x, job->in, job->out, job->in, job->tokens,
+                                scratch);
 }
 
 typedef struct jobs_call {

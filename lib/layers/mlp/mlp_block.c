@@ -358,31 +358,22 @@ static void set_gradient_jobs(mlp_call *call)
                            sv_weight_gradient_tasks(&call->gradients[1]);
 }
 
-/* Adds partial sums [rows, c] to the gradient of a parameter that the block may lack. */
-static void add_rows_if(const mlp_call *call, size_t parameter, const real *sums, size_t rows,
-                        size_t c)
-{
-    if (parameter != SV_NO_PARAMETER)
-        call->run->exec.context->kernels->add_rows(sv_gradient(call->run, parameter), sums, rows,
-                                                   c);
-}
-
 /* Adds the token blocks' partial sums to the gradients, in index order. */
 static void reduce_sums(const mlp_call *call, size_t token_blocks)
 {
     const mlp_block *block = call->block;
     const mlp_image_block *work = &call->work;
-    const sv_kernels *kernels = call->run->exec.context->kernels;
-    size_t c = block->base.in.channels;
-    kernels->add_rows(sv_gradient(call->run, block->fc1.bias), work->dfc1_bias, token_blocks,
-                      block->fc1.out);
-    kernels->add_rows(call->dfc2_bias, work->dfc2_bias, token_blocks, c);
-    add_rows_if(call, block->norm.weight, work->dnorm_weight, token_blocks, c);
-    add_rows_if(call, block->norm.bias, work->dnorm_bias, token_blocks, c);
-    add_rows_if(call, block->hidden_norm.weight, work->dhidden_norm_weight, token_blocks,
-                block->hidden_channels);
-    add_rows_if(call, block->hidden_norm.bias, work->dhidden_norm_bias, token_blocks,
-                block->hidden_channels);
+    const sv_run *run = call->run;
+    const size_t c = block->base.in.channels, hidden = block->hidden_channels;
+    sv_add_rows_to_gradient(run, block->fc1.bias, work->dfc1_bias, token_blocks, block->fc1.out);
+    if (call->dfc2_bias)
+        run->exec.context->kernels->add_rows(call->dfc2_bias, work->dfc2_bias, token_blocks, c);
+    sv_add_rows_to_gradient(run, block->norm.weight, work->dnorm_weight, token_blocks, c);
+    sv_add_rows_to_gradient(run, block->norm.bias, work->dnorm_bias, token_blocks, c);
+    sv_add_rows_to_gradient(run, block->hidden_norm.weight, work->dhidden_norm_weight, token_blocks,
+                            hidden);
+    sv_add_rows_to_gradient(run, block->hidden_norm.bias, work->dhidden_norm_bias, token_blocks,
+                            hidden);
 }
 
 static void image_block_backward(mlp_call *call)

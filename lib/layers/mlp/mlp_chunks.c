@@ -95,18 +95,19 @@ static void add_gradients(const chunks_call *all, size_t chunk, const chunk_scra
                           size_t first, size_t tokens)
 {
     const mlp_call *call = all->call;
-    const sv_gemm *gemm = call->run->exec.gemm;
     const sv_kernels *kernels = call->run->exec.context->kernels;
     size_t c = call->block->base.in.channels, hidden_channels = call->block->hidden_channels;
     size_t width = call->block->fc1.out;
     real *partial[PARAMETERS];
     for (size_t i = 0; i < PARAMETERS; i++)
         partial[i] = sv_partial_gradient_of(&all->partial[i], chunk);
-    sv_gemm_weight_gradient(gemm, kernels, partial[FC1_WEIGHT], c, scratch->dhidden, width,
-                            scratch->x_norm, c, width, c, tokens, scratch->gemm_scratch);
-    sv_gemm_weight_gradient(gemm, kernels, partial[FC2_WEIGHT], hidden_channels, scratch->dbranch,
-                            c, scratch->hidden, hidden_channels, c, hidden_channels, tokens,
-                            scratch->gemm_scratch);
+    const sv_weight_gradient_job jobs[2] = {
+        {sv_partial_gradient_if_read(call->run, &all->partial[FC1_WEIGHT], chunk), scratch->dhidden,
+         scratch->x_norm, width, c, tokens},
+        {sv_partial_gradient_if_read(call->run, &all->partial[FC2_WEIGHT], chunk), scratch->dbranch,
+         scratch->hidden, c, hidden_channels, tokens}};
+    for (size_t i = 0; i < 2; i++)
+        sv_weight_gradient_whole(call->run, &jobs[i], scratch->gemm_scratch);
     kernels->add_rows(partial[FC1_BIAS], scratch->dhidden, tokens, width);
     kernels->add_rows(partial[FC2_BIAS], scratch->dbranch, tokens, c);
     sv_norm_add_gradients(&call->block->norm, call->run, partial[NORM_WEIGHT], partial[NORM_BIAS],

@@ -207,8 +207,7 @@ static svit_status save_timm(const svit_model *model, const char *path, const sv
 {
     const sv_allocator *allocator = &model->context->allocator;
     const size_t count = model->parameters.count;
-    const sv_parameter_array weights = {"", model->weights,
-                                        sv_parameter_span_all(&model->parameters), NULL};
+    const sv_parameter_array weights = {.prefix = "", .values = model->weights};
     item *items = NULL;
     sv_safetensors_tensor *tensors = NULL;
     SVIT_TRY(sv_parameter_check_finite(&model->parameters, &weights, err));

@@ -218,9 +218,8 @@ svit_status sv_text_head_read(svit_model *model, const sv_safetensors *file, con
     sv_json_free(json);
     SVIT_TRY(status);
     const struct sv_text_head *head = model->text_head;
-    const sv_parameter_span all = sv_parameter_span_all(&head->table);
-    SVIT_TRY(sv_parameter_array_check(&head->table, &all, file, path, "", err));
-    return sv_parameter_array_read(&head->table, &all, head->weight, file, path, "", err);
+    SVIT_TRY(sv_parameter_array_check(&head->table, NULL, file, path, "", err));
+    return sv_parameter_array_read(&head->table, NULL, head->weight, file, path, "", err);
 }
 
 void sv_text_head_apply(const struct sv_text_head *head, float *out, const float *embeddings,

@@ -167,19 +167,21 @@ typedef struct staging {
     size_t count;
 } staging;
 
-/* Reads the array with this prefix, which is to replace `target`. */
+/* Reads the array with this prefix, which is to replace `target`, of a subset or, with NULL, of all
+ * parameters. */
 static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
-                         const sv_parameter_table *table, const sv_parameter_span *span,
+                         const sv_parameter_table *table, const sv_parameter_subset *subset,
                          const char *prefix, real *target, svit_error *err)
 {
+    const size_t elements = subset ? subset->elements : table->elements;
     staged->table = table;
     SVIT_TRY(
-        sv_parameter_array_check(table, span, checkpoint->file, checkpoint->path, prefix, err));
-    SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&staged->read[staged->count],
-                               span->elements, sizeof(real), "an array of a checkpoint", err));
+        sv_parameter_array_check(table, subset, checkpoint->file, checkpoint->path, prefix, err));
+    SVIT_TRY(sv_allocate_array(&table->allocator, (void **)&staged->read[staged->count], elements,
+                               sizeof(real), "an array of a checkpoint", err));
     staged->target[staged->count] = target;
-    staged->elements[staged->count] = span->elements;
-    return sv_parameter_array_read(table, span, staged->read[staged->count++], checkpoint->file,
+    staged->elements[staged->count] = elements;
+    return sv_parameter_array_read(table, subset, staged->read[staged->count++], checkpoint->file,
                                    checkpoint->path, prefix, err);
 }
 
@@ -187,14 +189,12 @@ static svit_status stage(staging *staged, const svit_checkpoint *checkpoint,
 static svit_status stage_all(staging *staged, const svit_checkpoint *checkpoint, svit_model *model,
                              svit_optimizer *optimizer, svit_error *err)
 {
-    if (model) {
-        const sv_parameter_span all = sv_parameter_span_all(&model->parameters);
-        SVIT_TRY(stage(staged, checkpoint, &model->parameters, &all, "", model->weights, err));
-    }
+    if (model)
+        SVIT_TRY(stage(staged, checkpoint, &model->parameters, NULL, "", model->weights, err));
     for (size_t i = 0; optimizer && i < optimizer->core->slot_count; i++) {
         const sv_slot *slot = &optimizer->core->slots[i];
         char prefix[SV_ARRAY_PREFIX];
-        SVIT_TRY(stage(staged, checkpoint, &optimizer->model->parameters, &optimizer->core->span,
+        SVIT_TRY(stage(staged, checkpoint, &optimizer->model->parameters, &optimizer->core->subset,
                        sv_checkpoint_prefix(prefix, slot), slot->values, err));
     }
     return SVIT_OK;

@@ -66,14 +66,14 @@ static svit_status write_file(const char *path, const svit_model *model,
                               const svit_optimizer *optimizer, const char *metadata,
                               svit_error *err)
 {
-    sv_parameter_array arrays[1 + SV_MAX_SLOTS] = {
-        {"", model->weights, sv_parameter_span_all(&model->parameters), NULL}};
+    sv_parameter_array arrays[1 + SV_MAX_SLOTS] = {{.prefix = "", .values = model->weights}};
     char prefixes[SV_MAX_SLOTS][SV_ARRAY_PREFIX];
     size_t count = 1;
     for (size_t i = 0; optimizer && i < optimizer->core->slot_count; i++) {
         const sv_slot *slot = &optimizer->core->slots[i];
-        arrays[count++] = (sv_parameter_array){sv_checkpoint_prefix(prefixes[i], slot),
-                                               slot->values, optimizer->core->span, NULL};
+        arrays[count++] = (sv_parameter_array){.prefix = sv_checkpoint_prefix(prefixes[i], slot),
+                                               .values = slot->values,
+                                               .subset = &optimizer->core->subset};
     }
     const sv_byte_target target = {.name = path};
     return sv_parameter_arrays_write(&model->parameters, &target, metadata, arrays, count,
