@@ -203,8 +203,8 @@ SVIT_API svit_status svit_optimizer_config_to_json(const svit_optimizer_config *
 
 /* Creates an optimiser for `model`. `config` may be NULL for the defaults. The caller owns *out and
  * frees it with svit_optimizer_free. Its slots and averages take memory for the parameters that are
- * trainable now (svit_model_set_trainable). SVIT_E_ARGUMENT names the field that is not accepted, or
- * a group whose pattern matches no parameter. */
+ * trainable now (svit_model_set_trainable). SVIT_E_ARGUMENT names the field that is not accepted,
+ * or a group whose pattern matches no parameter. */
 SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *model,
                                            const svit_optimizer_config *config, svit_error *err);
 

@@ -119,8 +119,8 @@ typedef struct sv_layer_ops {
     void (*forward)(const sv_layer *layer, const sv_run *run, void *saved, real *y, const real *x);
 
     /* dx[n, in] of dy[n, out]; adds to the gradients of those parameters that are not frozen. dx is
-     * NULL if it is not wanted, which only a trained layer sees (tape.c). x is the forward's input if the
-     * layer keeps it, otherwise NULL. */
+     * NULL if it is not wanted, which only a trained layer sees (tape.c). x is the forward's input
+     * if the layer keeps it, otherwise NULL. */
     void (*backward)(const sv_layer *layer, const sv_run *run, void *saved, real *dx,
                      const real *dy, const real *x);
 } sv_layer_ops;

@@ -101,7 +101,8 @@ static const sv_parameter_table *table_of(const sv_parameter_array *array,
     return array->table ? array->table : of_call;
 }
 
-/* The tensors of one parameter that the array has: its values, and scales if it is quantised. Returns their number. */
+/* The tensors of one parameter that the array has: its values, and scales if it is quantised.
+ * Returns their number. */
 static size_t list_parameter(item *items, const sv_parameter_array *array,
                              const sv_parameter *parameter, sv_dtype dtype)
 {

@@ -95,10 +95,10 @@ uint64_t sv_optim_due_snapshots(const svit_optimizer_config *config, uint64_t do
 /* SVIT_E_STATE where the model holds the average of its weights. */
 svit_status sv_optim_check_weights(const sv_optim *optim, svit_error *err);
 
-/* Updates the trainable parameters that have gradients, and sets these gradients to
- * zero. The others keep their weights and slots. SVIT_E_NUMERIC names a parameter whose gradient is
- * not finite; SVIT_E_STATE as sv_optim_check_weights. Nothing is changed then. The result does not
- * depend on the thread count. */
+/* Updates the trainable parameters that have gradients, and sets all gradients to zero. The others
+ * keep their weights and slots. SVIT_E_NUMERIC names a parameter whose gradient is not finite;
+ * SVIT_E_STATE as sv_optim_check_weights. Nothing is changed then. The result does not depend on
+ * the thread count. */
 svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *gradients,
                             svit_error *err);
 
