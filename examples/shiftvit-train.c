@@ -14,7 +14,7 @@
 #include "common/stored_options.h"
 #include "common/train_command_line.h"
 #include "common/train_notes.h"
-#include "common/train_option.h"
+#include "common/train_settings.h"
 #include "common/whitening.h"
 
 #include <inttypes.h>
@@ -41,80 +41,6 @@ typedef struct train_run {
     char curves[PATH_CAPACITY];
     old_model old; /* results of the run that this one replaces or extends */
 } train_run;
-
-/* A run that is extended with a rate of its own keeps that rate, unless a schedule is given. */
-static svit_status keep_rate(train_run *self)
-{
-    const train_options *options = &self->options;
-    struct program *program = &self->options.program;
-    svit_trainer_config stored;
-    svit_optimizer_config optimizer;
-    svit_pipeline_config pipeline;
-    int gives_rate;
-    TRY(config_init_training(&stored, &optimizer, &pipeline));
-    TRY(svit_training_from_json(&stored, &optimizer, &pipeline, options->resumed_training,
-                                &program->err));
-    TRY(config_gives(&gives_rate, program, &options->config, "learning_rate"));
-    if (self->trainer_config.epochs > stored.epochs && !self->trainer_config.schedule_anew &&
-        (gives_rate || options->lr >= 0))
-        self->optimizer_config.schedule = SVIT_SCHEDULE_CONSTANT;
-    return SVIT_OK;
-}
-
-/* Leaves out the points of a preset's or a stored schedule that another one replaces. */
-static svit_status drop_points(train_run *self, int32_t before)
-{
-    struct program *program = &self->options.program;
-    int given;
-    TRY(config_gives(&given, program, &self->options.config, "points"));
-    const int is_new = !self->options.resumed_training;
-    const int32_t schedule = self->optimizer_config.schedule;
-    if (!given && (is_new ? schedule != SVIT_SCHEDULE_PIECEWISE : schedule != before))
-        self->optimizer_config.point_count = 0;
-    return SVIT_OK;
-}
-
-/* Overrides the settings by the options that were given. */
-static void apply_options(train_run *self)
-{
-    const train_options *options = &self->options;
-    svit_trainer_config *trainer = &self->trainer_config;
-    svit_optimizer_config *optimizer = &self->optimizer_config;
-    trainer->schedule_anew |= options->resume && options->schedule >= 0;
-    trainer->epochs = options->epochs < 0 ? trainer->epochs : (uint32_t)options->epochs;
-    trainer->batch = options->batch < 0 ? trainer->batch : (uint32_t)options->batch;
-    trainer->patience = options->patience < 0 ? trainer->patience : (uint32_t)options->patience;
-    trainer->keep = options->keep < 0 ? trainer->keep : options->keep;
-    trainer->memory = options->memory < 0 ? trainer->memory : options->memory;
-    if (options->compute >= 0)
-        trainer->compute = options->compute == 2 ? SVIT_COMPUTE_BF16 : SVIT_COMPUTE_F32;
-    if (options->checkpoint_seconds >= 0)
-        trainer->checkpoint_seconds = options->checkpoint_seconds;
-    optimizer->schedule = options->schedule < 0 ? optimizer->schedule : options->schedule;
-    optimizer->learning_rate = options->lr < 0 ? optimizer->learning_rate : options->lr;
-    optimizer->lr_start = fmin(optimizer->lr_start, optimizer->learning_rate);
-    if (options->weight_decay >= 0)
-        optimizer->weight_decay = options->weight_decay;
-}
-
-/* Adds a group of frozen parameters for each --freeze. */
-static svit_status apply_freeze(train_run *self)
-{
-    const train_options *options = &self->options;
-    svit_optimizer_config *optimizer = &self->optimizer_config;
-    for (size_t i = 0; i < options->freeze_count; i++) {
-        const char *pattern = options->freeze[i];
-        svit_parameter_group *group = &optimizer->groups[optimizer->group_count];
-        if (optimizer->group_count == SVIT_MAX_GROUPS || strlen(pattern) >= sizeof group->pattern)
-            return program_fail(&self->options.program, SVIT_E_ARGUMENT,
-                                "--freeze: '%s' is too long, or there are more than %d groups",
-                                pattern, SVIT_MAX_GROUPS);
-        *group = (svit_parameter_group){.lr_scale = 1, .weight_decay = -1};
-        snprintf(group->pattern, sizeof group->pattern, "%s", pattern);
-        optimizer->group_count++;
-    }
-    return SVIT_OK;
-}
 
 /* Decides whether the model and the settings come from --init-from, or from a preset. */
 static svit_status choose_source(train_run *self)
@@ -157,12 +83,7 @@ static svit_status resolve_settings(train_run *self, size_t images)
     TRY(config_resolve_training(trainer, &self->optimizer_config, &self->pipeline,
                                 &options->program, &options->config, options->resumed_training,
                                 self->model ? &model : NULL));
-    const int32_t schedule = self->optimizer_config.schedule;
-    apply_options(self);
-    if (options->resume && options->resumed_training)
-        TRY(keep_rate(self));
-    TRY(drop_points(self, schedule));
-    TRY(apply_freeze(self));
+    TRY(train_settings_override(trainer, &self->optimizer_config, options));
     if (options->program.seed_given)
         trainer->seed = options->program.seed;
     options->program.seed = trainer->seed;
@@ -379,7 +300,8 @@ static void introduce(const train_run *self)
             shown_text(folder, self->options.out));
     if (self->by_rule)
         note_rule(&self->trainer_config, &self->optimizer_config, images, self->options.lora >= 0);
-    note_schedule(&self->options.config, self->optimizer_config.schedule);
+    note_unused(&self->options, &self->trainer_config, &self->optimizer_config,
+                split[SVIT_SPLIT_VALIDATION] != NULL);
     note_average(&self->trainer_config, &self->optimizer_config, images);
 }
 
@@ -396,7 +318,9 @@ static int32_t watch(const svit_trainer_event *event, void *user)
     if (event->kind == SVIT_EVENT_EPOCH && program->json)
         results_epoch(event);
     if (event->kind == SVIT_EVENT_FINISHED && event->stopped_early && !program->quiet)
-        fprintf(stderr, "stopped early: no better validation than that of epoch %" PRIu64 "\n",
+        fprintf(stderr,
+                "stopped early: no better validation than that of epoch %" PRIu64
+                "; --resume with a larger --patience goes on\n",
                 event->best_epoch);
     return 0;
 }

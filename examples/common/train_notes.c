@@ -51,7 +51,12 @@ static svit_status read_given(settings *given, struct program *self, const confi
     return settings_read(given, self, &sets);
 }
 
-void note_schedule(const config_option *option, int32_t schedule)
+static void note_no_effect(const char *name, const char *why)
+{
+    fprintf(stderr, "%s: warning: %s has no effect: %s\n", option_program_name, name, why);
+}
+
+static void note_schedule(const json_t *given, int32_t schedule)
 {
 #define RISES                                                                                      \
     (1 << SVIT_SCHEDULE_WARMUP_COSINE | 1 << SVIT_SCHEDULE_LINEAR | 1 << SVIT_SCHEDULE_ONE_CYCLE)
@@ -63,16 +68,24 @@ void note_schedule(const config_option *option, int32_t schedule)
                     {"step_factor", 1 << SVIT_SCHEDULE_STEP},
                     {"restart_factor", 1 << SVIT_SCHEDULE_COSINE_RESTARTS}};
 #undef RISES
+    for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++)
+        if (json_object_get(given, SETTINGS[i].name) && !(SETTINGS[i].schedules >> schedule & 1))
+            note_no_effect(SETTINGS[i].name, "it belongs to another schedule than the run's");
+}
+
+void note_unused(const train_options *options, const svit_trainer_config *trainer,
+                 const svit_optimizer_config *optimizer, int has_validation)
+{
     struct program program = {0};
     settings given;
-    if (read_given(&given, &program, option) != SVIT_OK)
+    if (read_given(&given, &program, &options->config) != SVIT_OK)
         return;
-    for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++)
-        if (json_object_get(given.training, SETTINGS[i].name) &&
-            !(SETTINGS[i].schedules >> schedule & 1))
-            fprintf(
-                stderr,
-                "%s: warning: %s has no effect: it belongs to another schedule than the run's\n",
-                option_program_name, SETTINGS[i].name);
+    note_schedule(given.training, optimizer->schedule);
+    if (json_object_get(given.training, "ema_momentum") && optimizer->ema != SVIT_EMA_PLAIN &&
+        optimizer->ema != SVIT_EMA_KERAS)
+        note_no_effect("ema_momentum", "it belongs to the averages 'plain' and 'keras' of ema");
+    if (!has_validation && trainer->patience > 0 &&
+        (options->patience > 0 || json_object_get(given.training, "patience")))
+        note_no_effect("patience", "there are no validation data, by which the run would stop");
     settings_free(&given);
 }

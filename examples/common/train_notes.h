@@ -2,7 +2,7 @@
 #ifndef EXAMPLE_TRAIN_NOTES_H
 #define EXAMPLE_TRAIN_NOTES_H
 
-#include "config_option.h"
+#include "train_option.h"
 
 /* Says which settings of the fine-tuning rule a run has, with those that options have changed, and
  * which options change them. */
@@ -14,8 +14,10 @@ void note_rule(const svit_trainer_config *trainer, const svit_optimizer_config *
 void note_average(const svit_trainer_config *trainer, const svit_optimizer_config *optimizer,
                   size_t images);
 
-/* Warns of settings that --set or the file of --config gives, unless it is a run.json, and that
- * belong to another schedule than the run's. The library warns of those that no preset has. */
-void note_schedule(const config_option *option, int32_t schedule);
+/* Warns of settings that --set or the file of --config gives, unless it is a run.json, and that have
+ * no effect: those of another schedule or average than the run's, and a patience without validation
+ * data. The library warns of those that no preset has. */
+void note_unused(const train_options *options, const svit_trainer_config *trainer,
+                 const svit_optimizer_config *optimizer, int has_validation);
 
 #endif

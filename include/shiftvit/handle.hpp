@@ -2,6 +2,10 @@
 #ifndef SHIFTVIT_HANDLE_HPP
 #define SHIFTVIT_HANDLE_HPP
 
+#if __cplusplus < 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG < 201703L)
+#error "the classes of shiftvit need C++17 or later: -std=c++17, or /std:c++17"
+#endif
+
 #include <shiftvit/shiftvit.h>
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include "optim/schedule.h"
 #include "trainer/checkpoint/checkpoint.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,24 @@ static void note_unused(const svit_trainer *trainer, const svit_optimizer_config
                         "%s has no effect: it belongs to another schedule than the run's",
                         settings[i].name);
     }
+}
+
+/* Logs a warning where the average of the weights that is asked for is the weights themselves. */
+static void note_no_average(const svit_trainer *trainer)
+{
+    const svit_optimizer_config *config = &trainer->optimizer_config;
+    const bool is_moving = config->ema == SVIT_EMA_PLAIN || config->ema == SVIT_EMA_KERAS;
+    const uint64_t steps = trainer->config.epochs * trainer->steps;
+    if (is_moving && config->ema_momentum == 0)
+        sv_context_warn(trainer->context,
+                        "ema_momentum is 0, with which the average of the weights is the weights "
+                        "after the last step; 0.99 to 0.9999 are usual");
+    if (config->ema == SVIT_EMA_SWA && sv_optim_due_snapshots(config, steps) == 0)
+        sv_context_warn(trainer->context,
+                        "the average 'swa' has no weights in it: none are swa_every (%" PRIu64
+                        ") steps beyond swa_start (%g of total_steps); the model gets the weights "
+                        "after the last step",
+                        config->swa_every, config->swa_start);
 }
 
 /* Imports the optimiser's configuration and computes the length of a schedule that has none. */
@@ -366,6 +385,7 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
     trainer->session_is_early = sv_trainer_is_early(trainer, 0);
     SVIT_TRY(sv_trainer_open_session(trainer, trainer->session_is_early, &trainer->session, err));
     SVIT_TRY(open_loader(trainer, training, err));
+    note_no_average(trainer);
     SVIT_TRY(check_mixing(trainer, training, err));
     SVIT_TRY(open_validation(trainer, validation, err));
     SVIT_TRY(open_buffers(trainer, err));

@@ -39,6 +39,43 @@ run 0 shiftvit-train --resume ended --epochs 6 --schedule warmup-cosine
 [ "$(awk -F, 'NR > 5 && $8 > 1e-5' ended/history.csv | wc -l)" = 2 ] || fail "the rates are $(cat ended/history.csv)"
 run 0 shiftvit-train --resume ended --epochs 9 --set schedule=warmup-cosine
 [ "$(awk -F, 'NR > 7 && $8 > 1e-5' ended/history.csv | wc -l)" = 2 ] || fail "the rates are $(cat ended/history.csv)"
+# A length that the run was given is not that of the new schedule, unless it is given again.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config settings.json --set schedule=linear --set total_steps=4 --epochs 2 --out given
+run 0 shiftvit-train --resume given --epochs 4 --schedule linear
+[ "$(awk -F, 'NR > 3 && $8 > 1e-5' given/history.csv | wc -l)" = 2 ] || fail "the rates are $(cat given/history.csv)"
+run 0 shiftvit-train --resume given --epochs 6 --schedule linear --set total_steps=8
+says 'the learning rate is 0 from epoch 5 on'
+
+# A run without patience left goes on with more of it.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config settings.json --set learning_rate=0 --set lr_start=0 --set schedule=constant \
+    --patience 1 --epochs 5 --out patient
+says 'stopped early: .* --resume with a larger --patience goes on$'
+run 0 shiftvit-train --resume patient --epochs 6
+[ "$(wc -l <patient/history.csv)" = 3 ] || fail "the run went on: $(cat patient/history.csv)"
+run 0 shiftvit-train --resume patient --epochs 6 --patience 3
+[ "$(wc -l <patient/history.csv)" = 5 ] || fail "the run did not go on: $(cat patient/history.csv)"
+
+# Averages and a patience that change nothing.
+# shellcheck disable=SC2086
+{
+    run 0 shiftvit-train $data --config settings.json --set ema=keras --epochs 1 --out no-average
+    says 'warning: ema_momentum is 0'
+    run 0 shiftvit-train $data --config settings.json --set ema_momentum=0.9 --epochs 1 --overwrite --out no-average
+    says 'warning: ema_momentum has no effect'
+    run 0 shiftvit-train $data --config settings.json --set ema=swa --set swa_start=0.75 --epochs 2 --overwrite --out no-average
+    says "warning: the average 'swa' has no weights in it"
+    run 0 shiftvit-train $data --config settings.json --set ema=swa --set swa_start=0.5 --epochs 2 --overwrite --out no-average
+    ! grep 'no weights in it' "$work/err" || fail 'a warning of an average that has weights'
+    run 0 shiftvit-train $data --config settings.json --patience 2 --val-fraction 0 --epochs 1 --overwrite \
+        --out no-average
+    says 'warning: patience has no effect'
+    run 0 shiftvit-train $data --config settings.json --val-fraction 0 --epochs 1 --overwrite --out no-average
+    ! grep 'patience has' "$work/err" || fail 'a warning of a patience that nobody gave'
+}
+
+# shellcheck disable=SC2086
 run 0 shiftvit-train $data --config settings.json --set schedule=constant --set warmup_steps=5 --epochs 1 --out unused
 says 'warmup_steps has no effect'
 # A preset has warmup_fraction and lr_start for every schedule, and so has run.json: they count where they are named.

@@ -53,6 +53,10 @@ fn watch(folder: &Path, statically: bool) -> bool {
 
 /// Links with the library in a folder. What a static library needs is said by its pkg-config file, if there is one.
 fn link_folder(folder: &str, statically: bool) -> Result<(), String> {
+    // Cargo runs this in the crate's folder and rustc in the workspace's, not where the user is.
+    if Path::new(folder).is_relative() {
+        return Err(format!("SHIFTVIT_LIB_DIR is '{}'; an absolute path is needed", folder));
+    }
     if !watch(Path::new(folder), statically) {
         let name = library_names(statically)[0];
         return Err(format!("SHIFTVIT_LIB_DIR is '{}', which has no {}", folder, name));

@@ -285,9 +285,9 @@ extern "C" {
     ) -> svit_status;
 
     /// Creates an optimiser for `model`. `config` may be NULL for the defaults. The caller owns \*out and
-    /// frees it with svit_optimizer_free. Its slots and averages take memory for the parameters from the
-    /// first to the last that is trainable now (svit_model_set_trainable). SVIT_E_ARGUMENT names the
-    /// field that is not accepted, or a group whose pattern matches no parameter.
+    /// frees it with svit_optimizer_free. Its slots and averages take memory for the parameters that are
+    /// trainable now (svit_model_set_trainable). SVIT_E_ARGUMENT names the field that is not accepted,
+    /// or a group whose pattern matches no parameter.
     pub fn svit_optimizer_create(
         out: *mut *mut svit_optimizer,
         model: *mut svit_model,

@@ -26,7 +26,8 @@ pub(crate) fn guarded<T>(body: impl FnOnce() -> Result<T, BoxError>) -> Option<T
         Ok(Err(error)) => Failure::Error(error),
         Err(payload) => Failure::Panic(payload),
     };
-    FAILURE.with(|place| {
+    // It is gone in a destructor of a thread's locals: the call then fails without its source.
+    let _ = FAILURE.try_with(|place| {
         let mut place = place.borrow_mut();
         if !matches!(*place, Some(Failure::Panic(_))) {
             *place = Some(failure);
@@ -37,7 +38,7 @@ pub(crate) fn guarded<T>(body: impl FnOnce() -> Result<T, BoxError>) -> Option<T
 
 /// Turns a status into a result, and lets the panic of a callback go on.
 fn finish(status: i32, record: &sys::svit_error) -> Result<()> {
-    match FAILURE.with(|place| place.borrow_mut().take()) {
+    match FAILURE.try_with(|place| place.borrow_mut().take()).unwrap_or(None) {
         Some(Failure::Panic(payload)) => panic::resume_unwind(payload),
         Some(Failure::Error(source)) if status != sys::SVIT_OK => {
             Err(Error::from_record(status, record).of_callback(source))

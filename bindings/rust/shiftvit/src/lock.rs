@@ -36,7 +36,13 @@ impl<G> Guard<G> {
         shared: bool,
         lock: impl FnOnce() -> LockResult<G>,
     ) -> Result<Self> {
-        let own = HELD.with(|held| held.borrow().iter().copied().find(|h| h.address == address));
+        // A destructor of the thread's locals may call after these are gone.
+        let own = HELD
+            .try_with(|held| held.borrow().iter().copied().find(|h| h.address == address))
+            .map_err(|_| {
+                let message = format!("the {} is used by a destructor of a thread that ends", what);
+                Error::new(Status::State, message)
+            })?;
         match own {
             None => {}
             Some(own) if own.shared && shared => return Ok(Guard { taken: None, address }),
@@ -54,7 +60,7 @@ impl<G> Guard<G> {
 impl<G> Drop for Guard<G> {
     fn drop(&mut self) {
         if self.taken.is_some() {
-            HELD.with(|held| held.borrow_mut().retain(|h| h.address != self.address));
+            let _ = HELD.try_with(|held| held.borrow_mut().retain(|h| h.address != self.address));
         }
     }
 }

@@ -194,7 +194,8 @@ impl Trainer {
         self.run(|_| ControlFlow::Continue(())).map(|_| ())
     }
 
-    /// Works up to the next event. After `EventKind::Finished` it returns this event again.
+    /// Works up to the next event. After `EventKind::Finished` it returns this event again. Calls of other
+    /// threads that read the model wait for it, also for the validation and the checkpoint that end an epoch.
     pub fn step(&mut self) -> Result<Event> {
         let _locks = self.locks()?;
         let raw = try_filled(|event, size, err| {

@@ -41,6 +41,42 @@ fn objects_are_sync_or_send_as_the_library_permits() {
     movable::<FolderLock>();
 }
 
+/// Saves its model when it is dropped.
+struct SavesLate(Model, Arc<Mutex<Vec<String>>>);
+
+impl Drop for SavesLate {
+    fn drop(&mut self) {
+        let path = std::env::temp_dir().join(format!("late-{}.safetensors", std::process::id()));
+        let said = match self.0.save(&path) {
+            Ok(()) => std::fs::remove_file(&path).map_or_else(|e| e.to_string(), |_| "saved".into()),
+            Err(error) => error.message().to_string(),
+        };
+        self.1.lock().unwrap().push(said);
+    }
+}
+
+std::thread_local! {
+    static LATE: std::cell::RefCell<Option<SavesLate>> = const { std::cell::RefCell::new(None) };
+}
+
+#[test]
+fn destructors_of_locals_may_call_while_their_thread_ends() {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let own = said.clone();
+    thread::spawn(move || {
+        // The local of this test comes first, so that those of the crate are gone before it.
+        LATE.with(|late| assert!(late.borrow().is_none()));
+        let model = Model::new(&context(), &shiftvit_config(), 1).unwrap();
+        model.parameter("head.weight").unwrap();
+        LATE.with(|late| *late.borrow_mut() = Some(SavesLate(model, own)));
+    })
+    .join()
+    .unwrap();
+    let said = said.lock().unwrap();
+    assert_eq!(said.len(), 1);
+    assert!(said[0] == "saved" || said[0].contains("thread that ends"), "{}", said[0]);
+}
+
 #[test]
 fn sessions_of_many_threads_share_a_model() {
     let context = context();
