@@ -13,13 +13,6 @@ void sv_run_tasks(const sv_exec *exec, sv_task task, void *argument, size_t coun
         task(argument, i, 0);
 }
 
-void sv_add_to_gradient(const sv_run *run, size_t offset, const real *values, size_t elements)
-{
-    real *gradient = sv_gradient(run, offset);
-    if (gradient)
-        run->exec.context->kernels->add(gradient, values, elements);
-}
-
 void sv_add_rows_to_gradient(const sv_run *run, size_t offset, const real *rows, size_t count,
                              size_t elements)
 {

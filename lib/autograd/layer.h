@@ -62,11 +62,17 @@ static inline real *sv_gradient(const sv_run *run, size_t index)
     return place == SV_NO_PLACE ? NULL : run->gradients + (place - run->gradients_first);
 }
 
-/* Adds values[elements], or the sum of rows[count, elements], to the gradient of the parameter at
- * `offset`. Does nothing if it has none. */
-void sv_add_to_gradient(const sv_run *run, size_t offset, const real *values, size_t elements);
+/* Adds the sum of rows[count, elements] to the gradient of the parameter at `offset`. Does nothing
+ * if it has none. */
 void sv_add_rows_to_gradient(const sv_run *run, size_t offset, const real *rows, size_t count,
                              size_t elements);
+
+/* The same with one row. */
+static inline void sv_add_to_gradient(const sv_run *run, size_t offset, const real *values,
+                                      size_t elements)
+{
+    sv_add_rows_to_gradient(run, offset, values, 1, elements);
+}
 
 /* Runs tasks 0 to count - 1 on the context's workers, or on this thread if exec->serial, and
  * returns when all have ended. */

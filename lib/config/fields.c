@@ -103,7 +103,7 @@ const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_
 {
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < SV_FIELD_WORDS && field->words[i] && used < SV_FIELD_RANGE_TEXT; i++)
+    for (size_t i = 0; i < sv_field_word_count(field) && used < SV_FIELD_RANGE_TEXT; i++)
         used += (size_t)snprintf(text + used, SV_FIELD_RANGE_TEXT - used, i ? " or '%s'" : "'%s'",
                                  field->words[i]);
     return text;
@@ -125,10 +125,10 @@ const char *sv_field_range_text(const sv_field *field, char text[SV_FIELD_RANGE_
     return text;
 }
 
-static uint32_t count_words(const sv_field *field)
+uint32_t sv_field_word_count(const sv_field *field)
 {
     uint32_t count = 0;
-    while (count < SV_FIELD_WORDS && field->words[count])
+    while (field->words && field->words[count])
         count++;
     return count;
 }
@@ -145,7 +145,8 @@ svit_status sv_field_check_number(const sv_field *field, const char *label, doub
 
 static svit_status check_word(const sv_field *field, uint32_t value, svit_error *err)
 {
-    uint32_t accepted = field->kind == SV_FIELD_SET ? 1u << count_words(field) : count_words(field);
+    const uint32_t known = sv_field_word_count(field);
+    uint32_t accepted = field->kind == SV_FIELD_SET ? 1u << known : known;
     if (field->kind == SV_FIELD_FLAG)
         accepted = 2;
     if (value < accepted)

@@ -23,7 +23,9 @@ typedef enum sv_field_kind {
     SV_FIELD_ELEMENTS  /* an array of structs, counted by another uint32_t field */
 } sv_field_kind;
 
+/* The words of a field by index, with NULL after the last. */
 enum { SV_FIELD_WORDS = 16 };
+typedef const char *const sv_words[SV_FIELD_WORDS + 1];
 
 /* How an element of SV_FIELD_ELEMENTS is read, written and checked. */
 typedef struct sv_field_elements {
@@ -40,12 +42,12 @@ typedef struct sv_field {
     const char *key;  /* the JSON key; NULL: the name */
     size_t offset;
     sv_field_kind kind;
-    bool min_is_open;                  /* above `min`; otherwise at least `min` */
-    bool max_is_open;                  /* below `max`; otherwise at most `max` */
-    bool is_optional;                  /* elements: left out of JSON if there are none */
-    const char *words[SV_FIELD_WORDS]; /* by index, NULL after the last */
-    double min;                        /* of an integer, a real, or an element of a list or array */
-    double max;                        /* DBL_MAX: any finite number */
+    bool min_is_open;         /* above `min`; otherwise at least `min` */
+    bool max_is_open;         /* below `max`; otherwise at most `max` */
+    bool is_optional;         /* elements: left out of JSON if there are none */
+    const char *const *words; /* an sv_words; NULL: it has none */
+    double min;               /* of an integer, a real, or an element of a list or array */
+    double max;               /* DBL_MAX: any finite number */
     const char *count_name; /* arrays of any size: the field that holds the count, and its range */
     size_t count_offset;
     uint32_t min_count, max_count;
@@ -72,6 +74,9 @@ typedef struct sv_field_struct {
 
 /* The JSON key of a field. */
 const char *sv_field_key(const sv_field *field);
+
+/* The number of a field's words. */
+uint32_t sv_field_word_count(const sv_field *field);
 
 /* Whether the field is an array of values. */
 bool sv_field_is_array(const sv_field *field);

@@ -40,7 +40,7 @@ static svit_status read_word(const sv_field *field, int32_t *out, const sv_json_
     if (!text)
         return sv_fail(err, SVIT_E_ARGUMENT, "%s is not text; it is %s", sv_field_key(field),
                        sv_field_words_text(field, words));
-    for (int32_t i = 0; i < SV_FIELD_WORDS && field->words[i]; i++)
+    for (int32_t i = 0; i < (int32_t)sv_field_word_count(field); i++)
         if (strcmp(field->words[i], text) == 0) {
             *out = i;
             return SVIT_OK;

@@ -8,7 +8,7 @@
 static void put_set(const sv_field *field, uint32_t set, sv_json_writer *writer)
 {
     sv_json_begin(writer, '[');
-    for (uint32_t i = 0; i < SV_FIELD_WORDS && field->words[i]; i++)
+    for (uint32_t i = 0; i < sv_field_word_count(field); i++)
         if (set >> i & 1)
             sv_json_put_text(writer, field->words[i]);
     sv_json_end(writer, ']');

@@ -5,7 +5,8 @@
 
 static const sv_field FIELDS[] = {
     {FIELD(output, WORD),
-     .words = {[SVIT_ONNX_LOGITS] = "logits", [SVIT_ONNX_PROBABILITIES] = "probabilities"}},
+     .words =
+         (sv_words){[SVIT_ONNX_LOGITS] = "logits", [SVIT_ONNX_PROBABILITIES] = "probabilities"}},
     {FIELD(preprocessing, FLAG)},
 };
 const sv_config_type sv_onnx_options_type = {

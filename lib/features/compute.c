@@ -16,8 +16,8 @@
 
 static const sv_field FIELDS[] = {
     {FIELD(batch, U32), .min = 1, .max = 65536},
-    {FIELD(compute, WORD), .words = {SV_COMPUTE_WORDS, [SVIT_COMPUTE_INT8] = "int8"}},
-    {FIELD(tokens, WORD), .words = {SV_TOKENS_WORDS}},
+    {FIELD(compute, WORD), .words = (sv_words){SV_COMPUTE_WORDS, [SVIT_COMPUTE_INT8] = "int8"}},
+    {FIELD(tokens, WORD), .words = (sv_words){SV_TOKENS_WORDS}},
 };
 static const svit_features_config DEFAULTS = {.batch = 256};
 

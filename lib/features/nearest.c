@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "features/neighbours.h"
+#include "kernels/kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,14 +73,16 @@ static void approach(void *argument, size_t task, uint32_t worker)
 {
     const selection *self = argument;
     const svit_features *from = self->from;
-    const size_t c = from->channels, end = sv_size_min((task + 1) * ROW_BLOCK, from->count);
+    const size_t c = from->channels, first = task * ROW_BLOCK;
+    const size_t end = sv_size_min(first + ROW_BLOCK, from->count);
     const float *newest = from->values + self->newest * c;
     (void)worker;
-    for (size_t i = task * ROW_BLOCK; i < end; i++) {
-        const float distance = sv_square_distance(from->values + i * c, newest, c);
-        if (distance < self->distances[i])
-            self->distances[i] = distance;
-    }
+    float distances[ROW_BLOCK];
+    from->context->kernels->square_distances(distances, newest, from->values + first * c,
+                                             end - first, c);
+    for (size_t i = first; i < end; i++)
+        if (distances[i - first] < self->distances[i])
+            self->distances[i] = distances[i - first];
 }
 
 static size_t farthest(const selection *self)

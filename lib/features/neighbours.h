@@ -35,8 +35,4 @@ svit_status sv_neighbours_check(const svit_features *reference, const float *que
  * number of threads. SVIT_E_MEMORY. */
 svit_status sv_neighbours_find(const sv_neighbour_search *search, svit_error *err);
 
-/* The square of the Euclidean distance of two vectors: partial sums, which are added in the order
- * of their indices. */
-float sv_square_distance(const float *a, const float *b, size_t c);
-
 #endif

@@ -1,7 +1,6 @@
 /* The end of a residual branch: dropout, DropPath and the residual in one pass. And sums of rows,
  * of arrays, and scaling. */
 #include "kernels/local.h"
-#include "kernels/sums.h"
 
 /* y[t,c] = x[t,c] + drop_path_scale[image] * dropout(branch[t,c]). drop_path_scale NULL: 1. y may
  * be branch. Huang, Sun, Liu, Sedra, Weinberger 2016 (stochastic depth). */
@@ -80,13 +79,4 @@ void SV_ISA(sv_subtract_scaled)(real *y, const real *x, real factor, size_t elem
                      v_load_some(y + i, elements - i) -
                          v_load_some(x + i, elements - i) * v_set(factor),
                      elements - i);
-}
-
-/* Returns the sum over i of x[i] * y[i]. */
-real SV_ISA(sv_dot)(const real *x, const real *y, size_t elements)
-{
-    vreal sum = {0};
-    for (size_t i = 0; i < elements; i += LANES)
-        sum += v_load_some(x + i, elements - i) * v_load_some(y + i, elements - i);
-    return v_reduce_sum(sum);
 }

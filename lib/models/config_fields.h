@@ -17,7 +17,10 @@
 /* One of the words, whose indices are the values. */
 #define SV_MODEL_WORD(field, ...)                                                                  \
     {                                                                                              \
-        SV_FIELD(svit_model_config, field, WORD), .words = { __VA_ARGS__ }                         \
+        SV_FIELD(svit_model_config, field, WORD), .words = (sv_words)                              \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
     }
 
 /* True or false. */

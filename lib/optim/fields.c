@@ -20,7 +20,7 @@
 static const sv_field FIELDS[] = {
     {FIELD(kind, WORD), .key = "optimizer",
      .words =
-         {
+         (sv_words){
 #define SV_OPTIMIZER(constant, name) [SVIT_OPTIMIZER_##constant] = #name,
 #include "optim/optimizer_list.h"
 #undef SV_OPTIMIZER
@@ -36,19 +36,19 @@ static const sv_field FIELDS[] = {
     FROM_ZERO(lr_start),
     {FIELD(warmup_steps, U64)},
     {FIELD(total_steps, U64)},
-    {FIELD(schedule, WORD), .words = {[SVIT_SCHEDULE_CONSTANT] = "constant",
-                                      [SVIT_SCHEDULE_WARMUP_COSINE] = "warmup-cosine",
-                                      [SVIT_SCHEDULE_LINEAR] = "linear",
-                                      [SVIT_SCHEDULE_ONE_CYCLE] = "one-cycle",
-                                      [SVIT_SCHEDULE_STEP] = "step",
-                                      [SVIT_SCHEDULE_COSINE_RESTARTS] = "cosine-restarts",
-                                      [SVIT_SCHEDULE_PIECEWISE] = "piecewise"}},
-    {FIELD(decay_rule, WORD), .words = {"scaled", "unscaled"}},
-    {FIELD(decay_exclude, SET), .words = {"bias", "norm", "position"}},
+    {FIELD(schedule, WORD), .words = (sv_words){[SVIT_SCHEDULE_CONSTANT] = "constant",
+                                                [SVIT_SCHEDULE_WARMUP_COSINE] = "warmup-cosine",
+                                                [SVIT_SCHEDULE_LINEAR] = "linear",
+                                                [SVIT_SCHEDULE_ONE_CYCLE] = "one-cycle",
+                                                [SVIT_SCHEDULE_STEP] = "step",
+                                                [SVIT_SCHEDULE_COSINE_RESTARTS] = "cosine-restarts",
+                                                [SVIT_SCHEDULE_PIECEWISE] = "piecewise"}},
+    {FIELD(decay_rule, WORD), .words = (sv_words){"scaled", "unscaled"}},
+    {FIELD(decay_exclude, SET), .words = (sv_words){"bias", "norm", "position"}},
     {FIELD(nesterov, FLAG)},
-    {FIELD(ema, WORD), .words = {"none", "plain", "keras", "swa"}},
-    {FIELD(sgd_form, WORD), .words = {"keras", "torch"}},
-    {FIELD(epsilon_form, WORD), .words = {"keras", "torch"}},
+    {FIELD(ema, WORD), .words = (sv_words){"none", "plain", "keras", "swa"}},
+    {FIELD(sgd_form, WORD), .words = (sv_words){"keras", "torch"}},
+    {FIELD(epsilon_form, WORD), .words = (sv_words){"keras", "torch"}},
     FROM_ZERO(adamw_learning_rate),
     {FIELD(lookahead_alpha, REAL), .max = 1},
     {FIELD(swa_start, REAL), .max = 1},

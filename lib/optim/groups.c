@@ -131,9 +131,9 @@ static const sv_field GROUP_FIELDS[] = {
     {FIELD(lr_scale, REAL), .max = 1e30},
     {FIELD(weight_decay, REAL), .min = -1, .max = 1e30},
     {FIELD(trainable, FLAG)},
-    {FIELD(rule, WORD), .words = {[SVIT_RULE_AUTO] = "auto",
-                                  [SVIT_RULE_ELEMENT] = "element",
-                                  [SVIT_RULE_MATRIX] = "matrix"}},
+    {FIELD(rule, WORD), .words = (sv_words){[SVIT_RULE_AUTO] = "auto",
+                                            [SVIT_RULE_ELEMENT] = "element",
+                                            [SVIT_RULE_MATRIX] = "matrix"}},
 };
 static const sv_field_table GROUP = {.type = "svit_parameter_group",
                                      .noun = "a parameter group",

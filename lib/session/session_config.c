@@ -7,12 +7,13 @@ enum { SIDE_MAX = 8192 };
 
 static const sv_field FIELDS[] = {
     {FIELD(max_batch, U32), .min = 1, .max = 65536},
-    {FIELD(mode, WORD), .words = {[SVIT_MODE_INFER] = "infer", [SVIT_MODE_TRAIN] = "train"}},
-    {FIELD(compute, WORD), .words = {SV_COMPUTE_WORDS, [SVIT_COMPUTE_INT8] = "int8"}},
+    {FIELD(mode, WORD),
+     .words = (sv_words){[SVIT_MODE_INFER] = "infer", [SVIT_MODE_TRAIN] = "train"}},
+    {FIELD(compute, WORD), .words = (sv_words){SV_COMPUTE_WORDS, [SVIT_COMPUTE_INT8] = "int8"}},
     {FIELD(seed, U64)},
     {FIELD(input_height, U32), .max = SIDE_MAX},
     {FIELD(input_width, U32), .max = SIDE_MAX},
-    {FIELD(memory, WORD), .words = {SV_MEMORY_WORDS}},
+    {FIELD(memory, WORD), .words = (sv_words){SV_MEMORY_WORDS}},
     {FIELD(features, FLAG)},
     {FIELD(input_layer, CHARS), .max_count = sizeof((svit_session_config *)0)->input_layer},
     {FIELD(input_gradient, FLAG)},

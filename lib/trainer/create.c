@@ -75,14 +75,14 @@ static void note_no_average(const svit_trainer *trainer)
     const uint64_t steps = trainer->config.epochs * trainer->steps;
     if (is_moving && config->ema_momentum == 0)
         sv_context_warn(trainer->context,
-                        "ema_momentum is 0, with which the average of the weights is the weights "
-                        "after the last step; 0.99 to 0.9999 are usual");
+                        "ema_momentum is 0, so that the average is the last weights; 0.99 to "
+                        "0.9999 are usual");
     if (config->ema == SVIT_EMA_SWA && sv_optim_due_snapshots(config, steps) == 0)
-        sv_context_warn(trainer->context,
-                        "the average 'swa' has no weights in it: none are swa_every (%" PRIu64
-                        ") steps beyond swa_start (%g of total_steps); the model gets the weights "
-                        "after the last step",
-                        config->swa_every, config->swa_start);
+        sv_context_warn(
+            trainer->context,
+            "the average 'swa' has no weights in it: the run ends within swa_every (%" PRIu64
+            ") steps of swa_start",
+            config->swa_every);
 }
 
 /* Imports the optimiser's configuration and computes the length of a schedule that has none. */

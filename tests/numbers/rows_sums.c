@@ -112,19 +112,37 @@ static void run_subtract_scaled(numbers_errors *errors, const sv_kernels *k)
     }
 }
 
-static void run_dot(numbers_errors *errors, const sv_kernels *k)
+static void run_dots(numbers_errors *errors, const sv_kernels *k)
 {
-    static float x[ELEMENTS], y[ELEMENTS];
-    float got;
-    long double wanted = 0, terms = 0;
-    numbers_fill(errors, x, ELEMENTS);
-    numbers_fill_between(errors, y, ELEMENTS, -1, 1);
-    NUMBERS_CALL(got = k->dot(x, y, ELEMENTS));
-    for (size_t i = 0; i < ELEMENTS; i++) {
-        wanted += numbers_in(x[i]) * numbers_in(y[i]);
-        terms += fabsl(numbers_in(x[i]) * numbers_in(y[i]));
+    static float a[ELEMENTS], x[WIDTH], got[TOKENS];
+    numbers_fill(errors, a, ELEMENTS);
+    numbers_fill_between(errors, x, WIDTH, -1, 1);
+    NUMBERS_CALL(k->dots(got, x, a, TOKENS, WIDTH));
+    for (size_t r = 0; r < TOKENS; r++) {
+        long double wanted = 0, terms = 0;
+        for (size_t c = 0; c < WIDTH; c++) {
+            const long double term = numbers_in(a[r * WIDTH + c]) * numbers_in(x[c]);
+            wanted += term;
+            terms += fabsl(term);
+        }
+        numbers_see(errors, got[r], wanted, terms, "sum", r);
     }
-    numbers_see(errors, got, wanted, terms, "sum", 0);
+}
+
+static void run_square_distances(numbers_errors *errors, const sv_kernels *k)
+{
+    static float a[ELEMENTS], x[WIDTH], got[TOKENS];
+    numbers_fill_between(errors, a, ELEMENTS, -1, 1);
+    numbers_fill_between(errors, x, WIDTH, -1, 1);
+    NUMBERS_CALL(k->square_distances(got, x, a, TOKENS, WIDTH));
+    for (size_t r = 0; r < TOKENS; r++) {
+        long double wanted = 0;
+        for (size_t c = 0; c < WIDTH; c++) {
+            const long double d = numbers_in(a[r * WIDTH + c]) - numbers_in(x[c]);
+            wanted += d * d;
+        }
+        numbers_see(errors, got[r], wanted, wanted, "sum", r);
+    }
 }
 
 enum { HEIGHT = 5, COLUMNS = 7, MAP = HEIGHT * COLUMNS, TAPS = 9 };
@@ -286,8 +304,10 @@ static const numbers_row ROWS[] = {
     {"scale", NUMBERS_ALL, NUMBERS_VALUE, 0.50001, "1 rounding", run_scale, 0, 0},
     {"subtract_scaled", NUMBERS_ALL, NUMBERS_TERMS, 2, "a product and a difference",
      run_subtract_scaled, 0, 0},
-    {"dot", NUMBERS_ALL, NUMBERS_TERMS, ELEMENTS / 4 + 4, "a sum in 4 lanes of products", run_dot,
-     0, 0},
+    {"dots", NUMBERS_ALL, NUMBERS_TERMS, WIDTH / 16 + 20, "sums in 16 lanes and of 15 elements",
+     run_dots, 0, 0},
+    {"square_distances", NUMBERS_ALL, NUMBERS_TERMS, WIDTH / 16 + 22,
+     "sums in 16 lanes and of 15 elements, of squares of differences", run_square_distances, 0, 0},
     {"depthwise", NUMBERS_ALL, NUMBERS_TERMS, 10, "9 multiply-adds of up to 2 roundings",
      run_depthwise, 0, 0},
     {"depthwise_weight_gradient", NUMBERS_ALL, NUMBERS_TERMS, MAP + 1, "35 multiply-adds",

@@ -77,6 +77,77 @@ START_TEST(test_nearest_samples_are_those_of_a_plain_search)
 }
 END_TEST
 
+/* Where the queries are few, the workers share the samples: the result is that of one worker, which
+ * goes through them in order, also among samples that occur twice. */
+START_TEST(test_few_queries_have_the_bits_of_one_worker)
+{
+    enum { MANY = 9 * SAMPLES };
+    static const size_t counts[] = {1, 2, 7, 33}, neighbours[] = {1, 10, 900, MANY};
+    float *rows = calloc(MANY * CHANNELS, sizeof *rows), queries[33 * CHANNELS];
+    svit_context *one = context_of(1), *three = context_of(3);
+    for (size_t i = 0; i < 9; i++)
+        draw(rows + i * SAMPLES * CHANNELS, SAMPLES, (unsigned)(i % 4));
+    memset(rows + 5 * CHANNELS, 0, CHANNELS * sizeof *rows);
+    for (size_t i = 0; i < CHANNELS; i++) {
+        rows[6 * CHANNELS + i] *= 1e-20f;
+        rows[7 * CHANNELS + i] *= 1e16f;
+    }
+    draw(queries, 33, 3);
+    svit_features *a = NULL, *b = NULL;
+    OK(svit_features_create(&a, one, rows, NULL, MANY, CHANNELS, 0, NULL, err));
+    OK(svit_features_create(&b, three, rows, NULL, MANY, CHANNELS, 0, NULL, err));
+    for (int metric = 0; metric < 2; metric++)
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = 0; j < 4; j++) {
+                const size_t n = counts[i], k = neighbours[j];
+                size_t *wanted = malloc(n * k * sizeof *wanted), *got = malloc(n * k * sizeof *got);
+                float *near = malloc(n * k * sizeof *near), *found = malloc(n * k * sizeof *found);
+                OK(svit_features_nearest(a, queries, n, k, metric, wanted, near, err));
+                OK(svit_features_nearest(b, queries, n, k, metric, got, found, err));
+                ck_assert_mem_eq(got, wanted, n * k * sizeof *got);
+                ck_assert_mem_eq(found, near, n * k * sizeof *found);
+                for (size_t q = 0; q < n; q++)
+                    for (size_t m = 1; m < k; m++)
+                        if (metric == SVIT_METRIC_COSINE &&
+                            near[q * k + m] == near[q * k + m - 1] &&
+                            wanted[q * k + m] < wanted[q * k + m - 1])
+                            ck_abort_msg("query %zu: sample %zu is behind %zu", q,
+                                         wanted[q * k + m], wanted[q * k + m - 1]);
+                free(wanted);
+                free(got);
+                free(near);
+                free(found);
+            }
+    svit_features_free(a);
+    svit_features_free(b);
+    svit_context_free(one);
+    svit_context_free(three);
+    free(rows);
+}
+END_TEST
+
+/* The cosine of samples whose squares are too small or too large for a float. */
+START_TEST(test_samples_of_any_length_have_their_cosine)
+{
+    float rows[6 * CHANNELS], query[CHANNELS], found[6];
+    size_t indices[6];
+    svit_context *context = context_of(1);
+    draw(rows, 1, 1);
+    for (size_t i = 1; i < 6; i++)
+        for (size_t k = 0; k < CHANNELS; k++)
+            rows[i * CHANNELS + k] =
+                rows[k] * (const float[]){1, 1e-18f, 1e-30f, 1e18f, 1e37f, 0}[i];
+    draw(query, 1, 5);
+    svit_features *set = make_set(context, rows, 6);
+    OK(svit_features_nearest(set, query, 1, 6, SVIT_METRIC_COSINE, indices, found, err));
+    const double wanted = distance(query, rows, SVIT_METRIC_COSINE);
+    for (size_t i = 0; i < 6; i++)
+        ck_assert_double_le(fabs(found[i] - (indices[i] == 5 ? 0 : wanted)), 1e-6);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
 /* The plain selection: of equally far samples the first. */
 START_TEST(test_a_coreset_is_the_greedy_cover)
 {
@@ -179,6 +250,8 @@ static Suite *suite(void)
     Suite *all = suite_create("feature_nearest");
     TCase *c = tcase_create("core");
     tcase_add_loop_test(c, test_nearest_samples_are_those_of_a_plain_search, 0, 4);
+    tcase_add_test(c, test_few_queries_have_the_bits_of_one_worker);
+    tcase_add_test(c, test_samples_of_any_length_have_their_cosine);
     tcase_add_loop_test(c, test_a_coreset_is_the_greedy_cover, 0, 2);
     tcase_add_test(c, test_the_largest_coreset_has_every_sample_once);
     tcase_add_test(c, test_what_is_not_accepted_is_named);

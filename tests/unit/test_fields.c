@@ -17,15 +17,13 @@ typedef struct kinds {
     char chars[8];
 } kinds;
 
-#define WORDS_16                                                                                   \
-    {                                                                                              \
-        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"             \
-    }
+static sv_words LETTERS = {"a", "b", "c", "d", "e", "f", "g", "h",
+                           "i", "j", "k", "l", "m", "n", "o", "p"};
 
 static const sv_field FIELDS[] = {
     {SV_FIELD(kinds, u32, U32), .min = 1, .max = 9},
     {SV_FIELD(kinds, u64, U64)},
-    {SV_FIELD(kinds, word, WORD), .words = WORDS_16},
+    {SV_FIELD(kinds, word, WORD), .words = LETTERS},
     {SV_FIELD(kinds, flag, FLAG)},
     {SV_FIELD(kinds, real, REAL), .max = 1, .min_is_open = 1, .max_is_open = 1},
     {SV_FIELD(kinds, pair, PAIR), .min = -DBL_MAX, .max = DBL_MAX},
@@ -33,8 +31,8 @@ static const sv_field FIELDS[] = {
      .count_offset = offsetof(kinds, reals_count)},
     {SV_FIELD(kinds, list, LIST), .max = 5, .count_name = "list_count",
      .count_offset = offsetof(kinds, list_count), .min_count = 1, .max_count = 4},
-    {SV_FIELD(kinds, set, SET), .words = WORDS_16},
-    {.name = "version", .kind = SV_FIELD_CONSTANT, .words = {"one"}},
+    {SV_FIELD(kinds, set, SET), .words = LETTERS},
+    {.name = "version", .kind = SV_FIELD_CONSTANT, .words = (sv_words){"one"}},
     {SV_FIELD(kinds, text, TEXT)},
     {SV_FIELD(kinds, chars, CHARS), .max_count = 8},
 };

@@ -21,11 +21,12 @@
 
 static const sv_field CROP[] = {
     {FIELD(padding, U32), .max = 256},
-    {FIELD(mode, WORD), .words = {[SVIT_CROP_ZERO] = "zero", [SVIT_CROP_REFLECT] = "reflect"}}};
+    {FIELD(mode, WORD),
+     .words = (sv_words){[SVIT_CROP_ZERO] = "zero", [SVIT_CROP_REFLECT] = "reflect"}}};
 static const sv_field FLIP[] = {
     PROBABILITY,
     {FIELD(mode, WORD),
-     .words = {[SVIT_FLIP_RANDOM] = "random", [SVIT_FLIP_ALTERNATING] = "alternating"}}};
+     .words = (sv_words){[SVIT_FLIP_RANDOM] = "random", [SVIT_FLIP_ALTERNATING] = "alternating"}}};
 static const sv_field COLOR_JITTER[] = {AMOUNT(brightness, 255), AMOUNT(contrast, 255),
                                         AMOUNT(saturation, 255), AMOUNT(hue, 0.5)};
 static const sv_field RANDAUGMENT[] = {
@@ -33,7 +34,8 @@ static const sv_field RANDAUGMENT[] = {
     {FIELD(magnitude, U32), .key = "m", .max = SV_MAGNITUDES - 1}};
 static const sv_field AUTOAUGMENT[] = {
     {FIELD(mode, WORD), .key = "policy",
-     .words = {[SVIT_AUTOAUGMENT_CIFAR10] = "cifar10", [SVIT_AUTOAUGMENT_IMAGENET] = "imagenet"}}};
+     .words = (sv_words){
+         [SVIT_AUTOAUGMENT_CIFAR10] = "cifar10", [SVIT_AUTOAUGMENT_IMAGENET] = "imagenet"}}};
 static const sv_field ERASING[] = {PROBABILITY,
                                    {FIELD(scale, PAIR), .min_is_open = 1, .max = 1},
                                    {FIELD(ratio, PAIR), .min_is_open = 1, .max = 1e6}};
@@ -45,7 +47,7 @@ static const sv_field RESIZED_CROP[] = {
     {FIELD(scale, PAIR), .min_is_open = 1, .max = 1},
     {FIELD(ratio, PAIR), .min_is_open = 1, .max = 1e6},
     {FIELD(mode, WORD),
-     .words = {[SVIT_RESIZE_BILINEAR] = "bilinear", [SVIT_RESIZE_BICUBIC] = "bicubic"}}};
+     .words = (sv_words){[SVIT_RESIZE_BILINEAR] = "bilinear", [SVIT_RESIZE_BICUBIC] = "bicubic"}}};
 static const sv_field CUTOUT[] = {{FIELD(size, U32), .min = 1, .max = 8192}};
 
 static const struct {

@@ -17,7 +17,8 @@ static const sv_field FIELDS[] = {
     {FIELD(augment, FLAG)},
     {FIELD(prefetch, U32), .max = 16},
     {FIELD(sampling, WORD),
-     .words = {[SVIT_SAMPLING_SHUFFLE] = "shuffle", [SVIT_SAMPLING_BALANCED] = "balanced"}},
+     .words =
+         (sv_words){[SVIT_SAMPLING_SHUFFLE] = "shuffle", [SVIT_SAMPLING_BALANCED] = "balanced"}},
     {FIELD(leaves, U32), .max = 65536},
     {FIELD(rank, U32), .max = 65535},
     {FIELD(ranks, U32), .min = 1, .max = 65536},

@@ -161,7 +161,9 @@ static real attend_backward(const attention_call *call, attention_work *work,
     kernels->subtract_scaled(work->difference, p, call->lambda, count * tokens);
     sv_pack_b(exec, &work->doutputs, doutput, width, 1, count, block->head_width);
     sv_matmul(exec, &dv, &p_t, &work->doutputs, tokens);
-    return -kernels->dot(work->dp, p, count * tokens);
+    real dlambda;
+    kernels->dots(&dlambda, p, work->dp, 1, count * tokens);
+    return -dlambda;
 }
 
 real sv_attention_differential_head_backward(const attention_call *call, attention_work *work,

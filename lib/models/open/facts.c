@@ -41,12 +41,9 @@ const char *sv_facts_text(char text[SV_FIELD_NUMBER_TEXT], const sv_facts *facts
 /* The largest value of a field of whole numbers. */
 static double largest(const sv_field *field)
 {
-    size_t words = 0;
     if (field->kind == SV_FIELD_U32)
         return field->max < UINT32_MAX ? field->max : UINT32_MAX;
-    while (words < SV_FIELD_WORDS && field->words[words])
-        words++;
-    return field->kind == SV_FIELD_FLAG ? 1 : (double)words - 1;
+    return field->kind == SV_FIELD_FLAG ? 1 : (double)sv_field_word_count(field) - 1;
 }
 
 /* Whether a field can hold a value that a file states. */

@@ -20,8 +20,7 @@ static const sv_field *field_of(const sv_trainer_entry *entry)
 /* The word of a field for its value; NULL if it has none. */
 static const char *word_of(const sv_field *field, uint64_t value)
 {
-    return field && field->kind == SV_FIELD_WORD && value < SV_FIELD_WORDS ? field->words[value]
-                                                                           : NULL;
+    return field && value < sv_field_word_count(field) ? field->words[value] : NULL;
 }
 
 /* Returns the value of an entry as a message shows it: words, and real numbers in decimal. */
