@@ -164,7 +164,7 @@ static int first_not_refused(scene *s)
     svit_predictor *predictor = NULL;
     svit_matmul product;
     size_t n;
-    double speed, loss;
+    double speed, loss, mean[3], variance[3];
     float out[BATCH * CLASSES];
     svit_model_get_config(s->model, &config, sizeof config, NULL);
     svit_matmul_init(&product, sizeof product);
@@ -187,6 +187,7 @@ static int first_not_refused(scene *s)
         svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, out, err),
         svit_pipeline_apply_evaluation(s->context, &s->pipeline, rgb, 1, SIDE, SIDE, images, err),
         svit_dataset_verify(s->dataset, NULL, NULL, NULL, err),
+        svit_dataset_statistics(s->dataset, 1, mean, variance, err),
         svit_benchmark_matmul(s->context, &product, 0, &speed, err),
         svit_evaluate(s->context, s->model, s->dataset, &s->pipeline, BATCH, &loss, NULL, NULL,
                       err),

@@ -293,7 +293,7 @@ static const struct {
     {fit_head, 6},
     {fit_class, 0},
     {verify, 2},
-    {statistics_of_bytes, 3},
+    {statistics_of_bytes, 2},
     {statistics_of_floats, 6},
 };
 enum { CALL_COUNT = sizeof CALLS / sizeof *CALLS };

@@ -116,6 +116,36 @@ START_TEST(test_every_bad_image_is_named_in_order)
 }
 END_TEST
 
+/* Statistics take the same path: they name the first bad sample, and do not depend on the threads.
+ */
+START_TEST(test_statistics_are_read_by_all_workers)
+{
+    double mean[2][3], variance[2][3];
+    for (uint32_t i = 0; i < 2; i++) {
+        svit_context *context = context_of(1 + 2 * i);
+        test_folder folder = folder_fill(context);
+        svit_dataset *dataset = NULL, *good = NULL;
+        size_t indices[100];
+        for (size_t k = 0; k < 100; k++)
+            indices[k] = k % 2 ? 2 + k / 2 : 160 + k / 2;
+        WORKS(
+            svit_dataset_folder(&dataset, context, folder.path, 8, 8, 3, SVIT_SOURCE_NEAREST, err));
+        FAILS(svit_dataset_statistics(dataset, 1, mean[i], variance[i], err), SVIT_E_FORMAT,
+              "/bad/1-text.png");
+        WORKS(svit_dataset_select(&good, dataset, indices, 100, err));
+        WORKS(svit_dataset_statistics(good, 1.0 / 255, mean[i], variance[i], err));
+        for (size_t c = 0; c < 3; c++)
+            ck_assert(mean[i][c] > 0.1 && mean[i][c] < 0.9 && variance[i][c] > 0.001);
+        svit_dataset_free(good);
+        svit_dataset_free(dataset);
+        folder_remove(&folder);
+        svit_context_free(context);
+    }
+    ck_assert_mem_eq(mean[0], mean[1], sizeof mean[0]);
+    ck_assert_mem_eq(variance[0], variance[1], sizeof variance[0]);
+}
+END_TEST
+
 START_TEST(test_a_selection_without_the_bad_is_good)
 {
     svit_context *context = context_of(2);
@@ -220,6 +250,7 @@ static Suite *verify_suite(void)
     Suite *suite = suite_create("verify");
     TCase *cases = tcase_create("all");
     tcase_add_loop_test(cases, test_every_bad_image_is_named_in_order, 1, 4);
+    tcase_add_test(cases, test_statistics_are_read_by_all_workers);
     tcase_add_test(cases, test_a_selection_without_the_bad_is_good);
     tcase_add_test(cases, test_a_fifo_is_named_at_once);
     tcase_add_test(cases, test_callbacks_are_called_in_order_and_may_stop);

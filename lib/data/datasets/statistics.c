@@ -1,8 +1,9 @@
-/* Mean and variance of a dataset's images. Those of bytes are computed from a histogram, those of
- * floats in two passes, so they are as exact for many samples as for few. */
+/* Mean and variance of a dataset's images. Those of bytes, which may have to be decoded, are computed
+ * from a histogram by all workers, those of floats in two passes, so they are as exact for many
+ * samples as for few. */
 #include "base/threads/fp_env.h"
 #include "data/checks.h"
-#include "data/datasets/dataset_ops.h"
+#include "data/datasets/samples.h"
 
 #include <math.h>
 
@@ -12,26 +13,36 @@ typedef struct histogram {
     uint64_t count[SVIT_MAX_CHANNELS][VALUES]; /* pixels with each value, by channel */
 } histogram;
 
-static svit_status read_sample(const svit_dataset *dataset, size_t index, void *image,
-                               svit_error *err)
+typedef struct counting {
+    const svit_dataset *dataset;
+    histogram *workers; /* of the images that each worker has read */
+} counting;
+
+static void count_pixels(void *user, const void *image, uint32_t worker)
 {
-    enum { TOGETHER = 64 }; /* images between two questions whether to go on */
-    int32_t label = 0;
-    if (index % TOGETHER == 0)
-        SVIT_TRY(sv_context_go_on(dataset->context, err));
-    return dataset->ops->sample(dataset, index, NULL, image, &label, err);
+    const counting *self = user;
+    const uint8_t *pixels = image;
+    const size_t bytes = sv_dataset_image_bytes(self->dataset), channels = self->dataset->channels;
+    for (size_t p = 0; p < bytes; p += channels)
+        for (size_t c = 0; c < channels; c++)
+            self->workers[worker].count[c][pixels[p + c]]++;
 }
 
-static svit_status histogram_fill(histogram *pixels, const svit_dataset *dataset, uint8_t *image,
-                                  svit_error *err)
+static svit_status refuse(void *user, size_t index, const svit_error *found, svit_error *err)
 {
-    size_t bytes = sv_dataset_image_bytes(dataset), channels = dataset->channels;
-    for (size_t i = 0; i < dataset->count; i++) {
-        SVIT_TRY(read_sample(dataset, i, image, err));
-        for (size_t p = 0; p < bytes; p += channels)
-            for (size_t c = 0; c < channels; c++)
-                pixels->count[c][image[p + c]]++;
-    }
+    (void)user;
+    (void)index;
+    return svit_error_set(err, found->code, found->message);
+}
+
+/* Counts the pixels of all images in all->workers[0]. */
+static svit_status count_all(counting *all, svit_error *err)
+{
+    SVIT_TRY(sv_samples_read(&(sv_sample_reader){all->dataset, count_pixels, refuse, all}, err));
+    for (uint32_t worker = 1; worker < sv_samples_workers(all->dataset); worker++)
+        for (size_t c = 0; c < SVIT_MAX_CHANNELS; c++)
+            for (size_t v = 0; v < VALUES; v++)
+                all->workers[0].count[c][v] += all->workers[worker].count[c][v];
     return SVIT_OK;
 }
 
@@ -51,14 +62,29 @@ static void moments(double *mean, double *variance, const uint64_t counts[VALUES
     *variance = squares / n * scale * scale;
 }
 
-static svit_status of_bytes(const svit_dataset *dataset, void *image, double scale, double *mean,
+static svit_status of_bytes(const svit_dataset *dataset, double scale, double *mean,
                             double *variance, svit_error *err)
 {
-    histogram pixels = {0};
-    SVIT_TRY(histogram_fill(&pixels, dataset, image, err));
-    for (size_t c = 0; c < dataset->channels; c++)
-        moments(&mean[c], &variance[c], pixels.count[c], scale);
-    return SVIT_OK;
+    const sv_allocator *allocator = &dataset->context->allocator;
+    const uint32_t workers = sv_samples_workers(dataset);
+    counting all = {.dataset = dataset};
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&all.workers, workers, sizeof *all.workers,
+                               "histograms", err));
+    const svit_status status = count_all(&all, err);
+    for (size_t c = 0; status == SVIT_OK && c < dataset->channels; c++)
+        moments(&mean[c], &variance[c], all.workers->count[c], scale);
+    sv_release(allocator, all.workers, workers * sizeof *all.workers);
+    return status;
+}
+
+static svit_status read_sample(const svit_dataset *dataset, size_t index, float *image,
+                               svit_error *err)
+{
+    enum { TOGETHER = 64 }; /* images between two questions whether to go on */
+    int32_t label = 0;
+    if (index % TOGETHER == 0)
+        SVIT_TRY(sv_context_go_on(dataset->context, err));
+    return dataset->ops->sample(dataset, index, NULL, image, &label, err);
 }
 
 /* sum[c] += (value - centre[c])^power over all samples, for the powers 1 and 2. */
@@ -77,8 +103,8 @@ static svit_status add_powers(double sum[SVIT_MAX_CHANNELS], const svit_dataset 
     return SVIT_OK;
 }
 
-static svit_status of_floats(const svit_dataset *dataset, void *image, double scale, double *mean,
-                             double *variance, svit_error *err)
+static svit_status of_read_floats(const svit_dataset *dataset, float *image, double scale,
+                                  double *mean, double *variance, svit_error *err)
 {
     const double zero[SVIT_MAX_CHANNELS] = {0};
     double centre[SVIT_MAX_CHANNELS] = {0}, squares[SVIT_MAX_CHANNELS] = {0};
@@ -94,6 +120,19 @@ static svit_status of_floats(const svit_dataset *dataset, void *image, double sc
     return SVIT_OK;
 }
 
+static svit_status of_floats(const svit_dataset *dataset, double scale, double *mean,
+                             double *variance, svit_error *err)
+{
+    const sv_allocator *allocator = &dataset->context->allocator;
+    const size_t bytes = sv_dataset_image_bytes(dataset);
+    float *image = sv_allocate(allocator, bytes);
+    if (!image)
+        return sv_fail_memory(err, bytes, "an image");
+    const svit_status status = of_read_floats(dataset, image, scale, mean, variance, err);
+    sv_release(allocator, image, bytes);
+    return status;
+}
+
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
                                              double *mean, double *variance, svit_error *err)
 {
@@ -104,13 +143,6 @@ SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double
                        __func__, scale);
     SV_REQUIRE(mean);
     SV_REQUIRE(variance);
-    const sv_allocator *allocator = &dataset->context->allocator;
-    size_t bytes = sv_dataset_image_bytes(dataset);
-    void *image = sv_allocate(allocator, bytes);
-    if (!image)
-        return sv_fail_memory(err, bytes, "an image");
-    svit_status status =
-        (dataset->is_f32 ? of_floats : of_bytes)(dataset, image, scale, mean, variance, err);
-    sv_release(allocator, image, bytes);
-    return status;
+    SVIT_TRY(svit_context_check(dataset->context, err));
+    return (dataset->is_f32 ? of_floats : of_bytes)(dataset, scale, mean, variance, err);
 }

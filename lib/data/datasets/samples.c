@@ -1,0 +1,81 @@
+/* Reads every sample of a dataset in rounds, which the workers share. */
+#include "data/datasets/samples.h"
+
+#include "base/size.h"
+#include "base/threads/fp_env.h"
+#include "data/checks.h"
+
+/* Samples that the workers read before the calling thread looks at their errors: enough to keep all
+ * of them busy, and few enough that a stop takes effect soon. */
+enum { ROUND = 128 };
+
+typedef struct round {
+    const sv_sample_reader *reader;
+    char *images; /* one for each worker */
+    size_t first; /* the first sample */
+    svit_error errors[ROUND];
+} round;
+
+/* The samples of a whole round. */
+static size_t round_of(const svit_dataset *dataset)
+{
+    return sv_size_min(dataset->count, dataset->caller_thread_only ? 1 : ROUND);
+}
+
+uint32_t sv_samples_workers(const svit_dataset *dataset)
+{
+    return sv_pool_workers(dataset->context->pool, round_of(dataset));
+}
+
+static void read_task(void *argument, size_t task, uint32_t worker)
+{
+    round *self = argument;
+    const sv_sample_reader *reader = self->reader;
+    const svit_dataset *dataset = reader->dataset;
+    int32_t label = 0;
+    svit_error *err = &self->errors[task];
+    *err = (svit_error){.struct_size = sizeof *err};
+    char *image = self->images + worker * sv_dataset_image_bytes(dataset);
+    err->code = dataset->ops->sample(dataset, self->first + task, NULL, image, &label, err);
+    if (err->code == SVIT_OK && reader->take)
+        reader->take(reader->user, image, worker);
+}
+
+static svit_status read_all(round *self, svit_error *err)
+{
+    const sv_sample_reader *reader = self->reader;
+    const svit_dataset *dataset = reader->dataset;
+    for (size_t count; self->first < dataset->count; self->first += count) {
+        SVIT_TRY(sv_context_go_on(dataset->context, err));
+        count = sv_size_min(dataset->count - self->first, round_of(dataset));
+        if (dataset->caller_thread_only)
+            read_task(self, 0, 0);
+        else
+            sv_pool_run(dataset->context->pool, read_task, self, count);
+        for (size_t i = 0; i < count; i++)
+            if (self->errors[i].code != SVIT_OK)
+                SVIT_TRY(reader->refuse(reader->user, self->first + i, &self->errors[i], err));
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_samples_read(const sv_sample_reader *reader, svit_error *err)
+{
+    const svit_dataset *dataset = reader->dataset;
+    const sv_allocator *allocator = &dataset->context->allocator;
+    const size_t workers = sv_samples_workers(dataset), image = sv_dataset_image_bytes(dataset);
+    round *self = NULL;
+    svit_status status =
+        sv_allocate_array(allocator, (void **)&self, 1, sizeof *self, "a round of samples", err);
+    if (status != SVIT_OK)
+        return status;
+    self->reader = reader;
+    status = sv_allocate_uncleared(allocator, (void **)&self->images, workers, image,
+                                   "the images of a round", err);
+    if (status == SVIT_OK) {
+        status = read_all(self, err);
+        sv_release(allocator, self->images, workers * image);
+    }
+    sv_release(allocator, self, sizeof *self);
+    return status;
+}
