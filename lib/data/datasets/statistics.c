@@ -1,6 +1,6 @@
-/* Mean and variance of a dataset's images. Those of bytes, which may have to be decoded, are computed
- * from a histogram by all workers, those of floats in two passes, so they are as exact for many
- * samples as for few. */
+/* Mean and variance of a dataset's images. Those of bytes, which may have to be decoded, are
+ * computed from a histogram by all workers, those of floats in two passes, so they are as exact for
+ * many samples as for few. */
 #include "base/threads/fp_env.h"
 #include "data/checks.h"
 #include "data/datasets/samples.h"
