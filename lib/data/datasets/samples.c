@@ -9,12 +9,12 @@
  * of them busy, and few enough that a stop takes effect soon. */
 enum { ROUND = 128 };
 
-typedef struct round {
+typedef struct sample_round {
     const sv_sample_reader *reader;
     char *images; /* one for each worker */
     size_t first; /* the first sample */
     svit_error errors[ROUND];
-} round;
+} sample_round;
 
 /* The samples of a whole round. */
 static size_t round_of(const svit_dataset *dataset)
@@ -29,7 +29,7 @@ uint32_t sv_samples_workers(const svit_dataset *dataset)
 
 static void read_task(void *argument, size_t task, uint32_t worker)
 {
-    round *self = argument;
+    sample_round *self = argument;
     const sv_sample_reader *reader = self->reader;
     const svit_dataset *dataset = reader->dataset;
     int32_t label = 0;
@@ -41,7 +41,7 @@ static void read_task(void *argument, size_t task, uint32_t worker)
         reader->take(reader->user, image, worker);
 }
 
-static svit_status read_all(round *self, svit_error *err)
+static svit_status read_all(sample_round *self, svit_error *err)
 {
     const sv_sample_reader *reader = self->reader;
     const svit_dataset *dataset = reader->dataset;
@@ -64,7 +64,7 @@ svit_status sv_samples_read(const sv_sample_reader *reader, svit_error *err)
     const svit_dataset *dataset = reader->dataset;
     const sv_allocator *allocator = &dataset->context->allocator;
     const size_t workers = sv_samples_workers(dataset), image = sv_dataset_image_bytes(dataset);
-    round *self = NULL;
+    sample_round *self = NULL;
     svit_status status =
         sv_allocate_array(allocator, (void **)&self, 1, sizeof *self, "a round of samples", err);
     if (status != SVIT_OK)

@@ -18,7 +18,8 @@ typedef struct sv_sample_reader {
 /* The workers that call `take`, numbered from 0. */
 uint32_t sv_samples_workers(const svit_dataset *dataset);
 
-/* Reads them. The stop function of the context is asked between rounds of samples. SVIT_E_MEMORY. */
+/* Reads them. The stop function of the context is asked between rounds of samples. SVIT_E_MEMORY.
+ */
 svit_status sv_samples_read(const sv_sample_reader *reader, svit_error *err);
 
 #endif
