@@ -2,7 +2,6 @@
  * chunks over the workers, averages. */
 #include "optim/optimizer.h"
 
-#include "base/text/pattern.h"
 #include "optim/update.h"
 
 #include <math.h>
@@ -258,53 +257,6 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *
     optim->snapshots = sv_optim_next_snapshots(optim);
     optim->steps++;
     return SVIT_OK;
-}
-
-svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const char *key,
-                                   double value, svit_error *err)
-{
-    bool is_scale = strcmp(key, "lr_scale") == 0, is_decay = strcmp(key, "weight_decay") == 0;
-    bool is_trainable = strcmp(key, "trainable") == 0, found = false;
-    const char *frozen = NULL;
-    if (!is_scale && !is_decay && !is_trainable)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "key '%.40s' is unknown; known are lr_scale, weight_decay, trainable", key);
-    if ((pattern && !(value >= 0 && value <= 1e30)) || (is_trainable && value != 0 && value != 1))
-        return sv_fail(err, SVIT_E_ARGUMENT, "value for '%s' is %g; it is %s", key, value,
-                       is_trainable ? "0 or 1" : "in [0, 1e30]");
-    size_t bytes = optim->table->count * sizeof *optim->settings;
-    sv_parameter_settings *before = optim->settings, *settings = NULL;
-    SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&settings, optim->table->count,
-                               sizeof *settings, "the settings of the parameters", err));
-    memcpy(settings, before, bytes);
-    for (size_t i = 0; i < optim->table->count; i++) {
-        if (pattern ? !sv_pattern_matches(pattern, optim->table->list[i].name)
-                    : !settings[i].inherits_decay)
-            continue;
-        found = true;
-        if (is_trainable && value != 0 && optim->table->list[i].frozen)
-            frozen = optim->table->list[i].name;
-        if (is_scale)
-            settings[i].lr_scale = value * settings[i].depth_scale;
-        settings[i].weight_decay = is_decay ? value : settings[i].weight_decay;
-        settings[i].inherits_decay = settings[i].inherits_decay && !(pattern && is_decay);
-        settings[i].trainable = is_trainable ? value != 0 : settings[i].trainable;
-    }
-    optim->settings = settings;
-    svit_status status = SVIT_OK;
-    if (!found && pattern)
-        status = sv_fail(err, SVIT_E_ARGUMENT, "pattern '%.95s' matches no parameter of the model",
-                         pattern);
-    else if (frozen)
-        status =
-            sv_fail(err, SVIT_E_STATE,
-                    "parameter '%s' is frozen in the model (svit_model_set_trainable)", frozen);
-    else
-        status = sv_optim_split(optim, err);
-    if (status != SVIT_OK)
-        optim->settings = before;
-    sv_release(&optim->context->allocator, status == SVIT_OK ? before : settings, bytes);
-    return status;
 }
 
 static void swap_arrays(real *a, real *b, size_t elements)

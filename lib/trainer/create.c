@@ -118,12 +118,18 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "the pipeline's channels is %u; the model's in_channels is %u",
                        local->channels, model->in_channels);
+    return SVIT_OK;
+}
+
+/* Notes the sizes of the model, and what a forward of an image costs. */
+static svit_status measure_model(svit_trainer *trainer, svit_error *err)
+{
+    const svit_model_config *model = &trainer->model->config;
     uint64_t with_backward;
-    SVIT_TRY(sv_model_multiply_adds(trainer->model, model->input_height, model->input_width,
-                                    &trainer->multiply_adds, &with_backward, err));
     trainer->classes = model->num_classes;
     trainer->image_floats = (size_t)model->input_height * model->input_width * model->in_channels;
-    return SVIT_OK;
+    return sv_model_multiply_adds(trainer->model, model->input_height, model->input_width,
+                                  &trainer->multiply_adds, &with_backward, err);
 }
 
 /* Sets the objective from the configuration. Rows of targets are as wide as rows of logits. */
@@ -377,6 +383,7 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
     SVIT_TRY(check_data(trainer, training, validation, err));
     SVIT_TRY(read_optimizer(trainer, optimizer, err));
     SVIT_TRY(read_pipeline(trainer, pipeline, err));
+    SVIT_TRY(measure_model(trainer, err));
     SVIT_TRY(read_objective(trainer, training, err));
     SVIT_TRY(freeze_groups(trainer, before, err));
     SVIT_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model, &trainer->optimizer_config,
