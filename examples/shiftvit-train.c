@@ -18,10 +18,8 @@
 #include "common/whitening.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A training run and everything it owns. */
 typedef struct train_run {

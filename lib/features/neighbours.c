@@ -13,7 +13,7 @@
 enum { BLOCK = 32, PART_SAMPLES = 512, PARTS_MAX = 256, TASKS_OF_WORKER = 4 };
 
 /* What a worker does between two questions whether to go on, at most: blocks, multiply-adds, and
- * neighbours that are held; at least a block. */
+ * neighbours that are held; at least a block, which is smaller for large k. */
 enum { ROUND_BLOCKS = 4, ROUND_WORK = 1 << 30, ROUND_NEIGHBOURS = 1 << 18 };
 
 typedef struct call {
@@ -173,7 +173,8 @@ static void plan(call *self)
     const sv_neighbour_search *search = self->search;
     const size_t count = search->reference->count, c = search->reference->channels;
     const size_t threads = sv_pool_threads(search->reference->context->pool);
-    self->block = sv_size_min(BLOCK, search->n);
+    self->block = sv_size_max(ROUND_NEIGHBOURS / search->k, 1);
+    self->block = sv_size_min(self->block, sv_size_min(BLOCK, search->n));
     const size_t all = search->n / self->block + (search->n % self->block != 0);
     const size_t wanted = threads > 1 ? threads * TASKS_OF_WORKER / all : 1;
     self->parts = sv_size_min(sv_size_min(wanted, count / PART_SAMPLES), PARTS_MAX);

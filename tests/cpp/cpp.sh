@@ -31,6 +31,17 @@ for header in "$root"/include/shiftvit/*.hpp; do
     done
 done
 
+# An older language is named.
+printf '#include <shiftvit/shiftvit.hpp>\n' | "$cxx" -std=c++14 -I"$root/include" -fsyntax-only -x c++ - 2>"$folder/old" &&
+    {
+        echo "the headers take C++14"
+        exit 1
+    }
+grep -q 'need C++17 or later' "$folder/old" || {
+    echo "C++14 is refused without the reason"
+    exit 1
+}
+
 # A function that the classes lack; C++ has the newer form of svit_evaluate.
 awk -f "$root/tests/cpp/wrapped.awk" "$root"/include/shiftvit/*.h >"$folder/wrapped"
 cat "$root"/include/shiftvit/*.hpp >"$folder/classes"

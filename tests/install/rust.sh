@@ -57,6 +57,13 @@ if PKG_CONFIG=false "$cargo" build --offline --locked -q -p shiftvit-sys 2>"$fol
 fi
 grep -q 'pkg-config finds no shiftvit' "$folder/said" || { cat "$folder/said"; exit 1; }
 
+# A relative folder is refused: nothing says of which one it is part.
+if SHIFTVIT_LIB_DIR=lib "$cargo" build --offline --locked -q --example train 2>"$folder/said"; then
+    echo "a relative SHIFTVIT_LIB_DIR is taken"
+    exit 1
+fi
+grep -q "SHIFTVIT_LIB_DIR is 'lib'; an absolute path is needed" "$folder/said"
+
 # The static library, by its folder and by pkg-config: the programs need no shared one.
 linked_statically() {
     if ldd "$1" | grep libshiftvit; then

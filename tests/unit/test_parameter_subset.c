@@ -3,10 +3,12 @@
 #include "fit.h"
 #include "suite.h"
 
+#include "layers/linear/partial_gradients.h"
 #include "models/model.h"
 #include "session/optimizer_handle.h"
 #include "session/session.h"
 
+#include <math.h>
 #include <string.h>
 
 #define VIT                                                                                        \
@@ -141,6 +143,75 @@ START_TEST(test_places_follow_the_parameters)
 }
 END_TEST
 
+/* Nothing is computed for a frozen weight: its sums have no place, others have, and so have those
+ * that a layer reduces itself. */
+START_TEST(test_sums_of_frozen_weights_are_not_wanted)
+{
+    svit_context *context = fit_context(1);
+    svit_model *model;
+    svit_session *session;
+    real sums[2];
+    create(&model, &session, context, _i);
+    const sv_run run = sv_session_run(session, 1, true);
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        const sv_parameter *p = &model->parameters.list[i];
+        const sv_partial_gradient partial = {p->offset, 1, sums};
+        const bool is_trained = sv_gradients_at(&session->gradients, p->offset) != NULL;
+        ck_assert_ptr_eq(sv_partial_gradient_if_read(&run, &partial, 1),
+                         is_trained ? sums + 1 : NULL);
+    }
+    const sv_partial_gradient derived = {SV_NO_PARAMETER, 1, sums};
+    ck_assert_ptr_eq(sv_partial_gradient_if_read(&run, &derived, 1), sums + 1);
+    svit_session_free(session);
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
+/* With all parameters frozen there is still the gradient of the input, also with leaves, and steps
+ * change nothing. */
+START_TEST(test_nothing_trained_is_nothing_stepped)
+{
+    static const float image[8 * 8 * 3] = {1, 0.5f, -1}, dlogits[5] = {1, -2, 3};
+    const svit_reducer leaf = {.struct_size = sizeof leaf, .leaves = 1, .ranks = 1};
+    svit_context *context = fit_context(2);
+    svit_model_config config;
+    svit_session_config training;
+    svit_optimizer_config averaged;
+    svit_model *model;
+    svit_session *session;
+    svit_optimizer *optimizer;
+    float logits[5], dx[8 * 8 * 3], sum = 0;
+    WORKS(svit_model_config_from_json(&config, sizeof config, VIT, err));
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    WORKS(svit_model_set_trainable(model, "*", 0, err));
+    WORKS(svit_session_config_init(&training, sizeof training));
+    training.mode = SVIT_MODE_TRAIN;
+    training.input_gradient = 1;
+    WORKS(svit_session_create(&session, model, &training, err));
+    WORKS(svit_session_set_reducer(session, &leaf, err));
+    WORKS(svit_optimizer_config_init(&averaged, sizeof averaged));
+    averaged.ema = SVIT_EMA_PLAIN;
+    WORKS(svit_optimizer_create(&optimizer, model, &averaged, err));
+    float *before = fit_weights(model, NULL);
+    WORKS(svit_forward(session, image, 1, logits, err));
+    WORKS(svit_backward_input(session, dlogits, 1, dx, err));
+    WORKS(svit_step(optimizer, session, err));
+    WORKS(svit_optimizer_swap_ema(optimizer, err));
+    float *after = fit_weights(model, NULL);
+    ck_assert_mem_eq(before, after, svit_model_parameter_elements(model) * sizeof *after);
+    for (size_t i = 0; i < sizeof dx / sizeof *dx; i++)
+        sum += fabsf(dx[i]);
+    ck_assert_float_gt(sum, 0);
+    free(before);
+    free(after);
+    svit_optimizer_free(optimizer);
+    svit_session_free(session);
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
 /* Gradients are dropped once a reducer is taken, and not by one that is refused. */
 START_TEST(test_a_reducer_that_is_refused_drops_nothing)
 {
@@ -183,6 +254,8 @@ static Suite *suite(void)
     const int cases = sizeof CASES / sizeof *CASES;
     tcase_add_loop_test(c, test_gradients_and_slots_are_those_of_trained_parameters, 0, cases);
     tcase_add_loop_test(c, test_places_follow_the_parameters, 0, cases);
+    tcase_add_loop_test(c, test_sums_of_frozen_weights_are_not_wanted, 0, cases);
+    tcase_add_test(c, test_nothing_trained_is_nothing_stepped);
     tcase_add_test(c, test_a_reducer_that_is_refused_drops_nothing);
     suite_add_tcase(all, c);
     return all;

@@ -7,12 +7,13 @@
 START_TEST(test_another_configuration_is_refused_at_resume_by_field)
 {
     plan p = plan_make(2);
+    p.optimizer.decay_exclude = SVIT_EXCLUDE_BIAS | SVIT_EXCLUDE_NORM;
     svit_model *model = fit_model(context, CLASSES, 1);
     svit_trainer *trainer = open_trainer(model, &p, validation);
     WORKS(svit_trainer_checkpoint(trainer, err));
     svit_trainer_free(trainer);
     p.trainer.existing = SVIT_EXISTING_RESUME;
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 12; i++) {
         plan other = p;
         static const char *const fields[] = {
             "epochs is 2",
@@ -24,7 +25,9 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
             "the validation data are others than the checkpoint's",
             "optimizer is adamw in the checkpoint and ",
             "the optimizer configuration: 'epsilon_form' is ",
-            "preprocessing: 'augment' is none in the checkpoint and [{\"name\":"};
+            "preprocessing: 'augment' is none in the checkpoint and [{\"name\":",
+            "decay_exclude is bias+norm in the checkpoint and norm+position here;",
+            "decay_exclude is bias+norm in the checkpoint and empty here;"};
         other.trainer.epochs -= i == 0;
         other.trainer.batch += i == 1;
         other.trainer.seed += i == 2;
@@ -34,6 +37,9 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
         other.optimizer.kind = i == 7;
         other.optimizer.epsilon_form = i == 8;
         other.pipeline.augment_count = i == 9;
+        other.optimizer.decay_exclude = i == 10   ? SVIT_EXCLUDE_NORM | SVIT_EXCLUDE_POSITION
+                                        : i == 11 ? 0
+                                                  : p.optimizer.decay_exclude;
         other.pipeline.augment[0].kind = SVIT_AUGMENT_TRIVIALAUGMENT;
         trainer = open_trainer(model, &other, i == 6 ? NULL : validation);
         float *before = fit_weights(model, NULL);

@@ -20,7 +20,6 @@ void sv_attention_pool_place(sv_layer *layer, const real *memory)
     pool->query = memory + pool->heads * (layer->in.channels + 1);
 }
 
-/* y += factor * x */
 /* y += factor * x, unless y is NULL. */
 static void add_scaled(real *y, const real *x, real factor, size_t elements)
 {

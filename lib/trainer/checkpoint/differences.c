@@ -20,7 +20,21 @@ static const sv_field *field_of(const sv_trainer_entry *entry)
 /* The word of a field for its value; NULL if it has none. */
 static const char *word_of(const sv_field *field, uint64_t value)
 {
-    return field && value < sv_field_word_count(field) ? field->words[value] : NULL;
+    return field && field->kind == SV_FIELD_WORD && value < sv_field_word_count(field)
+               ? field->words[value]
+               : NULL;
+}
+
+/* The words of a set of them. */
+static const char *set_text(char out[SV_TRAINER_NUMBER], const sv_field *field, uint64_t set)
+{
+    size_t used = 0;
+    snprintf(out, SV_TRAINER_NUMBER, "empty");
+    for (uint32_t i = 0; i < sv_field_word_count(field) && used < SV_TRAINER_NUMBER; i++)
+        if (set >> i & 1)
+            used += (size_t)snprintf(out + used, SV_TRAINER_NUMBER - used, used ? "+%s" : "%s",
+                                     field->words[i]);
+    return out;
 }
 
 /* Returns the value of an entry as a message shows it: words, and real numbers in decimal. */
@@ -34,8 +48,12 @@ static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry 
         return sv_trainer_number(out, value);
     }
     uint64_t value;
-    const char *word =
-        sv_trainer_read_digits(&value, text, 10) ? word_of(field_of(entry), value) : NULL;
+    const sv_field *field = field_of(entry);
+    if (!sv_trainer_read_digits(&value, text, 10))
+        return text;
+    if (field && field->kind == SV_FIELD_SET)
+        return set_text(out, field, value);
+    const char *word = word_of(field, value);
     return word ? word : text;
 }
 
