@@ -126,13 +126,14 @@ static void use_task(void *argument, size_t task, uint32_t worker)
 {
     const call *self = argument;
     const size_t block = task / self->block, in_block = task % self->block;
-    const sv_neighbour *lists =
+    const sv_neighbour *nearest =
         self->lists + (block * self->parts * self->block + in_block) * self->room;
-    sv_neighbour *merged = self->merged + worker * self->search->k;
-    if (self->parts > 1)
-        merge(self, merged, lists);
-    self->search->use(self->search, self->first * self->block + task,
-                      self->parts > 1 ? merged : lists);
+    if (self->parts > 1) {
+        sv_neighbour *merged = self->merged + worker * self->search->k;
+        merge(self, merged, nearest);
+        nearest = merged;
+    }
+    self->search->use(self->search, self->first * self->block + task, nearest);
 }
 
 static svit_status search_all(call *self, svit_error *err)
