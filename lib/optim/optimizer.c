@@ -141,8 +141,9 @@ static sv_update_chunk update_chunk_of(const update_job *job, size_t begin, size
                             .decay = (real)(rate * settings->weight_decay),
                             .weight_decay = (real)settings->weight_decay,
                             .lr_scale = (real)settings->lr_scale};
+    const size_t place = sv_subset_place(&optim->subset, begin);
     for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
-        part.slots[i] = optim->slots[i].values + sv_subset_place(&optim->subset, begin);
+        part.slots[i] = optim->slots[i].values + place;
     return part;
 }
 

@@ -2,10 +2,8 @@
 #include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "data/datasets/dataset_ops.h"
-#include "optim/schedule.h"
 #include "trainer/checkpoint/checkpoint.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,52 +44,13 @@ static svit_status read_fingerprints(svit_trainer *trainer, const svit_dataset *
     return svit_dataset_fingerprint(validation, &trainer->validation_fingerprint, err);
 }
 
-/* Logs a warning for each setting of another schedule than the one that is chosen. */
-static void note_unused(const svit_trainer *trainer, const svit_optimizer_config *config)
-{
-    const struct {
-        const char *name;
-        sv_schedule_setting setting;
-        uint64_t value, unset;
-    } settings[] = {{"warmup_steps", SV_SCHEDULE_WARMUP, config->warmup_steps, 0},
-                    {"step_size", SV_SCHEDULE_STEP_SIZE, config->step_size, 1},
-                    {"restart_steps", SV_SCHEDULE_RESTARTS, config->restart_steps, 1},
-                    {"points", SV_SCHEDULE_POINTS, config->point_count, 0}};
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        if (sv_schedule_uses(config->schedule, settings[i].setting) ||
-            settings[i].value <= settings[i].unset)
-            continue;
-        sv_context_warn(trainer->context,
-                        "%s has no effect: it belongs to another schedule than the run's",
-                        settings[i].name);
-    }
-}
-
-/* Logs a warning where the average of the weights that is asked for is the weights themselves. */
-static void note_no_average(const svit_trainer *trainer)
-{
-    const svit_optimizer_config *config = &trainer->optimizer_config;
-    const bool is_moving = config->ema == SVIT_EMA_PLAIN || config->ema == SVIT_EMA_KERAS;
-    const uint64_t steps = trainer->config.epochs * trainer->steps;
-    if (is_moving && config->ema_momentum == 0)
-        sv_context_warn(trainer->context,
-                        "ema_momentum is 0, so that the average is the last weights; 0.99 to "
-                        "0.9999 are usual");
-    if (config->ema == SVIT_EMA_SWA && sv_optim_due_snapshots(config, steps) == 0)
-        sv_context_warn(
-            trainer->context,
-            "the average 'swa' has no weights in it: the run ends within swa_every (%" PRIu64
-            ") steps of swa_start",
-            config->swa_every);
-}
-
 /* Imports the optimiser's configuration and computes the length of a schedule that has none. */
 static svit_status read_optimizer(svit_trainer *trainer, const svit_optimizer_config *optimizer,
                                   svit_error *err)
 {
     svit_optimizer_config *local = &trainer->optimizer_config;
     SVIT_TRY(sv_config_read(&sv_optimizer_config_type, local, optimizer, err));
-    note_unused(trainer, local);
+    sv_trainer_note_unused(trainer);
     trainer->warmup_steps = local->warmup_steps;
     if (sv_optim_lacks_length(local))
         sv_trainer_compute_schedule(trainer, trainer->config.epochs);
@@ -392,7 +351,7 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
     trainer->session_is_early = sv_trainer_is_early(trainer, 0);
     SVIT_TRY(sv_trainer_open_session(trainer, trainer->session_is_early, &trainer->session, err));
     SVIT_TRY(open_loader(trainer, training, err));
-    note_no_average(trainer);
+    sv_trainer_note_no_average(trainer);
     SVIT_TRY(check_mixing(trainer, training, err));
     SVIT_TRY(open_validation(trainer, validation, err));
     SVIT_TRY(open_buffers(trainer, err));

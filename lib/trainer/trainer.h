@@ -118,6 +118,15 @@ svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, 
 svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_session **out,
                                     svit_error *err);
 
+/* notes.c */
+
+/* Logs a warning for each setting of another schedule than the one that is chosen. */
+void sv_trainer_note_unused(const svit_trainer *trainer);
+
+/* Logs a warning where the average of the weights that is asked for is the weights themselves. The
+ * steps of an epoch are known. */
+void sv_trainer_note_no_average(const svit_trainer *trainer);
+
 /* step.c */
 
 /* SVIT_E_STATE while the callback of svit_trainer_run is running, which is inside of that call.

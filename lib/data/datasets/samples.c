@@ -2,7 +2,6 @@
 #include "data/datasets/samples.h"
 
 #include "base/size.h"
-#include "base/threads/fp_env.h"
 #include "data/checks.h"
 
 /* Samples that the workers read before the calling thread looks at their errors: enough to keep all
