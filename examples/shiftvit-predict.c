@@ -1,14 +1,13 @@
 /* Prints the classes of images by confidence, or the numbers that a model predicts. Draws a grid of
  * the images with their classes, and their attention maps. */
 #include "common/drawn_picture.h"
+#include "common/image_paths.h"
 #include "common/model_path.h"
 #include "common/output_check.h"
 #include "common/picture_grid.h"
 #include "common/results.h"
 #include "common/shown.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,6 +25,8 @@ typedef struct predict_options {
     char **paths;    /* images and folders as given; borrowed from the command line */
     size_t path_count;
 } predict_options;
+
+enum { BATCH = 16 };
 
 enum {
     KEY_MODEL = 'm',
@@ -120,88 +121,10 @@ static const struct option_table parser = {
     children,
     NULL};
 
-/* A growing list of paths, which owns the texts. */
-typedef struct path_list {
-    char **paths;
-    size_t count, capacity;
-} path_list;
-
-static svit_status list_add(path_list *self, struct program *program, const char *path)
-{
-    if (self->count == self->capacity) {
-        size_t capacity = 2 * self->capacity + 64;
-        char **larger = reallocarray(self->paths, capacity, sizeof *larger);
-        if (!larger)
-            return program_fail(program, SVIT_E_MEMORY, "no memory for %zu paths", capacity);
-        self->paths = larger;
-        self->capacity = capacity;
-    }
-    self->paths[self->count] = strdup(path);
-    if (!self->paths[self->count])
-        return program_fail(program, SVIT_E_MEMORY, "no memory for a path");
-    self->count++;
-    return SVIT_OK;
-}
-
-static void list_free(path_list *self)
-{
-    for (size_t i = 0; i < self->count; i++)
-        free(self->paths[i]);
-    free(self->paths);
-}
-
-/* Whether the file is a picture that these programs have drawn and that must not be classified. */
-static int is_drawing(const predict_options *options, const char *path, const char *name, int run)
-{
-    return (run && strcmp(name, "curves.png") == 0) || output_is_same(path, options->grid) ||
-           output_is_same(path, options->attention);
-}
-
-static svit_status list_folder(path_list *list, predict_options *options, const char *folder)
-{
-    struct program *program = &options->program;
-    DIR *entries = opendir(folder);
-    if (!entries)
-        return program_fail(program, SVIT_E_IO, "cannot open '%s': %s", folder, strerror(errno));
-    int run = model_path_is_run(folder);
-    svit_status status = SVIT_OK;
-    size_t before = list->count;
-    for (struct dirent *entry; status == SVIT_OK && (entry = readdir(entries));) {
-        char path[PATH_CAPACITY];
-        if (!path_is_image(entry->d_name))
-            continue;
-        status = path_join(program, path, folder, entry->d_name);
-        if (status == SVIT_OK && !is_drawing(options, path, entry->d_name, run))
-            status = list_add(list, program, path);
-    }
-    closedir(entries);
-    if (status == SVIT_OK && list->count == before)
-        status = program_fail(
-            program, SVIT_E_FORMAT, "'%s' %s no image; files that end in %s are read", folder,
-            run ? "is the folder of a training run, with" : "has", svit_image_endings());
-    return status;
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static svit_status list_images(path_list *list, predict_options *options)
-{
-    for (size_t i = 0; i < options->path_count; i++)
-        if (path_is_folder(options->paths[i]))
-            TRY(list_folder(list, options, options->paths[i]));
-        else
-            TRY(list_add(list, &options->program, options->paths[i]));
-    qsort(list->paths, list->count, sizeof *list->paths, compare_paths);
-    return SVIT_OK;
-}
-
 /* Fails if a picture would replace an image. What these programs have not drawn and lies beside the
  * images is one of them: in `--grid *.png` the shell puts the first where the name was
  * forgotten. */
-static svit_status check_picture(struct program *program, const path_list *list, const char *name,
+static svit_status check_picture(struct program *program, const image_paths *list, const char *name,
                                  const char *picture)
 {
     if (!picture || !path_exists(picture))
@@ -219,7 +142,7 @@ static svit_status check_picture(struct program *program, const path_list *list,
                         name, picture);
 }
 
-static svit_status check_pictures(predict_options *options, const path_list *list)
+static svit_status check_pictures(predict_options *options, const image_paths *list)
 {
     struct program *program = &options->program;
     TRY(output_check(program, "--attention", options->attention, "--grid", options->grid));
@@ -243,7 +166,6 @@ typedef struct output {
 
 /* One prediction: the classes, the most probable first; or numbers, in the order of the model. */
 struct ranking {
-    float *probabilities; /* by label; or the numbers */
     output *ranks;
     size_t classes;
     int is_numbers; /* the model predicts numbers */
@@ -264,10 +186,11 @@ static int compare_outputs(const void *first, const void *second)
     return order != 0 ? order : (a->label > b->label) - (a->label < b->label);
 }
 
-static void rank(struct ranking *self)
+/* Ranks a row, which has the probabilities by label, or the numbers. */
+static void rank(struct ranking *self, const float *row)
 {
     for (size_t i = 0; i < self->classes; i++)
-        self->ranks[i] = (output){self->probabilities[i], i};
+        self->ranks[i] = (output){row[i], i};
     if (!self->is_numbers)
         qsort(self->ranks, self->classes, sizeof *self->ranks, compare_outputs);
 }
@@ -352,10 +275,9 @@ static svit_status draw_cells(predict_options *options, const grid_cell *cells, 
 }
 
 /* Says why an image has no prediction; what is no fault of its file does not name it. */
-static void tell_failure(const predict_options *options, const char *path)
+static void tell_failure(const char *path, const char *message)
 {
     char shown[SHOWN_CAPACITY];
-    const char *message = options->program.err.message;
     shown_text(shown, path);
     if (strstr(message, shown))
         fprintf(stderr, "%s: %s\n", option_program_name, message);
@@ -363,10 +285,33 @@ static void tell_failure(const predict_options *options, const char *path)
         fprintf(stderr, "%s: %s: %s\n", option_program_name, shown, message);
 }
 
+/* Images that are predicted at once, and what becomes of them. */
+struct batch {
+    float *rows; /* [BATCH, classes] */
+    svit_error errors[BATCH];
+};
+
+/* Predicts `count` images, one after the other where all at once fail: a logit that is not finite
+ * is a failure of its image. */
+static void predict_batch(svit_predictor *predictor, struct batch *self, char *const *paths,
+                          size_t count, size_t classes)
+{
+    for (size_t i = 0; i < count; i++)
+        self->errors[i].struct_size = sizeof self->errors[i];
+    if (svit_predict_files(predictor, (const char *const *)paths, count, self->rows, self->errors,
+                           NULL) == SVIT_OK)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        svit_error *err = &self->errors[i];
+        err->code = svit_predict_file(predictor, paths[i], self->rows + i * classes, err);
+    }
+}
+
 /* Predicts all images. An image that cannot be read is reported and skipped, and the call fails at
  * the end. */
 static svit_status predict_all(predict_options *options, svit_predictor *predictor,
-                               const path_list *list, struct ranking *ranking, attention_map *map)
+                               const image_paths *list, struct ranking *ranking,
+                               struct batch *batch, attention_map *map)
 {
     static grid_cell cells[GRID_PICTURES];
     size_t cell_count = 0;
@@ -374,19 +319,21 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
     size_t top =
         options->top < ranking->classes && !ranking->is_numbers ? options->top : ranking->classes;
     for (size_t i = 0; i < list->count; i++) {
-        svit_status status = svit_predict_file(predictor, list->paths[i], ranking->probabilities,
-                                               &options->program.err);
-        if (status != SVIT_OK) {
-            tell_failure(options, list->paths[i]);
+        const size_t place = i % BATCH, left = list->count - i;
+        const float *row = batch->rows + place * ranking->classes;
+        if (place == 0)
+            predict_batch(predictor, batch, list->paths + i, left < BATCH ? left : BATCH,
+                          ranking->classes);
+        if (batch->errors[place].code != SVIT_OK) {
+            tell_failure(list->paths[i], batch->errors[place].message);
             result =
                 program_fail(&options->program, SVIT_E_FORMAT, "not every image could be read");
             continue;
         }
-        rank(ranking);
+        rank(ranking, row);
         int32_t label = 0;
         if (svit_predictor_output(predictor) == SVIT_OUTPUT_SOFTMAX)
-            TRY(svit_predictor_labels(predictor, ranking->probabilities, 1, &label,
-                                      &options->program.err));
+            TRY(svit_predictor_labels(predictor, row, 1, &label, &options->program.err));
         ranking->is_none = label < 0;
         (options->program.json ? print_json : print_text)(predictor, ranking, top, list->paths[i]);
         if (cell_count < GRID_PICTURES)
@@ -396,17 +343,17 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
     return result;
 }
 
-/* Opens the model with a batch of 1, because images are predicted one by one. A model file is
- * mapped, and *opened stays NULL, unless its attention is wanted or options say what it is. */
+/* Opens the model for batches, or with less memory for one image. A model file is mapped, and
+ * *opened stays NULL, unless its attention is wanted or options say what it is. */
 static svit_status open_predictor(svit_predictor **predictor, svit_model **opened,
-                                  predict_options *options)
+                                  predict_options *options, size_t images)
 {
     struct program *program = &options->program;
     char path[PATH_CAPACITY];
     svit_pipeline_config pipeline;
     svit_predictor_config config;
     TRY(svit_predictor_config_init(&config, sizeof config));
-    config.max_batch = 1;
+    config.max_batch = images > 1 ? BATCH : 1;
     config.compute = options->compute;
     config.output = options->output;
     config.tta = options->tta;
@@ -453,26 +400,27 @@ static svit_status note_features(predict_options *options, const svit_predictor 
 }
 
 static svit_status predict(predict_options *options, svit_predictor **predictor,
-                           svit_model **opened, attention_map *map, path_list *list)
+                           svit_model **opened, attention_map *map, image_paths *list)
 {
     struct program *program = &options->program;
+    const char *const drawn[2] = {options->grid, options->attention};
     TRY(program_open(program));
-    TRY(list_images(list, options));
+    TRY(image_paths_find(list, program, options->paths, options->path_count, drawn));
     TRY(check_pictures(options, list));
-    TRY(open_predictor(predictor, opened, options));
+    TRY(open_predictor(predictor, opened, options, list->count));
     TRY(note_features(options, *predictor, *opened));
     if (options->attention)
         TRY(attention_map_open(map, program, *opened, options->model));
     struct ranking ranking = {.classes = svit_predictor_classes(*predictor),
                               .is_numbers =
                                   svit_predictor_output(*predictor) == SVIT_OUTPUT_LOGITS};
-    ranking.probabilities = calloc(ranking.classes, sizeof *ranking.probabilities);
+    struct batch batch = {calloc(BATCH * ranking.classes, sizeof *batch.rows), {{0}}};
     ranking.ranks = calloc(ranking.classes, sizeof *ranking.ranks);
     svit_status status =
-        ranking.probabilities && ranking.ranks
-            ? predict_all(options, *predictor, list, &ranking, map)
+        batch.rows && ranking.ranks
+            ? predict_all(options, *predictor, list, &ranking, &batch, map)
             : program_fail(program, SVIT_E_MEMORY, "no memory for %zu classes", ranking.classes);
-    free(ranking.probabilities);
+    free(batch.rows);
     free(ranking.ranks);
     return status;
 }
@@ -483,10 +431,10 @@ int main(int argc, char **argv)
     svit_predictor *predictor = NULL;
     svit_model *opened = NULL;
     attention_map map = {0};
-    path_list list = {NULL, 0, 0};
+    image_paths list = {NULL, 0, 0};
     program_parse(&parser, argc, argv, &options);
     svit_status status = predict(&options, &predictor, &opened, &map, &list);
-    list_free(&list);
+    image_paths_free(&list);
     attention_map_close(&map);
     svit_model_free(opened);
     svit_predictor_free(predictor);

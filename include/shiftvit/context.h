@@ -35,6 +35,8 @@ typedef void (*svit_log_function)(void *user, int32_t level, const char *message
  * asks
  *
  *   svit_predict_u8 and _f32       before each batch but the first
+ *   svit_predict_files,
+ *   svit_predict_encoded_images    the same
  *   svit_evaluate and its like     before each batch
  *   svit_features_compute          before each batch
  *   svit_features_nearest, _knn    before each part of the queries

@@ -78,6 +78,18 @@ class predictor : public handle<svit_predictor, svit_predictor_free>
     {
         return detail::call(svit_predict_encoded, get(), data, bytes, probabilities);
     }
+    /* Many images at once. With errors[n], damaged ones do not fail the call. */
+    result predict_files(const char *const *paths, std::size_t n, float *probabilities,
+                         svit_error *errors = nullptr)
+    {
+        return detail::call(svit_predict_files, get(), paths, n, probabilities, errors);
+    }
+    result predict_encoded(const void *const *data, const std::size_t *bytes, std::size_t n,
+                           float *probabilities, svit_error *errors = nullptr)
+    {
+        return detail::call(svit_predict_encoded_images, get(), data, bytes, n, probabilities,
+                            errors);
+    }
 };
 
 /* What a layer computes for a dataset, and heads trained on it: features.h. */

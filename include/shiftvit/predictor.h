@@ -111,8 +111,7 @@ SVIT_API svit_status svit_predict_f32(svit_predictor *predictor, const float *im
                                       svit_error *err);
 
 /* Computes probabilities[classes] of one image file, decoded to the channels of the model's
- * pipeline. Errors are those of svit_image_read and
- * svit_predict_u8. */
+ * pipeline. Errors are those of svit_image_read and svit_predict_u8. */
 SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
                                        float *probabilities, svit_error *err);
 
@@ -120,6 +119,26 @@ SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *pa
  * svit_image_decode and svit_predict_u8. */
 SVIT_API svit_status svit_predict_encoded(svit_predictor *predictor, const void *data, size_t bytes,
                                           float *probabilities, svit_error *err);
+
+/* Computes probabilities[n, classes] of n image files, n at least 1, whose sizes may differ, in
+ * batches of max_batch. The workers decode and preprocess the images of a batch side by side, each
+ * with the memory that svit_predict_file takes. Bits are those of svit_predict_file.
+ *
+ * With errors[n], whose struct_size the caller has set in each, images that cannot be had do not
+ * fail the call: errors[i] gets the code SVIT_OK and no message, or why image i could not be read,
+ * decoded or preprocessed, and its row is NaN. Otherwise `errors` is NULL, and the first such image
+ * fails the call. Other errors fail it in both cases, and `probabilities` and `errors` are then
+ * undefined: SVIT_E_NUMERIC as of svit_predict_u8, SVIT_E_STOPPED, and SVIT_E_ARGUMENT. */
+SVIT_API svit_status svit_predict_files(svit_predictor *predictor, const char *const *paths,
+                                        size_t n, float *probabilities, svit_error *errors,
+                                        svit_error *err);
+
+/* Does the same for n images in memory, the bytes[i] bytes of such a file in data[i]. Messages call
+ * them "encoded image 0" and so on. */
+SVIT_API svit_status svit_predict_encoded_images(svit_predictor *predictor, const void *const *data,
+                                                 const size_t *bytes, size_t n,
+                                                 float *probabilities, svit_error *errors,
+                                                 svit_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,36 +1,17 @@
-/* Predictors: from images to class probabilities, or to logits, with a model and its
- * preprocessing. */
-#include "base/arrays.h"
+/* Predictors: how they are made of a model and its preprocessing, and what they say of it. */
+#include "predictor/predictor.h"
+
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "config/config.h"
 #include "data/augmentation/pipeline.h"
-#include "data/decoding/image_shape.h"
 #include "gemm/gemm.h"
-#include "losses/loss.h"
 #include "models/parts/text_head.h"
 #include "session/session.h"
-#include "session/views.h"
 
-#include <shiftvit/loss.h>
-#include <shiftvit/predictor.h>
 #include <shiftvit/session.h>
 
 #include <stddef.h>
-
-struct svit_predictor {
-    svit_context *context;
-    svit_model *model;
-    svit_session *session;
-    svit_pipeline_config pipeline;
-    sv_views views;
-    float *inputs; /* [max_batch] preprocessed images */
-    size_t max_batch;
-    int32_t output; /* SVIT_OUTPUT_*, not SVIT_OUTPUT_AUTO */
-    double threshold;
-    float *embeddings; /* [max_batch, num_classes]: logits, if the model has a text head */
-    sv_arrays arrays;
-};
 
 static const svit_predictor_config DEFAULTS = {.max_batch = 32};
 
@@ -218,148 +199,4 @@ SVIT_API const char *svit_predictor_class_name(const svit_predictor *predictor, 
 SVIT_API int32_t svit_predictor_output(const svit_predictor *predictor)
 {
     return predictor ? predictor->output : 0;
-}
-
-SVIT_API svit_status svit_predictor_labels(const svit_predictor *predictor,
-                                           const float *probabilities, size_t n, int32_t *labels,
-                                           svit_error *err)
-{
-    SV_DEFAULT_FP_ENV;
-    SV_REQUIRE(predictor);
-    SV_REQUIRE(probabilities);
-    SV_REQUIRE(labels);
-    if (predictor->output != SVIT_OUTPUT_SOFTMAX)
-        return sv_fail(err, SVIT_E_STATE,
-                       "the predictor makes no probabilities of classes; one with "
-                       "SVIT_OUTPUT_SOFTMAX does");
-    const size_t classes = svit_predictor_classes(predictor);
-    for (size_t i = 0; i < n; i++, probabilities += classes) {
-        const size_t best = sv_largest_index(probabilities, classes);
-        const bool none = sv_row_has_nan(probabilities, classes) ||
-                          (double)probabilities[best] < predictor->threshold;
-        labels[i] = none ? -1 : (int32_t)best;
-    }
-    return SVIT_OK;
-}
-
-/* Turns the logits of n images into the outputs, in place. */
-static svit_status apply_output(const svit_predictor *predictor, float *logits, size_t n,
-                                svit_error *err)
-{
-    size_t classes = svit_predictor_classes(predictor);
-    switch (predictor->output) {
-    case SVIT_OUTPUT_SIGMOID:
-        return svit_sigmoid(logits, n, classes, logits, err);
-    case SVIT_OUTPUT_LOGITS:
-        return SVIT_OK;
-    default:
-        return svit_softmax(logits, n, classes, logits, err);
-    }
-}
-
-/* Predicts one batch of n images. `first` is the index of its first image in the call, for
- * messages. */
-static svit_status predict_batch(svit_predictor *predictor, const sv_pipeline *plan,
-                                 const void *images, size_t first, size_t n,
-                                 const sv_image_shape *shape, float *probabilities, svit_error *err)
-{
-    SVIT_TRY(sv_pipeline_evaluate_batch(plan, predictor->context, images, n, shape,
-                                        predictor->inputs, err));
-    float *logits = predictor->embeddings ? predictor->embeddings : probabilities;
-    SVIT_TRY(sv_views_forward(&predictor->views, predictor->session, predictor->inputs, n, first,
-                              logits, err));
-    if (predictor->embeddings)
-        sv_text_head_apply(predictor->model->text_head, probabilities, logits, n);
-    return apply_output(predictor, probabilities, n, err);
-}
-
-/* Predicts n images batch by batch. */
-static svit_status predict_batches(svit_predictor *predictor, const sv_pipeline *plan,
-                                   const char *images, size_t n, const sv_image_shape *shape,
-                                   float *probabilities, svit_error *err)
-{
-    for (size_t done = 0, batch; done < n; done += batch) {
-        batch = sv_size_min(n - done, predictor->max_batch);
-        if (done > 0)
-            SVIT_TRY(sv_context_go_on(predictor->context, err));
-        SVIT_TRY(predict_batch(predictor, plan, images + done * sv_image_bytes(shape), done, batch,
-                               shape, probabilities + done * svit_predictor_classes(predictor),
-                               err));
-    }
-    return SVIT_OK;
-}
-
-/* Checks and predicts n images, bytes or floats. All batches share a plan of the pipeline. */
-static svit_status predict(const char *where, svit_predictor *predictor, const void *images,
-                           size_t n, const sv_image_shape *shape, float *probabilities,
-                           svit_error *err)
-{
-    const sv_allocator *allocator = &predictor->context->allocator;
-    sv_pipeline *plan;
-    SVIT_TRY(sv_pipeline_check_images(where, &predictor->pipeline, images, n, shape, err));
-    SVIT_TRY(svit_context_check(predictor->context, err));
-    SVIT_TRY(sv_pipeline_create(&plan, allocator, &predictor->pipeline, shape->height, shape->width,
-                                shape->is_f32, err));
-    svit_status status = predict_batches(predictor, plan, images, n, shape, probabilities, err);
-    sv_pipeline_free(allocator, plan);
-    return status;
-}
-
-SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *pixels, size_t n,
-                                     size_t height, size_t width, float *probabilities,
-                                     svit_error *err)
-{
-    SV_DEFAULT_FP_ENV;
-    SV_REQUIRE(predictor);
-    SV_REQUIRE(pixels);
-    SV_REQUIRE(probabilities);
-    const sv_image_shape shape = {height, width, predictor->pipeline.channels, false};
-    return predict(__func__, predictor, pixels, n, &shape, probabilities, err);
-}
-
-SVIT_API svit_status svit_predict_f32(svit_predictor *predictor, const float *images, size_t n,
-                                      size_t height, size_t width, float *probabilities,
-                                      svit_error *err)
-{
-    SV_DEFAULT_FP_ENV;
-    SV_REQUIRE(predictor);
-    SV_REQUIRE(images);
-    SV_REQUIRE(probabilities);
-    const sv_image_shape shape = {height, width, predictor->pipeline.channels, true};
-    return predict(__func__, predictor, images, n, &shape, probabilities, err);
-}
-
-/* Predicts one image and frees it. */
-static svit_status predict_image(svit_predictor *predictor, svit_image *image, float *probabilities,
-                                 svit_error *err)
-{
-    svit_status status =
-        svit_predict_u8(predictor, svit_image_pixels(image), 1, svit_image_height(image),
-                        svit_image_width(image), probabilities, err);
-    svit_image_free(image);
-    return status;
-}
-
-SVIT_API svit_status svit_predict_file(svit_predictor *predictor, const char *path,
-                                       float *probabilities, svit_error *err)
-{
-    SV_REQUIRE(predictor);
-    SV_REQUIRE(path);
-    SV_REQUIRE(probabilities);
-    svit_image *image;
-    SVIT_TRY(svit_image_read(&image, predictor->context, path, predictor->pipeline.channels, err));
-    return predict_image(predictor, image, probabilities, err);
-}
-
-SVIT_API svit_status svit_predict_encoded(svit_predictor *predictor, const void *data, size_t bytes,
-                                          float *probabilities, svit_error *err)
-{
-    SV_REQUIRE(predictor);
-    if (bytes > 0)
-        SV_REQUIRE(data);
-    SV_REQUIRE(probabilities);
-    svit_image *image;
-    SVIT_TRY(svit_image_decode(&image, predictor->context, data, bytes, "the encoded image",
-                               predictor->pipeline.channels, err));
-    return predict_image(predictor, image, probabilities, err);
 }

@@ -185,6 +185,7 @@ static int first_not_refused(scene *s)
         svit_model_map(&model, s->context, path, err),
         svit_model_load_memory(&model, s->context, file, file_bytes, err),
         svit_predict_u8(s->predictor, rgb, 1, SIDE, SIDE, out, err),
+        svit_predict_files(s->predictor, &path, 1, out, NULL, err),
         svit_pipeline_apply_evaluation(s->context, &s->pipeline, rgb, 1, SIDE, SIDE, images, err),
         svit_dataset_verify(s->dataset, NULL, NULL, NULL, err),
         svit_dataset_statistics(s->dataset, 1, mean, variance, err),

@@ -109,6 +109,8 @@ static const struct {
     {"svit_predictor_create", "config"},
     {"svit_predictor_create_from_memory", "config"},
     {"svit_predictor_create_from_model", "config"},
+    {"svit_predict_files", "errors"},
+    {"svit_predict_encoded_images", "errors"},
 };
 
 static void setup(void)

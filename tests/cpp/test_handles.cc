@@ -177,6 +177,17 @@ static void test_train_and_predict(shiftvit::context &context, const std::string
     for (float probability : one)
         sum += probability;
     CHECK(sum > 0.999f && sum < 1.001f);
+    const char *const absent[] = {"/nowhere/a.png", "/nowhere/b.png"};
+    const void *const damaged[] = {absent[0], absent[1]};
+    const std::size_t bytes[] = {14, 14};
+    std::vector<float> rows(20);
+    svit_error errors[2] = {{sizeof(svit_error), 0, ""}, {sizeof(svit_error), 0, ""}};
+    WORKS(from_model.predict_files(absent, 2, rows.data(), errors));
+    CHECK(errors[1].code == SVIT_E_IO && rows[10] != rows[10]);
+    WORKS(from_model.predict_encoded(damaged, bytes, 2, rows.data(), errors));
+    CHECK(errors[1].code == SVIT_E_FORMAT && rows[19] != rows[19]);
+    FAILS(from_model.predict_files(absent, 2, rows.data()), SVIT_E_IO, "/nowhere/a.png");
+    FAILS(from_model.predict_encoded(damaged, bytes, 2, rows.data()), SVIT_E_FORMAT, "image 0");
 
     shiftvit::features features;
     WORKS(features.compute(model, test));

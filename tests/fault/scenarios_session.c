@@ -252,6 +252,20 @@ SCENARIO(svit_predict_encoded, NEEDS_PREDICTOR, HAS_IMAGES)
                                 OUT(float, CLASSES), err);
 }
 
+SCENARIO(svit_predict_files, NEEDS_PREDICTOR, HAS_IMAGES)
+{
+    const char *paths[] = {world_asset("image.png"), world_asset("image.png")};
+    return svit_predict_files(w->has.predictor, paths, 2, OUT(float, 2 * CLASSES), NULL, err);
+}
+
+SCENARIO(svit_predict_encoded_images, NEEDS_PREDICTOR, HAS_IMAGES)
+{
+    const void *data[] = {world_png.data, world_png.data};
+    const size_t bytes[] = {world_png.bytes, world_png.bytes};
+    return svit_predict_encoded_images(w->has.predictor, data, bytes, 2, OUT(float, 2 * CLASSES),
+                                       NULL, err);
+}
+
 GETTER(svit_session_free, NEEDS_NOTHING, (NULL))
 GETTER(svit_session_memory, NEEDS_SESSION, (w->has.session))
 GETTER(svit_session_counter, NEEDS_SESSION, (w->has.session))

@@ -253,6 +253,16 @@ def call(name: str, *arguments: Any) -> Any:
     raise _error_of(name, status, record)
 
 
+def records(count: int) -> ctypes.Array[ErrorRecord]:
+    """``svit_error[count]``, for functions that fill one for each of many things."""
+    return (ErrorRecord * count)(*[ErrorRecord(ctypes.sizeof(ErrorRecord)) for _ in range(count)])
+
+
+def failure(name: str, record: ErrorRecord) -> errors.Error | None:
+    """The Error that a function has put into a record, or None."""
+    return _fail(name, record.code, record.message.decode("utf-8", "replace")) if record.code != 0 else None
+
+
 def _error_of(name: str, status: int, record: ErrorRecord) -> BaseException:
     """The exception of a call that failed: that of the caller's function that ended it, or an Error."""
     error, _pending.error = _pending.error, None
@@ -347,6 +357,18 @@ def text_array(given: Iterable[str]) -> Any:
         if not isinstance(text, str):
             raise TypeError(f"{text!r} is no text")
     return (ctypes.c_char_p * len(texts))(*[text_bytes(text) for text in texts])
+
+
+def path_array(given: Iterable[PathName]) -> Any:
+    """``const char *const *`` of the names of files, borrowed for one call."""
+    names = [path_bytes(name) for name in given]
+    return (ctypes.c_char_p * len(names))(*names)
+
+
+def bytes_arrays(given: Iterable[bytes | bytearray | memoryview]) -> tuple[Any, Any]:
+    """``const void *const *`` of bytes, borrowed for one call, and ``const size_t *`` of their numbers."""
+    data = [bytes(part) for part in given]
+    return (ctypes.c_char_p * len(data))(*data), (ctypes.c_size_t * len(data))(*map(len, data))
 
 
 def class_name(text: Any, what: str) -> str:

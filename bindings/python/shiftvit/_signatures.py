@@ -3,7 +3,7 @@ headers.
 
     x  svit_status          i  int32_t        s  const char *
     -  void                 u  uint32_t       p  any other pointer, or a callback
-    f  float                q  uint64_t       e  svit_error *, the last argument
+    f  float                q  uint64_t       e  svit_error *, the last for the call
     d  double               z  size_t         C, D, ...  the handle of HANDLES
     n  const char * that names a file or a folder, in the encoding of the system; the texts of s are UTF-8
 """
@@ -59,8 +59,10 @@ CHANGES: dict[str, str] = {
     "svit_optimizer_set_parameter_f64": "O",
     "svit_optimizer_swap_ema": "MO",
     "svit_predict_encoded": "P",
+    "svit_predict_encoded_images": "P",
     "svit_predict_f32": "P",
     "svit_predict_file": "P",
+    "svit_predict_files": "P",
     "svit_predict_u8": "P",
     "svit_session_set_counter": "S",
     "svit_session_set_gradient": "S",
@@ -278,8 +280,10 @@ SIGNATURES: dict[str, str] = {
     "svit_pipeline_config_to_json": "x ppzpe",
     "svit_pipeline_evaluation_size": "x pppe",
     "svit_predict_encoded": "x Ppzpe",
+    "svit_predict_encoded_images": "x Pppzpee",
     "svit_predict_f32": "x Ppzzzpe",
     "svit_predict_file": "x Pnpe",
+    "svit_predict_files": "x Ppzpee",
     "svit_predict_u8": "x Ppzzzpe",
     "svit_predictor_channels": "z P",
     "svit_predictor_class_name": "s Pz",

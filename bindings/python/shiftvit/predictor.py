@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from .creation import load
 from .model import Compute, Model, Output, Tta
 
 #: Images as files: their paths, or their bytes.
-FILES = (str, os.PathLike, bytes, bytearray, memoryview)
+PATHS = (str, os.PathLike)
+FILES = (*PATHS, bytes, bytearray, memoryview)
 
 
 class Predictor(_library.Handle):
@@ -120,12 +122,12 @@ class Predictor(_library.Handle):
         if isinstance(image, (list, tuple)) and any(isinstance(part, FILES) for part in image):
             if not all(isinstance(part, FILES) for part in image):
                 raise errors.ArgumentError("image has files and arrays; all of one kind are accepted")
-            return np.stack([self.predict(part) for part in image])
+            return self._files(image, each=False)[0]
         if isinstance(image, (list, tuple)) and len({np.shape(part) for part in image}) > 1:
             return np.stack([self._one(part) for part in image])
         if isinstance(image, FILES):
             row = np.empty(self.num_classes, dtype=np.float32)
-            if isinstance(image, (str, os.PathLike)):
+            if isinstance(image, PATHS):
                 _library.call("svit_predict_file", self, image, row)
             else:
                 data = bytes(image)
@@ -141,6 +143,46 @@ class Predictor(_library.Handle):
         function = "svit_predict_u8" if images.dtype == np.uint8 else "svit_predict_f32"
         _library.call(function, self, images, *images.shape[:3], out)
         return out.reshape(-1) if array.ndim == 3 else out
+
+    def predict_each(
+        self, images: Sequence[PathName | bytes | bytearray | memoryview]
+    ) -> tuple[NDArray[np.float32], list[errors.Error | None]]:
+        """Predicts for files of which some may be missing or damaged.
+
+        >>> predictor = Predictor("examples/models/cifar10.safetensors")
+        >>> rows, failures = predictor.predict_each([b"no image", "/nowhere/at/all.png"])
+        >>> [type(failure).__name__ for failure in failures], predictor.labels(rows)
+        (['FormatError', 'MissingFileError'], array([-1, -1], dtype=int32))
+
+        Args:
+            images: The paths of JPEG, PNG or WebP files, or their bytes.
+
+        Returns:
+            [n, num_classes], float32, with NaN where an image cannot be read; and for each image None, or the exception
+            that :meth:`predict` raises for it.
+        """
+        if isinstance(images, FILES) or not all(isinstance(part, FILES) for part in images):
+            raise TypeError("images is no sequence of paths and bytes of files")
+        return self._files(images, each=True)
+
+    def _files(self, images: Sequence[Any], each: bool) -> tuple[NDArray[np.float32], list[errors.Error | None]]:
+        """The rows of files, and with ``each`` what is wrong with each; without it the first is raised."""
+        out: NDArray[np.float32] = np.empty((len(images), self.num_classes), dtype=np.float32)
+        failures: list[errors.Error | None] = [None] * len(images)
+        paths = [index for index, image in enumerate(images) if isinstance(image, PATHS)]
+        others = [index for index, image in enumerate(images) if not isinstance(image, PATHS)]
+        for name, indices in (("svit_predict_files", paths), ("svit_predict_encoded_images", others)):
+            if not indices:
+                continue
+            given = [images[index] for index in indices]
+            files = (_library.path_array(given),) if indices is paths else _library.bytes_arrays(given)
+            rows = np.empty((len(indices), self.num_classes), dtype=np.float32)
+            records = _library.records(len(indices)) if each else None
+            _library.call(name, self, *files, len(indices), rows, records)
+            out[indices] = rows
+            for index, record in zip(indices, records or ()):
+                failures[index] = _library.failure(name, record)
+        return out, failures
 
     def _one(self, image: Any) -> NDArray[np.float32]:
         """The row of one array among others of other sizes."""

@@ -226,7 +226,7 @@ GOOD: dict[str, Any] = {
     "Model.truncate.layer": "blocks.0",
     "Optimizer.set.value": 0.5, "Optimizer.set_parameter.key": "lr_scale", "Optimizer.set_parameter.value": 1.0,
     "Parameters.__init__.model": "@model", "Predictor.__init__.model": "@model", "Predictor.predict.image": "@rgb",
-    "Predictor.top.image": "@rgb", "Session.counter.value": 3, "Session.gradient.name": "norm.weight",
+    "Predictor.predict_each.images": [b"no image"], "Predictor.top.image": "@rgb", "Session.counter.value": 3, "Session.gradient.name": "norm.weight",
     "Trainer.set.value": 0.5, "Trainer.resume.self": "@resuming", "load.path": "@model_file",
     "load_pretrained.path": "@timm_file", "load_pretrained.preset": "deit-tiny-patch16-224",
     "load_pretrained.fields": {"depth": 1, "num_classes": 5}, "read_image.source": "@image_file",

@@ -535,7 +535,7 @@ class Predictors(FolderTest):
         self.assertEqual(shiftvit.Predictor(model).num_classes, 10)
 
     @needs_png
-    def test_several_files_are_predicted_one_by_one(self):
+    def test_several_files_are_predicted_as_each_alone(self):
         predictor = shiftvit.Predictor(CIFAR)
         paths = [self.folder / f"{number}.png" for number in range(3)]
         for number, path in enumerate(paths):
@@ -551,6 +551,15 @@ class Predictors(FolderTest):
             predictor.predict([files[0], synthetic(1)[0][0]])
         with self.assertRaises(errors.FormatError):
             predictor.predict([files[0], b"no image"])
+        rows, failures = predictor.predict_each([files[1], b"no image", "missing.png", files[0]])
+        np.testing.assert_array_equal(rows[[0, 3]], wanted[[1, 0]])
+        self.assertTrue(np.isnan(rows[[1, 2]]).all())
+        self.assertEqual([type(failure) for failure in failures], [
+            type(None), errors.FormatError, errors.MissingFileError, type(None)])
+        self.assertEqual(predictor.predict_each([])[0].shape, (0, predictor.num_classes))
+        for value in (files[0], [wanted], [None]):
+            with self.assertRaises(TypeError):
+                predictor.predict_each(value)
 
     @needs_png
     def test_a_context_limits_the_pixels_of_an_image(self):

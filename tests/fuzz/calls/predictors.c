@@ -77,6 +77,39 @@ static void predict_encoded(void)
     TRY(svit_predict_encoded(ANY(predictors), data, bytes, calls_results, ERR));
 }
 
+/* The records of the images, or NULL; some have a size that is refused. */
+static svit_error *random_errors(svit_error errors[4])
+{
+    for (size_t i = 0; i < 4; i++)
+        errors[i] = (svit_error){.struct_size = calls_choose(40) ? sizeof errors[i] : 7};
+    return calls_choose(2) ? errors : NULL;
+}
+
+static void predict_files(void)
+{
+    svit_error errors[4];
+    const char *paths[4];
+    for (size_t i = 0; i < 4; i++)
+        paths[i] = calls_file(calls_choose(3) ? "a.png" : "model");
+    TRY(svit_predict_files(ANY(predictors), paths, calls_choose(5), calls_results,
+                           random_errors(errors), ERR));
+}
+
+static void predict_encoded_images(void)
+{
+    svit_error errors[4];
+    uint8_t file[2048];
+    const void *data[4];
+    size_t bytes[4];
+    const size_t whole = read_file(calls_file("a.png"), file, sizeof file);
+    for (size_t i = 0; i < 4; i++) {
+        data[i] = file;
+        bytes[i] = calls_choose(3) ? whole : calls_choose((uint32_t)whole + 1);
+    }
+    TRY(svit_predict_encoded_images(ANY(predictors), data, bytes, calls_choose(5), calls_results,
+                                    random_errors(errors), ERR));
+}
+
 static void labels(void)
 {
     const svit_predictor *predictor = ANY(predictors);
@@ -113,8 +146,17 @@ static void evaluate_logits(void)
                              ERR));
 }
 
-static const calls_operation operations[] = {
-    create,       create_from_model, create_from_memory, predict_u8, predict_f32,
-    predict_file, predict_encoded,   read_names,         evaluate,   evaluate_logits,
-    labels};
+static const calls_operation operations[] = {create,
+                                             create_from_model,
+                                             create_from_memory,
+                                             predict_u8,
+                                             predict_f32,
+                                             predict_file,
+                                             predict_encoded,
+                                             read_names,
+                                             evaluate,
+                                             evaluate_logits,
+                                             labels,
+                                             predict_files,
+                                             predict_encoded_images};
 const calls_table calls_of_predictors = CALLS_TABLE(operations);

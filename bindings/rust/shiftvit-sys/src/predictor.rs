@@ -156,8 +156,7 @@ extern "C" {
     ) -> svit_status;
 
     /// Computes probabilities\[classes\] of one image file, decoded to the channels of the model's
-    /// pipeline. Errors are those of svit_image_read and
-    /// svit_predict_u8.
+    /// pipeline. Errors are those of svit_image_read and svit_predict_u8.
     pub fn svit_predict_file(
         predictor: *mut svit_predictor,
         path: *const c_char,
@@ -172,6 +171,36 @@ extern "C" {
         data: *const c_void,
         bytes: usize,
         probabilities: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Computes probabilities\[n, classes\] of n image files, n at least 1, whose sizes may differ, in
+    /// batches of max_batch. The workers decode and preprocess the images of a batch side by side, each
+    /// with the memory that svit_predict_file takes. Bits are those of svit_predict_file.
+    ///
+    /// With errors\[n\], whose struct_size the caller has set in each, images that cannot be had do not
+    /// fail the call: errors\[i\] gets the code SVIT_OK and no message, or why image i could not be read,
+    /// decoded or preprocessed, and its row is NaN. Otherwise `errors` is NULL, and the first such image
+    /// fails the call. Other errors fail it in both cases, and `probabilities` and `errors` are then
+    /// undefined: SVIT_E_NUMERIC as of svit_predict_u8, SVIT_E_STOPPED, and SVIT_E_ARGUMENT.
+    pub fn svit_predict_files(
+        predictor: *mut svit_predictor,
+        paths: *const *const c_char,
+        n: usize,
+        probabilities: *mut f32,
+        errors: *mut svit_error,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Does the same for n images in memory, the bytes\[i\] bytes of such a file in data\[i\]. Messages call
+    /// them "encoded image 0" and so on.
+    pub fn svit_predict_encoded_images(
+        predictor: *mut svit_predictor,
+        data: *const *const c_void,
+        bytes: *const usize,
+        n: usize,
+        probabilities: *mut f32,
+        errors: *mut svit_error,
         err: *mut svit_error,
     ) -> svit_status;
 }

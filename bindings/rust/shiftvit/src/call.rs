@@ -48,7 +48,7 @@ fn finish(status: i32, record: &sys::svit_error) -> Result<()> {
     }
 }
 
-fn new_record() -> sys::svit_error {
+pub(crate) fn new_record() -> sys::svit_error {
     sys::svit_error { struct_size: size_of::<sys::svit_error>() as u32, code: 0, message: [0; 248] }
 }
 

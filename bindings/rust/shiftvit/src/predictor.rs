@@ -1,6 +1,6 @@
 //! Predictors: from one model file and images to class probabilities, or to numbers.
 
-use crate::call::{call, create, Handle};
+use crate::call::{call, create, new_record, Handle};
 use crate::config::PredictorConfig;
 use crate::context::Context;
 use crate::dataset::ImageShape;
@@ -11,8 +11,12 @@ use crate::lock::ReadGuard;
 use crate::model::{Model, ModelInner};
 use crate::text;
 use shiftvit_sys as sys;
+use std::ffi::c_void;
 use std::path::Path;
 use std::sync::Arc;
+
+/// `svit_error *`.
+type Record = *mut sys::svit_error;
 
 /// A model with its preprocessing and its class names. It may move between threads, and one at a time uses it.
 ///
@@ -210,6 +214,57 @@ impl Predictor {
             sys::svit_predict_encoded(self.raw.get(), data, count, out.as_mut_ptr(), err)
         })?;
         Ok(out)
+    }
+
+    /// The probabilities of image files of any sizes, in batches: for each file its row, or why it has none.
+    ///
+    /// ```
+    /// # use shiftvit::{Context, Predictor};
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/models/cifar10.safetensors");
+    /// let mut predictor = Predictor::open(&Context::new()?, path)?;
+    /// let rows = predictor.predict_files(&["/nowhere/a.jpg", "/nowhere/b.jpg"])?;
+    /// assert!(rows.iter().all(|row| row.is_err()));
+    /// # Ok::<(), shiftvit::Error>(())
+    /// ```
+    pub fn predict_files(&mut self, paths: &[impl AsRef<Path>]) -> Result<Vec<Result<Vec<f32>>>> {
+        let paths = paths.iter().map(|path| text::path(path.as_ref())).collect::<Result<Vec<_>>>()?;
+        let pointers: Vec<_> = paths.iter().map(|path| path.as_ptr()).collect();
+        self.predict_each(paths.len(), |raw, out, errors, err| {
+            // SAFETY: the handle is alive, the arrays have n elements and rows, and the texts end with a NUL.
+            unsafe { sys::svit_predict_files(raw, pointers.as_ptr(), pointers.len(), out, errors, err) }
+        })
+    }
+
+    /// Does the same for the bytes of such files.
+    pub fn predict_encoded_images(&mut self, images: &[impl AsRef<[u8]>]) -> Result<Vec<Result<Vec<f32>>>> {
+        let data: Vec<*const c_void> = images.iter().map(|image| image.as_ref().as_ptr().cast()).collect();
+        let bytes: Vec<usize> = images.iter().map(|image| image.as_ref().len()).collect();
+        self.predict_each(images.len(), |raw, out, errors, err| {
+            let (data, bytes, n) = (data.as_ptr(), bytes.as_ptr(), data.len());
+            // SAFETY: the handle is alive, the arrays have n elements and rows, and each image its length.
+            unsafe { sys::svit_predict_encoded_images(raw, data, bytes, n, out, errors, err) }
+        })
+    }
+
+    /// Predicts n images by a function that fills n rows and n records.
+    fn predict_each(
+        &mut self,
+        n: usize,
+        function: impl FnOnce(*mut sys::svit_predictor, *mut f32, Record, Record) -> i32,
+    ) -> Result<Vec<Result<Vec<f32>>>> {
+        if n == 0 {
+            return Ok(Vec::new());
+        }
+        let classes = self.classes();
+        let mut out = vec![0.0; text::product("probabilities", &[n, classes])?];
+        let mut records: Vec<_> = (0..n).map(|_| new_record()).collect();
+        let _reader = self.reader()?;
+        call(|err| function(self.raw.get(), out.as_mut_ptr(), records.as_mut_ptr(), err))?;
+        let row = |(i, record): (usize, &sys::svit_error)| match record.code {
+            sys::SVIT_OK => Ok(out[i * classes..][..classes].to_vec()),
+            code => Err(Error::from_record(code, record)),
+        };
+        Ok(records.iter().enumerate().map(row).collect())
     }
 
     /// The `k` classes of the largest values of one image, the largest first, as indices and values.

@@ -177,7 +177,18 @@ fn images_folders_and_their_bad_files() {
     let path = folder.path("images/one/0.png");
     let expected = predictor.predict(&source.sample(0).unwrap().0, source.shape()).unwrap();
     assert_eq!(predictor.predict_file(&path).unwrap(), expected);
-    assert_eq!(predictor.predict_encoded(&fs::read(&path).unwrap()).unwrap(), expected);
+    let encoded = fs::read(&path).unwrap();
+    assert_eq!(predictor.predict_encoded(&encoded).unwrap(), expected);
+
+    let rows = predictor.predict_files(&[path.clone(), folder.path("none.png"), path]).unwrap();
+    assert_eq!((rows[0].as_ref().unwrap(), rows[2].as_ref().unwrap()), (&expected, &expected));
+    assert_eq!(rows[1].as_ref().unwrap_err().status(), Status::Io);
+    let rows = predictor.predict_encoded_images(&[b"no image".as_slice(), &encoded]).unwrap();
+    assert_eq!(rows[0].as_ref().unwrap_err().status(), Status::Format);
+    assert!(rows[0].as_ref().unwrap_err().message().contains("encoded image 0"));
+    assert_eq!(rows[1].as_ref().unwrap(), &expected);
+    assert!(predictor.predict_files(&[] as &[&str]).unwrap().is_empty());
+    assert!(predictor.predict_files(&["a\0b"]).is_err());
 }
 
 #[test]

@@ -261,6 +261,8 @@ pub fn addresses() -> Vec<*const ()> {
         svit_predict_f32 as *const (),
         svit_predict_file as *const (),
         svit_predict_encoded as *const (),
+        svit_predict_files as *const (),
+        svit_predict_encoded_images as *const (),
         svit_file_replace as *const (),
         svit_file_append as *const (),
         svit_matmul_init as *const (),
