@@ -1,9 +1,11 @@
 /* The worker pool. Between calls workers spin for about 0.1 ms (SPIN_ROUNDS) before they sleep,
  * because the next layer usually follows at once.
  *
- * A call is a round, in which only as many workers take part as there are tasks: the caller does
- * not wait for the others, and wakes only groups in which a worker takes part, so that few tasks
- * cost the same on any number of threads. On 32-bit machines all workers take part. */
+ * A call is a round, which as many workers may join as there are tasks; only their groups are
+ * woken, so that few tasks cost the same on any number of threads. The caller runs tasks, too, and
+ * when none is left it closes the round and waits for those who have joined it. It does not wait
+ * for a worker that the system has not let run in the meantime: where other programs use the CPUs,
+ * that would take longer than the tasks. */
 #include "base/threads/pool.h"
 
 #include "base/threads/affinity.h"
@@ -23,11 +25,19 @@ enum {
     LINE = SV_ALIGNMENT / (int)sizeof(atomic_size_t) /* counters in a cache line */
 };
 
-/* A round is one number, so that a worker reads all of it at once. The lowest PART_BITS bits say
- * how many of the started workers take part, from worker 1 on; the bits above them number the
- * rounds. */
-enum { PART_BITS = 10, PART = (1 << PART_BITS) - 1, GROUPS = PART_BITS };
-_Static_assert(SV_MAX_THREADS - 1 <= PART, "the workers of a round do not fit their bits");
+/* The state of the round is one number, so that a worker that joins changes what it has read, or
+ * nothing. From the lowest bit on: how many workers are in the round, whether it is open, how many
+ * may join, from worker 1 on, and the number of the round. The last may wrap around: a worker that
+ * takes a round for the one that it has seen leaves it to the others. */
+enum {
+    COUNT_BITS = 10,
+    COUNT = (1 << COUNT_BITS) - 1,
+    OPEN = 1 << COUNT_BITS,
+    PART_SHIFT = COUNT_BITS + 1,
+    NUMBER_SHIFT = PART_SHIFT + COUNT_BITS,
+    GROUPS = COUNT_BITS
+};
+_Static_assert(SV_MAX_THREADS - 1 <= COUNT, "the workers of a round do not fit their bits");
 
 typedef struct pool_worker {
     sv_pool *pool;
@@ -51,7 +61,6 @@ struct sv_pool {
     sv_task task;
     void *argument;
     atomic_size_t round;
-    atomic_uint active; /* workers that have not finished this round */
     atomic_bool ending;
 };
 
@@ -81,26 +90,38 @@ static uint32_t group_of(uint32_t worker)
     return group;
 }
 
-/* Waits until the round is another one than `seen`, and returns it. */
+/* Waits until the round has another number than `seen`, and returns its state. */
 static size_t wait_for_round(sv_pool *pool, uint32_t group, size_t seen)
 {
     size_t round;
     for (int i = 0; i < pool->spin_rounds; i++) {
         round = atomic_load_explicit(&pool->round, memory_order_acquire);
-        if (round != seen)
+        if (round >> NUMBER_SHIFT != seen)
             return round;
         spin_pause();
     }
     sv_mutex_lock(pool->mutex);
-    while ((round = atomic_load_explicit(&pool->round, memory_order_acquire)) == seen)
+    while ((round = atomic_load_explicit(&pool->round, memory_order_acquire)) >> NUMBER_SHIFT ==
+           seen)
         sv_condition_wait(pool->wake[group], pool->mutex);
     sv_mutex_unlock(pool->mutex);
     return round;
 }
 
-static void finish_round(sv_pool *pool)
+/* Joins the round, whose state was *round, if the worker may. *round becomes what decided it. */
+static bool join_round(sv_pool *pool, uint32_t worker, size_t *round)
 {
-    if (atomic_fetch_sub_explicit(&pool->active, 1, memory_order_acq_rel) != 1)
+    while ((*round & OPEN) != 0 && worker <= (*round >> PART_SHIFT & COUNT))
+        if (atomic_compare_exchange_weak_explicit(&pool->round, round, *round + 1,
+                                                  memory_order_acquire, memory_order_acquire))
+            return true;
+    return false;
+}
+
+static void leave_round(sv_pool *pool)
+{
+    const size_t before = atomic_fetch_sub_explicit(&pool->round, 1, memory_order_acq_rel);
+    if ((before & (OPEN | COUNT)) != 1)
         return;
     sv_mutex_lock(pool->mutex);
     sv_condition_broadcast(pool->idle);
@@ -112,51 +133,53 @@ static void worker_main(void *argument)
     pool_worker *worker = argument;
     sv_pool *pool = worker->pool;
     const uint32_t group = group_of(worker->index);
-    size_t seen = 0;
+    size_t round = 0;
     sv_fp_env_begin();
     for (;;) {
-        seen = wait_for_round(pool, group, seen);
+        round = wait_for_round(pool, group, round >> NUMBER_SHIFT);
+        const bool joined = join_round(pool, worker->index, &round);
+        /* Not before: join_round may have read a newer round, which is the last one. */
         if (atomic_load_explicit(&pool->ending, memory_order_acquire))
             return;
-        if (worker->index > (seen & PART))
-            continue; /* another round may have begun: only those who take part delay it */
-        if (worker->index < pool->ranges.workers)
-            sv_ranges_claim(&pool->ranges, worker->index, pool->task, pool->argument);
-        finish_round(pool);
+        if (!joined)
+            continue;
+        sv_ranges_claim(&pool->ranges, worker->index, pool->task, pool->argument);
+        leave_round(pool);
     }
 }
 
-/* Begins a round of the first `part` workers. */
+/* Begins a round that the first `part` workers may join. */
 static void start_round(sv_pool *pool, uint32_t part)
 {
     const uint32_t last = group_of(part);
     sv_mutex_lock(pool->mutex);
     const size_t before = atomic_load_explicit(&pool->round, memory_order_relaxed);
-    atomic_store_explicit(&pool->round, (before | PART) + 1 + part, memory_order_release);
+    const size_t number = (before >> NUMBER_SHIFT) + 1;
+    atomic_store_explicit(&pool->round, number << NUMBER_SHIFT | (size_t)part << PART_SHIFT | OPEN,
+                          memory_order_release);
     for (uint32_t group = 0; group <= last; group++)
         sv_condition_broadcast(pool->wake[group]);
     sv_mutex_unlock(pool->mutex);
 }
 
-static void wait_until_idle(sv_pool *pool)
+static bool is_in_round(sv_pool *pool)
 {
+    return (atomic_load_explicit(&pool->round, memory_order_acquire) & COUNT) != 0;
+}
+
+/* Closes the round, and waits until those who have joined it have left. */
+static void end_round(sv_pool *pool)
+{
+    atomic_fetch_and_explicit(&pool->round, ~(size_t)OPEN, memory_order_acq_rel);
     for (int i = 0; i < pool->spin_rounds; i++) {
-        if (atomic_load_explicit(&pool->active, memory_order_acquire) == 0)
+        if (!is_in_round(pool))
             return;
         spin_pause();
     }
     sv_mutex_lock(pool->mutex);
-    while (atomic_load_explicit(&pool->active, memory_order_acquire) != 0)
+    while (is_in_round(pool))
         sv_condition_wait(pool->idle, pool->mutex);
     sv_mutex_unlock(pool->mutex);
-}
-
-/* How many workers take part where `needed` have tasks. Where a size has 32 bits, a worker that
- * slept through four million rounds could take a new one for the one that it saw, so that all of
- * them take part there, those without a task too. */
-static uint32_t participants(const sv_pool *pool, uint32_t needed)
-{
-    return sizeof(size_t) < sizeof(uint64_t) ? pool->started : needed;
 }
 
 static void run_on_workers(sv_pool *pool, sv_task task, void *argument, size_t count)
@@ -167,15 +190,11 @@ static void run_on_workers(sv_pool *pool, sv_task task, void *argument, size_t c
     const uint32_t workers = sv_ranges_workers(pool->threads, count);
     sv_ranges_set(&pool->ranges, workers, count);
     sv_fp_env before = sv_fp_env_begin();
-    if (workers == 1) {
-        sv_ranges_claim(&pool->ranges, 0, task, argument);
-    } else {
-        const uint32_t part = participants(pool, workers - 1);
-        atomic_store_explicit(&pool->active, part, memory_order_relaxed);
-        start_round(pool, part);
-        sv_ranges_claim(&pool->ranges, 0, task, argument);
-        wait_until_idle(pool);
-    }
+    if (workers > 1)
+        start_round(pool, workers - 1);
+    sv_ranges_claim(&pool->ranges, 0, task, argument);
+    if (workers > 1)
+        end_round(pool);
     sv_fp_env_end(before);
     sv_mutex_unlock(pool->run_mutex);
 }
