@@ -388,7 +388,8 @@ static svit_status compute_new(head_options *self, svit_model *model, svit_featu
     return status;
 }
 
-/* Counts the samples whose largest logit is that of the last class. */
+/* Counts the samples whose largest logit is that of the last class, or among several labels those
+ * whose logit of it is above 0. */
 static svit_status count_found(head_options *self, svit_model *model, const svit_features *features,
                                size_t *found)
 {
@@ -397,13 +398,14 @@ static svit_status count_found(head_options *self, svit_model *model, const svit
     TRY(svit_model_get_config(model, &config, sizeof config, &self->program.err));
     TRY(feature_logits(&self->program, model, features, &logits));
     const size_t classes = config.num_classes;
+    const int several = svit_model_output(model) == SVIT_OUTPUT_SIGMOID;
     *found = 0;
     for (size_t i = 0; i < svit_features_count(features); i++) {
         size_t best = 0;
         for (size_t k = 1; k < classes; k++)
             if (logits[i * classes + k] > logits[i * classes + best])
                 best = k;
-        *found += best == classes - 1;
+        *found += several ? logits[(i + 1) * classes - 1] > 0 : best == classes - 1;
     }
     free(logits);
     return SVIT_OK;

@@ -232,7 +232,8 @@ typedef struct svit_class_config {
                              the loss, divided by that of an average old class. A larger one finds
                              more of the new class and takes more from the old ones */
     double recall;        /* without old features, (0, 1]: the fraction of the new samples whose new
-                             logit exceeds those of all old classes */
+                             logit exceeds those of all old classes, or 0 in a model of several
+                             labels (SVIT_OUTPUT_SIGMOID) */
 } svit_class_config;
 
 /* Fills `config` with the defaults: weight decay 0.1, new_weight 2, recall 0.6. `size` is
@@ -261,7 +262,9 @@ SVIT_API svit_status svit_class_config_to_json(const svit_class_config *config, 
  * is that of a logistic regression of the new class against all old ones, whose logits are fixed.
  * Without it, the row points to the mean of the new features and is as long as the old rows are on
  * average; its bias follows from `recall`, where each sample is measured with the row from the
- * others. Both are of the layer "features" of this model; other models are a warning in the log.
+ * others. In a model of several labels (SVIT_OUTPUT_SIGMOID) the new label stands alone, as its
+ * probability does: the regression tells its samples from the old ones whatever their labels.
+ * Both are of the layer "features" of this model; other models are a warning in the log.
  * `config` may be NULL for the defaults. The result does not depend on the number of threads.
  *
  * The model needs to be alone, as in svit_model_add_classes: SVIT_E_STATE; also if it has no

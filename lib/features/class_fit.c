@@ -34,7 +34,8 @@ typedef struct addition {
     sv_classifier classifier;
     const svit_features *features, *old;
     svit_class_config config;
-    double *logits; /* [samples]: largest old logits, or log-sum-exp with old features */
+    double *logits; /* [samples] of find_rivals: the largest old logits, with old features their
+                       log-sum-exp, 0 for several labels */
     double *w;      /* [channels + 1] */
     size_t samples, channels;
     char **names; /* [classes + 1]; NULL: none */
@@ -82,20 +83,28 @@ static void release(addition *self)
     sv_release(allocator, self->logits, self->samples * sizeof *self->logits);
 }
 
-static svit_status find_row(addition *self, svit_error *err)
+/* Computes what the new logit is compared with. A label of several, each with a sigmoid, stands
+ * alone: it is found above 0, a probability of 1/2, whatever the others are. */
+static void find_rivals(addition *self)
 {
     const svit_features *features = self->features, *old = self->old;
     sv_pool *pool = features->context->pool;
-    if (!old) {
-        sv_classifier_logits(&self->classifier, pool, features->values, features->count,
-                             self->logits, NULL);
+    if (svit_model_output(self->model) == SVIT_OUTPUT_SIGMOID)
+        return; /* the logits are 0 since their allocation */
+    sv_classifier_logits(&self->classifier, pool, features->values, features->count,
+                         old ? NULL : self->logits, old ? self->logits : NULL);
+    if (old)
+        sv_classifier_logits(&self->classifier, pool, old->values, old->count, NULL,
+                             self->logits + features->count);
+}
+
+static svit_status find_row(addition *self, svit_error *err)
+{
+    const svit_features *features = self->features, *old = self->old;
+    find_rivals(self);
+    if (!old)
         return sv_class_from_mean(self->w, &self->classifier, features, self->logits,
                                   self->config.recall, err);
-    }
-    sv_classifier_logits(&self->classifier, pool, features->values, features->count, NULL,
-                         self->logits);
-    sv_classifier_logits(&self->classifier, pool, old->values, old->count, NULL,
-                         self->logits + features->count);
     return sv_class_from_regression(self->w, self->classifier.classes, features, old, self->logits,
                                     &self->config, err);
 }

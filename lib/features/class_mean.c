@@ -1,6 +1,7 @@
 /* Makes the row of a new class from its mean feature mu: w = s mu / |mu|, with s the mean norm of
  * the old rows. The bias is the smallest with which the fraction `recall` of the new samples i
- * wins: a quantile of max_k logit_k(f_i) - f_i w_i, with k over the old classes. w_i is made
+ * wins: a quantile of max_k logit_k(f_i) - f_i w_i, with k over the old classes, or of -f_i w_i for
+ * one label of several. w_i is made
  * without sample i (leave-one-out); with sample i among a few, the recall would look too high. */
 #include "features/classifier.h"
 

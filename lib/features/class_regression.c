@@ -3,7 +3,7 @@
  *     p = sigmoid(w f + b - L(f)),  L the log-sum-exp of the old logits,
  * so that the row minimises the binary cross-entropy of p, 1 for new samples and 0 for old ones,
  * plus weight_decay |w|^2 / 2, with features divided by their standard deviation. The problem is
- * convex, and L-BFGS finds its minimum. */
+ * convex, and L-BFGS finds its minimum. For one label of several L is 0. */
 #include "base/size.h"
 #include "features/classifier.h"
 #include "features/lbfgs.h"

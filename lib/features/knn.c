@@ -18,7 +18,8 @@ static double weight(const sv_neighbour *of, const sv_neighbour *nearest, double
     return exp(((double)of->closeness - (double)nearest->closeness) / temperature);
 }
 
-/* A row of probabilities = the votes over their sum. */
+/* A row of probabilities = the votes over their sum. They are divided last: at a high temperature
+ * they are ones, which add up exactly. */
 static void vote(const sv_neighbour_search *search, size_t query, const sv_neighbour *list)
 {
     const ballot *to = search->user;
@@ -26,11 +27,14 @@ static void vote(const sv_neighbour_search *search, size_t query, const sv_neigh
     const int32_t *labels = search->reference->labels;
     float *out = to->probabilities + query * classes;
     double sum = 0;
-    for (size_t j = 0; j < search->k; j++)
-        sum += weight(&list[j], list, to->temperature);
     memset(out, 0, classes * sizeof *out);
-    for (size_t j = 0; j < search->k; j++)
-        out[labels[list[j].index]] += (float)(weight(&list[j], list, to->temperature) / sum);
+    for (size_t j = 0; j < search->k; j++) {
+        const double each = weight(&list[j], list, to->temperature);
+        out[labels[list[j].index]] += (float)each;
+        sum += each;
+    }
+    for (size_t c = 0; c < classes; c++)
+        out[c] = (float)((double)out[c] / sum);
 }
 
 static svit_status check(const svit_features *reference, double temperature, svit_error *err)

@@ -14,14 +14,21 @@ typedef struct answer {
     float *distances; /* [n, k] */
 } answer;
 
+/* Rounding may leave the cosine of parallel vectors a little above 1. NaN stays NaN. */
+static float cosine(float closeness)
+{
+    return closeness > 1 ? 1 : closeness < -1 ? -1 : closeness;
+}
+
 static void take(const sv_neighbour_search *search, size_t query, const sv_neighbour *list)
 {
     const answer *to = search->user;
     const size_t k = search->k;
     for (size_t j = 0; j < k; j++) {
         to->indices[query * k + j] = list[j].index;
-        to->distances[query * k + j] =
-            search->metric == SVIT_METRIC_COSINE ? list[j].closeness : sqrtf(-list[j].closeness);
+        to->distances[query * k + j] = search->metric == SVIT_METRIC_COSINE
+                                           ? cosine(list[j].closeness)
+                                           : sqrtf(-list[j].closeness);
     }
 }
 

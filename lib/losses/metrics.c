@@ -199,6 +199,18 @@ static svit_status largest_probabilities(float *largest, float *row, const float
     return SVIT_OK;
 }
 
+/* Between falling[last] and the next smaller of falling[n], so that it does not hang on the rounding
+ * of the former, which a batch of another size changes: at most 1e-5 below it. */
+static double threshold_below(const float *falling, size_t n, size_t last)
+{
+    const double lowest = (double)falling[last], most = 1e-5 * lowest;
+    size_t next = last;
+    while (next < n && falling[next] == falling[last])
+        next++;
+    const double half = next < n ? (lowest - (double)falling[next]) / 2 : most;
+    return lowest - (half < most ? half : most);
+}
+
 SVIT_API svit_status svit_choose_threshold(svit_context *context, const float *logits, size_t n,
                                            size_t classes, double accepted, double *threshold,
                                            svit_error *err)
@@ -223,7 +235,7 @@ SVIT_API svit_status svit_choose_threshold(svit_context *context, const float *l
         qsort(largest, n, sizeof *largest, falling);
         /* 0.07 * 100 is a little more than 7. */
         const size_t reach = (size_t)ceil(accepted * (double)n * (1 - 1e-12));
-        *threshold = (double)largest[reach < 1 ? 0 : reach > n ? n - 1 : reach - 1];
+        *threshold = threshold_below(largest, n, reach < 1 ? 0 : reach > n ? n - 1 : reach - 1);
     }
     sv_release(&context->allocator, row, classes * sizeof *row);
     sv_release(&context->allocator, largest, n * sizeof *largest);

@@ -61,6 +61,34 @@ START_TEST(test_class_is_added)
 }
 END_TEST
 
+/* Each of several labels has a probability of its own: the new one is found above 1/2, and not on
+ * the old samples, though labels of these have large logits. */
+START_TEST(test_label_of_several_is_added)
+{
+    svit_features *old = open_fitted(PLAIN, 2), *new = clusters(NEW, C, 3, 1, 1.5f);
+    WORKS(svit_model_set_output(model, SVIT_OUTPUT_SIGMOID, err));
+    float bias[CLASSES];
+    WORKS(svit_model_get_parameter(model, "head.fc1.bias", bias, CLASSES, err));
+    for (size_t k = 0; k < CLASSES; k++)
+        bias[k] += 20;
+    WORKS(svit_model_set_parameter(model, "head.fc1.bias", bias, CLASSES, err));
+    WORKS(svit_model_fit_class(model, "fox", new, _i ? old : NULL, NULL, err));
+    float *of_new = new_logits(new), *of_old = new_logits(old);
+    size_t found = 0, wrong = 0;
+    for (size_t i = 0; i < NEW; i++)
+        found += of_new[i] > 0;
+    for (size_t i = 0; i < svit_features_count(old); i++)
+        wrong += of_old[i] > 0;
+    ck_assert_uint_ge(found, _i ? NEW * 3 / 4 : NEW / 2);
+    ck_assert_uint_le(wrong, svit_features_count(old) / 10);
+    free(of_old);
+    free(of_new);
+    svit_features_free(new);
+    svit_features_free(old);
+    close_model();
+}
+END_TEST
+
 /* The row is s mu / |mu|, computed here from the parameters; with the bias, exactly the wanted
  * fraction of the samples wins by the rows from the others. */
 START_TEST(test_row_without_old_features)
@@ -327,6 +355,7 @@ static Suite *feature_classes_suite(void)
     Suite *suite = suite_create("feature classes");
     TCase *tests = tcase_create("core");
     tcase_add_loop_test(tests, test_class_is_added, 0, 2 * HIDDEN);
+    tcase_add_loop_test(tests, test_label_of_several_is_added, 0, 2);
     tcase_add_loop_test(tests, test_row_without_old_features, 0, 3);
     tcase_add_test(tests, test_row_with_old_features_is_the_minimum);
     tcase_add_test(tests, test_class_does_not_depend_on_threads);

@@ -148,6 +148,27 @@ START_TEST(test_samples_of_any_length_have_their_cosine)
 }
 END_TEST
 
+START_TEST(test_no_cosine_is_above_1)
+{
+    static float rows[SAMPLES * CHANNELS], opposite[SAMPLES * CHANNELS], found[SAMPLES];
+    static size_t indices[SAMPLES];
+    svit_context *context = context_of(1);
+    draw(rows, SAMPLES, 0);
+    svit_features *set = make_set(context, rows, SAMPLES);
+    OK(svit_features_nearest(set, rows, SAMPLES, 1, SVIT_METRIC_COSINE, indices, found, err));
+    for (size_t i = 0; i < SAMPLES; i++)
+        ck_assert(found[i] <= 1 && found[i] > 0.999999f);
+    for (size_t i = 0; i < SAMPLES * CHANNELS; i++)
+        opposite[i] = -rows[i];
+    svit_features *one = make_set(context, opposite, 1);
+    OK(svit_features_nearest(one, rows, 1, 1, SVIT_METRIC_COSINE, indices, found, err));
+    ck_assert(found[0] >= -1 && found[0] < -0.999999f);
+    svit_features_free(one);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
 /* The plain selection: of equally far samples the first. */
 START_TEST(test_a_coreset_is_the_greedy_cover)
 {
@@ -252,6 +273,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_nearest_samples_are_those_of_a_plain_search, 0, 4);
     tcase_add_test(c, test_few_queries_have_the_bits_of_one_worker);
     tcase_add_test(c, test_samples_of_any_length_have_their_cosine);
+    tcase_add_test(c, test_no_cosine_is_above_1);
     tcase_add_loop_test(c, test_a_coreset_is_the_greedy_cover, 0, 2);
     tcase_add_test(c, test_the_largest_coreset_has_every_sample_once);
     tcase_add_test(c, test_what_is_not_accepted_is_named);

@@ -361,6 +361,29 @@ START_TEST(test_neighbours_vote_by_similarity)
 }
 END_TEST
 
+/* At a high temperature all votes are equal, and the most frequent class wins by one sample. */
+START_TEST(test_many_equal_votes_are_counted)
+{
+    enum { MORE = 3001, ALL = 2 * MORE - 1 };
+    static float rows[ALL * 2];
+    static int32_t labels[ALL];
+    float query[2] = {1, 0}, p[2];
+    svit_features *set = NULL;
+    svit_context *context = context_of(1);
+    for (size_t i = 0; i < ALL; i++) {
+        rows[2 * i] = 1;
+        rows[2 * i + 1] = (float)i / ALL;
+        labels[i] = i >= MORE - 1;
+    }
+    OK(svit_features_create(&set, context, rows, labels, ALL, 2, 2, NULL, err));
+    OK(svit_features_knn(set, query, 1, ALL, 1e9, p, err));
+    ck_assert_float_eq_tol(p[0], (float)(MORE - 1) / ALL, 1e-7f);
+    ck_assert_float_eq_tol(p[1], (float)MORE / ALL, 1e-7f);
+    svit_features_free(set);
+    svit_context_free(context);
+}
+END_TEST
+
 /* Whichever comes first, the nearest row and the first of the two equal ones are the neighbours. */
 START_TEST(test_first_of_equal_neighbours_counts)
 {
@@ -437,6 +460,7 @@ static Suite *feature_sets_suite(void)
     tcase_add_test(tests, test_a_set_grows_by_single_samples);
     tcase_add_test(tests, test_classes_are_joined_by_name);
     tcase_add_test(tests, test_neighbours_vote_by_similarity);
+    tcase_add_test(tests, test_many_equal_votes_are_counted);
     tcase_add_loop_test(tests, test_first_of_equal_neighbours_counts, 0, 3);
     tcase_add_test(tests, test_neighbours_of_extreme_features);
     tcase_add_test(tests, test_arguments_of_neighbours_are_named);
