@@ -1,5 +1,6 @@
 /* Trains the classifier of a model on features, adds a class to it from a few images, and measures
  * both. */
+#include "common/added_class.h"
 #include "common/bad_option.h"
 #include "common/feature_results.h"
 #include "common/image_folder.h"
@@ -388,38 +389,15 @@ static svit_status compute_new(head_options *self, svit_model *model, svit_featu
     return status;
 }
 
-/* Counts the samples whose largest logit is that of the last class, or among several labels those
- * whose logit of it is above 0. */
-static svit_status count_found(head_options *self, svit_model *model, const svit_features *features,
-                               size_t *found)
-{
-    svit_model_config config;
-    float *logits = NULL;
-    TRY(svit_model_get_config(model, &config, sizeof config, &self->program.err));
-    TRY(feature_logits(&self->program, model, features, &logits));
-    const size_t classes = config.num_classes;
-    const int several = svit_model_output(model) == SVIT_OUTPUT_SIGMOID;
-    *found = 0;
-    for (size_t i = 0; i < svit_features_count(features); i++) {
-        size_t best = 0;
-        for (size_t k = 1; k < classes; k++)
-            if (logits[i * classes + k] > logits[i * classes + best])
-                best = k;
-        *found += several ? logits[(i + 1) * classes - 1] > 0 : best == classes - 1;
-    }
-    free(logits);
-    return SVIT_OK;
-}
-
 static svit_status add_fitted(head_options *self, svit_model *model, const svit_features *new,
                               const svit_features *old)
 {
     struct program *program = &self->program;
     size_t found;
-    if (!svit_model_class_name(model, 0) && !program->quiet)
-        fprintf(stderr, "the model has no class names, so it keeps none for the new class\n");
+    if (!program->quiet)
+        added_class_note(model);
     TRY(svit_model_fit_class(model, self->add_class, new, old, &self->class, &program->err));
-    TRY(count_found(self, model, new, &found));
+    TRY(added_class_found(program, model, new, &found));
     TRY(svit_model_save(model, self->out, &program->err));
     report(self, model, found, svit_features_count(new));
     return SVIT_OK;

@@ -127,6 +127,8 @@ run 0 shiftvit-info $common --json fitted.safetensors
 prints '"threshold": null, '
 run 0 shiftvit-info $common fitted.safetensors
 ! grep -Eq 'none of|texts' "$work/out" || fail "a threshold or texts that are not there: $(cat "$work/out")"
+run 0 shiftvit-head $common --add-class fox --images new/ring --on-bad skip --model all.safetensors --out unsure.safetensors
+says '^the threshold below which an image is none of the classes is left out'
 run 0 shiftvit-predict $common --model fitted.safetensors known/disc
 ! grep -q 'none' "$work/out" || fail 'a model without a threshold says none'
 run 0 shiftvit-predict $common --model all.safetensors known/disc

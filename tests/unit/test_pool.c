@@ -255,6 +255,33 @@ START_TEST(test_a_worker_that_does_not_run_is_not_waited_for)
 }
 END_TEST
 
+#ifdef __GLIBC__
+/* Writes to most of the stack that the library's threads have. */
+static void use_stack(void *argument, size_t task, uint32_t worker)
+{
+    volatile char deep[400 << 10];
+    for (size_t i = 0; i < sizeof deep; i += 1024)
+        deep[i] = (char)task;
+    atomic_fetch_add((atomic_uint *)argument, worker > 0 && deep[1024] == (char)task);
+}
+
+/* Programs with many threads make the default small. */
+START_TEST(test_workers_have_stack_whatever_the_default_is)
+{
+    pthread_attr_t attributes;
+    atomic_uint ran = 0;
+    ck_assert_int_eq(pthread_attr_init(&attributes), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&attributes, 32 << 10), 0);
+    ck_assert_int_eq(pthread_setattr_default_np(&attributes), 0);
+    sv_pool *pool = open_pool(3);
+    while (atomic_load(&ran) == 0)
+        sv_pool_run(pool, use_stack, &ran, 1000);
+    close_pool(pool);
+    pthread_attr_destroy(&attributes);
+}
+END_TEST
+#endif
+
 static void worker_task(void *argument, size_t task, uint32_t worker)
 {
     (void)task;
@@ -397,60 +424,6 @@ START_TEST(test_workers_block_what_the_program_blocks)
 }
 END_TEST
 
-/* What `body` returns in a child of its own. */
-static int in_child(int (*body)(void))
-{
-    const pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0)
-        _exit(body());
-    int state;
-    ck_assert_int_eq(waitpid(child, &state, 0), child);
-    ck_assert(WIFEXITED(state));
-    return WEXITSTATUS(state);
-}
-
-static int64_t parent;
-
-static int has_own_id(void)
-{
-    const int64_t own = sv_process_id();
-    return (pid_t)(uint32_t)own == getpid() && own != parent;
-}
-
-#ifdef CLONE_NEWPID
-enum { NO_NAMESPACE = 2 };
-
-/* In a new PID namespace, whose first process has the number 1. */
-static int begin_again(void)
-{
-    parent = sv_process_id();
-    return unshare(CLONE_NEWPID) == 0 ? in_child(has_own_id) : NO_NAMESPACE;
-}
-
-static int begin_namespaces(void)
-{
-    return unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? in_child(begin_again) : NO_NAMESPACE;
-}
-#endif
-
-/* A child's number may be its parent's in another PID namespace. */
-START_TEST(test_a_child_has_an_id_of_its_own)
-{
-    parent = sv_process_id();
-    ck_assert_int_eq((pid_t)(uint32_t)parent, getpid());
-    ck_assert_int_eq(in_child(has_own_id), 1);
-    ck_assert_int_eq(sv_process_id(), parent);
-#ifdef CLONE_NEWPID
-    const int found = in_child(begin_namespaces);
-    if (found == NO_NAMESPACE)
-        printf("skipped check: no PID namespaces\n");
-    else
-        ck_assert_int_eq(found, 1);
-#endif
-}
-END_TEST
-
 static Suite *pool_suite(void)
 {
     Suite *suite = suite_create("pool");
@@ -464,12 +437,14 @@ static Suite *pool_suite(void)
     tcase_add_test(all, test_a_caller_with_a_lock_does_without_the_host);
     tcase_add_test(all, test_callers_on_several_threads_take_turns);
     tcase_add_test(all, test_a_worker_that_does_not_run_is_not_waited_for);
+#ifdef __GLIBC__
+    tcase_add_test(all, test_workers_have_stack_whatever_the_default_is);
+#endif
     tcase_add_loop_test(all, test_worker_numbers_are_below_the_thread_count_and_that_of_the_tasks,
                         0, THREAD_COUNTS);
     tcase_add_loop_test(all, test_an_array_is_cleared_by_parts, 0, THREAD_COUNTS);
     tcase_add_loop_test(all, test_an_array_is_cleared_on_the_workers, 0, HOST_COUNT);
     tcase_add_test(all, test_a_child_clears_an_array_alone);
-    tcase_add_test(all, test_a_child_has_an_id_of_its_own);
     tcase_add_test(all, test_workers_block_signals_but_for_those_of_faults);
     tcase_add_test(all, test_workers_block_what_the_program_blocks);
     suite_add_tcase(suite, all);

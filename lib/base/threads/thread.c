@@ -164,6 +164,30 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &blocked, before);
 }
 
+/* Programs may have made the default small, for threads of their own. This is enough for all that the
+ * library computes, and for functions of the program that it calls. */
+enum { LEAST_STACK = 512 << 10 };
+
+static void set_stack(pthread_attr_t *attributes)
+{
+    size_t bytes = 0;
+    if (pthread_attr_getstacksize(attributes, &bytes) == 0 && bytes < LEAST_STACK)
+        pthread_attr_setstacksize(attributes, LEAST_STACK);
+}
+
+/* Returns 0 or an errno value. */
+static int create_thread(sv_thread *thread)
+{
+    pthread_attr_t attributes;
+    const int code = pthread_attr_init(&attributes);
+    if (code != 0)
+        return code;
+    set_stack(&attributes);
+    const int failed = pthread_create(&thread->handle, &attributes, thread_main, thread);
+    pthread_attr_destroy(&attributes);
+    return failed;
+}
+
 sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument)
 {
     sv_thread *thread = sv_allocate(allocator, sizeof *thread);
@@ -173,7 +197,7 @@ sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), 
     thread->argument = argument;
     sigset_t before;
     block_signals(&before);
-    int failed = pthread_create(&thread->handle, NULL, thread_main, thread);
+    int failed = create_thread(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) {
         sv_release(allocator, thread, sizeof *thread);
