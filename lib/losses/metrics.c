@@ -199,8 +199,8 @@ static svit_status largest_probabilities(float *largest, float *row, const float
     return SVIT_OK;
 }
 
-/* Between falling[last] and the next smaller of falling[n], so that it does not hang on the rounding
- * of the former, which a batch of another size changes: at most 1e-5 below it. */
+/* Between falling[last] and the next smaller of falling[n], so that it does not hang on the
+ * rounding of the former, which a batch of another size changes: at most 1e-5 below it. */
 static double threshold_below(const float *falling, size_t n, size_t last)
 {
     const double lowest = (double)falling[last], most = 1e-5 * lowest;

@@ -164,8 +164,8 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &blocked, before);
 }
 
-/* Programs may have made the default small, for threads of their own. This is enough for all that the
- * library computes, and for functions of the program that it calls. */
+/* Programs may have made the default small, for threads of their own. This is enough for all that
+ * the library computes, and for functions of the program that it calls. */
 enum { LEAST_STACK = 512 << 10 };
 
 static void set_stack(pthread_attr_t *attributes)
