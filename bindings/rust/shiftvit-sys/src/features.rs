@@ -101,7 +101,8 @@ pub struct svit_class_config {
     /// more of the new class and takes more from the old ones
     pub new_weight: f64,
     /// without old features, (0, 1\]: the fraction of the new samples whose new
-    /// logit exceeds those of all old classes
+    /// logit exceeds those of all old classes, or 0 in a model of several
+    /// labels (SVIT_OUTPUT_SIGMOID)
     pub recall: f64,
 }
 
@@ -359,7 +360,9 @@ extern "C" {
     /// is that of a logistic regression of the new class against all old ones, whose logits are fixed.
     /// Without it, the row points to the mean of the new features and is as long as the old rows are on
     /// average; its bias follows from `recall`, where each sample is measured with the row from the
-    /// others. Both are of the layer "features" of this model; other models are a warning in the log.
+    /// others. In a model of several labels (SVIT_OUTPUT_SIGMOID) the new label stands alone, as its
+    /// probability does: the regression tells its samples from the old ones whatever their labels.
+    /// Both are of the layer "features" of this model; other models are a warning in the log.
     /// `config` may be NULL for the defaults. The result does not depend on the number of threads.
     ///
     /// The model needs to be alone, as in svit_model_add_classes: SVIT_E_STATE; also if it has no

@@ -16,7 +16,8 @@ config! {
         /// more of the new class and takes more from the old ones.
         new_weight: f64;
         /// Without old features, (0, 1\]: the fraction of the new samples whose new
-        /// logit exceeds those of all old classes.
+        /// logit exceeds those of all old classes, or 0 in a model of several
+        /// labels (`Output::Sigmoid`).
         recall: f64;
     }
     lists {
