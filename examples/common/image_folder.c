@@ -78,7 +78,10 @@ static svit_status open_temporary(struct program *self, char *path, FILE **out)
     const int file = mkstemp(path);
     *out = file < 0 ? NULL : fdopen(file, "w");
     if (!*out)
-        return program_fail(self, SVIT_E_IO, "cannot create '%s': %s", path, strerror(errno));
+        return program_fail(self, SVIT_E_IO,
+                            "cannot create the temporary file '%s': %s; its folder is that of the "
+                            "variable TMPDIR, or /tmp",
+                            path, strerror(errno));
     return SVIT_OK;
 }
 
