@@ -297,23 +297,29 @@ static svit_status match_classes(eval_options *options, svit_model *model, svit_
                : match_by_place(program, model, &to, *data, options->how.texts != NULL);
 }
 
-/* A table or a picture replaces nothing that is read. --out may be the model's own file. */
+/* A table or a picture replaces nothing that is read. */
+static svit_status check_output(eval_options *options, const char *name, const char *out)
+{
+    struct program *program = &options->program;
+    if (out && has_ending(out, ".png"))
+        return output_check_picture(program, name, out);
+    TRY(output_check_data(program, name, out, options->data.spec));
+    TRY(output_check_model(program, name, out, options->model));
+    TRY(output_check_source(program, name, out, "--base", options->config.base));
+    return output_check_place(program, name, out);
+}
+
+/* --out may be the model's own file. */
 static svit_status check_outputs(eval_options *options)
 {
     struct program *program = &options->program;
-    const char *const tables[][2] = {{"--predictions", options->predictions},
-                                     {"--confusion", options->confusion}};
-    for (size_t i = 0; i < 2; i++) {
-        TRY(output_check_data(program, tables[i][0], tables[i][1], options->data.spec));
-        TRY(output_check_model(program, tables[i][0], tables[i][1], options->model));
-        TRY(output_check_source(program, tables[i][0], tables[i][1], "--base",
-                                options->config.base));
-        TRY(output_check_place(program, tables[i][0], tables[i][1]));
-    }
+    TRY(check_output(options, "--predictions", options->predictions));
+    TRY(check_output(options, "--confusion", options->confusion));
     TRY(output_check_data(program, "--out", options->out, options->data.spec));
     TRY(output_check_source(program, "--out", options->out, "--base", options->config.base));
     TRY(output_check_replaced(program, "--out", options->out, ".safetensors", options->model));
-    return output_check(program, tables[0][0], tables[0][1], tables[1][0], tables[1][1]);
+    return output_check(program, "--predictions", options->predictions, "--confusion",
+                        options->confusion);
 }
 
 static svit_status check_images(eval_options *options, const svit_dataset *data)

@@ -2,7 +2,7 @@
 #include "anomaly_maps.h"
 
 #include "canvas.h"
-#include "drawn_picture.h"
+#include "output_check.h"
 #include "path_text.h"
 #include "picture_parts.h"
 
@@ -78,12 +78,7 @@ static svit_status check_paths(struct program *self, map_paths *paths, size_t co
                                 "--maps: '%s' is an image that is scored, which would be lost; "
                                 "another folder is needed",
                                 paths[i].picture);
-        if (sought.image && !picture_is_drawn(sought.image))
-            return program_fail(
-                self, SVIT_E_ARGUMENT,
-                "--maps: '%s' is no map of an earlier run and would be lost; another "
-                "folder is needed",
-                paths[i].picture);
+        TRY(output_check_drawn(self, "--maps", paths[i].picture, "another folder is needed"));
     }
     return SVIT_OK;
 }

@@ -127,10 +127,19 @@ assert len(members) == 4 and max(member.size for member in members) == 140000000
 [ "$(ls -A archives)" = "$(printf 'classes.txt\nlarge-000000.tar')" ] || fail "left: $(ls -A archives)"
 rm -r large archives
 
-# A picture that cannot be drawn loses neither the model nor the test.
+# A picture that cannot be drawn is told before the training, and later loses neither the model nor the test.
 mkdir -p drawn/curves.png
 # shellcheck disable=SC2086
 run 1 shiftvit-train $vit $tiny --data procedural:20 --limit-val 10 --limit-test 10 --overwrite --out drawn
+says "curves.png' is a folder"
+absent drawn/model.safetensors
+rmdir drawn/curves.png
+# shellcheck disable=SC2086
+run 1 shiftvit-train $vit $tiny --epochs 100 --data procedural:20 --limit-val 10 --limit-test 10 --out drawn &
+trained=$!
+until [ -s drawn/history.csv ]; do sleep 0.05; done
+mkdir drawn/curves.png
+wait "$trained" || fail 'a picture that cannot be drawn'
 says "curves.png' is a folder"
 prints '^test: loss'
 there drawn/model.safetensors
