@@ -161,6 +161,7 @@ svit_status run_data_take(run_data *out, struct program *self, const run_data_of
     json_t *run = NULL;
     svit_status status = SVIT_OK;
     *out = (run_data){.count = 0};
+    TRY(model_path_check(self, model));
     const char *folder = run_folder(path, model);
     if (folder)
         TRY(run_file_json(&run, self, folder));
