@@ -83,9 +83,7 @@ static svit_status check_paths(struct program *self, map_paths *paths, size_t co
     return SVIT_OK;
 }
 
-/* Fails if the folder cannot be written to, or cannot be made where the rest of its path is
- * missing. */
-static svit_status check_place(struct program *self, const char *folder)
+svit_status anomaly_maps_check_place(struct program *self, const char *folder)
 {
     char part[PATH_CAPACITY];
     if (snprintf(part, sizeof part, "%s", folder) >= (int)sizeof part)
@@ -110,7 +108,6 @@ static svit_status check_place(struct program *self, const char *folder)
 
 svit_status anomaly_maps_check(struct program *self, const char *folder, const svit_dataset *images)
 {
-    TRY(check_place(self, folder));
     const size_t count = svit_dataset_count(images);
     map_paths *paths = calloc(count, sizeof *paths);
     svit_status status =
