@@ -287,7 +287,7 @@ static void predict_batch(svit_predictor *predictor, struct batch *self, char *c
     }
 }
 
-/* Predicts all images. An image that cannot be read is reported and skipped, and the call fails at
+/* Predicts all images. One that cannot be predicted is reported and skipped, and the call fails at
  * the end. */
 static svit_status predict_all(predict_options *options, svit_predictor *predictor,
                                const image_paths *list, struct ranking *ranking,
@@ -306,8 +306,8 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
                           ranking->classes);
         if (batch->errors[place].code != SVIT_OK) {
             tell_failure(list->paths[i], batch->errors[place].message);
-            result =
-                program_fail(&options->program, SVIT_E_FORMAT, "not every image could be read");
+            result = program_fail(&options->program, SVIT_E_FORMAT,
+                                  "not every image could be predicted");
             continue;
         }
         rank(ranking, row);

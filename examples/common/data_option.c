@@ -214,6 +214,20 @@ static svit_status apply_limits(data_splits *out, struct program *self, const da
     return SVIT_OK;
 }
 
+/* A limit of a split that is not read would have no effect. */
+static svit_status check_limits(struct program *self, const data_option *option, unsigned wanted)
+{
+    static const char *const names[] = {"--limit-train", "--limit-test", "--limit-val"};
+    int32_t read = 0;
+    while (!(wanted & 1u << read))
+        read++;
+    for (int32_t split = 0; split < 3; split++)
+        if (option->limit[split] && !(wanted & 1u << split))
+            return program_fail(self, SVIT_E_ARGUMENT, "%s has no effect with --split %s",
+                                names[split], data_split_names[read]);
+    return SVIT_OK;
+}
+
 /* Whether an option says how the splits are made, or how much of one is read. */
 static int has_part(const data_option *option)
 {
@@ -237,6 +251,7 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
         return program_fail(self, SVIT_E_ARGUMENT,
                             "--val-fraction and --limit-train, -val and -test are of splits; with "
                             "--split all every image is read");
+    TRY(check_limits(self, option, wanted));
     double fraction = option->val_fraction < 0 ? FOLDER_FRACTION : option->val_fraction;
     if (cifar100 || spec_after(option->spec, "cifar10"))
         TRY(open_cifar(out, self, option, wanted));

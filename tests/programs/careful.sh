@@ -224,7 +224,29 @@ run 2 shiftvit-eval --model labels $test_on --accept 1 --out known.safetensors
 says 'the model predicts no probabilities of classes'
 [ ! -s out ] || fail 'the model was evaluated'
 
+# An image that was read, but whose logits are too large for a number, is not one that could not be read.
+"$python" - vit/model.safetensors loud.safetensors <<'END'
+import array, json, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+length = int.from_bytes(data[:8], "little")
+for name, entry in json.loads(data[8:8 + length]).items():
+    if name.startswith("head") or name.startswith("mlp_head.1"):
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        data[begin:end] = array.array("f", [3e38] * ((end - begin) // 4)).tobytes()
+open(sys.argv[2], "wb").write(data)
+END
+run 1 shiftvit-predict --model loud.safetensors "$photo"
+says '^shiftvit-predict: not every image could be predicted$'
+
 # Options that would have no effect.
+for split in train test val; do
+    for other in train test val; do
+        [ $split = $other ] || run 2 shiftvit-eval --model vit --data procedural:20 --split $split --limit-$other 5
+        [ $split = $other ] || says "^shiftvit-eval: --limit-$other has no effect with --split $split$"
+    done
+done
+run 2 shiftvit-features --model vit --data procedural:20 --limit-val 3 --out limited.safetensors
+says '^shiftvit-features: --limit-val has no effect with --split train$'
 run 2 shiftvit-eval --model vit --data folder:photos --split all --limit-train 3
 run 2 shiftvit-eval --model vit --data folder:photos --split all --val-fraction 0.3
 run 2 shiftvit-export --data procedural --size 64 --out sized
