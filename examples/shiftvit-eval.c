@@ -60,8 +60,8 @@ static const struct option_line option_list[] = {
      "flip-shift, which moves the image by one pixel as well"},
     {"loss", KEY_LOSS, "NAME", 0,
      "What is measured: cross-entropy and accuracy; binary: several labels for each image; mse: "
-     "numbers. Default: what the model was trained for, as its file says. Data of list:FILE.csv "
-     "with columns of numbers needs one of the last two"},
+     "numbers. Default: what the model was trained for, as its file says. Columns of numbers of "
+     "list:FILE.csv are probabilities for cross-entropy, labels of 0 and 1 for binary"},
     {"match", KEY_MATCH, "HOW", 0,
      "Which class of the model a class of the data is: the one of the same name (name, default), "
      "or the one at the same place (order), as with a model of ImageNet whose classes have other "

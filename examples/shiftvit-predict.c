@@ -120,8 +120,8 @@ static const struct option_table parser = {
     children,
     NULL};
 
-/* Fails if a picture would replace an image: one that is read, or in `--grid *.png`, where the shell
- * puts the first of them where the name was forgotten, one that is not. */
+/* Fails if a picture would replace an image: one that is read, or one that is not, as in `--grid
+ * *.png`, where the shell puts the first of them where the name was forgotten. */
 static svit_status check_picture(struct program *program, const image_paths *list, const char *name,
                                  const char *picture)
 {

@@ -17,17 +17,17 @@ svit_status output_check(struct program *self, const char *out_name, const char 
  * is no folder, pipe or device. Work whose result cannot be kept is not begun. */
 svit_status output_check_place(struct program *self, const char *out_name, const char *out);
 
-/* Does that for a picture. Fails with SVIT_E_ARGUMENT if a file is there that is neither empty nor a
- * picture that these programs have drawn: a photograph, or a file of another kind. */
+/* Does that for a picture. Fails with SVIT_E_ARGUMENT if a file is there that is neither empty nor
+ * a picture that these programs have drawn: a photograph, or a file of another kind. */
 svit_status output_check_picture(struct program *self, const char *out_name, const char *out);
 
 /* Does that for a picture whose folder need not exist. `accepted` ends the message. */
 svit_status output_check_drawn(struct program *self, const char *out_name, const char *out,
                                const char *accepted);
 
-/* Does what output_check_place does, but `out` may be `may_be`, from --model or NULL, if that is a model in one file and,
- * in a run, its last weights. Fails if a file is there that is neither empty nor of the kind that
- * is written: ".safetensors" or ".onnx". */
+/* Does what output_check_place does, but `out` may be `may_be`, from --model or NULL, if that is a
+ * model in one file and, in a run, its last weights. Fails if a file is there that is neither empty
+ * nor of the kind that is written: ".safetensors" or ".onnx". */
 svit_status output_check_replaced(struct program *self, const char *out_name, const char *out,
                                   const char *ending, const char *may_be);
 
