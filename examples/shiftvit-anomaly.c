@@ -2,6 +2,8 @@
  * images are from the nearest of them. Nothing is trained. */
 #include "common/anomaly_maps.h"
 #include "common/bad_option.h"
+#include "common/feature_results.h"
+#include "common/image_cut.h"
 #include "common/image_folder.h"
 #include "common/model_path.h"
 #include "common/output_check.h"
@@ -199,16 +201,18 @@ static svit_status find_layer(anomaly_options *self, char name[64], svit_model *
     return status;
 }
 
-/* Opens a folder without the images that cannot be read. Nothing that is drawn replaces one of
- * it. */
+/* Opens a folder without the images that cannot be read, which have no maps. */
 static svit_status open_images(anomaly_options *self, svit_dataset **out, const char *folder,
                                const svit_pipeline_config *pipeline)
 {
     struct program *program = &self->program;
+    if (self->maps)
+        TRY(anomaly_maps_check_place(program, self->maps));
     TRY(image_folder_open(out, program, folder, pipeline));
+    TRY(bad_check_folder(out, program, self->on_bad));
     if (self->maps)
         TRY(anomaly_maps_check(program, self->maps, *out));
-    return bad_check_folder(out, program, self->on_bad);
+    return image_cut_note(program, *out, pipeline);
 }
 
 static void report_fit(const anomaly_options *self, const svit_features *memory, size_t patches,
@@ -312,48 +316,56 @@ static svit_status report(anomaly_options *self, const svit_features *memory,
         distances && scores
             ? measure(program, memory, patches, distances, scores, count)
             : program_fail(program, SVIT_E_MEMORY, "no memory for %zu images", count);
+    /* The maps come first: who reads the lines may need the first alone and close the pipe. */
+    if (status == SVIT_OK && self->maps)
+        status = anomaly_maps_draw(program, self->maps, images, patches, distances, pipeline);
     if (status == SVIT_OK) {
         qsort(scores, count, sizeof *scores, by_score);
         status = print_scores(program, images, scores, count);
     }
-    if (status == SVIT_OK && self->maps)
-        status = anomaly_maps_draw(program, self->maps, images, patches, distances, pipeline);
     free(scores);
     free(distances);
     return status;
 }
 
 /* A memory of another model or of a set that is none would give numbers without a meaning. */
-static svit_status check_memory(anomaly_options *self, const svit_features *memory,
-                                const svit_features *patches)
+static svit_status check_memory(anomaly_options *self, svit_model *model,
+                                const svit_features *memory)
 {
     struct program *program = &self->program;
-    if (svit_features_channels(memory) != svit_features_channels(patches) ||
-        strcmp(svit_features_model(memory), svit_features_model(patches)) != 0)
-        return program_fail(program, SVIT_E_ARGUMENT, "'%s' is of %s; --model is %s", self->memory,
-                            svit_features_model(memory), svit_features_model(patches));
-    return SVIT_OK;
+    size_t height, width;
+    svit_features *own = NULL;
+    TRY(svit_features_grid(memory, &self->features.tokens, &height, &width, &program->err));
+    if (self->features.tokens < SVIT_TOKENS_PATCHES)
+        return program_fail(program, SVIT_E_ARGUMENT,
+                            "'%s' has the features of images; a memory of patches is needed",
+                            self->memory);
+    TRY(feature_describe_model(&own, program, model));
+    const char *known = svit_features_model(memory), *given = svit_features_model(own);
+    svit_status status = SVIT_OK;
+    if (strcmp(known, given) != 0)
+        status = program_fail(program, SVIT_E_ARGUMENT, "'%s' is of %s; --model is %s",
+                              self->memory, known, given);
+    svit_features_free(own);
+    return status;
 }
 
 static svit_status score(anomaly_options *self, svit_model *model, const svit_features *memory,
                          const svit_pipeline_config *pipeline)
 {
     struct program *program = &self->program;
-    size_t height, width;
     svit_dataset *images = NULL;
     svit_features *patches = NULL;
-    TRY(svit_features_grid(memory, &self->features.tokens, &height, &width, &program->err));
-    if (self->features.tokens < SVIT_TOKENS_PATCHES)
-        return program_fail(program, SVIT_E_ARGUMENT,
-                            "'%s' has the features of images; a memory of patches is needed",
-                            self->memory);
+    TRY(check_memory(self, model, memory));
     self->features.layer = svit_features_layer(memory);
     svit_status status = open_images(self, &images, self->folder, pipeline);
     if (status == SVIT_OK)
         status = svit_features_compute(&patches, model, images, pipeline, &self->features,
                                        &program->err);
-    if (status == SVIT_OK)
-        status = check_memory(self, memory, patches);
+    if (status == SVIT_OK && svit_features_channels(memory) != svit_features_channels(patches))
+        status = program_fail(program, SVIT_E_FORMAT, "'%s' has %zu channels; its layer has %zu",
+                              self->memory, svit_features_channels(memory),
+                              svit_features_channels(patches));
     if (status == SVIT_OK)
         status = report(self, memory, patches, images, pipeline);
     svit_features_free(patches);

@@ -194,7 +194,8 @@ static const struct option_table parser = {
     parse_option,
     "IN OUT",
     "Writes the model file IN, or that of a training run's folder, to OUT."
-    "\vThe new file has the configuration, the class names and the preprocessing too. Weights in "
+    "\vThe new file has the configuration too, and of IN or of the preset the class names and the "
+    "preprocessing, where they have them; a message says if it has no preprocessing. Weights in "
     "f16, bf16 and int8 are rounded to nearest; every program reads such a file. An ONNX file "
     "has the graph and the weights: docs/onnx.md.\n\n"
     "A pretrained ViT: shiftvit-convert --from timm --preset deit-tiny-patch16-224 IN OUT. The new "
@@ -225,6 +226,18 @@ static svit_status merge_adapters(struct program *program, svit_model *model)
     svit_model_config config;
     TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
     return config.lora_rank > 0 ? svit_model_merge_lora(model, &program->err) : SVIT_OK;
+}
+
+/* Programs that read images refuse a model without preprocessing. */
+static void note_preprocessing(const convert_options *self, const svit_model *model)
+{
+    svit_pipeline_config pipeline;
+    if (self->to == TO_SHIFTVIT && !self->program.quiet &&
+        svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL) != SVIT_OK)
+        fprintf(stderr,
+                "%s: the new file does not say how images become the model's input: neither IN nor "
+                "a preset does\n",
+                option_program_name);
 }
 
 static svit_status check_out(convert_options *self)
@@ -260,6 +273,7 @@ static svit_status convert(convert_options *self, svit_model **model)
         TRY(svit_model_export_onnx(*model, self->out, &self->onnx, &program->err));
     else
         TRY(svit_model_save_as(*model, self->out, self->dtype, &program->err));
+    note_preprocessing(self, *model);
     return report(self, *model);
 }
 

@@ -153,9 +153,7 @@ static void report(const curves_options *self)
 
 static svit_status run(curves_options *self, history_file *histories)
 {
-    for (size_t i = 0; i < self->run_count; i++)
-        TRY(output_check(&self->program, "--out", self->out, "a RUN", self->runs[i]));
-    TRY(output_check_place(&self->program, "--out", self->out));
+    TRY(output_check_picture(&self->program, "--out", self->out));
     for (size_t i = 0; i < self->run_count; i++)
         TRY(read_run(self, i, &histories[i]));
     TRY(draw(self, histories));

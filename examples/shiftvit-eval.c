@@ -2,6 +2,7 @@
 #include "common/bad_option.h"
 #include "common/class_list.h"
 #include "common/class_report.h"
+#include "common/confusion_picture.h"
 #include "common/data_option.h"
 #include "common/model_path.h"
 #include "common/output_check.h"
@@ -59,8 +60,8 @@ static const struct option_line option_list[] = {
      "flip-shift, which moves the image by one pixel as well"},
     {"loss", KEY_LOSS, "NAME", 0,
      "What is measured: cross-entropy and accuracy; binary: several labels for each image; mse: "
-     "numbers. Default: what the model was trained for, as its file says. Data of list:FILE.csv "
-     "with columns of numbers needs one of the last two"},
+     "numbers. Default: what the model was trained for, as its file says. Columns of numbers of "
+     "list:FILE.csv are probabilities for cross-entropy, labels of 0 and 1 for binary"},
     {"match", KEY_MATCH, "HOW", 0,
      "Which class of the model a class of the data is: the one of the same name (name, default), "
      "or the one at the same place (order), as with a model of ImageNet whose classes have other "
@@ -193,42 +194,48 @@ static class_list classes_of(const eval_options *options, const svit_model *mode
 }
 
 /* Chooses the threshold of known images and writes the model with it. */
-static svit_status write_threshold(eval_options *options, const evaluation *of, svit_model *model)
+static svit_status write_threshold(eval_options *options, const evaluation *of, svit_model *model,
+                                   double *threshold)
 {
-    struct program *program = &options->program;
+    svit_error *err = &options->program.err;
+    TRY(svit_choose_threshold(options->program.context, of->logits, of->n, of->classes,
+                              options->accept, threshold, err));
+    TRY(svit_model_set_threshold(model, *threshold, err));
+    return svit_model_save(model, options->out, err);
+}
+
+static void print_threshold(const eval_options *options, double threshold)
+{
     char shown[SHOWN_CAPACITY];
-    double threshold;
-    if (svit_model_output(model) != SVIT_OUTPUT_SOFTMAX)
-        return program_fail(program, SVIT_E_ARGUMENT,
-                            "--accept: the model predicts no probabilities of classes");
-    TRY(svit_choose_threshold(program->context, of->logits, of->n, of->classes, options->accept,
-                              &threshold, &program->err));
-    TRY(svit_model_set_threshold(model, threshold, &program->err));
-    TRY(svit_model_save(model, options->out, &program->err));
-    if (program->json)
+    if (options->program.json)
         results_json(json_pack("{s:o, s:f, s:f}", "out", results_text(options->out), "accept",
                                options->accept, "threshold", threshold),
                      RESULTS_DIGITS);
     else
         printf("none of these below %.2f %%, which %g %% of the images reach: %s\n",
                100 * threshold, 100 * options->accept, shown_text(shown, options->out));
-    return SVIT_OK;
 }
 
-/* Prints and writes what the options ask for. */
+/* Writes and prints what the options ask for. The files come first: who reads the lines may close
+ * the pipe after some of them, which ends the program. */
 static svit_status report_evaluation(eval_options *options, const evaluation *of, svit_model *model,
                                      const svit_dataset *data)
 {
     struct program *program = &options->program;
     const class_list classes = classes_of(options, model, of->classes);
-    TRY(results_print(program, of, options->data.spec, data_split_names[options->split]));
-    if (options->per_class)
-        TRY(class_report_print(program, of, &classes));
+    double threshold = 0;
     if (options->confusion)
         TRY(class_report_confusion(program, of, &classes, options->confusion));
     if (options->predictions)
         TRY(class_report_predictions(program, of, &classes, data, options->predictions));
-    return options->out ? write_threshold(options, of, model) : SVIT_OK;
+    if (options->out)
+        TRY(write_threshold(options, of, model, &threshold));
+    TRY(results_print(program, of, options->data.spec, data_split_names[options->split]));
+    if (options->per_class)
+        TRY(class_report_print(program, of, &classes));
+    if (options->out)
+        print_threshold(options, threshold);
+    return SVIT_OK;
 }
 
 static svit_status report(eval_options *options, svit_model *model, svit_dataset *data)
@@ -297,23 +304,29 @@ static svit_status match_classes(eval_options *options, svit_model *model, svit_
                : match_by_place(program, model, &to, *data, options->how.texts != NULL);
 }
 
-/* A table or a picture replaces nothing that is read. --out may be the model's own file. */
+/* A table or a picture replaces nothing that is read. */
+static svit_status check_output(eval_options *options, const char *name, const char *out)
+{
+    struct program *program = &options->program;
+    if (out && has_ending(out, ".png"))
+        return output_check_picture(program, name, out);
+    TRY(output_check_data(program, name, out, options->data.spec));
+    TRY(output_check_model(program, name, out, options->model));
+    TRY(output_check_source(program, name, out, "--base", options->config.base));
+    return output_check_place(program, name, out);
+}
+
+/* --out may be the model's own file. */
 static svit_status check_outputs(eval_options *options)
 {
     struct program *program = &options->program;
-    const char *const tables[][2] = {{"--predictions", options->predictions},
-                                     {"--confusion", options->confusion}};
-    for (size_t i = 0; i < 2; i++) {
-        TRY(output_check_data(program, tables[i][0], tables[i][1], options->data.spec));
-        TRY(output_check_model(program, tables[i][0], tables[i][1], options->model));
-        TRY(output_check_source(program, tables[i][0], tables[i][1], "--base",
-                                options->config.base));
-        TRY(output_check_place(program, tables[i][0], tables[i][1]));
-    }
+    TRY(check_output(options, "--predictions", options->predictions));
+    TRY(check_output(options, "--confusion", options->confusion));
     TRY(output_check_data(program, "--out", options->out, options->data.spec));
     TRY(output_check_source(program, "--out", options->out, "--base", options->config.base));
     TRY(output_check_replaced(program, "--out", options->out, ".safetensors", options->model));
-    return output_check(program, tables[0][0], tables[0][1], tables[1][0], tables[1][1]);
+    return output_check(program, "--predictions", options->predictions, "--confusion",
+                        options->confusion);
 }
 
 static svit_status check_images(eval_options *options, const svit_dataset *data)
@@ -322,6 +335,21 @@ static svit_status check_images(eval_options *options, const svit_dataset *data)
     TRY(output_check_images(program, "--predictions", options->predictions, data));
     TRY(output_check_images(program, "--confusion", options->confusion, data));
     return output_check_images(program, "--out", options->out, data);
+}
+
+/* Refuses what the model cannot give, before the data are read. */
+static svit_status check_model(eval_options *options, const svit_model *model)
+{
+    struct program *program = &options->program;
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &program->err));
+    const class_list classes = classes_of(options, model, config.num_classes);
+    if (options->confusion && has_ending(options->confusion, ".png"))
+        TRY(confusion_picture_check(program, classes.count));
+    if (options->out && svit_model_output(model) != SVIT_OUTPUT_SOFTMAX)
+        return program_fail(program, SVIT_E_ARGUMENT,
+                            "--accept: the model predicts no probabilities of classes");
+    return SVIT_OK;
 }
 
 /* The tables by class need one label for each image. */
@@ -351,6 +379,7 @@ static svit_status evaluate(eval_options *options, svit_model **model, data_spli
     TRY(evaluation_texts(&options->how.texts, program, *model, &options->how));
     if (!options->how.texts)
         TRY(model_note_features(program, *model, "the scores of classes"));
+    TRY(check_model(options, *model));
     TRY(data_open(data, program, &options->data, &pipeline, 1u << options->split));
     TRY(run_data_check(&options->run, program, data));
     if (!data->split[options->split])

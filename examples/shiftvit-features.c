@@ -255,9 +255,7 @@ static svit_status run(features_options *self, svit_model **model, data_splits *
     TRY(output_check_source(program, "--out", self->out, "--base", self->config.base));
     TRY(output_check_data(program, "--out", self->out, self->data.spec));
     TRY(output_check_replaced(program, "--out", self->out, ".safetensors", NULL));
-    TRY(output_check_model(program, "--grid", self->neighbours.grid, self->model));
-    TRY(output_check_source(program, "--grid", self->neighbours.grid, "--base", self->config.base));
-    TRY(output_check_place(program, "--grid", self->neighbours.grid));
+    TRY(output_check_picture(program, "--grid", self->neighbours.grid));
     TRY(program_open(program));
     TRY(model_open(model, program, &self->config, self->model));
     if (self->list)

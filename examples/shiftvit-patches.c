@@ -150,7 +150,7 @@ static svit_status check_out(patches_options *self)
 {
     for (size_t i = 0; i < self->count; i++)
         TRY(output_check(&self->program, "--out", self->out, "--image", self->images[i]));
-    return output_check_place(&self->program, "--out", self->out);
+    return output_check_picture(&self->program, "--out", self->out);
 }
 
 /* Draws the versions of the images. */

@@ -1,6 +1,5 @@
 /* Prints the classes of images by confidence, or the numbers that a model predicts. Draws a grid of
  * the images with their classes, and their attention maps. */
-#include "common/drawn_picture.h"
 #include "common/image_paths.h"
 #include "common/model_path.h"
 #include "common/output_check.h"
@@ -121,41 +120,22 @@ static const struct option_table parser = {
     children,
     NULL};
 
-/* Fails if a picture would replace an image. What these programs have not drawn and lies beside the
- * images is one of them: in `--grid *.png` the shell puts the first where the name was
- * forgotten. */
+/* Fails if a picture would replace an image: one that is read, or one that is not, as in `--grid
+ * *.png`, where the shell puts the first of them where the name was forgotten. */
 static svit_status check_picture(struct program *program, const image_paths *list, const char *name,
                                  const char *picture)
 {
-    if (!picture || !path_exists(picture))
-        return SVIT_OK;
-    int is_beside = 0;
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; picture && path_exists(picture) && i < list->count; i++)
         TRY(output_check(program, name, picture, "an image that is read", list->paths[i]));
-        is_beside = is_beside || output_is_beside(picture, list->paths[i]);
-    }
-    if (!is_beside || picture_is_drawn(picture))
-        return SVIT_OK;
-    return program_fail(program, SVIT_E_ARGUMENT,
-                        "%s: '%s' is an image beside those that are read, which would be lost; "
-                        "another name is needed",
-                        name, picture);
+    return output_check_picture(program, name, picture);
 }
 
 static svit_status check_pictures(predict_options *options, const image_paths *list)
 {
     struct program *program = &options->program;
     TRY(output_check(program, "--attention", options->attention, "--grid", options->grid));
-    const char *const pictures[][2] = {{"--grid", options->grid},
-                                       {"--attention", options->attention}};
-    for (size_t i = 0; i < 2; i++) {
-        const char *name = pictures[i][0], *picture = pictures[i][1];
-        TRY(output_check_model(program, name, picture, options->model));
-        TRY(output_check_source(program, name, picture, "--base", options->config.base));
-        TRY(output_check_place(program, name, picture));
-        TRY(check_picture(program, list, name, picture));
-    }
-    return SVIT_OK;
+    TRY(check_picture(program, list, "--grid", options->grid));
+    return check_picture(program, list, "--attention", options->attention);
 }
 
 /* A class with its probability, or a number. */
@@ -307,7 +287,7 @@ static void predict_batch(svit_predictor *predictor, struct batch *self, char *c
     }
 }
 
-/* Predicts all images. An image that cannot be read is reported and skipped, and the call fails at
+/* Predicts all images. One that cannot be predicted is reported and skipped, and the call fails at
  * the end. */
 static svit_status predict_all(predict_options *options, svit_predictor *predictor,
                                const image_paths *list, struct ranking *ranking,
@@ -326,8 +306,8 @@ static svit_status predict_all(predict_options *options, svit_predictor *predict
                           ranking->classes);
         if (batch->errors[place].code != SVIT_OK) {
             tell_failure(list->paths[i], batch->errors[place].message);
-            result =
-                program_fail(&options->program, SVIT_E_FORMAT, "not every image could be read");
+            result = program_fail(&options->program, SVIT_E_FORMAT,
+                                  "not every image could be predicted");
             continue;
         }
         rank(ranking, row);

@@ -5,6 +5,7 @@
 #include "common/mpi_place.h"
 #include "common/old_model.h"
 #include "common/out_folder.h"
+#include "common/output_check.h"
 #include "common/path_text.h"
 #include "common/pipeline_fit.h"
 #include "common/progress.h"
@@ -249,6 +250,8 @@ static svit_status prepare(train_run *self)
     if (mpi_is_first(&self->place))
         TRY(old_model_find(&self->old, program, self->options.out));
     TRY(path_join(program, self->curves, self->options.out, RUN_CURVES_FILE));
+    TRY(output_check_drawn(program, self->options.resume ? "--resume" : "--out", self->curves,
+                           "the run draws its curves there, so the file has to be moved"));
     if (self->options.resume)
         TRY(load_model(self));
     else if (self->by_rule)

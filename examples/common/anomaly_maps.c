@@ -2,7 +2,7 @@
 #include "anomaly_maps.h"
 
 #include "canvas.h"
-#include "drawn_picture.h"
+#include "output_check.h"
 #include "path_text.h"
 #include "picture_parts.h"
 
@@ -78,19 +78,12 @@ static svit_status check_paths(struct program *self, map_paths *paths, size_t co
                                 "--maps: '%s' is an image that is scored, which would be lost; "
                                 "another folder is needed",
                                 paths[i].picture);
-        if (sought.image && !picture_is_drawn(sought.image))
-            return program_fail(
-                self, SVIT_E_ARGUMENT,
-                "--maps: '%s' is no map of an earlier run and would be lost; another "
-                "folder is needed",
-                paths[i].picture);
+        TRY(output_check_drawn(self, "--maps", paths[i].picture, "another folder is needed"));
     }
     return SVIT_OK;
 }
 
-/* Fails if the folder cannot be written to, or cannot be made where the rest of its path is
- * missing. */
-static svit_status check_place(struct program *self, const char *folder)
+svit_status anomaly_maps_check_place(struct program *self, const char *folder)
 {
     char part[PATH_CAPACITY];
     if (snprintf(part, sizeof part, "%s", folder) >= (int)sizeof part)
@@ -115,7 +108,6 @@ static svit_status check_place(struct program *self, const char *folder)
 
 svit_status anomaly_maps_check(struct program *self, const char *folder, const svit_dataset *images)
 {
-    TRY(check_place(self, folder));
     const size_t count = svit_dataset_count(images);
     map_paths *paths = calloc(count, sizeof *paths);
     svit_status status =

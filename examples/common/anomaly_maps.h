@@ -10,8 +10,12 @@ typedef struct anomaly_score {
     float score;
 } anomaly_score;
 
-/* Fails with SVIT_E_ARGUMENT if the pictures of anomaly_maps_draw would replace an image of the
- * data set, or one another, and with SVIT_E_IO if the folder cannot be written to or made. */
+/* Fails with SVIT_E_IO if the folder cannot be written to, or cannot be made where the rest of its
+ * path is missing. */
+svit_status anomaly_maps_check_place(struct program *self, const char *folder);
+
+/* Fails with SVIT_E_ARGUMENT if the pictures of anomaly_maps_draw would replace one another, an
+ * image of the data set, or another file that these programs have not drawn. */
 svit_status anomaly_maps_check(struct program *self, const char *folder,
                                const svit_dataset *images);
 

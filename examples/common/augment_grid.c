@@ -1,6 +1,8 @@
 /* Draws what steps of augmentation make of images. */
 #include "augment_grid.h"
 
+#include "canvas.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,8 +173,7 @@ svit_status augment_grid_draw(struct program *self, const char *const *images, s
         .count = count, .size = size, .zoom = size >= SMALLEST ? 1 : (SMALLEST + size - 1) / size};
     svit_status status = fill(&cells, self, images, steps);
     if (status == SVIT_OK)
-        status = svit_image_write_png(self->context, out, cells.picture, cells.height, cells.width,
-                                      &self->err);
+        status = canvas_write_pixels(self, cells.picture, cells.height, cells.width, out);
     sides[0] = cells.height;
     sides[1] = cells.width;
     grid_free(&cells);

@@ -50,23 +50,30 @@ static cairo_status_t add_mark(png_bytes *png)
     return done;
 }
 
-svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path)
+/* Writes an encoded picture with the mark, and frees it. `drawn` is the status of its making. */
+static svit_status write_marked(struct program *self, png_bytes *png, cairo_status_t drawn,
+                                const char *path)
 {
-    png_bytes png = {NULL, 0, 0};
     svit_status status;
-    cairo_status_t drawn = cairo_status(canvas);
     if (drawn == CAIRO_STATUS_SUCCESS)
-        drawn = cairo_surface_write_to_png_stream(cairo_get_target(canvas), append, &png);
+        drawn = add_mark(png);
     if (drawn == CAIRO_STATUS_SUCCESS)
-        drawn = add_mark(&png);
-    if (drawn == CAIRO_STATUS_SUCCESS)
-        status = svit_file_replace(path, png.data, png.length, &self->err);
+        status = svit_file_replace(path, png->data, png->length, &self->err);
     else
         status = program_fail(self, SVIT_E_MEMORY, "cannot draw '%s': %s", path,
                               cairo_status_to_string(drawn));
-    free(png.data);
-    cairo_destroy(canvas);
+    free(png->data);
     return status;
+}
+
+svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path)
+{
+    png_bytes png = {NULL, 0, 0};
+    cairo_status_t drawn = cairo_status(canvas);
+    if (drawn == CAIRO_STATUS_SUCCESS)
+        drawn = cairo_surface_write_to_png_stream(cairo_get_target(canvas), append, &png);
+    cairo_destroy(canvas);
+    return write_marked(self, &png, drawn, path);
 }
 
 svit_status canvas_encode(png_bytes *out, struct program *self, const uint8_t *rgb, size_t height,
@@ -92,6 +99,17 @@ svit_status canvas_encode(png_bytes *out, struct program *self, const uint8_t *r
                ? SVIT_OK
                : program_fail(self, SVIT_E_MEMORY, "cannot encode an image: %s",
                               cairo_status_to_string(done));
+}
+
+svit_status canvas_write_pixels(struct program *self, const uint8_t *rgb, size_t height,
+                                size_t width, const char *path)
+{
+    png_bytes png = {NULL, 0, 0};
+    const svit_status status = canvas_encode(&png, self, rgb, height, width);
+    if (status == SVIT_OK)
+        return write_marked(self, &png, CAIRO_STATUS_SUCCESS, path);
+    free(png.data);
+    return status;
 }
 
 void canvas_text(cairo_t *canvas, const char *text, double x, double y, double size, int align)

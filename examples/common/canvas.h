@@ -16,6 +16,10 @@ cairo_t *canvas_create(int width, int height);
  * frees the canvas. */
 svit_status canvas_write(struct program *self, cairo_t *canvas, const char *path);
 
+/* Writes rgb[height, width, 3] in the same way. */
+svit_status canvas_write_pixels(struct program *self, const uint8_t *rgb, size_t height,
+                                size_t width, const char *path);
+
 /* Writes dark text with its baseline at y, in pixels. `align` is CANVAS_LEFT, _CENTRE or _RIGHT and
  * says which end of the text is at x. `size` is the font size in pixels. */
 void canvas_text(cairo_t *canvas, const char *text, double x, double y, double size, int align);

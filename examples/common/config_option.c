@@ -2,6 +2,7 @@
 #include "config_option.h"
 
 #include "pipeline_fit.h"
+#include "preset_list.h"
 #include "settings.h"
 #include "shown.h"
 
@@ -39,26 +40,6 @@ static const struct option_line options[] = {
      "label_smoothing=0.1; may be repeated. The fields are listed below"},
     {NULL, 0, NULL, 0, NULL},
 };
-
-/* Prints each preset's name, input size and classes, and its training in a few words. */
-static void list_presets(void)
-{
-    const char *name;
-    for (size_t i = 0; (name = svit_model_preset_name(i)); i++) {
-        svit_model_config model;
-        svit_trainer_config trainer;
-        svit_optimizer_config optimizer;
-        svit_model_config_preset(&model, sizeof model, name, NULL);
-        printf("%-32s %3" PRIu32 " x %-3" PRIu32 " pixels, %4" PRIu32 " classes", name,
-               model.input_height, model.input_width, model.num_classes);
-        if (svit_training_preset(name, &trainer, sizeof trainer, &optimizer, sizeof optimizer, NULL,
-                                 0, NULL) == SVIT_OK)
-            printf("; %3" PRIu32 " epochs, batch %4" PRIu32 ", learning rate %g, weight decay %g",
-                   trainer.epochs, trainer.batch, optimizer.learning_rate, optimizer.weight_decay);
-        putchar('\n');
-    }
-    exit(STATUS_DONE);
-}
 
 /* Ends --help with the fields of --set and --config. */
 static void print_fields(const void *input)
@@ -112,7 +93,10 @@ static int parse_option(int key, char *text, struct option_state *state)
         add_set(self, text, state);
         return 0;
     case KEY_LIST_PRESETS:
-        list_presets();
+        return 0;
+    case OPTION_END: /* --json may come after it */
+        if (option_is_given("list-presets"))
+            preset_list_print(option_is_given("json"));
         return 0;
     default:
         return OPTION_UNKNOWN;

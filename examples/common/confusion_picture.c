@@ -67,16 +67,20 @@ static void draw_names(cairo_t *canvas, const layout *at, const class_list *clas
     }
 }
 
+svit_status confusion_picture_check(struct program *self, size_t classes)
+{
+    return classes <= MOST_CLASSES
+               ? SVIT_OK
+               : program_fail(self, SVIT_E_ARGUMENT,
+                              "--confusion: %zu classes do not fit a picture; up to %d do, and a "
+                              ".csv file takes all",
+                              classes, MOST_CLASSES);
+}
+
 svit_status confusion_picture_draw(struct program *self, const uint64_t *matrix,
                                    const class_list *list, const char *path)
 {
     const size_t classes = list->count;
-    if (classes > MOST_CLASSES)
-        return program_fail(
-            self, SVIT_E_ARGUMENT,
-            "--confusion: %zu classes do not fit a picture; up to %d do, and a .csv "
-            "file takes all",
-            classes, MOST_CLASSES);
     const layout at = plan(classes);
     int size = (int)classes * at.side;
     cairo_t *canvas = canvas_create(at.left + size + MARGIN, at.top + size + MARGIN);

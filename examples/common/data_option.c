@@ -27,39 +27,41 @@ enum { SYNTHETIC_TRAIN = 4000, SYNTHETIC_OTHER = 1000, SYNTHETIC_MAX = 100000000
 const char *const data_split_names[] = {"train", "test", "val", "all", NULL};
 const char *const data_label_names[] = {"fine", "coarse", NULL};
 
-static const struct option_line options[] = {
-    {"data", KEY_DATA, "SPEC", 0,
-     "procedural[:COUNT] (default of shiftvit-train): synthetic images from the seed, COUNT (4000) "
-     "to train, 1000 "
-     "each "
-     "to validate and to test; "
-     "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into "
-     "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "
-     "folder:DIR: the JPEG, PNG and WebP files in DIR/train/CLASS and in folders inside of it, "
-     "with "
-     "DIR/val/CLASS/... (or valid, validation, dev) and DIR/test/CLASS/...; if one of these two is "
-     "missing, a part of DIR/train, drawn by class, takes its place; or DIR/CLASS/... alone, with "
-     "a "
-     "part to validate and another one to test; "
-     "list:FILE.csv: the images that FILE.csv lists in lines PATH,LABEL after the header "
-     "path,label, or with columns of numbers in place of label (--set loss=binary or loss=mse); if "
-     "it is called train.csv, val.csv and test.csv beside it are the other splits; "
-     "shards:PATTERN: WebDataset's tar archives, such as train-{000..127}.tar or train-*.tar, with "
-     "an "
-     "image and cls or json for each sample; if the name begins with train, val*.tar and test*.tar "
-     "beside it are the other splits"},
-    {"labels", KEY_LABELS, "WHICH", 0,
-     "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 classes)"},
-    {"val-fraction", KEY_VAL_FRACTION, "F", 0,
-     "Validate on the fraction F (0 to 0.4) of the training images: of CIFAR the last ones instead "
-     "of the usual part; of a folder, list or shards without a validation split random ones "
-     "(default 0.1), and without a test split another part of the same size tests. 0: train on all "
-     "training images; only a split of its own then validates or tests"},
-    {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training images"},
-    {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation images"},
-    {"limit-test", KEY_LIMIT_TEST, "N", 0, "Take the first N test images"},
-    {NULL, 0, NULL, 0, NULL},
-};
+/* The options. `numbers` says what the program needs for columns of numbers. */
+#define DATA_OPTIONS(numbers)                                                                      \
+    {"data", KEY_DATA, "SPEC", 0,                                                                  \
+     "procedural[:COUNT] (default of shiftvit-train): synthetic images from the seed, COUNT "      \
+     "(4000) to train, 1000 each to validate and to test; "                                        \
+     "cifar10:DIR, cifar100:DIR: the official binary files, whose training images are split into " \
+     "40,000 + 10,000 (CIFAR-10) or 90 % + 10 % (CIFAR-100) to train and to validate; "            \
+     "folder:DIR: the JPEG, PNG and WebP files in DIR/train/CLASS and in folders inside of it, "   \
+     "with DIR/val/CLASS/... (or valid, validation, dev) and DIR/test/CLASS/...; if one of these " \
+     "two is missing, a part of DIR/train, drawn by class, takes its place; or DIR/CLASS/... "     \
+     "alone, with a part to validate and another one to test; "                                    \
+     "list:FILE.csv: the images that FILE.csv lists in lines PATH,LABEL after the header "         \
+     "path,label, or with columns of numbers in place of label" numbers                            \
+     "; if it is called train.csv, val.csv and test.csv beside it are the other splits; "          \
+     "shards:PATTERN: WebDataset's tar archives, such as train-{000..127}.tar or train-*.tar, "    \
+     "with an image and cls or json for each sample; if the name begins with train, val*.tar and " \
+     "test*.tar beside it are the other splits"},                                                  \
+        {"labels", KEY_LABELS, "WHICH", 0,                                                         \
+         "For cifar100:DIR, the fine labels (default, 100 classes) or the coarse ones (20 "        \
+         "classes)"},                                                                              \
+        {"val-fraction", KEY_VAL_FRACTION, "F", 0,                                                 \
+         "Validate on the fraction F (0 to 0.4) of the training images: of CIFAR the last ones "   \
+         "instead of the usual part; of a folder, list or shards without a validation split "      \
+         "random "                                                                                 \
+         "ones (default 0.1), and without a test split another part of the same size tests. 0: "   \
+         "train "                                                                                  \
+         "on all training images; only a split of its own then validates or tests"},               \
+        {"limit-train", KEY_LIMIT_TRAIN, "N", 0, "Take the first N training images"},              \
+        {"limit-val", KEY_LIMIT_VAL, "N", 0, "Take the first N validation images"},                \
+        {"limit-test", KEY_LIMIT_TEST, "N", 0, "Take the first N test images"},                    \
+        {NULL, 0, NULL, 0, NULL},
+
+static const struct option_line options[] = {DATA_OPTIONS("")};
+static const struct option_line training_options[] = {
+    DATA_OPTIONS(" (--set loss=binary or loss=mse)")};
 
 /* Returns what follows `name` and a colon in `spec`, or NULL if it does not begin with them. */
 static const char *spec_after(const char *spec, const char *name)
@@ -132,6 +134,8 @@ static int parse_option(int key, char *text, struct option_state *state)
 }
 
 const struct option_table data_table = {options, parse_option, NULL, NULL, NULL, NULL};
+const struct option_table data_training_table = {
+    training_options, parse_option, NULL, NULL, NULL, NULL};
 
 int data_has_own_size(const data_option *option)
 {
@@ -214,6 +218,20 @@ static svit_status apply_limits(data_splits *out, struct program *self, const da
     return SVIT_OK;
 }
 
+/* A limit of a split that is not read would have no effect. */
+static svit_status check_limits(struct program *self, const data_option *option, unsigned wanted)
+{
+    static const char *const names[] = {"--limit-train", "--limit-test", "--limit-val"};
+    int32_t read = 0;
+    while (!(wanted & 1u << read))
+        read++;
+    for (int32_t split = 0; split < 3; split++)
+        if (option->limit[split] && !(wanted & 1u << split))
+            return program_fail(self, SVIT_E_ARGUMENT, "%s has no effect with --split %s",
+                                names[split], data_split_names[read]);
+    return SVIT_OK;
+}
+
 /* Whether an option says how the splits are made, or how much of one is read. */
 static int has_part(const data_option *option)
 {
@@ -237,6 +255,7 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
         return program_fail(self, SVIT_E_ARGUMENT,
                             "--val-fraction and --limit-train, -val and -test are of splits; with "
                             "--split all every image is read");
+    TRY(check_limits(self, option, wanted));
     double fraction = option->val_fraction < 0 ? FOLDER_FRACTION : option->val_fraction;
     if (cifar100 || spec_after(option->spec, "cifar10"))
         TRY(open_cifar(out, self, option, wanted));

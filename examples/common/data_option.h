@@ -20,6 +20,9 @@ typedef struct data_option {
 /* A child parser for these options; its input is a `data_option *`. */
 extern const struct option_table data_table;
 
+/* The same for shiftvit-train, with how it learns columns of numbers. */
+extern const struct option_table data_training_table;
+
 /* A value beside those of SVIT_SPLIT_*: all images of a folder, list or pattern of shards, which
  * has no splits of its own. */
 enum { DATA_SPLIT_ALL = 3, DATA_SPLITS };

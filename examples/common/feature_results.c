@@ -55,8 +55,7 @@ static svit_status check_source(struct program *self, const svit_features *set, 
     return SVIT_OK;
 }
 
-/* Computes the features of one black image, which have the description of the model. */
-static svit_status describe_model(svit_features **out, struct program *self, svit_model *model)
+svit_status feature_describe_model(svit_features **out, struct program *self, svit_model *model)
 {
     svit_model_config config;
     svit_pipeline_config pipeline;
@@ -82,16 +81,21 @@ static svit_status describe_model(svit_features **out, struct program *self, svi
     return status;
 }
 
-/* Checks that the model's classifier reads such features. */
+/* Checks that the model has a classifier, which reads such features. */
 static svit_status check_set(struct program *self, svit_model *model, const svit_features *set,
                              const char *path)
 {
     static const char READS[] = "the classifier of the model reads the layer";
     svit_features *own = NULL;
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    if (!config.classifier)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "the model has no classifier; shiftvit-train --init-from gives it one");
     TRY(check_source(self, set, path, "features", READS, "", ""));
     if (!svit_features_model(set)[0])
         return SVIT_OK;
-    TRY(describe_model(&own, self, model));
+    TRY(feature_describe_model(&own, self, model));
     const svit_status status =
         check_source(self, set, path, "features", READS, svit_features_model(own), "--model");
     svit_features_free(own);

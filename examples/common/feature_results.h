@@ -4,6 +4,9 @@
 
 #include "evaluation.h"
 
+/* Computes the features of one black image, which have the description of the model. */
+svit_status feature_describe_model(svit_features **out, struct program *self, svit_model *model);
+
 /* Writes the logits that the model's classifier gives to a set to *logits[count, classes]; free
  * them with free(). */
 svit_status feature_logits(struct program *self, svit_model *model, const svit_features *set,

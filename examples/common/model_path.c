@@ -5,6 +5,7 @@
 #include "pipeline_fit.h"
 #include "shown.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,13 @@ svit_status model_path_of(struct program *self, char *path, const char *option, 
 svit_status model_path_find(struct program *self, char *path, const char *given)
 {
     return model_path_of(self, path, "--model", given);
+}
+
+svit_status model_path_check(struct program *self, const char *given)
+{
+    return path_exists(given) ? SVIT_OK
+                              : program_fail(self, SVIT_E_IO, "--model: cannot open '%s': %s",
+                                             given, strerror(errno));
 }
 
 int model_path_is_several(const char *path, const char *given)

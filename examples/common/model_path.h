@@ -27,6 +27,9 @@ svit_status model_path_of(struct program *self, char *path, const char *option, 
 /* Does that for --model. */
 svit_status model_path_find(struct program *self, char *path, const char *given);
 
+/* Fails with SVIT_E_IO if nothing is there. */
+svit_status model_path_check(struct program *self, const char *given);
+
 /* Returns 1 if the model is in several files, which svit_model_open alone reads: an index of
  * weights, or an adapter of PEFT in a folder. `path` is what model_path has found. */
 int model_path_is_several(const char *path, const char *given);

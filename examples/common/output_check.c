@@ -2,6 +2,7 @@
 #include "output_check.h"
 
 #include "data_option.h"
+#include "drawn_picture.h"
 #include "model_files.h"
 #include "model_path.h"
 #include "path_text.h"
@@ -27,7 +28,8 @@ static int is_same_existing(const char *a, const struct stat *first, const char 
     return is_same;
 }
 
-int output_is_beside(const char *a, const char *b)
+/* Whether both paths lead into the same folder that exists. */
+static int is_beside(const char *a, const char *b)
 {
     struct stat first, second;
     char folder_a[PATH_CAPACITY], folder_b[PATH_CAPACITY];
@@ -48,7 +50,7 @@ int output_is_same(const char *a, const char *b)
         return 1;
     if (has_a && has_b)
         return is_same_existing(a, &first, b, &second);
-    return !has_a && !has_b && output_is_beside(a, b) &&
+    return !has_a && !has_b && is_beside(a, b) &&
            strcmp(path_split(folder, a), path_split(folder, b)) == 0;
 }
 
@@ -62,18 +64,31 @@ svit_status output_check(struct program *self, const char *out_name, const char 
                         out_name, out, other_name);
 }
 
-static svit_status check_place(struct program *self, const char *out_name, const char *out)
+/* Fails if something is there that svit_file_replace would refuse. */
+static svit_status check_kind(struct program *self, const char *out_name, const char *out)
 {
     struct stat found;
+    if (lstat(out, &found) != 0)
+        return SVIT_OK; /* nothing is there */
+    if (stat(out, &found) != 0)
+        return program_fail(self, SVIT_E_IO,
+                            "%s: cannot write '%s': it is a symbolic link to what is not there; no "
+                            "link, or a link to what exists, is accepted",
+                            out_name, out);
+    if (S_ISREG(found.st_mode))
+        return SVIT_OK;
+    return program_fail(self, SVIT_E_IO,
+                        S_ISDIR(found.st_mode) ? "%s: '%s' is a folder; a file is needed"
+                                               : "%s: '%s' is a pipe or a device; a file is needed",
+                        out_name, out);
+}
+
+static svit_status check_place(struct program *self, const char *out_name, const char *out)
+{
     char folder[PATH_CAPACITY];
     if (!out)
         return SVIT_OK;
-    const int is_there = stat(out, &found) == 0;
-    if (is_there && S_ISDIR(found.st_mode))
-        return program_fail(self, SVIT_E_IO, "%s: '%s' is a folder; a file is needed", out_name,
-                            out);
-    if (is_there && !S_ISREG(found.st_mode))
-        return SVIT_OK; /* a device or a pipe */
+    TRY(check_kind(self, out_name, out));
     path_split(folder, out);
     return access(folder, W_OK) == 0 ? SVIT_OK
                                      : program_fail(self, SVIT_E_IO, "%s: cannot write to '%s': %s",
@@ -116,6 +131,24 @@ svit_status output_check_place(struct program *self, const char *out_name, const
 {
     TRY(check_place(self, out_name, out));
     return check_run(self, out_name, out, NULL);
+}
+
+svit_status output_check_drawn(struct program *self, const char *out_name, const char *out,
+                               const char *accepted)
+{
+    struct stat found;
+    TRY(check_kind(self, out_name, out));
+    if (stat(out, &found) != 0 || found.st_size == 0 || picture_is_drawn(out))
+        return SVIT_OK;
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "%s: '%s' exists and is no picture that these programs have drawn; %s",
+                        out_name, out, accepted);
+}
+
+svit_status output_check_picture(struct program *self, const char *out_name, const char *out)
+{
+    TRY(check_place(self, out_name, out));
+    return out ? output_check_drawn(self, out_name, out, "another name is needed") : SVIT_OK;
 }
 
 /* Whether a file is empty, or begins as safetensors (a length and an object) or ONNX (the version

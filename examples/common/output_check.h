@@ -7,9 +7,6 @@
 /* Returns 1 if both paths lead to the same file, or would if it existed. A path may be NULL. */
 int output_is_same(const char *a, const char *b);
 
-/* Returns 1 if both paths lead into the same folder that exists. */
-int output_is_beside(const char *a, const char *b);
-
 /* Fails with SVIT_E_ARGUMENT if `out`, which the option `out_name` names, is the file of
  * `other_name`: an input, or another output. Both names are those of the message, such as "--out"
  * and "--model". A path that is NULL passes. */
@@ -17,12 +14,20 @@ svit_status output_check(struct program *self, const char *out_name, const char 
                          const char *other_name, const char *other);
 
 /* Checks that a file can be written there: its folder is there and may be written to, and the path
- * is no folder. Work whose result cannot be kept is not begun. */
+ * is no folder, pipe or device. Work whose result cannot be kept is not begun. */
 svit_status output_check_place(struct program *self, const char *out_name, const char *out);
 
-/* Does that, but `out` may be `may_be`, from --model or NULL, if that is a model in one file and,
- * in a run, its last weights. Fails if a file is there that is neither empty nor of the kind that
- * is written: ".safetensors" or ".onnx". */
+/* Does that for a picture. Fails with SVIT_E_ARGUMENT if a file is there that is neither empty nor
+ * a picture that these programs have drawn: a photograph, or a file of another kind. */
+svit_status output_check_picture(struct program *self, const char *out_name, const char *out);
+
+/* Does that for a picture whose folder need not exist. `accepted` ends the message. */
+svit_status output_check_drawn(struct program *self, const char *out_name, const char *out,
+                               const char *accepted);
+
+/* Does what output_check_place does, but `out` may be `may_be`, from --model or NULL, if that is a
+ * model in one file and, in a run, its last weights. Fails if a file is there that is neither empty
+ * nor of the kind that is written: ".safetensors" or ".onnx". */
 svit_status output_check_replaced(struct program *self, const char *out_name, const char *out,
                                   const char *ending, const char *may_be);
 

@@ -1,6 +1,8 @@
 /* Parts of pictures: images, and heat maps over them. */
 #include "picture_parts.h"
 
+#include "image_cut.h"
+
 #include <math.h>
 
 /* Returns an image as a cairo surface. Its status tells if there was no memory. */
@@ -76,16 +78,11 @@ image_frame picture_frame(const svit_image *image, double left, double top, doub
 static image_frame seen_frame(const image_frame *whole, const svit_image *image,
                               const svit_pipeline_config *pipeline)
 {
-    if (pipeline->source_filter == SVIT_SOURCE_NEAREST)
-        return *whole;
-    double height = (double)svit_image_height(image);
-    double width = (double)svit_image_width(image);
-    double scale = fmax(pipeline->source_height / height, pipeline->source_width / width);
-    double down = pipeline->source_height / (scale * height);
-    double across = pipeline->source_width / (scale * width);
-    return (image_frame){whole->left + whole->width * (1 - across) / 2,
-                         whole->top + whole->height * (1 - down) / 2, whole->width * across,
-                         whole->height * down};
+    double part[2];
+    image_cut_part(part, svit_image_height(image), svit_image_width(image), pipeline);
+    return (image_frame){whole->left + whole->width * (1 - part[1]) / 2,
+                         whole->top + whole->height * (1 - part[0]) / 2, whole->width * part[1],
+                         whole->height * part[0]};
 }
 
 /* Scales a surface to a frame, draws it and frees it. */

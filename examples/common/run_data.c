@@ -171,13 +171,13 @@ svit_status run_data_take(run_data *out, struct program *self, const run_data_of
     else if (stored)
         note_seed(self, folder, run);
     json_decref(run);
-    if (status == SVIT_OK && !of->data->spec)
-        return program_fail(
-            self, SVIT_E_ARGUMENT,
-            "--data SPEC is needed: %s; only the model of a run of shiftvit-train, in "
-            "its folder, says what it is",
-            what);
-    return status;
+    if (status != SVIT_OK || of->data->spec)
+        return status;
+    TRY(model_path_check(self, model));
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "--data SPEC is needed: %s; only the model of a run of shiftvit-train, in "
+                        "its folder, says what it is",
+                        what);
 }
 
 svit_status run_data_check(const run_data *self, struct program *program, const data_splits *data)

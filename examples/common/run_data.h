@@ -28,7 +28,8 @@ typedef struct run_data_of {
  * `split` is all of it. What is taken is printed on stderr unless --quiet is given. The options
  * borrow texts of *out, which is released with run_data_free. SVIT_E_FORMAT: run.json is damaged. A
  * stored option that is not accepted ends the program, as one of the command line does.
- * SVIT_E_ARGUMENT: there is no data set from either; `what` says in the message what it is for. */
+ * SVIT_E_ARGUMENT: there is no data set from either; `what` says in the message what it is for.
+ * SVIT_E_IO: there is none because `model` does not exist. */
 svit_status run_data_take(run_data *out, struct program *self, const run_data_of *of,
                           const char *model, const char *what);
 

@@ -200,7 +200,7 @@ static int parse_option(int key, char *text, struct option_state *state)
 }
 
 static const struct option_child children[] = {{&checkpoint_table, "The model:"},
-                                               {&data_table, "The data:"},
+                                               {&data_training_table, "The data:"},
                                                {&bad_table, NULL},
                                                {&program_table, "Common options:"},
                                                {NULL, NULL}};

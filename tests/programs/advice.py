@@ -15,6 +15,7 @@ OF_CALLERS = [
     "svit_onnx_options",
     "svit_pipeline_config",
     "svit_model_config",
+    "%s: errors[%zu].struct_size is %u; sizeof(svit_error), %zu, is accepted",
     "struct_size of svit_load_report is %u; it is %zu here",
     "svit_load_report",
     "map is 'timm'; it names a ViT with names 'seed', and this model has the names of its own code, which "

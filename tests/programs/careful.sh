@@ -39,6 +39,14 @@ for option in '--name vit_tiny_patch16_224' '--prefix a.' '--base b' --explain; 
     says "${option%% *} is for finding out"
 done
 
+# Of a model that is not there, that is said first.
+for model in run_typo ''; do
+    run 1 shiftvit-eval --model "$model"
+    says "^shiftvit-eval: --model: cannot open '$model': No such file or directory$"
+    run 1 shiftvit-features --model "$model" --out x.safetensors
+    says "^shiftvit-features: --model: cannot open '$model'"
+done
+
 # Nothing that is written replaces what is read.
 mkdir lists
 (echo path,label && for file in "$PWD"/photos/*/*.png; do
@@ -110,6 +118,15 @@ for option in '--predictions none/a.csv' '--confusion none/a.csv' '--accept 0.9 
 done
 run 1 shiftvit-features --model vit --data procedural:20 --out none/a.safetensors
 says "cannot write to 'none'"
+mkfifo pipe.csv pipe.safetensors
+ln -s gone link.csv
+for option in '--predictions pipe.csv' '--confusion pipe.csv' '--accept 1 --out pipe.safetensors' '--predictions link.csv'; do
+    # shellcheck disable=SC2086
+    run 1 shiftvit-eval --model vit $test_on $option
+    says "^shiftvit-eval: --[a-z]*: .*('pipe.[a-z]*' is a pipe or a device|'link.csv': it is a symbolic link to what is not)"
+    [ ! -s out ] || fail 'the model was evaluated'
+done
+rm link.csv pipe.*
 mkdir folder.safetensors
 run 1 shiftvit-features --model vit --data procedural:20 --out folder.safetensors
 says "'folder.safetensors' is a folder"
@@ -127,10 +144,19 @@ assert len(members) == 4 and max(member.size for member in members) == 140000000
 [ "$(ls -A archives)" = "$(printf 'classes.txt\nlarge-000000.tar')" ] || fail "left: $(ls -A archives)"
 rm -r large archives
 
-# A picture that cannot be drawn loses neither the model nor the test.
+# A picture that cannot be drawn is told before the training, and later loses neither the model nor the test.
 mkdir -p drawn/curves.png
 # shellcheck disable=SC2086
 run 1 shiftvit-train $vit $tiny --data procedural:20 --limit-val 10 --limit-test 10 --overwrite --out drawn
+says "curves.png' is a folder"
+absent drawn/model.safetensors
+rmdir drawn/curves.png
+# shellcheck disable=SC2086
+run 1 shiftvit-train $vit $tiny --epochs 100 --data procedural:20 --limit-val 10 --limit-test 10 --out drawn &
+trained=$!
+until [ -s drawn/history.csv ]; do sleep 0.05; done
+mkdir drawn/curves.png
+wait "$trained" || fail 'a picture that cannot be drawn'
 says "curves.png' is a folder"
 prints '^test: loss'
 there drawn/model.safetensors
@@ -170,7 +196,57 @@ run 0 shiftvit-convert --json vit "$newline"
 run 0 shiftvit-train $vit $tiny --json --data folder:photos --val-fraction 0 --out untested
 lasts '"split": "test", "images": 0'
 
+# All files are written before the first line, whose reader may need no other. 200 lines fill the buffer of a pipe.
+{
+    echo path,label
+    for label in $(seq 200); do echo "$PWD/$photo,$label"; done
+} >many.csv
+# shellcheck disable=SC2086
+run 0 shiftvit-train $vit $tiny --data list:many.csv --val-fraction 0 --out many
+"$programs/shiftvit-eval" --model many --data list:many.csv --split train --per-class --predictions predictions.csv \
+    --confusion confusion.csv --accept 1 --out known.safetensors 2>err | true
+there predictions.csv confusion.csv known.safetensors
+
+# What the model cannot give is told before its evaluation.
+{
+    echo path,label
+    for label in $(seq 1001); do echo "$PWD/$photo,$label"; done
+} >more.csv
+# shellcheck disable=SC2086
+run 0 shiftvit-train $vit $tiny --set num_classes=1001 --data list:more.csv --val-fraction 0 --out more
+run 2 shiftvit-eval --model more --data list:more.csv --split train --confusion more.png
+says '1001 classes do not fit a picture'
+[ ! -s out ] || fail 'the model was evaluated'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $vit $tiny --set loss=binary --data procedural:20 --limit-val 10 --limit-test 10 --out labels
+# shellcheck disable=SC2086
+run 2 shiftvit-eval --model labels $test_on --accept 1 --out known.safetensors
+says 'the model predicts no probabilities of classes'
+[ ! -s out ] || fail 'the model was evaluated'
+
+# An image that was read, but whose logits are too large for a number, is not one that could not be read.
+"$python" - vit/model.safetensors loud.safetensors <<'END'
+import array, json, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+length = int.from_bytes(data[:8], "little")
+for name, entry in json.loads(data[8:8 + length]).items():
+    if name.startswith("head") or name.startswith("mlp_head.1"):
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        data[begin:end] = array.array("f", [3e38] * ((end - begin) // 4)).tobytes()
+open(sys.argv[2], "wb").write(data)
+END
+run 1 shiftvit-predict --model loud.safetensors "$photo"
+says '^shiftvit-predict: not every image could be predicted$'
+
 # Options that would have no effect.
+for split in train test val; do
+    for other in train test val; do
+        [ $split = $other ] || run 2 shiftvit-eval --model vit --data procedural:20 --split $split --limit-$other 5
+        [ $split = $other ] || says "^shiftvit-eval: --limit-$other has no effect with --split $split$"
+    done
+done
+run 2 shiftvit-features --model vit --data procedural:20 --limit-val 3 --out limited.safetensors
+says '^shiftvit-features: --limit-val has no effect with --split train$'
 run 2 shiftvit-eval --model vit --data folder:photos --split all --limit-train 3
 run 2 shiftvit-eval --model vit --data folder:photos --split all --val-fraction 0.3
 run 2 shiftvit-export --data procedural --size 64 --out sized

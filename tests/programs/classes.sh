@@ -140,6 +140,9 @@ run 0 shiftvit-eval --model short.safetensors --split all --data folder:whole
 says 'the model has no classifier; its 48 features are taken for the scores of classes'
 run 0 shiftvit-predict --model short.safetensors "$(find whole -name '*.png' | head -n 1)"
 says 'the model has no classifier; its 48 features are taken for classes'
+run 0 shiftvit-features --model run --data folder:whole --split all --out features.safetensors
+run 2 shiftvit-head --model short.safetensors --evaluate features.safetensors
+says '^shiftvit-head: the model has no classifier; shiftvit-train --init-from gives it one$'
 run 0 shiftvit-predict --model run "$(find whole -name '*.png' | head -n 1)"
 [ "$(cat err)" = "the model is run/model.safetensors" ] || fail "shiftvit-predict: $(cat err)"
 echo 'classes: passed'

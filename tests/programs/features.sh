@@ -292,6 +292,32 @@ run 1 shiftvit-anomaly $common --model "$model" --memory one.safetensors absent
 run 0 shiftvit-train $common --preset shiftvit-cifar10-fast --data procedural:20 --epochs 1 --out otherrun
 run 2 shiftvit-anomaly $common --model otherrun --memory one.safetensors alike
 says "'one.safetensors' is of .*; --model is "
+run 0 shiftvit-train $common --preset vit-cifar100 --set dim=16 --set depth=1 --set heads=2 --set head_dim=8 \
+    --set mlp_dim=16 --data procedural:20 --epochs 1 --out vit
+# Of another architecture, which has no such layer, too, and before an image is read.
+run 2 shiftvit-anomaly $common --model vit --memory one.safetensors damaged
+says "'one.safetensors' is of .*; --model is "
+
+# A map has the name of its image without the ending, also of those that cannot be read and have none.
+mkdir same
+cp "$(ls alike/*.png | head -n 1)" same/good.png
+printf x >same/bad.png
+printf x >same/bad.jpg
+run 0 shiftvit-anomaly $common --model "$model" --memory one.safetensors --maps same-maps --on-bad skip same
+[ "$(ls same-maps)" = good.png ] || fail "maps: $(ls same-maps)"
+! grep 'cut to their middle' "$work/err" || fail 'a square image is cut'
+
+# Images of another shape than the model's input are cut to their middle, which is said.
+corpus=$root/tests/fuzz/corpus/jpeg
+mkdir wide
+cp same/good.png "$corpus/collected-o_progressive.jpg" "$corpus/collected-w_fill_ff.jpg" wide
+run 0 shiftvit-patches --image same/good.png --augment [] --out wide/wide.png
+for what in '--fit wide --out wide.safetensors' '--memory one.safetensors wide'; do
+    run 0 shiftvit-anomaly $common --model "$model" $what
+    says '^shiftvit-anomaly: 3 of 4 images are cut to their middle, for the model reads images of 32 x 32 pixels'
+done
+run 0 shiftvit-anomaly $common --quiet --model "$model" --memory one.safetensors wide
+[ ! -s "$work/err" ] || fail "--quiet says $(cat "$work/err")"
 
 # What cannot be done is named, and nothing is written.
 run 1 shiftvit-head --add-class fox --images absent --model nine.safetensors --out no.safetensors
@@ -375,7 +401,7 @@ run 2 shiftvit-convert --logit-bias 1 m o
 says '--logit-bias belongs to --texts$'
 run 2 shiftvit-features --data procedural --out o.safetensors
 says '--model FILE is needed'
-run 2 shiftvit-features --model m --out o.safetensors
+run 2 shiftvit-features --model "$model" --out o.safetensors
 says '--data SPEC is needed'
 run 2 shiftvit-features --model m --data procedural
 says '--out FILE.safetensors is needed'

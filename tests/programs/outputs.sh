@@ -56,10 +56,52 @@ refused "$first" "--out: '$first' is the file of --image" shiftvit-patches $comm
 refused "$second" "--out: '$second' is the file of --image" shiftvit-patches $common --size 36 --image "$first" \
     --image "$second" --augment '[{"name": "crop"}]' --out "$second"
 
+# No picture replaces a file that these programs have not drawn, also where it is not read, and each replaces its own.
+photograph='exists and is no picture that these programs have drawn'
+run 0 shiftvit-export $common --data procedural:200 --split train --count 20 --by-class --out classes
+vit='--preset vit-cifar100 --set dim=16 --set depth=1 --set heads=2 --set head_dim=8 --set mlp_dim=16 --set head_units=[]'
+train="$common $vit --epochs 1 --batch 8 --data procedural:20 --limit-val 10 --limit-test 10"
+# shellcheck disable=SC2086
+run 0 shiftvit-train $train --out vit
+mkdir other
+cp "$first" other/photo.png
+printf 'a text' >other/text.png
+cp m.safetensors other/model.png
+while read -r drawing; do
+    for kept in other/*.png; do
+        # shellcheck disable=SC2086
+        refused $kept "^shiftvit-[a-z]*: --[a-z]*: '$kept' $photograph; another name is needed$" $drawing $kept $common
+    done
+    : >empty.png
+    for again in 1 2; do
+        # shellcheck disable=SC2086
+        run 0 $drawing empty.png $common
+        is_png empty.png
+    done
+    rm empty.png
+done <<END
+shiftvit-predict --model m.safetensors $second --grid
+shiftvit-predict --model vit $second --attention
+shiftvit-features --model m.safetensors --neighbours photos --count 1 photos --grid
+shiftvit-eval --model vit --data folder:classes --match order --split test --confusion
+shiftvit-curves vit --out
+shiftvit-patches --size 36 --image $second --out
+shiftvit-patches --size 36 --image $second --augment [] --out
+END
+mkdir other/run
+cp "$first" other/run/curves.png
+# shellcheck disable=SC2086
+refused other/run/curves.png "--out: 'other/run/curves.png' $photograph; .* has to be moved" shiftvit-train $train \
+    --overwrite --out other/run
+cp vit/*.* other/run
+cp "$first" other/run/curves.png
+refused other/run/curves.png "--resume: 'other/run/curves.png' $photograph" shiftvit-train --epochs 2 --resume other/run
+rm -r other classes vit
+
 # The pictures of shiftvit-predict. A picture that was drawn before may be replaced, an image may not.
-refused "$first" "--grid: '$first' is an image beside those that are read" shiftvit-predict $common --model \
+refused "$first" "--grid: '$first' $photograph; another name is needed" shiftvit-predict $common --model \
     m.safetensors --grid photos/*.png
-refused "$first" "--attention: '$first' is an image beside" shiftvit-predict $common --model m.safetensors \
+refused "$first" "--attention: '$first' $photograph" shiftvit-predict $common --model m.safetensors \
     --attention "$first" photos
 refused "$first" "--grid: '$first' is the file of an image that is read" shiftvit-predict $common --model \
     m.safetensors "$first" --grid "$first"
@@ -73,12 +115,14 @@ done
 refused photos/grid.png "--grid: 'photos/grid.png' is the file of an image that is read" shiftvit-predict $common \
     --model m.safetensors --grid photos/grid.png "$first" photos/grid.png
 rm photos/grid.png
-refused "$first" "--grid: '$first' is the file of an image that is read" shiftvit-features $common --model \
-    m.safetensors --neighbours photos --grid "$first" photos
-mkdir others
+mkdir others drawn
 cp "$second" others
-refused others/* "--grid: 'others/.*' is the file of an image that is read" shiftvit-features $common --model \
-    m.safetensors --neighbours photos --count 1 --grid others/* others
+run 0 shiftvit-predict $common --model m.safetensors --grid drawn/grid.png "$first"
+for folders in 'photos drawn' 'drawn photos'; do
+    refused drawn/grid.png "--grid: 'drawn/grid.png' is the file of an image that is read" shiftvit-features $common \
+        --model m.safetensors --count 1 --grid drawn/grid.png --neighbours $folders
+done
+rm -r drawn
 
 # A drawn picture is told by what its file says, and every chunk of the file is whole.
 run 0 shiftvit-predict $common --model m.safetensors --grid grid.png "$first"
@@ -97,7 +141,7 @@ assert at == len(data) and marks == 1
 open(sys.argv[2], "wb").write(kept)
 END
 mv plain.png photos/plain.png
-refused photos/plain.png "--grid: 'photos/plain.png' is an image beside" shiftvit-predict $common --model m.safetensors \
+refused photos/plain.png "--grid: 'photos/plain.png' $photograph" shiftvit-predict $common --model m.safetensors \
     --grid photos/plain.png "$first"
 rm photos/plain.png
 
@@ -113,7 +157,7 @@ refused "$first" "--maps: 'maps/.*.png' is an image that is scored" shiftvit-ano
     memory.safetensors --model m.safetensors --maps maps photos
 rm -r maps
 cp -r photos copies
-refused "copies/${first#photos/}" "--maps: 'copies/.*.png' is no map of an earlier run" shiftvit-anomaly $common --memory \
+refused "copies/${first#photos/}" "--maps: 'copies/.*.png' $photograph; another folder" shiftvit-anomaly $common --memory \
     memory.safetensors --model m.safetensors --maps copies photos
 cp "$first" others/x.png
 cp "$first" others/x.jpg

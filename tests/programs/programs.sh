@@ -91,6 +91,19 @@ lasts '^\{"data": "procedural:64", "split": "test", "images": 20, "loss": [0-9.]
 [ ! -s err ] || fail "--quiet says $(cat err)"
 run 0 shiftvit-train --list-presets
 prints '^slvit-cifar100 .*learning rate 0.001'
+names=$(cut -d ' ' -f 1 out)
+run 0 shiftvit-info --list-presets --json
+prints '^\{"preset": "slvit-cifar100", "height": [0-9]+, "width": [0-9]+, "classes": 100, "epochs": [0-9]+, "batch": [0-9]+, "lea'
+[ "$(sed 's/^{"preset": "\([^"]*\)", .*}$/\1/' out)" = "$names" ] || fail "--json lists $(cat out)"
+# Losses of columns of numbers are settings of a training, elsewhere --loss.
+for name in train eval features export; do
+    run 0 shiftvit-$name --help
+    if [ $name = train ]; then
+        grep -q 'loss=binary' out || fail 'the settings of columns of numbers are not named'
+    else
+        ! grep -q 'loss=binary' out || fail "$program --help names settings of a training"
+    fi
+done
 run 2 shiftvit-train --preset shiftvit-cifar1
 says "'shiftvit-cifar1' is unknown; did you mean 'shiftvit-cifar10'"
 run 2 shiftvit-train --preset nothing-like-it
@@ -243,6 +256,15 @@ run 0 shiftvit-info bare.safetensors --config trained/run.json
 prints '^parameters: [1-9][0-9]*$'
 run 0 shiftvit-eval --model bare.safetensors --config trained/run.json --data procedural --limit-test 20 --seed 3
 lasts "^test: $result\$"
+
+# A file without preprocessing stays one, which is said.
+run 0 shiftvit-convert trained/model.safetensors whole.safetensors
+! grep 'how images become' err || fail 'a file with preprocessing'
+"$python" "$root/tests/programs/edit_header.py" trained/model.safetensors plain.safetensors preprocessing -
+run 0 shiftvit-convert plain.safetensors copied.safetensors
+says "the new file does not say how images become the model's input: neither IN nor a preset does"
+run 0 shiftvit-convert --quiet plain.safetensors copied.safetensors
+[ ! -s err ] || fail "--quiet says $(cat err)"
 
 # Weights of float64 are converted, and begin a training as those of float32 do.
 "$python" "$root/tests/programs/as_float64.py" trained/model.safetensors double.safetensors
