@@ -142,6 +142,19 @@ static const sv_dataset_ops SHARDS = {.bytes = sizeof(shard_set),
                                       .shard_end = shards_end,
                                       .free = shards_free};
 
+/* Warns of an archive that may have more samples than were read. */
+static void warn_of_end(const shard_set *self, size_t shard)
+{
+    const char *path = self->paths.names[shard];
+    if (self->shards[shard].end == SV_TAR_END_MISSING)
+        sv_context_warn(self->base.context,
+                        "'%.500s' ends without the zeros that end an archive; it may be cut", path);
+    if (self->shards[shard].end == SV_TAR_END_DATA)
+        sv_context_warn(self->base.context,
+                        "'%.500s': data follow the zeros that end the archive; they are not read",
+                        path);
+}
+
 /* Opens the indices of all shards. Returns the kind of their labels in *labels. */
 static svit_status open_indices(shard_set *self, uint32_t *labels, svit_error *err)
 {
@@ -156,6 +169,7 @@ static svit_status open_indices(shard_set *self, uint32_t *labels, svit_error *e
     for (size_t i = 0; i < count; i++) {
         const char *path = self->paths.names[i];
         SVIT_TRY(sv_shard_index_open(&self->shards[i], allocator, path, err));
+        warn_of_end(self, i);
         const uint32_t kind = self->shards[i].labels;
         if (kind != SV_LABELS_NONE && *labels != SV_LABELS_NONE && kind != *labels)
             return sv_fail(err, SVIT_E_FORMAT,
