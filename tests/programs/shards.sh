@@ -84,6 +84,23 @@ grep -q "\"data\": \"shards:$PWD/sets/train-\*\.tar\"" run/run.json || fail "run
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data 'shards:again/train-*.tar' --set shuffle_window=8 --out drawn
 
+# Names of one split alone.
+mkdir half
+cp sets/train-000000.tar half
+"$python" - <<'END'
+import io, json, tarfile
+with tarfile.open("sets/val-000000.tar") as old, tarfile.open("half/val-000000.tar", "w") as new:
+    for member in old:
+        data = old.extractfile(member).read()
+        if member.name.endswith(".cls"):
+            member.name = member.name.replace(".cls", ".json")
+            data = json.dumps({"label": "class " + data.decode()}).encode()
+            member.size = len(data)
+        new.addfile(member, io.BytesIO(data))
+END
+run 1 shiftvit-export --data 'shards:half/train-*.tar' --split val --out none
+says 'the classes of val\*\.tar have names and those of train do not; names of both, or of neither, are accepted'
+
 # The window is part of a run, and gives another order.
 run 2 shiftvit-train --resume run --epochs 3 --set shuffle_window=9
 says "shuffle window 8"
