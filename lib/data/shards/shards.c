@@ -6,6 +6,7 @@
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
+#include "data/datasets/path.h"
 #include "data/decoding/image_file.h"
 #include "data/loading/source.h"
 #include "data/shards/shard_files.h"
@@ -245,9 +246,9 @@ static svit_status read_names(shard_set *self, svit_error *err)
 /* Adds the lines of a text, of which only the last may be empty, to the names of the classes. */
 static svit_status split_lines(shard_set *self, char *text, const char *path, svit_error *err)
 {
-    static const char BREAKS[] = "\r\n", MARK[] = "\xEF\xBB\xBF";
+    static const char BREAKS[] = "\r\n";
     const sv_allocator *allocator = &self->base.context->allocator;
-    for (char *line = text + (strncmp(text, MARK, 3) == 0 ? 3 : 0); line[strspn(line, BREAKS)];) {
+    for (char *line = sv_skip_mark(text); line[strspn(line, BREAKS)];) {
         char *end = line + strcspn(line, BREAKS), *next = end + (*end != '\0');
         next += *end == '\r' && *next == '\n';
         *end = '\0';
@@ -260,7 +261,8 @@ static svit_status split_lines(shard_set *self, char *text, const char *path, sv
         SVIT_TRY(sv_listing_add(&self->names, allocator, "", line, false, err));
         line = next;
     }
-    return SVIT_OK;
+    return sv_class_names_check((const char *const *)self->names.names, self->names.count, path,
+                                allocator, err);
 }
 
 /* Reads classes.txt beside the first shard, if it exists. */
