@@ -339,9 +339,7 @@ static svit_status export_split(export_options *self, data_splits *parts)
                             self->data.spec, data_split_names[self->split]);
     if (self->on_bad == ON_BAD_FAIL)
         TRY(keep_first(self, &parts->split[self->split]));
-    /* Shards have the files as they are, which are not decoded. */
-    if (self->out || option_is_given("on-bad"))
-        TRY(bad_check(parts, &self->program, &self->data, self->on_bad));
+    TRY(bad_check(parts, &self->program, &self->data, self->on_bad));
     const svit_dataset *data = parts->split[self->split];
     if (self->shards)
         return export_shards(self, data);

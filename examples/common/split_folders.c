@@ -137,11 +137,34 @@ static void note_others(const others *beside, const struct program *self, const 
                 shown_text(name, beside->first));
 }
 
+/* The training folder has images directly in it, so it and the folders beside it are classes. Fails
+ * if all of them have the names of splits, which classes hardly do. */
+static svit_status take_as_class(const split_folders *found, const others *beside,
+                                 struct program *self, const char *folder)
+{
+    char shown[SHOWN_CAPACITY];
+    const char *train = found->name[SVIT_SPLIT_TRAIN];
+    const char *other = found->name[SVIT_SPLIT_VALIDATION] ? found->name[SVIT_SPLIT_VALIDATION]
+                                                           : found->name[SVIT_SPLIT_TEST];
+    if (other && beside->count == 0)
+        return program_fail(self, SVIT_E_FORMAT,
+                            "'%s/%s' is beside %s/ and has images in no folder of a class; "
+                            "%s/CLASS, or a list (list:FILE.csv), is needed",
+                            folder, train, other, train);
+    if (!self->quiet)
+        fprintf(stderr,
+                "%s: warning: '%s/%s' has images directly in it and is taken as a class, not as a "
+                "split\n",
+                option_program_name, shown_text(shown, folder), train);
+    return SVIT_OK;
+}
+
 svit_status split_folders_find(split_folders *out, struct program *self, const char *folder)
 {
     others beside = {0, ""};
     contents has = {0, 0};
     const char *holder = NULL;
+    svit_status status = SVIT_OK;
     *out = (split_folders){{NULL, NULL, NULL}};
     TRY(list_subfolders(out, &beside, self, folder));
     TRY(find_classes_beside(&holder, out, self, folder));
@@ -153,11 +176,14 @@ svit_status split_folders_find(split_folders *out, struct program *self, const c
                             folder, holder, folder, holder);
     if (train)
         TRY(look_into(&has, self, folder, train));
-    if (train && (!has.images || (has.folders && (beside.count == 0 || holder))))
+    if (train && (!has.images || (has.folders && (beside.count == 0 || holder)))) {
         note_others(&beside, self, folder);
-    else
-        split_folders_free(out);
-    return SVIT_OK;
+        return SVIT_OK;
+    }
+    if (train)
+        status = take_as_class(out, &beside, self, folder);
+    split_folders_free(out);
+    return status;
 }
 
 void split_folders_free(split_folders *self)

@@ -11,8 +11,9 @@ typedef struct split_folders {
 /* Looks for the splits of `folder`: train or training; val, valid, validation or dev; test or
  * testing, in upper or lower case. They are splits if the one to train has no image directly in it.
  * If it has, it is a class of this name, unless it has subfolders as well and is beside folders of
- * splits alone, or beside one that has subfolders and no images. Without splits all names are NULL.
- * SVIT_E_FORMAT: a split has two subfolders, or that to train is missing. Free *out with
+ * splits alone, or beside one that has subfolders and no images; a warning says that it is a class.
+ * Without splits all names are NULL. SVIT_E_FORMAT: a split has two subfolders, that to train is
+ * missing, or it has images in no subfolder and is beside folders of splits alone. Free *out with
  * split_folders_free, also after a failure. */
 svit_status split_folders_find(split_folders *out, struct program *self, const char *folder);
 void split_folders_free(split_folders *self);

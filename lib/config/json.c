@@ -127,7 +127,8 @@ static bool read_value(parser *in, const char *key)
     else if (first == '"') {
         value->kind = SV_JSON_TEXT;
         read = sv_json_scan_string(&in->scan, &value->text);
-    } else if (first == '-' || (first >= '0' && first <= '9'))
+    } else if ((first == '-' && !(in->scan.nan && in->scan.text[in->scan.at + 1] == 'I')) ||
+               (first >= '0' && first <= '9'))
         read = read_number(in, value);
     else
         read = sv_json_scan_word(&in->scan, &value->kind);
@@ -178,8 +179,11 @@ static bool read_all(parser *in)
     return in->scan.at == in->scan.bytes ? true : fail(in, "something after the end of the value");
 }
 
+/* Whose JSON a text is. */
+typedef enum json_dialect { STRICT, TOLERANT, PYTHON } json_dialect;
+
 static svit_status parse(sv_json **out, const sv_allocator *allocator, const char *text,
-                         size_t bytes, bool tolerant, const char *what, svit_error *err)
+                         size_t bytes, json_dialect dialect, const char *what, svit_error *err)
 {
     sv_json *json = NULL;
     size_t values = max_values(text, bytes);
@@ -188,7 +192,10 @@ static svit_status parse(sv_json **out, const sv_allocator *allocator, const cha
     char *copy = (char *)(members + values);
     memcpy(copy, text, bytes);
     copy[bytes] = '\0';
-    parser in = {.scan = {.text = copy, .bytes = bytes, .tolerant = tolerant},
+    parser in = {.scan = {.text = copy,
+                          .bytes = bytes,
+                          .tolerant = dialect != STRICT,
+                          .nan = dialect == PYTHON},
                  .next = json->values,
                  .values_end = json->values + values,
                  .next_member = members,
@@ -208,14 +215,15 @@ static svit_status parse(sv_json **out, const sv_allocator *allocator, const cha
 svit_status sv_json_parse(sv_json **out, const sv_allocator *allocator, const char *text,
                           size_t bytes, const char *what, svit_error *err)
 {
-    return parse(out, allocator, text, bytes, false, what, err);
+    return parse(out, allocator, text, bytes, STRICT, what, err);
 }
 
 static svit_status parse_object(sv_json **out, const sv_allocator *allocator, const char *text,
-                                size_t bytes, bool tolerant, const char *what, svit_error *err)
+                                size_t bytes, json_dialect dialect, const char *what,
+                                svit_error *err)
 {
     sv_json *json = NULL;
-    SVIT_TRY(parse(&json, allocator, text, bytes, tolerant, what, err));
+    SVIT_TRY(parse(&json, allocator, text, bytes, dialect, what, err));
     if (json->values->kind != SV_JSON_OBJECT) {
         sv_json_free(json);
         return sv_fail(err, SVIT_E_FORMAT, "%s is not a JSON object; one in {} is needed", what);
@@ -227,13 +235,19 @@ static svit_status parse_object(sv_json **out, const sv_allocator *allocator, co
 svit_status sv_json_parse_object(sv_json **out, const sv_allocator *allocator, const char *text,
                                  size_t bytes, const char *what, svit_error *err)
 {
-    return parse_object(out, allocator, text, bytes, false, what, err);
+    return parse_object(out, allocator, text, bytes, STRICT, what, err);
 }
 
 svit_status sv_json_parse_tolerant(sv_json **out, const sv_allocator *allocator, const char *text,
                                    size_t bytes, const char *what, svit_error *err)
 {
-    return parse_object(out, allocator, text, bytes, true, what, err);
+    return parse_object(out, allocator, text, bytes, TOLERANT, what, err);
+}
+
+svit_status sv_json_parse_python(sv_json **out, const sv_allocator *allocator, const char *text,
+                                 size_t bytes, const char *what, svit_error *err)
+{
+    return parse_object(out, allocator, text, bytes, PYTHON, what, err);
 }
 
 void sv_json_free(sv_json *json)

@@ -61,6 +61,11 @@ enum { SV_JSON_NUL = 0x2400 };
 svit_status sv_json_parse_tolerant(sv_json **out, const sv_allocator *allocator, const char *text,
                                    size_t bytes, const char *what, svit_error *err);
 
+/* Parses text[bytes] as sv_json_parse_tolerant does, and takes what Python's json writes for
+ * numbers that are not finite, NaN, Infinity and -Infinity, for null. */
+svit_status sv_json_parse_python(sv_json **out, const sv_allocator *allocator, const char *text,
+                                 size_t bytes, const char *what, svit_error *err);
+
 /* Frees a parsed text and its values. NULL is allowed. */
 void sv_json_free(sv_json *json);
 

@@ -361,6 +361,9 @@ bool sv_json_scan_word(sv_json_scan *in, sv_json_kind *kind)
         *kind = SV_JSON_FALSE;
     else if (skip_word(in, "null", 4))
         *kind = SV_JSON_NULL;
+    else if (in->nan && (skip_word(in, "NaN", 3) || skip_word(in, "Infinity", 8) ||
+                         skip_word(in, "-Infinity", 9)))
+        *kind = SV_JSON_NULL;
     else
         return sv_json_scan_fail(in, in->at == in->bytes ? "the end of the text instead of a value"
                                                          : "a character that begins no value");

@@ -13,6 +13,7 @@ typedef struct sv_json_scan {
     size_t bytes, at;
     const char *problem; /* the first failure, found at `at` */
     bool tolerant;       /* as sv_json_parse_tolerant reads */
+    bool nan;            /* as sv_json_parse_python reads */
 } sv_json_scan;
 
 /* A number: an integer if `kind` is SV_JSON_INTEGER, otherwise SV_JSON_REAL. */
@@ -59,7 +60,8 @@ bool sv_json_scan_string(sv_json_scan *in, const char **string);
     ensures scanning(in); */
 bool sv_json_scan_number(sv_json_scan *in, sv_json_numeral *out);
 
-/* Reads `true`, `false` or `null`. */
+/* Reads `true`, `false` or `null`; with `nan` also `NaN`, `Infinity` and `-Infinity`, which are
+ * SV_JSON_NULL. */
 /*@ requires scanning(in) && \valid(kind) && \separated(kind, in, in->text + (0 .. in->bytes));
     assigns in->at, in->problem, *kind;
     ensures scanning(in); */

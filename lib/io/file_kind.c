@@ -21,6 +21,11 @@ static const struct {
     {"\x80\4", 2, "a Python pickle"},
     {"\x80\5", 2, "a Python pickle"},
     {"\x1f\x8b", 2, "a gzip archive"},
+    {"BZh", 3, "a bzip2 archive"},
+    {"\xfd"
+     "7zXZ",
+     6, "an xz archive"},
+    {"\x28\xb5\x2f\xfd", 4, "a Zstandard archive"},
     {"\x7f"
      "ELF",
      4, "a program or library"},

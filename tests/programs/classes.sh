@@ -120,6 +120,19 @@ run 1 shiftvit-eval --model twice.safetensors --split all --data folder:part
 says "classes 1 and 3 of the names are 'b', a class of the dataset; .*; --match order goes by place, for as many classes"
 run 0 shiftvit-eval --model twice.safetensors --split all --data folder:whole --match order
 
+# The names of many classes are matched in another order in no time that grows with their square.
+image=$(find whole -name '*.png' | head -n 1)
+awk -v image="$image" 'BEGIN { print "path,label"; for (i = 0; i < 80000; i++) printf "%s,c%05d\n", image, i }' >many.csv
+run 0 shiftvit-train --set dim=24 --set 'blocks=[1]' --set num_div=12 --set input_height=8 --set input_width=8 --batch 8 \
+    --epochs 1 --threads 1 --quiet --data list:many.csv --val-fraction 0 --limit-train 8 --out many
+run 0 shiftvit-export --data procedural:60 --split train --count 10 --shards reversed/x
+awk 'BEGIN { for (i = 79999; i >= 0; i--) printf "c%05d\n", i }' >reversed/classes.txt
+(
+    ulimit -t 3
+    run 0 shiftvit-eval --model many/model.safetensors --split all --data 'shards:reversed/*.tar' --threads 1
+)
+prints '^data: shards:reversed/\*\.tar, 10 images$'
+
 # Data that have splits are not all in one.
 mkdir -p set
 cp -R whole set/train

@@ -47,15 +47,23 @@ says 'numbers instead of classes'
 absent numbers
 echo text >"images/$(head -n 1 sets/classes.txt)/00099.png"
 run 1 shiftvit-export --data folder:images --val-fraction 0 --split train --shards bad/train --samples-per-shard 2
-says 'is no JPEG, PNG or WebP image'
-absent bad/classes.txt
+says 'bad image: .* a text; JPEG, PNG and WebP are accepted'
+absent bad
+# A damaged image is one that begins as one, too.
+rm -r "images/$(head -n 1 sets/classes.txt)/00099.png"
+image=$(find images -name '*.png' | sort | head -n 1)
+head -c 60 "$image" >"images/$(head -n 1 sets/classes.txt)/00099.png"
+run 1 shiftvit-export --data folder:images --val-fraction 0 --split train --shards bad/train
+says "bad image: .*00099\.png"
+says '1 of 41 images cannot be read; --on-bad skip goes on without them'
+absent bad
 run 0 shiftvit-export --data folder:images --val-fraction 0 --split train --shards good/train --on-bad skip
 says '1 of 41 images cannot be read and are left out'
 says '^40 images in 1 shards'
 run 2 shiftvit-export --data 'shards:sets/train-*.tar' --split all --shards sets/again
 says '\-\-shards does not take --data shards:'
-[ -z "$(find files bad -name '*val*' -o -name '*.tar*' | grep -v files/train)" ] ||
-    fail "left: $(find files bad)"
+[ -z "$(find files -name '*val*' -o -name '*.tar*' | grep -v files/train)" ] ||
+    fail "left: $(find files)"
 run 2 shiftvit-export --data procedural:60
 run 2 shiftvit-export --data procedural:60 --out a --shards b/c
 run 2 shiftvit-export --data shards: --out a
@@ -75,6 +83,23 @@ prints '10 images, drawn at random by class'
 grep -q "\"data\": \"shards:$PWD/sets/train-\*\.tar\"" run/run.json || fail "run.json is $(cat run/run.json)"
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data 'shards:again/train-*.tar' --set shuffle_window=8 --out drawn
+
+# Names of one split alone.
+mkdir half
+cp sets/train-000000.tar half
+"$python" - <<'END'
+import io, json, tarfile
+with tarfile.open("sets/val-000000.tar") as old, tarfile.open("half/val-000000.tar", "w") as new:
+    for member in old:
+        data = old.extractfile(member).read()
+        if member.name.endswith(".cls"):
+            member.name = member.name.replace(".cls", ".json")
+            data = json.dumps({"label": "class " + data.decode()}).encode()
+            member.size = len(data)
+        new.addfile(member, io.BytesIO(data))
+END
+run 1 shiftvit-export --data 'shards:half/train-*.tar' --split val --out none
+says 'the classes of val\*\.tar have names and those of train do not; names of both, or of neither, are accepted'
 
 # The window is part of a run, and gives another order.
 run 2 shiftvit-train --resume run --epochs 3 --set shuffle_window=9

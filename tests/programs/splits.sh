@@ -102,6 +102,24 @@ cp -R set/train/a vehicles/train
 cp -R set/train/b vehicles/plane
 export_split train --data folder:vehicles --val-fraction 0
 has 'plane plane train train'
+says "warning: 'vehicles/train' has images directly in it and is taken as a class, not as a split"
+export_split train --data folder:vehicles --val-fraction 0 --quiet
+[ ! -s err ] || fail "with --quiet: $(cat err)"
+
+# Splits without folders of classes are no classes. Kaggle's test1/ is the name of no split.
+mkdir -p flat/train flat/val flat/test kaggle
+cp set/train/a/*.png flat/train
+cp set/val/b/*.png flat/val
+cp set/val/b/*.png flat/test
+cp -R flat/train flat/test kaggle
+mv kaggle/test kaggle/test1
+run 1 shiftvit-export --data folder:flat --out exported
+says "'flat/train' is beside val/ and has images in no folder of a class; train/CLASS, or a list \(list:FILE.csv\)"
+rm -r flat/val
+run 1 shiftvit-export --data folder:flat --out exported
+says "'flat/train' is beside test/ and has images in no folder"
+export_split train --data folder:kaggle --val-fraction 0
+says "warning: 'kaggle/train' has images directly in it and is taken as a class"
 
 # A folder beside the splits is told of.
 mkdir set/unsorted

@@ -121,7 +121,7 @@ START_TEST(test_numbers_of_targets)
         float targets[2];
         snprintf(text, sizeof text, "path,x,y\na.png,%s,1\n", cases[i].text);
         if (isnan(cases[i].value)) {
-            refuse(text, SVIT_E_FORMAT, "image 1");
+            refuse(text, SVIT_E_FORMAT, "line 2: '");
             continue;
         }
         WORKS(open_list(&dataset, text, err));
@@ -240,14 +240,24 @@ START_TEST(test_refused_files)
     refuse("path,label\n\"a\nb.png\",c\n\"d.png,e\n", SVIT_E_FORMAT, "a quote does not end");
     refuse("path,label\n\"a\"b.png,c\n", SVIT_E_FORMAT, "line 2: a comma or the end of the line");
     refuse("path,label\na.png,\xff\n", SVIT_E_FORMAT, "line 2: field 2 is not UTF-8");
-    refuse("path,x\na.png,1\nb.png,two\n", SVIT_E_FORMAT, "image 2: 'two' of 'x' is no number");
+    refuse("path,x\na.png,1\n\nb.png,two\n", SVIT_E_FORMAT,
+           "line 4: 'two' of 'x' is no number of float32; a column of class names is called");
     static const char *const numbers[] = {"", "-", "1.", ".5", "1e", "nan", "1e39", "0x1", "1 "};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         char text[64];
         snprintf(text, sizeof text, "path,x\na.png,%s\n", numbers[i]);
         refuse(text, SVIT_E_FORMAT, "is no number of float32");
     }
+    /* A number that is missing is no name of a class. */
     svit_dataset *dataset = NULL;
+    static const char *const missing[] = {"", "nan", "NaN"};
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+        char text[64];
+        svit_error error = ERROR_RECORD;
+        snprintf(text, sizeof text, "path,x\na.png,%s\n", missing[i]);
+        ck_assert_int_eq(open_list(&dataset, text, &error), SVIT_E_FORMAT);
+        ck_assert_msg(!strstr(error.message, "class names"), "%s", error.message);
+    }
     FAILS(svit_dataset_list(&dataset, context, path_in(&folder, "none.csv"), &pipeline, err),
           SVIT_E_IO, "none.csv");
     file_write(&folder, "list.csv", "path,label\na\0b,c\n", 17);

@@ -40,6 +40,27 @@ START_TEST(test_no_value_is_of_no_kind)
 }
 END_TEST
 
+/* What Python writes for numbers that are not finite is null where its JSON is read, and no JSON
+ * everywhere else. */
+START_TEST(test_numbers_that_are_not_finite_are_those_of_python)
+{
+    static const char *const texts[] = {"{\"a\":NaN}", "{\"a\": Infinity}", "{\"a\":-Infinity}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        sv_json *json = NULL;
+        const size_t bytes = strlen(texts[i]);
+        WORKS(sv_json_parse_python(&json, &allocator, texts[i], bytes, "text", err));
+        ck_assert(sv_json_is(sv_json_get(sv_json_root(json), "a"), SV_JSON_NULL));
+        sv_json_free(json);
+        json = NULL;
+        FAILS(sv_json_parse(&json, &allocator, texts[i], bytes, "text", err), SVIT_E_FORMAT,
+              "is not JSON");
+        FAILS(sv_json_parse_tolerant(&json, &allocator, texts[i], bytes, "text", err),
+              SVIT_E_FORMAT, "is not JSON");
+        ck_assert_ptr_null(json);
+    }
+}
+END_TEST
+
 /* Escapes become UTF-8 of one to four bytes. */
 START_TEST(test_escapes_become_utf_8)
 {
@@ -105,6 +126,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("json_values");
     tcase_add_checked_fixture(c, setup, NULL);
     tcase_add_test(c, test_no_value_is_of_no_kind);
+    tcase_add_test(c, test_numbers_that_are_not_finite_are_those_of_python);
     tcase_add_test(c, test_escapes_become_utf_8);
     tcase_add_test(c, test_decimals_have_the_shortest_form);
     tcase_add_test(c, test_a_decimal_has_a_length);

@@ -233,8 +233,8 @@ START_TEST(test_each_byte_of_an_index_counts)
         damaged[i] ^= CHANGES[i % CHANGE_COUNT];
         file_write(&folder, "a.tar.index", damaged, sizeof damaged);
         ck_assert_int_eq(read_samples(true), 2);
-        read_index(found); /* which was made anew */
-        ck_assert_mem_eq(found, index, sizeof index);
+        read_index(found); /* which was made anew, unless it was the file of another program */
+        ck_assert_mem_eq(found, i < 8 ? damaged : index, sizeof index);
     }
     for (size_t bytes = 0; bytes < INDEX_BYTES; bytes += 3) {
         file_write(&folder, "a.tar.index", index, bytes);

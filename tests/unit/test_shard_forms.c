@@ -161,6 +161,7 @@ START_TEST(test_a_thousand_names_are_classes)
         snprintf(text, sizeof text, "{\"label\":\"class %03d\"}", NAMES - 1 - i);
         tar_text(&tar, name, text);
     }
+    tar_end(&tar);
     shard_write("a.tar", &tar);
     svit_dataset *dataset = NULL;
     for (int again = 0; again < 2; again++) { /* from the archive, and from its index */

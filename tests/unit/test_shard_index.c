@@ -28,6 +28,7 @@ static void sample_write(const char *name, uint8_t value, int label)
 {
     tar_archive tar = {0};
     tar_sample(&tar, "x", value, label);
+    tar_end(&tar);
     shard_write(name, &tar);
 }
 
@@ -75,6 +76,7 @@ START_TEST(test_an_index_has_the_names_of_labels)
         snprintf(name, sizeof name, "%d.json", i);
         tar_text(&tar, name, texts[i]);
     }
+    tar_end(&tar);
     shard_write("a.tar", &tar);
     shard_check("a.tar", rows, 3);
     byte_flip("a.tar", 3, true);
@@ -218,6 +220,7 @@ START_TEST(test_a_sample_takes_at_most_32_bytes)
         snprintf(name, sizeof name, "%05d.cls", i);
         tar_text(&tar, name, "1");
     }
+    tar_end(&tar);
     shard_write("a.tar", &tar);
     const long long before = held;
     for (int i = 0; i < 2; i++) {

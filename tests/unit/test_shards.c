@@ -5,12 +5,14 @@
 static void check_archive(tar_archive *tar, const sample_row *rows, size_t count, size_t classes)
 {
     svit_dataset *dataset = NULL;
+    tar_end(tar);
     shard_write("a.tar", tar);
     for (int i = 0; i < 2; i++) { /* from the archive, and from its index */
         WORKS(shards_open(&dataset, "a.tar", err));
         ck_assert_uint_eq(svit_dataset_classes(dataset), classes);
         samples_check(dataset, rows, count);
         svit_dataset_free(dataset);
+        ck_assert_int_eq(access(path_in(&folder, "a.tar.index"), F_OK), 0);
     }
     unlink(path_in(&folder, "a.tar.index"));
 }
@@ -41,8 +43,6 @@ START_TEST(test_samples_are_runs_of_members_with_one_key)
     tar_sample(&tar, "dir/0001", 5, 6); /* the same key, but not one behind another */
     tar_sample(&tar, "dir/00012", 6, 0);
     tar_sample(&tar, "dir/0001", 7, 0);
-    tar_end(&tar);
-    tar_put(&tar, "garbage", 7);
     static const sample_row rows[] = {{1, 7}, {2, 2}, {3, 0}, {4, 1}, {5, 6}, {6, 0}, {7, 0}};
     check_archive(&tar, rows, sizeof rows / sizeof *rows, 8);
 }
@@ -92,7 +92,7 @@ START_TEST(test_all_forms_of_names_and_sizes)
     at = tar_text(&tar, "d.cls", "05");
     set_field(&tar, at, 124, "         0 ", 11);
     tar_text(&tar, "e.cls", "6");
-    tar_image(&tar, "e.png", 5); /* and the end has no zeros */
+    tar_image(&tar, "e.png", 5);
     static const sample_row rows[] = {{1, 1}, {2, 2}, {6, 4}, {3, 0}, {4, 5}, {5, 6}};
     check_archive(&tar, rows, sizeof rows / sizeof *rows, 7);
 }
@@ -123,13 +123,18 @@ static const struct {
     {LABEL, "x", "sample 'k', has 'x' in its member 'cls'"},
     {LABEL, "-1", "'-1'"},
     {LABEL, "1 2", "'1 2'"},
-    {LABEL, "2147483647", "class 2147483647; 0..2147483646"},
-    {LABEL, "99999999999999999999999999", "0..2147483646 are accepted"},
+    {LABEL, "1048576", "a.tar', sample 'k', has the class 1048576; 0..1048575 are accepted"},
+    {LABEL, "99999999999999999999999999", "0..1048575 are accepted"},
     {JSON, "", "sample 'k'"},
     {JSON, "[1]", "sample 'k'"},
     {JSON, "{}", "no class in its member 'json'"},
     {JSON, "{\"label\":-1}", "no class"},
     {JSON, "{\"label\":1.5}", "no class"},
+    {JSON, "{\"label\":NaN}", "no class"},
+    {JSON, "{\"label\":1e9}", "has the class 1000000000; 0..1048575 are accepted"},
+    {JSON, "{\"label\":1e300}", "no class"},
+    {JSON, "{\"label\":1,\"a\":-Infinite}", "begins no value"},
+    {JSON, "{\"label\":null,\"cls\":[3]}", "no class"},
     {JSON, "{\"label\":\"\"}", "empty name"},
     {JSON, "{\"label\":\"cat\"}", "has a name as its label, and the samples before it do not"},
     {MEMBER, "l.cls", "sample 'l', has no image; a member that ends in .jpg"},
@@ -284,6 +289,31 @@ START_TEST(test_names_become_classes_in_byte_order_of_all_shards)
 }
 END_TEST
 
+/* Labels as Python writes and reads them. */
+START_TEST(test_labels_of_json_are_as_python_writes_them)
+{
+    NEEDS(HAS_PNG, "PNG");
+    static const char *const TEXTS[] = {
+        "{\"a\":NaN,\"label\":1}",
+        "{\"a\":[-Infinity, Infinity],\"b\":{\"c\":NaN},\"label\":2}",
+        "{\"label\":3.0}",
+        "{\"label\":4e0}",
+        "\xEF\xBB\xBF{\"label\":5}",
+        "{\"label\":null,\"cls\":6}",
+        "{\"label\":NaN,\"cls\":[1],\"class\":7}",
+        "{\"label\":-0.0}",
+        "{\"label\":1048575}",
+        NULL};
+    static const sample_row rows[] = {{1, 1}, {2, 2}, {3, 3}, {4, 4},      {5, 5},
+                                      {6, 6}, {7, 7}, {8, 0}, {9, 1048575}};
+    write_json("a.tar", 1, TEXTS);
+    svit_dataset *dataset = NULL;
+    WORKS(shards_open(&dataset, "a.tar", err));
+    samples_check(dataset, rows, sizeof rows / sizeof *rows);
+    svit_dataset_free(dataset);
+}
+END_TEST
+
 START_TEST(test_a_file_names_numbered_classes)
 {
     NEEDS(HAS_PNG, "PNG");
@@ -314,6 +344,9 @@ START_TEST(test_a_file_names_numbered_classes)
     file_write(&folder, "classes.txt", "a\nb\n", 4);
     FAILS(shards_open(&dataset, "a.tar", err), SVIT_E_FORMAT,
           "a sample of class 2, but classes.txt beside it has 2 names");
+    file_write(&folder, "classes.txt", "a\nb\nc\na\n", 8);
+    FAILS(shards_open(&dataset, "a.tar", err), SVIT_E_FORMAT,
+          "classes.txt': classes 0 and 3 are both called 'a'; different names are needed");
     file_write(&folder, "classes.txt", "a\nb\n\xff\n", 6);
     FAILS(shards_open(&dataset, "a.tar", err), SVIT_E_FORMAT, "classes.txt' is not UTF-8");
 }
@@ -392,6 +425,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_all_forms_of_names_and_sizes);
     tcase_add_loop_test(c, test_archives_that_are_refused, 0, REFUSED_COUNT);
     tcase_add_test(c, test_names_become_classes_in_byte_order_of_all_shards);
+    tcase_add_test(c, test_labels_of_json_are_as_python_writes_them);
     tcase_add_test(c, test_a_file_names_numbered_classes);
     tcase_add_test(c, test_patterns);
     suite_add_tcase(all, c);

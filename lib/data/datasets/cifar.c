@@ -6,6 +6,8 @@
 #include "data/datasets/dataset_ops.h"
 #include "data/datasets/path.h"
 
+#include <string.h>
+
 enum { SIDE = 32, PLANE = SIDE * SIDE, IMAGE = SV_RGB * PLANE, FILES = 5, LABELS = 2 };
 enum { FILE_LIMIT = 1 << 30 }; /* bytes of a file: some 350,000 images */
 
@@ -13,14 +15,23 @@ enum { FILE_LIMIT = 1 << 30 }; /* bytes of a file: some 350,000 images */
 typedef struct record_layout {
     const char *what;
     const char *test_file;  /* a file that the other dataset does not have */
+    const char *within;     /* that file in the folder that the archive of the dataset has */
+    const char *python[2];  /* a file of the version for Python, and in the folder of its archive */
     size_t labels;          /* label bytes at the start of a record */
     size_t classes[LABELS]; /* classes of each label byte */
     const char *labels_name[LABELS];
 } record_layout;
 
-static const record_layout CIFAR10 = {"CIFAR-10", "test_batch.bin", 1, {10}, {"label"}};
+static const record_layout CIFAR10 = {"CIFAR-10",
+                                      "test_batch.bin",
+                                      "cifar-10-batches-bin/test_batch.bin",
+                                      {"test_batch", "cifar-10-batches-py/test_batch"},
+                                      1,
+                                      {10},
+                                      {"label"}};
 static const record_layout CIFAR100 = {
-    "CIFAR-100", "test.bin", 2, {20, 100}, {"coarse label", "fine label"}};
+    "CIFAR-100", "test.bin", "cifar-100-binary/test.bin",   {"test", "cifar-100-python/test"},
+    2,           {20, 100},  {"coarse label", "fine label"}};
 
 typedef struct cifar {
     svit_dataset base;
@@ -140,15 +151,29 @@ static bool has_file(const sv_allocator *allocator, const char *folder, const ch
     return file != NULL;
 }
 
-/* Explains a missing file if the folder holds the other of the two datasets. */
+/* Explains a missing file if the folder holds the other of the two datasets, the folder that is
+ * meant, or the version for Python. */
 static svit_status fail_missing_file(const cifar *self, const char *folder, const char *path,
                                      svit_error *err)
 {
-    const record_layout *other = self->layout == &CIFAR10 ? &CIFAR100 : &CIFAR10;
-    if (!has_file(&self->base.context->allocator, folder, other->test_file))
-        return SVIT_E_IO;
-    return sv_fail(err, SVIT_E_IO, "cannot open '%s'; the folder holds '%s', so it is %s, not %s",
-                   path, other->test_file, other->what, self->layout->what);
+    const sv_allocator *allocator = &self->base.context->allocator;
+    const record_layout *own = self->layout, *other = own == &CIFAR10 ? &CIFAR100 : &CIFAR10;
+    if (has_file(allocator, folder, other->test_file))
+        return sv_fail(err, SVIT_E_IO,
+                       "cannot open '%s'; the folder holds '%s', so it is %s, not %s", path,
+                       other->test_file, other->what, own->what);
+    if (has_file(allocator, folder, own->within))
+        return sv_fail(err, SVIT_E_IO,
+                       "cannot open '%s'; '%s/%.*s' in it is the folder that is needed", path,
+                       folder, (int)strcspn(own->within, "/"), own->within);
+    for (size_t i = 0; i < sizeof own->python / sizeof *own->python; i++)
+        if (has_file(allocator, folder, own->python[i]))
+            return sv_fail(
+                err, SVIT_E_IO,
+                "cannot open '%s'; the folder holds '%s' of %s's version for Python, and "
+                "the binary version is needed",
+                path, own->python[i], own->what);
+    return SVIT_E_IO;
 }
 
 static svit_status read_file(cifar *self, size_t file, const char *folder, const char *name,

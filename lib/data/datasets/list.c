@@ -1,5 +1,6 @@
 /* Datasets of image files that a CSV file lists, each with a class or with numbers. */
 #include "base/files/path.h"
+#include "base/text/ascii.h"
 #include "base/text/unique.h"
 #include "base/threads/fp_env.h"
 #include "config/decimal.h"
@@ -171,15 +172,18 @@ static bool is_number(const char *text)
     return *end == '\0';
 }
 
-static svit_status read_number(float *out, const char *path, size_t row, const char *name,
+static svit_status read_number(float *out, const char *path, uint32_t line, const char *name,
                                const char *text, svit_error *err)
 {
     double value = 0;
+    const bool is_missing = sv_is_blank(text) || sv_ascii_equal(text, "nan", SIZE_MAX);
     if (!is_number(text) || !sv_decimal_read(&value, text, strlen(text)) || !isfinite((float)value))
         return sv_fail(err, SVIT_E_FORMAT,
-                       "'%s', image %zu: '%.40s' of '%.40s' is no number of float32; a column of "
-                       "class names is called \"label\" and is the only one besides \"path\"",
-                       path, row, text, name);
+                       "'%s', line %u: '%.40s' of '%.40s' is no number of float32%s", path,
+                       (unsigned)line, text, name,
+                       is_missing ? ""
+                                  : "; a column of class names is called \"label\" and is the only "
+                                    "one besides \"path\"");
     *out = (float)value;
     return SVIT_OK;
 }
@@ -199,8 +203,8 @@ static svit_status read_targets(list_set *self, const char *path, svit_error *er
     self->values = memory;
     for (size_t i = 0; i < base->count; i++)
         for (size_t k = 0; k < columns; k++)
-            SVIT_TRY(read_number(&self->values[i * columns + k], path, i + 1, self->names[k],
-                                 sv_csv_field(&self->csv, i + 1, k + 1), err));
+            SVIT_TRY(read_number(&self->values[i * columns + k], path, self->csv.lines[i + 1],
+                                 self->names[k], sv_csv_field(&self->csv, i + 1, k + 1), err));
     return SVIT_OK;
 }
 

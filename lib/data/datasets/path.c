@@ -3,6 +3,7 @@
 
 #include "base/files/file.h"
 #include "base/text/names.h"
+#include "base/text/unique.h"
 #include "base/text/utf8.h"
 
 #include <stdio.h>
@@ -67,6 +68,24 @@ static char *next_line(char **text)
     return line;
 }
 
+char *sv_skip_mark(char *text)
+{
+    static const char MARK[] = "\xEF\xBB\xBF";
+    return strncmp(text, MARK, sizeof MARK - 1) == 0 ? text + sizeof MARK - 1 : text;
+}
+
+svit_status sv_class_names_check(const char *const *names, size_t count, const char *path,
+                                 const sv_allocator *allocator, svit_error *err)
+{
+    size_t twice[2];
+    SVIT_TRY(sv_texts_find_twice(twice, names, count, allocator, err));
+    if (twice[1] == 0)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "'%s': classes %zu and %zu are both called '%.60s'; different names are needed",
+                   path, twice[0], twice[1], names[twice[1]]);
+}
+
 static svit_status split_names(char **names, const sv_allocator *allocator, char *text,
                                const char *path, size_t count, svit_error *err)
 {
@@ -100,7 +119,9 @@ svit_status sv_class_names_read(char ***out, const sv_allocator *allocator, cons
     svit_status status =
         sv_allocate_array(allocator, &names, count, sizeof **out, "class names", err);
     if (status == SVIT_OK)
-        status = split_names(names, allocator, text, path, count, err);
+        status = split_names(names, allocator, sv_skip_mark(text), path, count, err);
+    if (status == SVIT_OK)
+        status = sv_class_names_check(names, count, path, allocator, err);
     sv_release(allocator, text, bytes + 1);
     if (status != SVIT_OK) {
         sv_names_free(allocator, names, count);

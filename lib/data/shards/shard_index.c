@@ -105,7 +105,7 @@ static bool names_are_valid(const sv_shard_index *index)
 static bool samples_are_valid(const sv_shard_index *index)
 {
     const int32_t classes =
-        index->labels == SV_LABELS_TEXT ? (int32_t)index->name_count : INT32_MAX;
+        index->labels == SV_LABELS_TEXT ? (int32_t)index->name_count : SV_SHARD_CLASSES;
     /*@ loop invariant i <= index->count;
         loop assigns i; */
     for (size_t i = 0; i < index->count; i++) {
@@ -157,20 +157,39 @@ static svit_status take_index(sv_shard_index *out, bool *is_valid, const sv_allo
     return SVIT_OK;
 }
 
-/* Reads the file of an index. *is_valid: *out is that of the shard. SVIT_E_MEMORY. */
-static svit_status read_index(sv_shard_index *out, bool *is_valid, const sv_allocator *allocator,
+/* What is at the path of an index. */
+typedef enum found {
+    FOREIGN, /* something else, which is not replaced */
+    STALE,   /* nothing, an empty file, or an index of no use, which is */
+    VALID    /* the index of the shard */
+} found;
+
+/* Whether a file is empty or begins as an index does, which may have been cut. */
+static bool is_replaceable(const char *data, size_t bytes)
+{
+    uint64_t magic = MAGIC;
+    sv_little_endian(&magic, sizeof magic, 1);
+    return memcmp(data, &magic, sv_size_min(bytes, sizeof magic)) == 0;
+}
+
+/* Reads the file of an index to *out, if *what becomes VALID. SVIT_E_MEMORY. */
+static svit_status read_index(sv_shard_index *out, found *what, const sv_allocator *allocator,
                               const char *path, const sv_file *shard, svit_error *err)
 {
     void *data = NULL;
     size_t bytes = 0;
-    *is_valid = false;
+    bool is_valid = false;
+    *what = sv_is_absent(path) ? STALE : FOREIGN;
     svit_error cause = {.struct_size = sizeof cause};
     svit_status status = sv_file_read(&data, &bytes, allocator, path, INT32_MAX, &cause);
     if (status != SVIT_OK)
         return status == SVIT_E_MEMORY ? svit_error_set(err, status, cause.message) : SVIT_OK;
-    status = take_index(out, is_valid, allocator, data, bytes, shard, err);
+    *what = is_replaceable(data, bytes) ? STALE : FOREIGN;
+    status = take_index(out, &is_valid, allocator, data, bytes, shard, err);
     sv_release(allocator, data, bytes + 1);
-    if (!*is_valid)
+    if (is_valid)
+        *what = VALID;
+    else
         sv_shard_index_free(allocator, out);
     return status;
 }
@@ -205,16 +224,17 @@ static svit_status write_index(sv_shard_index *index, const sv_allocator *alloca
     return status;
 }
 
-/* Reads or makes the index of the shard `file`; `name` is the path of its index. */
+/* Reads or makes the index of the shard `file`; `name` is the path of its index. An archive with an
+ * odd end gets none, so that it is read, and its end seen, the next time, too. */
 static svit_status open_index(sv_shard_index *out, const sv_allocator *allocator, sv_file *file,
                               const char *path, const char *name, svit_error *err)
 {
-    bool is_valid;
-    SVIT_TRY(read_index(out, &is_valid, allocator, name, file, err));
-    if (is_valid)
+    found what;
+    SVIT_TRY(read_index(out, &what, allocator, name, file, err));
+    if (what == VALID)
         return SVIT_OK;
     svit_status status = sv_shard_index_make(out, allocator, file, path, err);
-    if (status == SVIT_OK)
+    if (status == SVIT_OK && what == STALE && out->end == SV_TAR_END_ZEROS)
         status = write_index(out, allocator, name, err);
     if (status != SVIT_OK)
         sv_shard_index_free(allocator, out);

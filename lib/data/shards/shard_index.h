@@ -4,6 +4,7 @@
 #define SV_SHARD_INDEX_H
 
 #include "base/files/file.h"
+#include "data/shards/tar.h"
 
 /* What the name of an index's file has behind that of its shard. */
 #define SV_SHARD_INDEX_ENDING ".index"
@@ -14,6 +15,10 @@ typedef enum sv_shard_labels {
     SV_LABELS_NUMBER = 1, /* the number of a class */
     SV_LABELS_TEXT = 2    /* the name of a class */
 } sv_shard_labels;
+
+/* The classes that numbers may have: as many as a model may have. One wrong number would otherwise
+ * take the memory of all classes below it. */
+enum { SV_SHARD_CLASSES = 1 << 20 };
 
 /* A sample, as it is in memory and in the file of an index. */
 typedef struct sv_shard_sample {
@@ -32,11 +37,13 @@ typedef struct sv_shard_index {
     size_t name_bytes, name_capacity;
     uint32_t name_count;
     uint32_t labels; /* sv_shard_labels */
+    sv_tar_end end;  /* how the archive ends */
 } sv_shard_index;
 
 /* Reads the index of the shard `path` from its file, or makes it and tries to write the file, whose
  * name is that of the shard and ".index". A file that is damaged, or was made from another state of
- * the shard, is made anew.
+ * the shard, is made anew; a file of this name that is no index stays. An archive that does not end
+ * in zeros alone has no file.
  *
  * SVIT_E_FORMAT names the shard and the sample or the byte: the archive is damaged, a sample has no
  * image, no label or two members with one ending, or its label is not accepted. SVIT_E_IO,

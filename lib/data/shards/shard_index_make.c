@@ -166,9 +166,11 @@ static svit_status read_archive(reader *self, svit_error *err)
 {
     for (;;) {
         bool is_end;
-        SVIT_TRY(sv_tar_next(&self->tar, &self->member, &is_end, err));
+        const svit_status status = sv_tar_next(&self->tar, &self->member, &is_end, err);
+        if (status != SVIT_OK)
+            return sv_tar_explain(&self->tar, status, err);
         if (is_end)
-            return end_sample(self, err);
+            break;
         const char *name = self->member.name, *dot = find_dot(name);
         if (!dot)
             continue;
@@ -179,6 +181,8 @@ static svit_status read_archive(reader *self, svit_error *err)
         }
         SVIT_TRY(take_member(self, dot, err));
     }
+    SVIT_TRY(end_sample(self, err));
+    return sv_tar_find_end(&self->index->end, &self->tar, err);
 }
 
 /* Replaces the names of all samples by texts[count], which are distinct and in byte order. */

@@ -21,9 +21,9 @@ static svit_status note_kind(sv_shard_index *index, sv_shard_labels kind, const 
 static svit_status take_number(sv_shard_index *index, int32_t *label, uint64_t value,
                                const char *where, svit_error *err)
 {
-    if (value >= INT32_MAX)
+    if (value >= SV_SHARD_CLASSES)
         return sv_fail(err, SVIT_E_FORMAT, "%s has the class %llu; 0..%d are accepted", where,
-                       (unsigned long long)value, INT32_MAX - 1);
+                       (unsigned long long)value, SV_SHARD_CLASSES - 1);
     *label = (int32_t)value;
     return note_kind(index, SV_LABELS_NUMBER, where, err);
 }
@@ -59,33 +59,50 @@ static svit_status read_number(sv_shard_index *index, int32_t *label, const char
     return take_number(index, label, value, where, err);
 }
 
+/* Reads a class as Python writes it, also as 2.0. Returns false if the value is none. */
+static bool to_number(const sv_json_value *value, uint64_t *number)
+{
+    double real;
+    if (sv_json_u64(value, number))
+        return true;
+    if (!sv_json_is(value, SV_JSON_REAL) || !sv_json_number(value, &real) || !(real >= 0) ||
+        real >= INT32_MAX || real != (double)(int32_t)real)
+        return false;
+    *number = (uint64_t)real;
+    return true;
+}
+
 static svit_status read_object(sv_shard_index *index, const sv_allocator *allocator, int32_t *label,
                                const sv_json_value *object, const char *where, svit_error *err)
 {
     static const char *const KEYS[] = {"label", "cls", "class"};
-    const sv_json_value *value = NULL;
-    uint64_t number;
-    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS && !value; i++)
-        value = sv_json_get(object, KEYS[i]);
-    if (sv_json_u64(value, &number))
-        return take_number(index, label, number, where, err);
-    const char *name = sv_json_text(value);
-    if (!name)
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "%s has no class in its member 'json'; a name or a number from 0 on at the "
-                       "key \"label\", \"cls\" or \"class\" is needed",
-                       where);
-    return take_name(index, allocator, label, name, where, err);
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+        const sv_json_value *value = sv_json_get(object, KEYS[i]);
+        const char *name = sv_json_text(value);
+        uint64_t number;
+        if (to_number(value, &number))
+            return take_number(index, label, number, where, err);
+        if (name)
+            return take_name(index, allocator, label, name, where, err);
+    }
+    return sv_fail(err, SVIT_E_FORMAT,
+                   "%s has no class in its member 'json'; a name or a number from 0 on at the key "
+                   "\"label\", \"cls\" or \"class\" is needed",
+                   where);
 }
 
 svit_status sv_shard_label_read(sv_shard_index *index, const sv_allocator *allocator,
                                 int32_t *label, const char *text, size_t bytes, bool is_json,
                                 const char *where, svit_error *err)
 {
+    static const char MARK[] = "\xEF\xBB\xBF"; /* which some programs put before UTF-8 */
+    const size_t skipped = strncmp(text, MARK, sizeof MARK - 1) == 0 ? sizeof MARK - 1 : 0;
+    text += skipped;
+    bytes -= skipped;
     if (!is_json)
         return read_number(index, label, text, bytes, where, err);
     sv_json *json = NULL;
-    SVIT_TRY(sv_json_parse_tolerant(&json, allocator, text, bytes, where, err));
+    SVIT_TRY(sv_json_parse_python(&json, allocator, text, bytes, where, err));
     svit_status status = read_object(index, allocator, label, sv_json_root(json), where, err);
     sv_json_free(json);
     return status;

@@ -6,6 +6,7 @@
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
+#include "data/datasets/path.h"
 #include "data/decoding/image_file.h"
 #include "data/loading/source.h"
 #include "data/shards/shard_files.h"
@@ -142,6 +143,19 @@ static const sv_dataset_ops SHARDS = {.bytes = sizeof(shard_set),
                                       .shard_end = shards_end,
                                       .free = shards_free};
 
+/* Warns of an archive that may have more samples than were read. */
+static void warn_of_end(const shard_set *self, size_t shard)
+{
+    const char *path = self->paths.names[shard];
+    if (self->shards[shard].end == SV_TAR_END_MISSING)
+        sv_context_warn(self->base.context,
+                        "'%.500s' ends without the zeros that end an archive; it may be cut", path);
+    if (self->shards[shard].end == SV_TAR_END_DATA)
+        sv_context_warn(self->base.context,
+                        "'%.500s': data follow the zeros that end the archive; they are not read",
+                        path);
+}
+
 /* Opens the indices of all shards. Returns the kind of their labels in *labels. */
 static svit_status open_indices(shard_set *self, uint32_t *labels, svit_error *err)
 {
@@ -156,6 +170,7 @@ static svit_status open_indices(shard_set *self, uint32_t *labels, svit_error *e
     for (size_t i = 0; i < count; i++) {
         const char *path = self->paths.names[i];
         SVIT_TRY(sv_shard_index_open(&self->shards[i], allocator, path, err));
+        warn_of_end(self, i);
         const uint32_t kind = self->shards[i].labels;
         if (kind != SV_LABELS_NONE && *labels != SV_LABELS_NONE && kind != *labels)
             return sv_fail(err, SVIT_E_FORMAT,
@@ -231,9 +246,9 @@ static svit_status read_names(shard_set *self, svit_error *err)
 /* Adds the lines of a text, of which only the last may be empty, to the names of the classes. */
 static svit_status split_lines(shard_set *self, char *text, const char *path, svit_error *err)
 {
-    static const char BREAKS[] = "\r\n", MARK[] = "\xEF\xBB\xBF";
+    static const char BREAKS[] = "\r\n";
     const sv_allocator *allocator = &self->base.context->allocator;
-    for (char *line = text + (strncmp(text, MARK, 3) == 0 ? 3 : 0); line[strspn(line, BREAKS)];) {
+    for (char *line = sv_skip_mark(text); line[strspn(line, BREAKS)];) {
         char *end = line + strcspn(line, BREAKS), *next = end + (*end != '\0');
         next += *end == '\r' && *next == '\n';
         *end = '\0';
@@ -246,7 +261,8 @@ static svit_status split_lines(shard_set *self, char *text, const char *path, sv
         SVIT_TRY(sv_listing_add(&self->names, allocator, "", line, false, err));
         line = next;
     }
-    return SVIT_OK;
+    return sv_class_names_check((const char *const *)self->names.names, self->names.count, path,
+                                allocator, err);
 }
 
 /* Reads classes.txt beside the first shard, if it exists. */

@@ -2,6 +2,7 @@
 #include "data/shards/tar.h"
 
 #include "base/size.h"
+#include "io/file_kind.h"
 
 #include <string.h>
 
@@ -347,4 +348,38 @@ svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_erro
         }
         extra = (overrides){0};
     }
+}
+
+svit_status sv_tar_find_end(sv_tar_end *out, const sv_tar *tar, svit_error *err)
+{
+    enum { LOOKED_AT = 1 << 20 };
+    static const uint8_t ZEROS[SV_TAR_BLOCK];
+    const uint64_t left = sv_file_size(tar->file) - tar->at;
+    const size_t bytes = left < LOOKED_AT ? (size_t)left : LOOKED_AT;
+    *out = left == 0 ? SV_TAR_END_MISSING : SV_TAR_END_ZEROS;
+    for (size_t at = 0; at < bytes && *out == SV_TAR_END_ZEROS; at += SV_TAR_BLOCK) {
+        uint8_t block[SV_TAR_BLOCK];
+        const size_t count = sv_size_min(bytes - at, SV_TAR_BLOCK);
+        SVIT_TRY(sv_file_read_at(tar->file, tar->at + at, block, count, err));
+        if (memcmp(block, ZEROS, count) != 0)
+            *out = SV_TAR_END_DATA;
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_tar_explain(const sv_tar *tar, svit_status status, svit_error *err)
+{
+    uint8_t start[SV_TAR_BLOCK];
+    const uint64_t size = sv_file_size(tar->file);
+    const size_t bytes = size < sizeof start ? (size_t)size : sizeof start;
+    if (status != SVIT_E_FORMAT || tar->at > 0 ||
+        sv_file_read_at(tar->file, 0, start, bytes, NULL) != SVIT_OK)
+        return status;
+    /* A damaged header begins with a name, which is a text, too. */
+    const bool is_header = bytes == SV_TAR_BLOCK && memcmp(start + MAGIC, "ustar", 5) == 0;
+    const char *kind = is_header ? NULL : sv_file_kind(start, sv_size_min(bytes, SV_FILE_START));
+    return kind ? sv_fail(err, SVIT_E_FORMAT,
+                          "'%s' is %s; a tar archive that is not compressed is needed", tar->path,
+                          kind)
+                : status;
 }

@@ -10,6 +10,13 @@ enum {
     SV_TAR_NAME = 4096  /* bytes of the longest name */
 };
 
+/* How an archive ends. */
+typedef enum sv_tar_end {
+    SV_TAR_END_ZEROS = 0, /* with zeros */
+    SV_TAR_END_MISSING,   /* without: it may be cut between two members */
+    SV_TAR_END_DATA       /* with data behind the zeros: it may be two archives in one file */
+} sv_tar_end;
+
 /* An archive that is read from its first member to its last. The caller sets the first three
  * members and leaves `at` 0. */
 typedef struct sv_tar {
@@ -37,5 +44,13 @@ typedef struct sv_tar_member {
     assigns tar->at, *out, *is_end, *err;
     ensures tar->at <= file_size(tar->file); */
 svit_status sv_tar_next(sv_tar *tar, sv_tar_member *out, bool *is_end, svit_error *err);
+
+/* Tells how an archive ends that was read to its end. Of what is behind the first zeros, 1 MiB is
+ * looked at, the largest record that tar writes as a rule. SVIT_E_IO. */
+svit_status sv_tar_find_end(sv_tar_end *out, const sv_tar *tar, svit_error *err);
+
+/* Replaces the failure `status` of the first call of sv_tar_next by one that says what the file is,
+ * if that can be told from its first bytes. Returns its status. */
+svit_status sv_tar_explain(const sv_tar *tar, svit_status status, svit_error *err);
 
 #endif
