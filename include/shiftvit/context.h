@@ -161,9 +161,9 @@ SVIT_API void svit_context_log(const svit_context *context, int32_t level, const
 
 /* An exclusive lock on a folder, held by one handle in one process. It is an advisory lock (flock)
  * on the file `.lock` in the folder, so it ends with the process in any case; a child by fork does
- * not hold it. File systems without locks exclude nobody. A relative path is used again when the
- * lock is freed, so the program must not change its working folder before. One thread at a time may
- * use a lock. */
+ * not hold it. File systems without locks exclude nobody. A relative path stays one from the
+ * working folder in which the lock was created, wherever the program works later. One thread at a
+ * time may use a lock. */
 typedef struct svit_folder_lock svit_folder_lock;
 
 /* Locks `folder` and creates it first, with its parent folders, if it does not exist. The caller

@@ -78,9 +78,9 @@ typedef struct svit_trainer_config {
     const char *folder;     /* where checkpoint.safetensors and history.csv are written,
                                best.safetensors if there is validation, and run.json if there is a
                                `description`. The trainer creates it if it does not exist and locks
-                               it (svit_folder_lock). A relative path is used until the trainer is
-                               freed, so the program must not change its working folder before.
-                               NULL: nothing is written */
+                               it (svit_folder_lock). A relative path stays one from the working
+                               folder in which the trainer was created, wherever the program works
+                               later. NULL: nothing is written */
     double checkpoint_seconds; /* at least 0: shortest time between checkpoints within an epoch;
                                   0: they are written at the end of epochs only */
     int32_t compute;           /* SVIT_COMPUTE_F32 or SVIT_COMPUTE_BF16 */

@@ -14,8 +14,9 @@
 
 struct svit_folder_lock {
     svit_context *context;
-    char *folder;
-    char *path; /* of the lock file */
+    char *folder; /* its absolute path: the program may get another working folder */
+    size_t home;  /* characters of `folder` in front of the caller's text, which messages show */
+    char *path;   /* of the lock file */
     size_t path_bytes;
     size_t created; /* length of the path of the topmost folder that was created; 0: none was */
     size_t failed;  /* length of the path of the folder that could not be made; 0: there is none */
@@ -57,7 +58,7 @@ static int make_folder(svit_folder_lock *lock, size_t length)
 static int make_folders(svit_folder_lock *lock)
 {
     int code = 0;
-    for (size_t i = 1; lock->folder[i] && !code; i++)
+    for (size_t i = lock->home + 1; lock->folder[i] && !code; i++)
         if (sv_path_is_separator(lock->folder[i]))
             code = make_folder(lock, i);
     return code ? code : make_folder(lock, strlen(lock->folder));
@@ -90,22 +91,22 @@ static int try_lock(svit_folder_lock *lock)
 static svit_status fail_lock(svit_folder_lock *lock, svit_error *err)
 {
     const int code = errno;
-    for (size_t i = 1; i <= strlen(lock->folder); i++) {
+    const char *shown = lock->folder + lock->home;
+    for (size_t i = lock->home + 1; i <= strlen(lock->folder); i++) {
         const char after = lock->folder[i];
         if (!sv_path_is_separator(after) && after != '\0')
             continue;
         lock->folder[i] = '\0';
         const bool dangles = sv_is_dangling(lock->folder);
-        svit_status status =
-            dangles ? sv_fail_dangling(err, "make the folder", lock->folder) : SVIT_OK;
+        svit_status status = dangles ? sv_fail_dangling(err, "make the folder", shown) : SVIT_OK;
         lock->folder[i] = after;
         SVIT_TRY(status);
     }
     errno = code;
     if (lock->failed == 0)
-        return sv_fail_io(err, "lock the folder", lock->folder);
+        return sv_fail_io(err, "lock the folder", shown);
     lock->folder[lock->failed] = '\0'; /* the caller frees the lock */
-    return sv_fail_io(err, "make the folder", lock->folder);
+    return sv_fail_io(err, "make the folder", shown);
 }
 
 /* Locks the folder and adds the lock to held_locks. The caller holds sv_process_lock, so that no
@@ -120,7 +121,7 @@ static svit_status lock_folder(svit_folder_lock *lock, svit_error *err)
         return sv_fail(err, SVIT_E_STATE,
                        "'%s' is in use by another process, or by another handle of this one; a "
                        "folder takes one at a time",
-                       lock->folder);
+                       lock->folder + lock->home);
     errno = code;
     if (code)
         return fail_lock(lock, err);
@@ -141,20 +142,26 @@ static void unlock_folder(svit_folder_lock *lock)
     lock->file = SV_NO_LOCK_FILE;
 }
 
-/* Copies the folder's path without trailing slashes, and writes the path of the lock file. */
-static svit_status copy_paths(svit_folder_lock *lock, const char *folder, svit_error *err)
+/* Makes the folder's absolute path, without trailing slashes, and the path of the lock file. */
+static svit_status make_paths(svit_folder_lock *lock, const char *folder, svit_error *err)
 {
     const sv_allocator *allocator = &lock->context->allocator;
-    size_t length = strlen(folder);
-    while (length > 1 && sv_path_is_separator(folder[length - 1]))
-        length--;
-    lock->folder = sv_copy_text(allocator, folder);
-    lock->path_bytes = strlen(folder) + sizeof "/" LOCK_NAME;
+    char *home = NULL;
+    SVIT_TRY(sv_path_home(&home, allocator, folder, err));
+    lock->home = strlen(home);
+    const svit_status status = sv_path_from(&lock->folder, allocator, home, folder, err);
+    sv_release_text(allocator, home);
+    SVIT_TRY(status);
+    const size_t bytes = strlen(lock->folder) + 1;
+    lock->path_bytes = bytes + sizeof LOCK_NAME;
     lock->path = sv_allocate(allocator, lock->path_bytes);
-    if (!lock->folder || !lock->path)
+    if (!lock->path)
         return sv_fail_memory(err, lock->path_bytes, "a folder's name");
-    snprintf(lock->path, lock->path_bytes, "%.*s/" LOCK_NAME, (int)length, folder);
-    memset(lock->folder + length, '\0', strlen(folder) - length);
+    size_t length = bytes - 1;
+    while (length > lock->home + 1 && sv_path_is_separator(lock->folder[length - 1]))
+        length--;
+    memset(lock->folder + length, '\0', bytes - length);
+    snprintf(lock->path, lock->path_bytes, "%s/" LOCK_NAME, lock->folder);
     return SVIT_OK;
 }
 
@@ -173,7 +180,7 @@ SVIT_API svit_status svit_folder_lock_create(svit_folder_lock **out, svit_contex
     svit_folder_lock *lock = memory;
     lock->context = sv_context_retain(context);
     lock->file = SV_NO_LOCK_FILE;
-    svit_status status = copy_paths(lock, folder, err);
+    svit_status status = make_paths(lock, folder, err);
     if (status == SVIT_OK) {
         sv_process_lock();
         status = lock_folder(lock, err);

@@ -1,4 +1,5 @@
 /* Creates and frees trainers. */
+#include "base/files/path.h"
 #include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "data/datasets/dataset_ops.h"
@@ -28,6 +29,8 @@ static svit_status copy_texts(svit_trainer *trainer, const svit_trainer_config *
     if (config->description && !sv_utf8_valid(config->description))
         return sv_fail(err, SVIT_E_ARGUMENT, "description is not UTF-8; such a text is accepted");
     SVIT_TRY(sv_trainer_copy_text(&trainer->config.description, trainer, config->description, err));
+    if (config->folder)
+        SVIT_TRY(sv_path_home(&trainer->home, &trainer->context->allocator, config->folder, err));
     return sv_trainer_copy_text(&trainer->config.folder, trainer, config->folder, err);
 }
 
@@ -453,6 +456,7 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer)
     sv_arrays_free(&trainer->arrays);
     sv_ranks_close(&trainer->ranks);
     sv_release(allocator, trainer->history, trainer->history_capacity * sizeof *trainer->history);
+    sv_release_text(allocator, trainer->home);
     sv_release_text(allocator, (char *)trainer->config.folder);
     sv_release_text(allocator, (char *)trainer->config.description);
     sv_release(allocator, trainer, sizeof *trainer);

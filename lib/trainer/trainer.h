@@ -64,6 +64,8 @@ struct svit_trainer {
 
     svit_folder_lock *lock;     /* NULL if there is no folder */
     svit_trainer_config config; /* folder and description are copies */
+    char *home;                 /* where a relative config.folder begins, by sv_path_home; NULL
+                                   without a folder */
     svit_optimizer_config optimizer_config;
     svit_pipeline_config pipeline;
     uint64_t multiply_adds;                                /* of a forward pass for one image */

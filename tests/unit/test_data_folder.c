@@ -248,6 +248,36 @@ START_TEST(test_an_image_takes_less_than_64_bytes_while_a_folder_is_listed)
 }
 END_TEST
 
+/* Another folder with files of the same names would be read without an error. */
+START_TEST(test_images_are_found_when_the_program_works_in_another_folder)
+{
+    NEEDS(HAS_PNG, "PNG");
+    svit_context *context = context_open();
+    test_folder folder = folder_make();
+    static const char *const folders[] = {"here",      "there",      "here/set",
+                                          "there/set", "here/set/c", "there/set/c"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        subfolder_make(&folder, folders[i]);
+    plain_write(context, &folder, "here/set/c/x.png", 10, 4, 4);
+    plain_write(context, &folder, "there/set/c/x.png", 20, 4, 4);
+    svit_dataset *dataset = NULL;
+    uint8_t rgb[4 * 4 * 3];
+    int32_t label;
+    char path[64];
+    ck_assert_int_eq(chdir(path_in(&folder, "here")), 0);
+    WORKS(svit_dataset_folder(&dataset, context, "set", 4, 4, 3, SVIT_SOURCE_NEAREST, err));
+    ck_assert_int_eq(chdir(path_in(&folder, "there")), 0);
+    WORKS(svit_dataset_sample(dataset, 0, rgb, &label, err));
+    ck_assert_uint_eq(rgb[0], 10);
+    WORKS(svit_dataset_path(dataset, 0, path, sizeof path, NULL, err));
+    ck_assert_str_eq(path, "set/c/x.png");
+    ck_assert_int_eq(chdir("/"), 0);
+    svit_dataset_free(dataset);
+    svit_context_free(context);
+    folder_remove(&folder);
+}
+END_TEST
+
 static Suite *folder_suite(void)
 {
     Suite *suite = suite_create("data_folder");
@@ -256,6 +286,7 @@ static Suite *folder_suite(void)
     tcase_add_test(cases, test_images_are_brought_to_size_by_nearest_neighbour);
     tcase_add_test(cases, test_folders_that_are_no_dataset_are_refused);
     tcase_add_test(cases, test_names_that_are_not_utf8_are_refused);
+    tcase_add_test(cases, test_images_are_found_when_the_program_works_in_another_folder);
     tcase_add_test(cases, test_an_image_takes_less_than_64_bytes_while_a_folder_is_listed);
     suite_add_tcase(suite, cases);
     return suite;

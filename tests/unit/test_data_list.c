@@ -266,6 +266,32 @@ START_TEST(test_refused_files)
 }
 END_TEST
 
+/* The paths of a list that was opened by a relative path, and one that is absolute. */
+START_TEST(test_images_are_found_when_the_program_works_in_another_folder)
+{
+    NEEDS(HAS_PNG, "PNG");
+    char text[128], path[128];
+    subfolder_make(&folder, "a");
+    write_image("a/x.png", 10);
+    write_image("y.png", 20);
+    snprintf(text, sizeof text, "path,label\nx.png,c\n%s/y.png,c\n", folder.path);
+    file_write(&folder, "a/list.csv", text, strlen(text));
+    svit_dataset *dataset = NULL;
+    ck_assert_int_eq(chdir(folder.path), 0);
+    WORKS(svit_dataset_list(&dataset, context, "a/list.csv", &pipeline, err));
+    ck_assert_int_eq(chdir("/"), 0);
+    for (size_t i = 0; i < 2; i++) {
+        uint8_t rgb[4 * 4 * 3];
+        int32_t label;
+        WORKS(svit_dataset_sample(dataset, i, rgb, &label, err));
+        ck_assert_uint_eq(rgb[0], i ? 20 : 10);
+    }
+    WORKS(svit_dataset_path(dataset, 0, path, sizeof path, NULL, err));
+    ck_assert_str_eq(path, "a/x.png");
+    svit_dataset_free(dataset);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("data_list");
@@ -278,6 +304,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_empty_texts_are_named_with_their_line);
     tcase_add_test(c, test_every_line_end_is_read);
     tcase_add_test(c, test_refused_files);
+    tcase_add_test(c, test_images_are_found_when_the_program_works_in_another_folder);
     suite_add_tcase(all, c);
     return all;
 }

@@ -405,6 +405,44 @@ START_TEST(test_locks_end_in_any_order)
 }
 END_TEST
 
+START_TEST(test_a_relative_folder_is_found_when_the_program_works_in_another)
+{
+    char run[512], other[512];
+    snprintf(run, sizeof run, "%s/run", folder.path);
+    snprintf(other, sizeof other, "%s/other", folder.path);
+    ck_assert_int_eq(mkdir(other, 0700), 0);
+    ck_assert_int_eq(chdir(folder.path), 0);
+    svit_folder_lock *lock = lock_of("run//");
+    ck_assert_int_eq(chdir(other), 0);
+    svit_folder_lock *second = NULL;
+    FAILS(svit_folder_lock_create(&second, context, run, err), SVIT_E_STATE, "in use");
+    svit_folder_lock *same_name = lock_of("run");
+    ck_assert_int_eq(svit_folder_lock_has(lock, ".lock"), 1);
+    svit_folder_lock_free(lock);
+    ck_assert_int_ne(access(run, F_OK), 0);
+    ck_assert_int_eq(access("run/.lock", F_OK), 0);
+    svit_folder_lock_free(same_name);
+    ck_assert_int_ne(access("run", F_OK), 0);
+    ck_assert_int_eq(chdir("/"), 0);
+    ck_assert_int_eq(rmdir(other), 0);
+}
+END_TEST
+
+/* Where no path leads to the working folder, a relative one cannot be kept. */
+START_TEST(test_a_working_folder_that_is_gone_is_named)
+{
+    char gone[512];
+    snprintf(gone, sizeof gone, "%s/gone", folder.path);
+    ck_assert_int_eq(mkdir(gone, 0700), 0);
+    ck_assert_int_eq(chdir(gone), 0);
+    ck_assert_int_eq(rmdir(gone), 0);
+    svit_folder_lock *lock = NULL;
+    FAILS(svit_folder_lock_create(&lock, context, "run", err), SVIT_E_IO,
+          "cannot find the working folder of 'run': ");
+    ck_assert_int_eq(chdir("/"), 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("folder_lock");
@@ -421,6 +459,8 @@ static Suite *suite(void)
     tcase_add_test(c, test_names_in_a_folder);
     tcase_add_test(c, test_files_of_others_stay);
     tcase_add_loop_test(c, test_locks_end_in_any_order, 0, 4);
+    tcase_add_test(c, test_a_relative_folder_is_found_when_the_program_works_in_another);
+    tcase_add_test(c, test_a_working_folder_that_is_gone_is_named);
     suite_add_tcase(all, c);
     return all;
 }

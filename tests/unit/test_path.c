@@ -2,6 +2,8 @@
 #include "base/files/path.h"
 #include "suite.h"
 
+#include <unistd.h>
+
 static const struct {
     const char *path;
     const char *name[2]; /* on POSIX, on Windows */
@@ -30,12 +32,42 @@ START_TEST(test_a_path_is_taken_apart_by_the_rules_of_the_system)
 }
 END_TEST
 
+START_TEST(test_a_path_begins_in_the_working_folder_unless_it_is_absolute)
+{
+    static const struct {
+        const char *path, *home, *from;
+    } cases[] = {{"run", "/tmp/", "/tmp/run"},
+                 {"../run", "/tmp/", "/tmp/../run"},
+                 {"/run", "", "/run"},
+                 {"", "", ""}};
+    const sv_allocator allocator = sv_allocator_default();
+    if (ON_WINDOWS)
+        return; /* where paths have a drive */
+    ck_assert_int_eq(chdir("/tmp"), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *home = NULL, *from = NULL;
+        ck_assert_int_eq(sv_path_home(&home, &allocator, cases[i].path, NULL), SVIT_OK);
+        ck_assert_str_eq(home, cases[i].home);
+        ck_assert_int_eq(sv_path_from(&from, &allocator, home, cases[i].path, NULL), SVIT_OK);
+        ck_assert_str_eq(from, cases[i].from);
+        sv_release_text(&allocator, home);
+        sv_release_text(&allocator, from);
+    }
+    ck_assert_int_eq(chdir("/"), 0);
+    char *home = NULL;
+    ck_assert_int_eq(sv_path_home(&home, &allocator, "run", NULL), SVIT_OK);
+    ck_assert_str_eq(home, "/");
+    sv_release_text(&allocator, home);
+}
+END_TEST
+
 static Suite *path_suite(void)
 {
     Suite *suite = suite_create("path");
     TCase *cases = tcase_create("path");
     tcase_add_loop_test(cases, test_a_path_is_taken_apart_by_the_rules_of_the_system, 0,
                         sizeof PATHS / sizeof *PATHS);
+    tcase_add_test(cases, test_a_path_begins_in_the_working_folder_unless_it_is_absolute);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -313,7 +313,7 @@ START_TEST(test_files_that_are_in_use_stay_open)
     sv_shard_files *files = NULL;
     sv_shard_file taken[SV_SHARD_FILES + 2];
     file_write(&folder, "a.tar", "abc", 3);
-    WORKS(sv_shard_files_create(&files, &allocator, err));
+    WORKS(sv_shard_files_create(&files, &allocator, "", err));
     for (size_t i = 0; i < SV_SHARD_FILES + 2; i++)
         WORKS(sv_shard_files_take(&taken[i], files, i, path_in(&folder, "a.tar"), err));
     ck_assert_int_eq(open_archives(), SV_SHARD_FILES + 2);

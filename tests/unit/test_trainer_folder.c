@@ -436,6 +436,31 @@ START_TEST(test_a_killed_run_keeps_the_weights_of_its_best_epoch)
 }
 END_TEST
 
+static int32_t work_in_root(const svit_trainer_event *event, void *user)
+{
+    (void)event, (void)user;
+    return chdir("/") == 0 ? 0 : 1;
+}
+
+START_TEST(test_a_run_stays_in_its_folder_when_the_program_works_in_another)
+{
+    const char *name = strrchr(folder.path, '/') + 1;
+    plan p = plan_make(2);
+    p.trainer.folder = name;
+    p.trainer.description = "{}";
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = NULL;
+    ck_assert_int_eq(chdir("/tmp"), 0);
+    WORKS(create(&trainer, model, &p, err));
+    WORKS(svit_trainer_run(trainer, work_in_root, NULL, err));
+    svit_trainer_free(trainer);
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        ck_assert_msg(has(FILES[i]), "%s is not in the folder", FILES[i]);
+    ck_assert(!has(".lock"));
+    svit_model_free(model);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("trainer_folder");
@@ -449,6 +474,7 @@ static Suite *suite(void)
     tcase_add_loop_test(
         c, test_a_run_killed_at_any_file_while_it_replaces_another_leaves_one_of_the_two, 0, 4);
     tcase_add_loop_test(c, test_a_killed_run_keeps_the_weights_of_its_best_epoch, 0, 4);
+    tcase_add_test(c, test_a_run_stays_in_its_folder_when_the_program_works_in_another);
     suite_add_tcase(all, c);
     return all;
 }

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 
-from . import errors
+from . import _fork, errors
+
+#: In place of the thread that changed an object while another one forked: a child has the object half changed.
+_GONE = 0
 
 
 class BusyError(errors.StateError):
     """Other threads use what a call would change. Nothing has changed."""
 
 
-class Access:
+class Access(_fork.OfThreads):
     """The readers and the writer of one object. A use that does not fit the others is refused instead of waited for:
     a thread that waits would find an object that has changed between two of its calls."""
 
@@ -24,12 +27,27 @@ class Access:
         self._change = ""
         #: The thread that waits for the readers to end, to change the object. New ones are refused meanwhile.
         self.waiting: int | None = None
+        _fork.watch(self)
+
+    def renew(self) -> None:
+        me = threading.get_ident()
+        self._lock = _fork.renewed(self._lock)
+        self._readers = {thread: uses for thread, uses in self._readers.items() if thread == me}
+        if self.waiting != me:
+            self.waiting = None
+        if self._writer not in (None, me):
+            self._writer = _GONE
 
     def begin(self, change: str | None) -> None:
         """Adds a use by this thread. ``change`` is the function that changes the object, None for one that reads it. A
         callback of a changing call may read what the call changes."""
         me = threading.get_ident()
         with self._lock:
+            if self._writer == _GONE:
+                raise errors.StateError(
+                    f"{self._change} changed the {self._name} on another thread during os.fork, so that this process "
+                    "has it half changed; make another one"
+                )
             if self._writer is not None and (change or self._writer != me):
                 raise errors.StateError(f"{self._change} changes the {self._name} at the moment; {self._advice(me)}")
             if not change and self.waiting not in (None, me) and me not in self._readers:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from . import _signals, errors
+from . import _fork, _signals, errors
 from ._access import Access
 
 _Self = TypeVar("_Self", bound="Handle")
@@ -102,27 +102,36 @@ def expect(value: Any, kind: type[Handle], name: str, optional: bool = False) ->
 _classes: dict[str, type[Handle]] = {}
 
 
-class State:
-    """A handle of the library, its users, and what has to live as long. It is freed after its last user, if it
-    was closed meanwhile."""
+class State(_fork.OfThreads):
+    """A handle of the library, its calls and views, and what has to live as long. It is freed after the last of them,
+    if it was closed meanwhile."""
 
     def __init__(self, kind: type[Handle], pointer: int, keep: Any, uses: tuple[Handle, ...]) -> None:
         self.kind = kind
         self.pointer: int | None = pointer
         self.keep = keep
-        self.users = 0
+        #: How many calls each thread is in.
+        self.calls: dict[int, int] = {}
+        #: Arrays that show memory of the handle.
         self.views = 0
         self.closed = False
         self.lock = threading.RLock()
         self.busy = threading.RLock() if kind._exclusive else None
         self.process = os.getpid()
-        self.calls = 0
         #: What calls with this handle read or change: itself, and the model that it was created from.
         self.accesses: dict[str, Access] = {}
         for handle in uses:
             self.accesses.update(handle._state.accesses)
         if kind._shared is not None:
             self.accesses[kind._shared] = Access(kind.__name__)
+        _fork.watch(self)
+
+    def renew(self) -> None:
+        me = threading.get_ident()
+        self.lock = _fork.renewed(self.lock)
+        if self.busy:
+            self.busy = _fork.renewed(self.busy)
+        self.calls = {thread: calls for thread, calls in self.calls.items() if thread == me}
 
     def check_process(self) -> None:
         """Refuses a child by fork, where the lock of a thread that the child does not have may be held for ever."""
@@ -131,17 +140,17 @@ class State:
             raise errors.StateError(f"the {name} was made before os.fork; this process needs one of its own")
 
     def enter(self, change: bool = False) -> None:
-        """Adds a user: a call, which waits if the handle is for one thread at a time. ``change``: the call changes the
+        """Adds a call, which waits if the handle is for one thread at a time. ``change``: the call changes the
         handle, which a callback of another call cannot."""
         if self.busy:
             self.check_process()
             while not self.busy.acquire(timeout=_SECONDS_OF_WAIT):
                 _signals.poll()
+        me = threading.get_ident()
         with self.lock:
-            closed, nested = self.closed, change and self.busy is not None and self.calls > 0
+            closed, nested = self.closed, change and self.busy is not None and me in self.calls
             if not closed and not nested:
-                self.users += 1
-                self.calls += 1
+                self.calls[me] = self.calls.get(me, 0) + 1
                 return
         if self.busy:
             self.busy.release()
@@ -151,23 +160,23 @@ class State:
         )
 
     def leave(self) -> None:
+        me = threading.get_ident()
         with self.lock:
-            self.users -= 1
-            self.calls -= 1
+            self.calls[me] -= 1
+            if not self.calls.get(me):
+                self.calls.pop(me, None)
         self.free_if_unused()
         if self.busy:
             self.busy.release()
 
     def pin(self) -> None:
-        """Adds a user that is no call: an array that shows memory of the handle."""
+        """Adds an array that shows memory of the handle."""
         with self.lock:
-            self.users += 1
             self.views += 1
 
     def unpin(self) -> None:
         """Ends what :meth:`pin` began."""
         with self.lock:
-            self.users -= 1
             self.views -= 1
         self.free_if_unused()
 
@@ -183,7 +192,7 @@ class State:
 
     def free_if_unused(self) -> None:
         with self.lock:
-            if not self.closed or self.users or self.pointer is None:
+            if not self.closed or self.calls or self.views or self.pointer is None:
                 return
             pointer, self.pointer = self.pointer, None
         functions[self.kind._free].pointer(Borrowed(self.kind._noun, pointer))

@@ -306,7 +306,7 @@ class Data(FolderTest):
         wrong = shiftvit.Dataset.from_function(lambda index: (pixels, 2), 3, (4, 4, 3), 2)
         with self.assertRaises(errors.ArgumentError):
             wrong.labels
-        self.assertEqual((data._state.users, wrong._state.users), (0, 0))
+        self.assertEqual((data._state.calls, wrong._state.calls), ({}, {}))
 
     def test_labels_that_change_afterwards_are_not_those_of_the_dataset(self):
         images, labels = few()

@@ -52,7 +52,7 @@ class Signals(FolderTest):
     def unused(self, *handles):
         for handle in handles:
             state = handle._state
-            self.assertEqual((state.users, state.calls), (0, 0), handle)
+            self.assertEqual((state.calls, state.views), ({}, 0), handle)
             for access in state.accesses.values():
                 self.assertEqual((access._readers, access._writer), ({}, None), handle)
 

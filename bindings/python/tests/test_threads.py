@@ -1,5 +1,6 @@
 """A model or a feature set that one thread changes while another uses it: an exception, never a crash."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -79,7 +80,47 @@ class Interrupted(unittest.TestCase):
             self.assertGreater(model.parameter_count, 0)
         model.replace_head(4)
 
-    @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+
+@contextlib.contextmanager
+def held(*locks):
+    """Locks that another thread holds meanwhile."""
+
+    def hold(wait):
+        with contextlib.ExitStack() as stack:
+            for lock in locks:
+                stack.enter_context(lock)
+            wait()
+
+    with Blocked(hold):
+        yield
+
+
+@unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+class Forked(unittest.TestCase):
+    def in_child(self, *uses):
+        """Requires that a child by fork ends, with what each function returns true."""
+        # Python 3.12 and later warn of fork in a process with threads, which these tests are about.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # which ends a child that waits
+            code = 99
+            try:
+                wrong = [number for number, use in enumerate(uses, 1) if not use()]
+                code = wrong[0] if wrong else 0
+            finally:
+                os._exit(code)
+        state = os.waitpid(child, 0)[1]
+        self.assertEqual(state, 0, f"signal {state & 127}, or the use {state >> 8}")
+
+    def refuses(self, use, words):
+        try:
+            use()
+        except errors.StateError as error:
+            return words in str(error)
+        return False
+
     def test_a_child_is_refused_what_another_thread_of_its_parent_uses(self):
         def sample(index):
             wait()
@@ -89,20 +130,59 @@ class Interrupted(unittest.TestCase):
         loader = shiftvit.Loader(data, shiftvit._fit.plain_pipeline((32, 32), (32, 32), 3, 1.0), batch=1)
         blocked = Blocked(lambda waits: loader.next())
         wait = blocked.wait
-        # Python 3.12 and later warn of fork in a process with threads, which this test is about.
-        with blocked, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            child = os.fork()
-            if child == 0:
-                signal.alarm(60)  # which ends a child that waits
-                for use in (loader.next, lambda: len(loader), lambda: loader.seek(0)):
-                    try:
-                        use()
-                    except errors.StateError:
-                        continue
-                    os._exit(1)
-                os._exit(0)
-            self.assertEqual(os.waitpid(child, 0)[1], 0)
+        with blocked:
+            uses = (loader.next, lambda: len(loader), lambda: loader.seek(0))
+            self.in_child(*(lambda use=use: self.refuses(use, "before os.fork") for use in uses))
+
+    def test_a_child_reads_and_frees_what_other_threads_of_its_parent_had_locked(self):
+        model, other, features = tiny(), tiny(), shiftvit.FeatureSet(np.ones((4, 8), np.float32))
+        handles = (model, other, features, shiftvit.default_context())
+        locks = [handle._state.lock for handle in handles]
+        locks += [access._lock for handle in handles for access in handle._state.accesses.values()]
+
+        def close():
+            other.close()
+            return other._state.pointer is None
+
+        with held(*locks):
+            self.in_child(
+                lambda: model.parameter_count > 0,
+                lambda: features.values.shape == (4, 8),
+                lambda: shiftvit.default_context().threads > 0,
+                close,
+            )
+        self.assertGreater(model.parameter_count, 0)
+
+    def test_a_child_has_no_calls_of_other_threads(self):
+        """It changes what they read, and frees what they used, but does not read what they were changing."""
+        model, features = tiny(), shiftvit.FeatureSet(np.ones((4, 8), np.float32))
+        reads = [_library.reading(model, features)]
+        changes = [_library.in_use("svit_features_append", "F", "F", (features,))]
+
+        def append():
+            features.append(shiftvit.FeatureSet(np.ones((4, 8), np.float32), context=shiftvit.Context(threads=1)))
+            return len(features) == 8
+
+        def close():
+            model.close()
+            return model._state.pointer is None
+
+        with held(*reads):
+            self.in_child(append, close)
+        with held(*changes):
+            self.in_child(
+                lambda: self.refuses(lambda: features.values, "half changed"),
+                lambda: self.refuses(append, "half changed"),
+            )
+        self.assertEqual(features.values.shape, (4, 8))
+
+    def test_a_child_of_a_callback_is_in_the_calls_of_its_thread(self):
+        model, features = tiny(), shiftvit.FeatureSet(np.ones((4, 8), np.float32))
+        with _library.reading(model):
+            self.in_child(lambda: len(model._state.calls) == 1, lambda: model.parameter_count > 0)
+            self.in_child(lambda: self.refuses(lambda: model.replace_head(4), "a callback cannot change"))
+        with _library.in_use("svit_features_append", "F", "F", (features,)):
+            self.in_child(lambda: features.values.shape == (4, 8))
 
 
 class Threads(FolderTest):

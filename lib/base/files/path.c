@@ -1,7 +1,9 @@
 /* Paths of POSIX. */
 #include "base/files/path.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 bool sv_path_is_separator(char character)
 {
@@ -22,4 +24,13 @@ bool sv_path_is_absolute(const char *path)
 bool sv_path_is_name(const char *text)
 {
     return *text && !strchr(text, '/');
+}
+
+/* A folder outside of the process's root, of which Linux tells no absolute path, is ENOENT, as one
+ * that has been removed. */
+int sv_working_folder(char out[SV_PATH_MAX])
+{
+    if (!getcwd(out, SV_PATH_MAX))
+        return errno == ERANGE ? ENAMETOOLONG : errno;
+    return out[0] == '/' ? 0 : ENOENT;
 }

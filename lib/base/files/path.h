@@ -2,6 +2,9 @@
 #ifndef SV_BASE_PATH_H
 #define SV_BASE_PATH_H
 
+#include "base/memory.h"
+#include "base/status.h"
+
 #include <stdbool.h>
 
 /* Bytes of the longest path that is accepted, with the NUL: the limit of Linux. */
@@ -20,5 +23,19 @@ bool sv_path_is_absolute(const char *path);
 /* Whether a text is the plain name of a file, so that, joined to a folder, it stays in it unless it
  * is "..". "" is none. */
 bool sv_path_is_name(const char *text);
+
+/* Writes the path of the program's working folder. Returns 0 or an errno value. */
+int sv_working_folder(char out[SV_PATH_MAX]);
+
+/* Writes where a path begins, for files that are opened later, when the program may have another
+ * working folder: the present one with a separator behind it; "" if the path is absolute or empty.
+ * The caller releases *out with sv_release_text. SVIT_E_IO. */
+svit_status sv_path_home(char **out, const sv_allocator *allocator, const char *path,
+                         svit_error *err);
+
+/* Makes the path that begins in `home`, which sv_path_home has written; an absolute path stays as
+ * it is. The caller releases *out with sv_release_text. */
+svit_status sv_path_from(char **out, const sv_allocator *allocator, const char *home,
+                         const char *path, svit_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* What all kinds of datasets share: reference counts, sizes, class names, reading a sample. */
+#include "base/files/path.h"
 #include "base/threads/fp_env.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -49,6 +50,7 @@ SVIT_API void svit_dataset_free(svit_dataset *dataset)
     svit_context *context = dataset->context;
     if (dataset->ops->free)
         dataset->ops->free(dataset);
+    sv_release_text(&context->allocator, dataset->home);
     sv_release(&context->allocator, dataset, dataset->ops->bytes);
     svit_context_free(context);
 }
@@ -73,6 +75,16 @@ svit_status sv_dataset_path(const svit_dataset *dataset, size_t index, char **pa
 {
     *path = NULL;
     return dataset->ops->path ? dataset->ops->path(dataset, index, path, err) : SVIT_OK;
+}
+
+svit_status sv_dataset_file(const svit_dataset *dataset, size_t index, char **path, svit_error *err)
+{
+    const sv_allocator *allocator = &dataset->context->allocator;
+    char *shown = NULL;
+    SVIT_TRY(dataset->ops->path(dataset, index, &shown, err));
+    const svit_status status = sv_path_from(path, allocator, dataset->home, shown, err);
+    sv_release_text(allocator, shown);
+    return status;
 }
 
 SVIT_API svit_status svit_dataset_path(const svit_dataset *dataset, size_t index, char *buffer,

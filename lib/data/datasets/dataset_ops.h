@@ -52,6 +52,8 @@ struct svit_dataset {
     size_t channels;
     size_t classes;
     const char *const *names; /* [classes] owned by the kind, or NULL */
+    char *home;               /* where its relative paths begin, by sv_path_home; NULL: it opens no
+                                 files later */
     bool is_f32;              /* images are float instead of bytes */
     bool has_targets; /* numbers instead of labels; `classes` is their count, and a label is -1 */
     bool is_of_files; /* images are decoded and brought to their size when they are read */
@@ -71,6 +73,11 @@ svit_dataset *sv_dataset_retain(svit_dataset *dataset);
 
 /* Calls ops->path; *path is NULL if the samples are no files. */
 svit_status sv_dataset_path(const svit_dataset *dataset, size_t index, char **path,
+                            svit_error *err);
+
+/* Makes the path by which the file of sample `index` is opened, for a kind with `home` whose
+ * samples are files. The caller releases *path with sv_release_text. */
+svit_status sv_dataset_file(const svit_dataset *dataset, size_t index, char **path,
                             svit_error *err);
 
 /* Calls ops->shard_end; the number of samples if all are one shard. */

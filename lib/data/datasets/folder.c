@@ -2,6 +2,7 @@
  * decoded when they are read. A listing holds, for each image, its path from the class's folder, 2
  * bytes and a pointer (file.h). */
 #include "base/files/file.h"
+#include "base/files/path.h"
 #include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
@@ -79,7 +80,7 @@ static svit_status folder_sample(const svit_dataset *dataset, size_t index,
 {
     const folder_set *self = (const folder_set *)dataset;
     char *path = NULL;
-    SVIT_TRY(folder_path(dataset, index, &path, err));
+    SVIT_TRY(sv_dataset_file(dataset, index, &path, err));
     svit_status status = image_load(self, path, crop, pixels, err);
     sv_release_text(&dataset->context->allocator, path);
     SVIT_TRY(status);
@@ -201,7 +202,9 @@ static svit_status create(svit_dataset **out, svit_context *context, const char 
     folder_set *self = (folder_set *)dataset;
     self->source = *source;
     sv_walk walk = {.allocator = &context->allocator, .root = folder};
-    svit_status status = classes_list(self, &walk, err);
+    svit_status status = sv_path_home(&dataset->home, &context->allocator, folder, err);
+    if (status == SVIT_OK)
+        status = classes_list(self, &walk, err);
     sv_walk_free(&walk);
     if (status == SVIT_OK)
         sv_walk_report(&walk, context);

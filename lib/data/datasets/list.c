@@ -68,7 +68,7 @@ static svit_status list_sample(const svit_dataset *dataset, size_t index, const 
     const sv_allocator *allocator = &dataset->context->allocator;
     char *path = NULL;
     sv_pixels pixels;
-    SVIT_TRY(list_path(dataset, index, &path, err));
+    SVIT_TRY(sv_dataset_file(dataset, index, &path, err));
     svit_status status =
         sv_image_file_read(&pixels, dataset->context, path, dataset->channels, err);
     sv_release_text(allocator, path);
@@ -258,7 +258,9 @@ static svit_status create(svit_dataset **out, svit_context *context, sv_csv *csv
     self->csv = *csv;
     *csv = (sv_csv){0}; /* it belongs to the dataset now */
     dataset->count = self->csv.rows - 1;
-    svit_status status = copy_folder(self, path, err);
+    svit_status status = sv_path_home(&dataset->home, &context->allocator, path, err);
+    if (status == SVIT_OK)
+        status = copy_folder(self, path, err);
     if (status == SVIT_OK)
         status = labels ? read_labels(self, err) : read_targets(self, path, err);
     if (status != SVIT_OK) {

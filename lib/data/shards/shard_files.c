@@ -1,6 +1,7 @@
 /* Keeps the most recently used files open. */
 #include "data/shards/shard_files.h"
 
+#include "base/files/path.h"
 #include "base/threads/thread.h"
 
 typedef struct slot {
@@ -12,6 +13,7 @@ typedef struct slot {
 
 struct sv_shard_files {
     const sv_allocator *allocator;
+    const char *home;
     sv_mutex *mutex;
     int64_t process; /* the process that created it */
     uint64_t clock;
@@ -19,12 +21,13 @@ struct sv_shard_files {
 };
 
 svit_status sv_shard_files_create(sv_shard_files **out, const sv_allocator *allocator,
-                                  svit_error *err)
+                                  const char *home, svit_error *err)
 {
     void *memory = NULL;
     SVIT_TRY(sv_allocate_array(allocator, &memory, 1, sizeof **out, "the files of shards", err));
     sv_shard_files *files = memory;
     files->allocator = allocator;
+    files->home = home;
     files->process = sv_process_id();
     files->mutex = sv_mutex_create(allocator);
     if (!files->mutex) {
@@ -80,6 +83,16 @@ static void keep_open(sv_shard_file *taken, sv_shard_files *files, size_t shard)
     taken->slot = best;
 }
 
+static svit_status open_file(sv_file **out, const sv_shard_files *files, const char *path,
+                             svit_error *err)
+{
+    char *full = NULL;
+    SVIT_TRY(sv_path_from(&full, files->allocator, files->home, path, err));
+    const svit_status status = sv_file_open(out, files->allocator, full, err);
+    sv_release_text(files->allocator, full);
+    return status;
+}
+
 svit_status sv_shard_files_take(sv_shard_file *out, sv_shard_files *files, size_t shard,
                                 const char *path, svit_error *err)
 {
@@ -93,7 +106,7 @@ svit_status sv_shard_files_take(sv_shard_file *out, sv_shard_files *files, size_
     }
     /* Without the lock, since a network's file system may take long to open a file. */
     sv_file *opened = NULL;
-    SVIT_TRY(sv_file_open(&opened, files->allocator, path, err));
+    SVIT_TRY(open_file(&opened, files, path, err));
     *out = (sv_shard_file){opened, -1};
     if (!shares)
         return SVIT_OK;

@@ -9,9 +9,10 @@ enum { SV_SHARD_FILES = 64 }; /* files that stay open; the least recently used i
 
 typedef struct sv_shard_files sv_shard_files;
 
-/* SVIT_E_MEMORY. */
+/* `home` is where relative paths begin, by sv_path_home; it must outlive the files.
+ * SVIT_E_MEMORY. */
 svit_status sv_shard_files_create(sv_shard_files **out, const sv_allocator *allocator,
-                                  svit_error *err);
+                                  const char *home, svit_error *err);
 
 /* Closes all. NULL is allowed. */
 void sv_shard_files_free(sv_shard_files *files);

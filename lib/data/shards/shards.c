@@ -320,8 +320,9 @@ static svit_status fill(shard_set *self, const char *pattern, svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
     uint32_t labels;
+    SVIT_TRY(sv_path_home(&self->base.home, allocator, pattern, err));
     SVIT_TRY(sv_shard_paths(&self->paths, allocator, pattern, err));
-    SVIT_TRY(sv_shard_files_create(&self->files, allocator, err));
+    SVIT_TRY(sv_shard_files_create(&self->files, allocator, self->base.home, err));
     SVIT_TRY(open_indices(self, &labels, err));
     SVIT_TRY(labels == SV_LABELS_TEXT ? read_names(self, err) : number_classes(self, err));
     if (self->names.count > 0)

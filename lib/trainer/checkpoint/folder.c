@@ -18,7 +18,7 @@ static const char *const RUN_FILES[] = {SV_TRAINER_CHECKPOINT_FILE, SV_TRAINER_B
 const char *sv_trainer_path(char out[SV_TRAINER_PATH], const svit_trainer *trainer,
                             const char *name)
 {
-    snprintf(out, SV_TRAINER_PATH, "%s/%s", trainer->config.folder, name);
+    snprintf(out, SV_TRAINER_PATH, "%s%s/%s", trainer->home, trainer->config.folder, name);
     return out;
 }
 

@@ -26,9 +26,9 @@ pub struct svit_context {
 
 /// An exclusive lock on a folder, held by one handle in one process. It is an advisory lock (flock)
 /// on the file `.lock` in the folder, so it ends with the process in any case; a child by fork does
-/// not hold it. File systems without locks exclude nobody. A relative path is used again when the
-/// lock is freed, so the program must not change its working folder before. One thread at a time may
-/// use a lock.
+/// not hold it. File systems without locks exclude nobody. A relative path stays one from the
+/// working folder in which the lock was created, wherever the program works later. One thread at a
+/// time may use a lock.
 #[repr(C)]
 pub struct svit_folder_lock {
     _data: [u8; 0],

@@ -93,11 +93,11 @@ extern "C" {
     ///
     /// Images are decoded to `channels`, as svit_image_read does, each time they are read, and brought
     /// to height x width pixels (1..16384) by the source step `filter`, one of SVIT_SOURCE_\* in
-    /// pipeline.h. svit_dataset_verify finds the images that cannot be read. A relative path is used
-    /// again whenever an image is read, so the program must not change its working folder before the
-    /// dataset is freed. The dataset holds the images' paths from the classes' folders, 10 to 30 bytes
-    /// for each besides its characters, and while it is created at most 1 KiB, or 100 bytes for each
-    /// folder of one class if that is more.
+    /// pipeline.h. svit_dataset_verify finds the images that cannot be read. A relative path stays one
+    /// from the working folder in which the dataset was created, wherever the program works later. The
+    /// dataset holds the images' paths from the classes' folders, 10 to 30 bytes for each besides its
+    /// characters, and while it is created at most 1 KiB, or 100 bytes for each folder of one class if
+    /// that is more.
     ///
     /// SVIT_E_IO names a folder that cannot be listed. SVIT_E_FORMAT: there is no class; a subfolder has
     /// files but no image; there are more than 4294967295 images; or a class or image name is not UTF-8,
@@ -146,7 +146,7 @@ extern "C" {
     /// "path,label": the classes are the distinct labels in byte order. "path" and other names: each of
     /// these columns has the decimal numbers of one target, and the dataset has targets instead of
     /// labels. A path is relative to the folder of the CSV file. Images are read as those of
-    /// svit_dataset_folder_pipeline; a relative path of the CSV file is used again for each of them.
+    /// svit_dataset_folder_pipeline, in whatever working folder the program is then.
     ///
     /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the line or the image that is not
     /// accepted: other separators, other columns, an empty path or label, a text that is no number.
@@ -175,9 +175,9 @@ extern "C" {
     /// The headers of a shard are read once. Where each image is, and its label, are kept in the file
     /// `SHARD.index` beside the shard, if that can be written, with the size and time of the shard; an
     /// index that is damaged or of another state of the shard is made anew. The dataset holds 16 bytes
-    /// for each sample. Files are opened when they are read, those of a relative `pattern` from the
-    /// working folder of that moment, and at most 64 stay open. Images are read as those of
-    /// svit_dataset_folder_pipeline; svit_dataset_path gives no paths.
+    /// for each sample. Files are opened when they are read, in whatever working folder the program is
+    /// then, and at most 64 stay open. Images are read as those of svit_dataset_folder_pipeline;
+    /// svit_dataset_path gives no paths.
     ///
     /// SVIT_E_ARGUMENT: the range is none. SVIT_E_IO: no file matches, or one cannot be read.
     /// SVIT_E_FORMAT names the shard and what is not accepted: the byte of a header or a member that is

@@ -1,6 +1,7 @@
 /* Paths of Windows. */
-#include "base/files/path.h"
+#include "base/files/windows/handle.h"
 
+#include <errno.h>
 #include <string.h>
 
 bool sv_path_is_separator(char character)
@@ -32,4 +33,15 @@ bool sv_path_is_absolute(const char *path)
 bool sv_path_is_name(const char *text)
 {
     return *text && !strpbrk(text, "/\\:");
+}
+
+int sv_working_folder(char out[SV_PATH_MAX])
+{
+    wchar_t folder[SV_WIDE_PATH];
+    const DWORD length = GetCurrentDirectoryW(SV_WIDE_PATH, folder);
+    if (length == 0)
+        return sv_windows_errno(GetLastError());
+    if (length >= SV_WIDE_PATH)
+        return ENAMETOOLONG;
+    return sv_narrow_text(out, SV_PATH_MAX, folder) ? 0 : errno;
 }

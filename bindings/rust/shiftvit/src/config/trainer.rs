@@ -97,9 +97,9 @@ config! {
         /// Where checkpoint.safetensors and history.csv are written,
         /// best.safetensors if there is validation, and run.json if there is a
         /// `description`. The trainer creates it if it does not exist and locks
-        /// it (`FolderLock`). A relative path is used until the trainer is
-        /// freed, so the program must not change its working folder before.
-        /// `None`: nothing is written.
+        /// it (`FolderLock`). A relative path stays one from the working
+        /// folder in which the trainer was created, wherever the program works
+        /// later. `None`: nothing is written.
         folder: Option<PathBuf>;
         /// The caller's notes on the run, UTF-8: stored in each checkpoint as
         /// the entry "trainer.description" and in `folder`/run.json. `None`:
