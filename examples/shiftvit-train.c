@@ -2,6 +2,7 @@
 #include "common/curves.h"
 #include "common/init_from.h"
 #include "common/interrupts.h"
+#include "common/model_path.h"
 #include "common/mpi_place.h"
 #include "common/old_model.h"
 #include "common/out_folder.h"
@@ -250,8 +251,9 @@ static svit_status prepare(train_run *self)
     if (mpi_is_first(&self->place))
         TRY(old_model_find(&self->old, program, self->options.out));
     TRY(path_join(program, self->curves, self->options.out, RUN_CURVES_FILE));
-    TRY(output_check_drawn(program, self->options.resume ? "--resume" : "--out", self->curves,
-                           "the run draws its curves there, so the file has to be moved"));
+    if (!model_path_is_run(self->options.out)) /* those of old runs have no mark */
+        TRY(output_check_drawn(program, "--out", self->curves,
+                               "the run draws its curves there, so the file has to be moved"));
     if (self->options.resume)
         TRY(load_model(self));
     else if (self->by_rule)
