@@ -33,7 +33,8 @@ enum {
 /* Reads CIFAR-10 (Krizhevsky 2009) from the official binary files in `folder`: data_batch_1.bin to
  * data_batch_5.bin for SVIT_SPLIT_TRAIN or test_batch.bin for SVIT_SPLIT_TEST, and class names from
  * batches.meta.txt if it exists. SVIT_E_IO names a missing file. SVIT_E_FORMAT names a file that is
- * not a whole number of 3073-byte records, or a record whose label is above 9. */
+ * not a whole number of 3073-byte records, a record whose label is above 9, or names that are not
+ * ten different ones. */
 SVIT_API svit_status svit_dataset_cifar10(svit_dataset **out, svit_context *context,
                                           const char *folder, int32_t split, svit_error *err);
 
@@ -105,18 +106,21 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
  * Members of an archive that follow each other and have the same key are a sample; the key is the
  * path up to the first dot of the file's name. What follows that dot, in either case, says what a
  * member is. The image is one of svit_image_endings, the first of them if there are several. The
- * label is `cls`, a decimal number, or, without it, the member "label", "cls" or "class" of the
- * object `json`: a number or a name. Other members are passed over, as are files without a dot in
- * their names or with one in front, and what is called __NAME__ at the top. Names become classes in
- * byte order. For numbers classes.txt beside the first shard names the classes, one on each line;
- * lines are empty at the end alone. Without it classes have no names, and are as many as the
- * largest number and one.
+ * label is `cls`, a decimal number from 0 to 1048575, or, without it, the first of "label", "cls"
+ * and "class" in the object `json` that is a number or a name; the object may have what Python
+ * writes, such as NaN, and a number may be 2.0. Other members are passed over, as are files without
+ * a dot in their names or with one in front, and what is called __NAME__ at the top. Names become
+ * classes in byte order. For numbers classes.txt beside the first shard names the classes, one on
+ * each line; the names are different, and lines are empty at the end alone. Without it classes have
+ * no names, and are as many as the largest number and one.
  *
  * The headers of a shard are read once. Where each image is, and its label, are kept in the file
  * `SHARD.index` beside the shard, if that can be written, with the size and time of the shard; an
- * index that is damaged or of another state of the shard is made anew. The dataset holds 16 bytes
- * for each sample. Files are opened when they are read, in whatever working folder the program is
- * then, and at most 64 stay open. Images are read as those of svit_dataset_folder_pipeline;
+ * index that is damaged or of another state of the shard is made anew, and a file of that name that
+ * is no index stays. A shard that ends without zeros, as one that is cut between two members, or
+ * with data behind them is a warning in the log, and has no index. The dataset holds 16 bytes for
+ * each sample. Files are opened when they are read, in whatever working folder the program is then,
+ * and at most 64 stay open. Images are read as those of svit_dataset_folder_pipeline;
  * svit_dataset_path gives no paths.
  *
  * SVIT_E_ARGUMENT: the range is none. SVIT_E_IO: no file matches, or one cannot be read.

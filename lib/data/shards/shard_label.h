@@ -12,7 +12,7 @@ enum { SV_SHARD_LABEL_LIMIT = 1 << 20 };
  * to index->names. text[bytes], which ends with a NUL byte, is the member: a decimal number, or, if
  * is_json, an object as Python writes it, in which the first of "label", "cls" and "class" counts
  * that is a number from 0 on or a name. `where` names the sample. SVIT_E_FORMAT: it is none of
- * these, of another kind than the label of the sample before, or no class below SV_SHARD_CLASSES. */
+ * these, of another kind than the label of the sample before, or not below SV_SHARD_CLASSES. */
 svit_status sv_shard_label_read(sv_shard_index *index, const sv_allocator *allocator,
                                 int32_t *label, const char *text, size_t bytes, bool is_json,
                                 const char *where, svit_error *err);
