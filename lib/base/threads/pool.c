@@ -6,6 +6,7 @@
  * cost the same on any number of threads. On 32-bit machines all workers take part. */
 #include "base/threads/pool.h"
 
+#include "base/numbers/digits.h"
 #include "base/threads/affinity.h"
 #include "base/threads/fp_env.h"
 
@@ -60,9 +61,9 @@ struct sv_pool {
 static int find_spin_rounds(void)
 {
     const char *text = getenv("SHIFTVIT_TEST_SPIN");
-    char *end = NULL;
-    const unsigned long wanted = text ? strtoul(text, &end, 10) : SPIN_ROUNDS;
-    return end != text && wanted < SPIN_ROUNDS ? (int)wanted : SPIN_ROUNDS;
+    uint64_t wanted = SPIN_ROUNDS;
+    const char *end = text ? sv_digits_read(&wanted, text, 10) : NULL;
+    return end && end != text && wanted < SPIN_ROUNDS ? (int)wanted : SPIN_ROUNDS;
 }
 
 static inline void spin_pause(void)
