@@ -219,13 +219,15 @@ static bool create_locks(sv_pool *pool, const sv_allocator *allocator)
 
 static svit_status start_workers(sv_pool *pool, const sv_allocator *allocator, svit_error *err)
 {
+    char reason[80];
     for (uint32_t i = 1; i < pool->threads; i++) {
         pool_worker *worker = &pool->workers[i];
         *worker = (pool_worker){.pool = pool, .index = i};
-        worker->thread = sv_thread_start(allocator, worker_main, worker);
-        if (!worker->thread)
-            return sv_fail(err, SVIT_E_MEMORY, "worker %u of %u could not be started", i,
-                           pool->threads);
+        const int code = sv_thread_start(&worker->thread, allocator, worker_main, worker);
+        if (code)
+            return sv_fail(err, SVIT_E_MEMORY,
+                           "worker %u of %u could not be started: %s; use fewer `threads`", i,
+                           pool->threads, sv_errno_text(code, reason, sizeof reason));
         pool->started++;
     }
     return SVIT_OK;

@@ -164,22 +164,23 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &blocked, before);
 }
 
-sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument)
+int sv_thread_start(sv_thread **out, const sv_allocator *allocator, void (*body)(void *),
+                    void *argument)
 {
     sv_thread *thread = sv_allocate(allocator, sizeof *thread);
     if (!thread)
-        return NULL;
+        return ENOMEM;
     thread->body = body;
     thread->argument = argument;
     sigset_t before;
     block_signals(&before);
-    int failed = pthread_create(&thread->handle, NULL, thread_main, thread);
+    const int code = pthread_create(&thread->handle, NULL, thread_main, thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) {
+    if (code)
         sv_release(allocator, thread, sizeof *thread);
-        return NULL;
-    }
-    return thread;
+    else
+        *out = thread;
+    return code;
 }
 
 int sv_thread_pin(sv_thread *thread, uint32_t cpu)
