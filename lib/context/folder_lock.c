@@ -20,6 +20,7 @@ struct svit_folder_lock {
     size_t path_bytes;
     size_t created; /* length of the path of the topmost folder that was created; 0: none was */
     size_t failed;  /* length of the path of the folder that could not be made; 0: there is none */
+    bool is_made;   /* that folder, but its name could not be flushed */
     sv_lock_file file; /* SV_NO_LOCK_FILE: the lock is not held, as in a forked child */
     svit_folder_lock *next;
 };
@@ -51,6 +52,7 @@ static int make_folder(svit_folder_lock *lock, size_t length)
         lock->created = length;
     lock->folder[length] = after;
     lock->failed = code ? length : 0;
+    lock->is_made = made;
     return code;
 }
 
@@ -106,7 +108,8 @@ static svit_status fail_lock(svit_folder_lock *lock, svit_error *err)
     if (lock->failed == 0)
         return sv_fail_io(err, "lock the folder", shown);
     lock->folder[lock->failed] = '\0'; /* the caller frees the lock */
-    return sv_fail_io(err, "make the folder", shown);
+    return sv_fail_io(err, lock->is_made ? "flush the name of the new folder" : "make the folder",
+                      shown);
 }
 
 /* Locks the folder and adds the lock to held_locks. The caller holds sv_process_lock, so that no

@@ -1,5 +1,6 @@
 /* Feature sets as safetensors files. */
 #include "base/numbers/byte_order.h"
+#include "base/numbers/digits.h"
 #include "base/numbers/finite.h"
 #include "base/size.h"
 #include "base/threads/fp_env.h"
@@ -247,20 +248,16 @@ static svit_status read_texts(const reader *self, svit_features *out, svit_error
     return model ? sv_features_set_text(out, &out->model, model, err) : SVIT_OK;
 }
 
-#define DIGITS "0123456789"
-
 /* The sides of the grid are at least 1, and the samples of an image fit memory. */
 static bool parse_grid(svit_features *out, const char *text)
 {
-    enum { SIDE_DIGITS = 19 }; /* which a number of 64 bits holds */
-    const size_t first = strspn(text, DIGITS), second = text[first] == 'x' ? first + 1 : first;
-    const size_t last = strspn(text + second, DIGITS);
-    if (first > SIDE_DIGITS || last > SIDE_DIGITS || text[second + last] != '\0')
+    uint64_t height, width;
+    const char *at = sv_digits_read(&height, text, 10);
+    if (!at || *at != 'x')
         return false;
-    const unsigned long long height = strtoull(text, NULL, 10),
-                             width = strtoull(text + second, NULL, 10);
+    at = sv_digits_read(&width, at + 1, 10);
     size_t product;
-    if (height < 1 || width < 1 || height > SIZE_MAX || width > SIZE_MAX ||
+    if (!at || *at || height < 1 || width < 1 || height > SIZE_MAX || width > SIZE_MAX ||
         !sv_size_multiply(&product, (size_t)height, (size_t)width))
         return false;
     out->grid_height = (size_t)height;

@@ -2,6 +2,7 @@
 #include "models/model_file.h"
 
 #include "autograd/parameter_file.h"
+#include "base/numbers/digits.h"
 #include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
 #include "io/metadata_names.h"
@@ -11,8 +12,7 @@
 #include "models/parts/lora.h"
 #include "models/parts/text_head.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 static const char *const METADATA_KEYS[] = {"format",          "format_version", "config",
@@ -179,15 +179,14 @@ svit_status sv_model_file_check_version(const sv_safetensors *file, const char *
     const char *text = sv_safetensors_metadata(file, "format_version");
     if (!text)
         return SVIT_OK;
-    char *end;
-    errno = 0;
-    unsigned long version = strtoul(text, &end, 10);
-    if (errno || *end || *text < '0' || *text > '9')
+    uint64_t version;
+    const char *end = sv_digits_read(&version, text, 10);
+    if (!end || end == text || *end)
         return sv_fail(err, SVIT_E_FORMAT, "%s: format_version is '%.40s', no number", path, text);
     if (version > FORMAT_VERSION)
         return sv_fail(err, SVIT_E_VERSION,
-                       "%s: format_version is %lu; this library reads up to %d", path, version,
-                       FORMAT_VERSION);
+                       "%s: format_version is %" PRIu64 "; this library reads up to %d", path,
+                       version, FORMAT_VERSION);
     return SVIT_OK;
 }
 

@@ -19,6 +19,8 @@ BEGIN {
     second_door["open", "lib/base/files/lock_file.c"] = 1
     door("mmap mmap64 munmap mremap", "lib/base/files/mapping.c")
     door("dlopen dlmopen dlsym dlvsym", "lib/base/files/dynamic_library.c")
+    # These tell of a number that does not fit by errno alone, which a signal handler of the program may change.
+    door("strtol strtoll strtoul strtoull strtoimax strtoumax", "lib/base/numbers/digits.c")
     # Headers of POSIX and of Linux, and the files that may include them: the adapters, whose fellows of Windows are in
     # folders windows/, and what asks Linux for the tile registers.
     split("unistd.h fcntl.h dirent.h sched.h signal.h poll.h sys/file.h sys/ioctl.h sys/mman.h sys/resource.h sys/stat.h " \

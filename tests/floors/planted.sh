@@ -58,6 +58,7 @@ plant lib/layers/planted.c '#include <png.h>' 'lib/data/decoding/png.c'
 plant lib/layers/planted.c '#include <jpeglib.h>' 'lib/data/decoding/jpeg.c'
 plant lib/layers/planted.c '#include <webp/decode.h>' 'lib/data/decoding/webp.c'
 plant lib/base/planted.c '#include <jansson.h>' 'examples/'
+plant lib/models/planted.c 'long f(void) { return strtol("1", 0, 10); }' 'lib/base/numbers/digits.c'
 mkdir "$copy/lib/nowhere"
 plant lib/nowhere/planted.c 'int x;' 'is no floor'
 rmdir "$copy/lib/nowhere"
@@ -91,7 +92,7 @@ said=$(sh "$copy/tests/floors/check.sh" "$copy" 2>&1) && {
     failed=1
 }
 case $said in
-*'lib/predictor/ has 27 files'*) ;;
+*'lib/predictor/ has 30 files'*) ;;
 *)
     echo "a folder of more than 25 files is reported as: $said"
     failed=1

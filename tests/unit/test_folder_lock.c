@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -443,6 +444,30 @@ START_TEST(test_a_working_folder_that_is_gone_is_named)
 }
 END_TEST
 
+/* The new folder is there, but no file can be opened to flush its name. */
+START_TEST(test_a_name_that_cannot_be_flushed_is_told_as_such)
+{
+    char run[512];
+    snprintf(run, sizeof run, "%s/run", folder.path);
+    struct rlimit before, none;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    const int next = dup(1);
+    ck_assert_int_ge(next, 0);
+    close(next);
+    none.rlim_cur = (rlim_t)next;
+    svit_folder_lock *lock = NULL;
+    svit_error err = {.struct_size = sizeof err};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const svit_status status = svit_folder_lock_create(&lock, context, run, &err);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(status, SVIT_E_IO);
+    ck_assert_msg(strncmp(err.message, "cannot flush the name of the new folder '", 41) == 0,
+                  "the message is '%s'", err.message);
+    ck_assert_int_ne(access(run, F_OK), 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("folder_lock");
@@ -461,6 +486,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_locks_end_in_any_order, 0, 4);
     tcase_add_test(c, test_a_relative_folder_is_found_when_the_program_works_in_another);
     tcase_add_test(c, test_a_working_folder_that_is_gone_is_named);
+    tcase_add_test(c, test_a_name_that_cannot_be_flushed_is_told_as_such);
     suite_add_tcase(all, c);
     return all;
 }

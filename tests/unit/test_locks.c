@@ -23,6 +23,19 @@ int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t
     return ++calls == fail_at ? ENOMEM : __real_pthread_cond_init(condition, attributes);
 }
 
+static int threads_left = 1000; /* that the system starts */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument)
+{
+    return threads_left-- > 0 ? __real_pthread_create(thread, attributes, body, argument) : EAGAIN;
+}
+
 static svit_status create(svit_context **out, ledger *book, uint32_t threads, svit_error *err)
 {
     const svit_context_config config = {.struct_size = sizeof config,
@@ -60,11 +73,45 @@ START_TEST(test_a_lock_that_cannot_be_made_is_told)
 }
 END_TEST
 
+/* As where a user or a container may have no more processes. */
+START_TEST(test_a_thread_that_cannot_be_started_is_told_with_the_reason)
+{
+    ledger book = {0};
+    char worker[200], loading[200];
+    snprintf(worker, sizeof worker, "worker 3 of 8 could not be started: %s; use fewer `threads`",
+             strerror(EAGAIN));
+    snprintf(loading, sizeof loading, "could not be started: %s; `prefetch` 0 needs none",
+             strerror(EAGAIN));
+    svit_context *context = NULL;
+    threads_left = 2;
+    FAILS(create(&context, &book, 8, err), SVIT_E_MEMORY, worker);
+    ck_assert_uint_eq(book.live_bytes, 0);
+    WORKS(create(&context, &book, 1, err));
+    svit_dataset *dataset = NULL;
+    svit_loader *loader = NULL;
+    svit_pipeline_config pipeline;
+    svit_loader_config config;
+    WORKS(svit_dataset_synthetic(&dataset, context, 1, 0, 4, err));
+    ck_assert_int_eq(svit_pipeline_config_init(&pipeline, sizeof pipeline), SVIT_OK);
+    ck_assert_int_eq(svit_loader_config_init(&config, sizeof config), SVIT_OK);
+    config.batch = 2;
+    config.prefetch = 1;
+    FAILS(svit_loader_create(&loader, dataset, &pipeline, &config, err), SVIT_E_MEMORY, loading);
+    config.prefetch = 0;
+    WORKS(svit_loader_create(&loader, dataset, &pipeline, &config, err));
+    svit_loader_free(loader);
+    svit_dataset_free(dataset);
+    svit_context_free(context);
+    ck_assert_uint_eq(book.live_bytes, 0);
+}
+END_TEST
+
 static Suite *locks_suite(void)
 {
     Suite *suite = suite_create("locks");
     TCase *all = tcase_create("locks");
     tcase_add_loop_test(all, test_a_lock_that_cannot_be_made_is_told, 0, POOL_COUNT);
+    tcase_add_test(all, test_a_thread_that_cannot_be_started_is_told_with_the_reason);
     suite_add_tcase(suite, all);
     return suite;
 }

@@ -201,8 +201,7 @@ START_TEST(test_callers_on_several_threads_take_turns)
         callers[i].pool = pool;
         for (size_t j = 0; j < 64; j++)
             atomic_store(&callers[i].counts[j], 0);
-        threads[i] = sv_thread_start(&allocator, call_many, &callers[i]);
-        ck_assert_ptr_nonnull(threads[i]);
+        ck_assert_int_eq(sv_thread_start(&threads[i], &allocator, call_many, &callers[i]), 0);
     }
     for (size_t i = 0; i < 3; i++)
         sv_thread_join(&allocator, threads[i]);

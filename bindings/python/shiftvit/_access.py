@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from . import _fork, errors
+from ._messages import changing
 
 #: In place of the thread that changed an object while another one forked: a child has the object half changed.
 _GONE = 0
@@ -45,27 +46,33 @@ class Access(_fork.OfThreads):
         with self._lock:
             if self._writer == _GONE:
                 raise errors.StateError(
-                    f"{self._change} changed the {self._name} on another thread during os.fork, so that this process "
+                    f"{changing(self._change)} changed the {self._name} on another thread during os.fork, so that this process "
                     "has it half changed; make another one"
                 )
             if self._writer is not None and (change or self._writer != me):
-                raise errors.StateError(f"{self._change} changes the {self._name} at the moment; {self._advice(me)}")
+                raise errors.StateError(
+                    f"{changing(self._change)} changes the {self._name} at the moment; {self._advice(me, change)}"
+                )
             if not change and self.waiting not in (None, me) and me not in self._readers:
-                raise errors.StateError(f"a training waits to change the {self._name}; {self._advice(me)}")
+                raise errors.StateError(f"a training waits to change the {self._name}; {self._advice(me, change)}")
             if change and self._readers:
                 kind = errors.StateError if me in self._readers else BusyError
                 raise kind(
-                    f"{change} changes the {self._name}, which other calls use at the moment; {self._advice(me)}"
+                    f"{changing(change)} changes the {self._name}, which other calls use at the moment; "
+                    f"{self._advice(me, change)}"
                 )
             if change:
                 self._writer, self._change = me, change
             else:
                 self._readers[me] = self._readers.get(me, 0) + 1
 
-    def _advice(self, me: int) -> str:
+    def _advice(self, me: int, change: str | None) -> str:
         if self._writer == me or me in self._readers:
             return "a callback cannot change what the call that runs it uses"
-        return "any number of threads may read it, or one may change it"
+        advice = "any number of threads may read it, or one may change it"
+        if self._name == "Model" and not change:
+            advice += ", so those that predict meanwhile need a copy.copy(model), made before"
+        return advice
 
     def end(self, change: str | None) -> None:
         """Ends what :meth:`begin` began on the same thread."""

@@ -1,6 +1,7 @@
 """A model or a feature set that one thread changes while another uses it: an exception, never a crash."""
 
 import contextlib
+import copy
 import os
 import pathlib
 import re
@@ -215,9 +216,20 @@ class Threads(FolderTest):
             with self.subTest(operation=name):
                 shared = Shared(self.folder)
                 with self.change_slowly(shared):
-                    with self.assertRaisesRegex(errors.StateError, "svit_trainer_step changes the Model"):
+                    with self.assertRaisesRegex(errors.StateError, "Model.fit or a Trainer changes the Model"):
                         operation(shared)
                 operation(shared)
+
+    def test_a_prediction_during_fit_is_told_of_a_copy(self):
+        shared = Shared(self.folder)
+        copied = copy.copy(shared.model)
+        with self.change_slowly(shared):
+            with self.assertRaises(errors.StateError) as caught:
+                shared.model.predict(np.zeros((1, 32, 32, 3), np.uint8))
+            copied.predict(np.zeros((1, 32, 32, 3), np.uint8))
+        message = str(caught.exception)
+        self.assertRegex(message, r"^Model\.fit .* need a copy\.copy\(model\), made before$")
+        self.assertNotIn("svit_", message)
 
     def test_while_one_thread_reads_a_model_others_read_it_and_none_changes_it(self):
         for name, operation in {**READS, **CHANGES}.items():
@@ -227,7 +239,7 @@ class Threads(FolderTest):
                     if name in READS:
                         operation(shared)
                         continue
-                    words = r"svit_\w+ changes the Model, which other calls use"
+                    words = r"^(assigning )?[A-Z]\w+\.\w+( or a Trainer)? changes the Model, which other calls use"
                     with self.assertRaisesRegex(errors.StateError, words):
                         operation(shared)
                 operation(shared)
@@ -250,7 +262,7 @@ class Threads(FolderTest):
 
                 with used(None):
                     if name in APPENDS:
-                        with self.assertRaisesRegex(errors.StateError, "svit_features_append changes the FeatureSet"):
+                        with self.assertRaisesRegex(errors.StateError, "FeatureSet.append changes the FeatureSet"):
                             operation(shared)
                     else:
                         operation(shared)

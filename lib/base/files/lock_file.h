@@ -25,9 +25,9 @@ void sv_lock_file_close(sv_lock_file file, const char *path);
 void sv_lock_file_abandon(sv_lock_file file);
 
 /* Makes a folder whose name a power failure does not undo, and says in *made whether it did, also
- * on failure. `path` is changed during the call. A folder that is there, or a link to one, is no
- * failure. ENOENT: another process has just removed the folder or its parent, or the system makes
- * no folders there. */
+ * on failure: then its name could not be flushed. `path` is changed during the call. A folder that
+ * is there, or a link to one, is no failure. ENOENT: another process has just removed the folder or
+ * its parent, or the system makes no folders there. */
 int sv_folder_make(bool *made, char *path);
 
 /* Removes a folder if it is empty. */

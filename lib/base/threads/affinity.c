@@ -2,12 +2,12 @@
 #include "base/threads/affinity.h"
 
 #include "base/files/descriptor.h"
+#include "base/numbers/digits.h"
 #include "base/threads/cgroup.h"
 
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 typedef struct cpu_mask {
     cpu_set_t sets[SV_CPUS / (8 * sizeof(cpu_set_t))]; /* musl has another CPU_SETSIZE */
@@ -44,13 +44,21 @@ static bool follows_a_sibling(const char *root, const cpu_mask *left, uint32_t c
                  root, cpu);
     if (length < 0 || length >= (int)sizeof path || !sv_file_read_short(path, text, sizeof text))
         return false;
-    for (char *at = text, *end; *at >= '0' && *at <= '9'; at = end + (*end == ',')) {
-        unsigned long first = strtoul(at, &end, 10), last = first;
+    for (const char *at = text, *end; *at >= '0' && *at <= '9'; at = end + (*end == ',')) {
+        uint64_t first, last;
+        end = sv_digits_read(&first, at, 10);
+        if (!end)
+            return false;
+        last = first;
         if (*end == '-')
-            last = strtoul(end + 1, &end, 10);
+            end = sv_digits_read(&last, end + 1, 10);
+        if (!end)
+            last = UINT64_MAX;
         for (; first <= last && first < cpu; first++)
             if (mask_has(left, (uint32_t)first))
                 return true;
+        if (!end)
+            return false;
     }
     return false;
 }

@@ -2,24 +2,27 @@
 #include "base/threads/cgroup.h"
 
 #include "base/files/descriptor.h"
+#include "base/numbers/digits.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT = 2048 }; /* bytes of the longest path and line that are read */
 
-/* Takes a number from the start of a text and moves *text behind it. Returns false if there is
- * none, or one that does not fit. */
+/* Takes a number, behind spaces or none, from the start of a text and moves *text behind it.
+ * Returns false if there is none, or one that does not fit. */
 static bool take_number(int64_t *out, const char **text)
 {
-    char *end;
-    errno = 0;
-    *out = strtoll(*text, &end, 10);
-    const bool taken = end != *text && errno == 0;
+    const char *at = *text + strspn(*text, " ");
+    const bool is_negative = *at == '-';
+    at += is_negative;
+    uint64_t value = 0;
+    const char *end = sv_digits_read(&value, at, 10);
+    if (!end || end == at || value > INT64_MAX)
+        return false;
+    *out = is_negative ? -(int64_t)value : (int64_t)value;
     *text = end;
-    return taken;
+    return true;
 }
 
 /* Reads a number of microseconds from the file `name` of a group's folder; 0 if there is none. */

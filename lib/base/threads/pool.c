@@ -8,6 +8,7 @@
  * that would take longer than the tasks. */
 #include "base/threads/pool.h"
 
+#include "base/numbers/digits.h"
 #include "base/threads/affinity.h"
 #include "base/threads/fp_env.h"
 
@@ -69,9 +70,9 @@ struct sv_pool {
 static int find_spin_rounds(void)
 {
     const char *text = getenv("SHIFTVIT_TEST_SPIN");
-    char *end = NULL;
-    const unsigned long wanted = text ? strtoul(text, &end, 10) : SPIN_ROUNDS;
-    return end != text && wanted < SPIN_ROUNDS ? (int)wanted : SPIN_ROUNDS;
+    uint64_t wanted = SPIN_ROUNDS;
+    const char *end = text ? sv_digits_read(&wanted, text, 10) : NULL;
+    return end && end != text && wanted < SPIN_ROUNDS ? (int)wanted : SPIN_ROUNDS;
 }
 
 static inline void spin_pause(void)
@@ -237,13 +238,15 @@ static bool create_locks(sv_pool *pool, const sv_allocator *allocator)
 
 static svit_status start_workers(sv_pool *pool, const sv_allocator *allocator, svit_error *err)
 {
+    char reason[80];
     for (uint32_t i = 1; i < pool->threads; i++) {
         pool_worker *worker = &pool->workers[i];
         *worker = (pool_worker){.pool = pool, .index = i};
-        worker->thread = sv_thread_start(allocator, worker_main, worker);
-        if (!worker->thread)
-            return sv_fail(err, SVIT_E_MEMORY, "worker %u of %u could not be started", i,
-                           pool->threads);
+        const int code = sv_thread_start(&worker->thread, allocator, worker_main, worker);
+        if (code)
+            return sv_fail(err, SVIT_E_MEMORY,
+                           "worker %u of %u could not be started: %s; use fewer `threads`", i,
+                           pool->threads, sv_errno_text(code, reason, sizeof reason));
         pool->started++;
     }
     return SVIT_OK;

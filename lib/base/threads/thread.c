@@ -188,22 +188,23 @@ static int create_thread(sv_thread *thread)
     return failed;
 }
 
-sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument)
+int sv_thread_start(sv_thread **out, const sv_allocator *allocator, void (*body)(void *),
+                    void *argument)
 {
     sv_thread *thread = sv_allocate(allocator, sizeof *thread);
     if (!thread)
-        return NULL;
+        return ENOMEM;
     thread->body = body;
     thread->argument = argument;
     sigset_t before;
     block_signals(&before);
-    int failed = create_thread(thread);
+    const int code = create_thread(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) {
+    if (code)
         sv_release(allocator, thread, sizeof *thread);
-        return NULL;
-    }
-    return thread;
+    else
+        *out = thread;
+    return code;
 }
 
 int sv_thread_pin(sv_thread *thread, uint32_t cpu)

@@ -43,8 +43,10 @@ void sv_process_unlock(void);
 void sv_process_set_fork_handler(void (*handler)(void));
 
 /* Starts a thread that runs body(argument), with signals blocked but for those of its own faults
- * and of profilers. NULL if it cannot be started. */
-sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument);
+ * and of profilers. Returns 0, or an errno value and leaves *out: EAGAIN if the system allows no
+ * more threads or processes. */
+int sv_thread_start(sv_thread **out, const sv_allocator *allocator, void (*body)(void *),
+                    void *argument);
 
 /* Lets the thread run on CPU number `cpu` alone, below SV_CPUS. Returns 0 or an errno value. */
 int sv_thread_pin(sv_thread *thread, uint32_t cpu);

@@ -111,10 +111,14 @@ static svit_status thread_create(sv_prefetch *prefetch, svit_error *err)
 {
     prefetch->mutex = sv_mutex_create(prefetch->allocator);
     prefetch->changed = sv_condition_create(prefetch->allocator);
-    if (prefetch->mutex && prefetch->changed)
-        prefetch->thread = sv_thread_start(prefetch->allocator, thread_body, prefetch);
-    if (!prefetch->thread)
-        return sv_fail(err, SVIT_E_MEMORY, "a loader's thread could not be started");
+    if (!prefetch->mutex || !prefetch->changed)
+        return sv_fail(err, SVIT_E_MEMORY, "a loader's locks could not be created");
+    char reason[80];
+    const int code = sv_thread_start(&prefetch->thread, prefetch->allocator, thread_body, prefetch);
+    if (code)
+        return sv_fail(err, SVIT_E_MEMORY,
+                       "a loader's thread could not be started: %s; `prefetch` 0 needs none",
+                       sv_errno_text(code, reason, sizeof reason));
     return SVIT_OK;
 }
 

@@ -1,10 +1,10 @@
 /* Writes, reads and checks the state of a checkpoint. One table lists its entries. */
 #include "session/checkpoint/checkpoint_state.h"
 
-#include <errno.h>
+#include "base/numbers/digits.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* An entry of the metadata and its uint64_t in sv_checkpoint_state. */
@@ -75,10 +75,9 @@ svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safete
         if (!text)
             return sv_fail(err, SVIT_E_FORMAT, "%s is no checkpoint: it has no entry '%s'", path,
                            ENTRIES[i].key);
-        char *end;
-        errno = 0;
-        uint64_t value = strtoull(text, &end, 10);
-        if (errno || *end || *text < '0' || *text > '9')
+        uint64_t value;
+        const char *end = sv_digits_read(&value, text, 10);
+        if (!end || end == text || *end)
             return sv_fail(err, SVIT_E_FORMAT, "%s: entry '%s' is '%.40s', not an integer", path,
                            ENTRIES[i].key, text);
         memcpy((char *)state + ENTRIES[i].offset, &value, sizeof value);

@@ -96,7 +96,7 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
 
 /* Reads decimal digits, or, if `base` is 16, the 16 hexadecimal digits of a real number's bits.
  * Returns 0 if `text` is something else. */
-int32_t sv_trainer_read_digits(uint64_t *out, const char *text, int base);
+int32_t sv_trainer_read_digits(uint64_t *out, const char *text, unsigned base);
 
 /* Writes the text by which a resume compares loss, sampling, test-time augmentation, class weights,
  * leaves, shuffle_window and the smaller images of the first epochs. A function of the program that

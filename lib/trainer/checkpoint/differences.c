@@ -1,10 +1,10 @@
 /* What a refused resume says: settings by the words that JSON has for them, in place of the numbers
  * that checkpoints store. */
+#include "base/numbers/digits.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The field of a configuration that an entry stores; NULL if it stores something else. */
@@ -42,8 +42,10 @@ static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry 
                             const char *text)
 {
     if (entry->kind == SV_ENTRY_F64) {
-        uint64_t bits = strtoull(text, NULL, 16);
+        uint64_t bits;
         double value;
+        if (!sv_trainer_read_digits(&bits, text, 16))
+            return text;
         memcpy(&value, &bits, sizeof value);
         return sv_trainer_number(out, value);
     }
@@ -83,10 +85,11 @@ static void objective_words(char out[SV_TRAINER_OBJECTIVE], const char *text)
     bool is_known = true;
     for (size_t i = 0; i < 3 && is_known; i++) {
         at = strstr(at, NAMES[i]);
-        char *end = NULL;
-        const unsigned long value = at ? strtoul(at + strlen(NAMES[i]), &end, 10) : 0;
+        uint64_t value = 0;
+        const char *number = at ? at + strlen(NAMES[i]) : "";
+        const char *end = sv_digits_read(&value, number + (*number == ' '), 10);
         words[i] = word_of(sv_fields_find_member(&sv_trainer_config_type.table, NAMES[i]), value);
-        is_known = at && words[i];
+        is_known = at && end && words[i];
         rest[i] = at = end;
     }
     if (!is_known) {

@@ -1,13 +1,12 @@
 /* Writes the checkpoints of a run: the trainer's text entries beside model, optimiser and
  * session. */
+#include "base/numbers/digits.h"
 #include "base/threads/fp_env.h"
 #include "base/threads/thread.h"
 #include "trainer/checkpoint/checkpoint.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ENTRY(name, field, kind, is_state, may_extend)                                             \
@@ -86,13 +85,11 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
     snprintf(out, SV_TRAINER_VALUE, is_decimal ? "%" PRIu64 : "%016" PRIx64, wide);
 }
 
-int32_t sv_trainer_read_digits(uint64_t *out, const char *text, int base)
+int32_t sv_trainer_read_digits(uint64_t *out, const char *text, unsigned base)
 {
-    const size_t length = strlen(text);
-    errno = 0;
-    *out = strtoull(text, NULL, base);
-    return !errno && length > 0 && (base == 10 || length == 16) &&
-           strspn(text, base == 10 ? "0123456789" : "0123456789abcdef") == length;
+    *out = 0;
+    const char *end = sv_digits_read(out, text, base);
+    return end && end > text && !*end && (base == 10 || end - text == 16);
 }
 
 void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_trainer_config *config,

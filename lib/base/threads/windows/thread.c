@@ -110,19 +110,21 @@ static unsigned __stdcall thread_main(void *argument)
     return 0;
 }
 
-sv_thread *sv_thread_start(const sv_allocator *allocator, void (*body)(void *), void *argument)
+int sv_thread_start(sv_thread **out, const sv_allocator *allocator, void (*body)(void *),
+                    void *argument)
 {
     sv_thread *thread = sv_allocate(allocator, sizeof *thread);
     if (!thread)
-        return NULL;
+        return ENOMEM;
     thread->body = body;
     thread->argument = argument;
     thread->handle = (HANDLE)_beginthreadex(NULL, 0, thread_main, thread, 0, NULL);
-    if (!thread->handle) {
+    const int code = thread->handle ? 0 : errno;
+    if (code)
         sv_release(allocator, thread, sizeof *thread);
-        return NULL;
-    }
-    return thread;
+    else
+        *out = thread;
+    return code;
 }
 
 /* A processor group has 64 CPUs. */
