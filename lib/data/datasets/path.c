@@ -74,8 +74,8 @@ char *sv_skip_mark(char *text)
     return strncmp(text, MARK, sizeof MARK - 1) == 0 ? text + sizeof MARK - 1 : text;
 }
 
-svit_status sv_class_names_check(const char *const *names, size_t count, const char *path,
-                                 const sv_allocator *allocator, svit_error *err)
+static svit_status check_names(const char *const *names, size_t count, const char *path,
+                               const sv_allocator *allocator, svit_error *err)
 {
     size_t twice[2];
     SVIT_TRY(sv_texts_find_twice(twice, names, count, allocator, err));
@@ -121,7 +121,7 @@ svit_status sv_class_names_read(char ***out, const sv_allocator *allocator, cons
     if (status == SVIT_OK)
         status = split_names(names, allocator, sv_skip_mark(text), path, count, err);
     if (status == SVIT_OK)
-        status = sv_class_names_check(names, count, path, allocator, err);
+        status = check_names(names, count, path, allocator, err);
     sv_release(allocator, text, bytes + 1);
     if (status != SVIT_OK) {
         sv_names_free(allocator, names, count);

@@ -16,10 +16,6 @@ svit_status sv_name_check(const char *folder, const char *name, svit_error *err)
 /* Skips the byte order mark that some programs put before UTF-8. */
 char *sv_skip_mark(char *text);
 
-/* SVIT_E_FORMAT if two of the names that the file `path` gives to `count` classes are equal. */
-svit_status sv_class_names_check(const char *const *names, size_t count, const char *path,
-                                 const sv_allocator *allocator, svit_error *err);
-
 /* Reads the names of `count` classes, one on each line of the file `path`. If there is no such
  * file, *out is NULL. The caller frees *out with sv_names_free. SVIT_E_FORMAT if the file
  * does not have `count` different names. */
