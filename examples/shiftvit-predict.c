@@ -115,7 +115,9 @@ static const struct option_table parser = {
     "PATH...",
     "Prints the classes of JPEG, PNG and WebP images by confidence."
     "\vFor a folder, every JPEG, PNG and WebP file in it is predicted. Images come in the order of "
-    "their names. The pictures that --grid and --attention name, and the curves.png of a training "
+    "their names. Several are predicted 16 at a time, which rounds the last digits otherwise than "
+    "for one alone. The pictures that --grid and --attention name, and the curves.png of a "
+    "training "
     "run, are left out.",
     children,
     NULL};

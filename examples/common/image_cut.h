@@ -9,8 +9,8 @@
 void image_cut_part(double part[2], size_t height, size_t width,
                     const svit_pipeline_config *pipeline);
 
-/* Says on stderr how many images of a data set of files lose parts in the source step, unless
- * --quiet is given. */
+/* Says on stderr if one of the first images of a data set of files loses parts in the source step,
+ * unless --quiet is given. */
 svit_status image_cut_note(struct program *self, const svit_dataset *images,
                            const svit_pipeline_config *pipeline);
 

@@ -141,7 +141,8 @@ svit_status output_check_drawn(struct program *self, const char *out_name, const
     if (stat(out, &found) != 0 || found.st_size == 0 || picture_is_drawn(out))
         return SVIT_OK;
     return program_fail(self, SVIT_E_ARGUMENT,
-                        "%s: '%s' exists and is no picture that these programs have drawn; %s",
+                        "%s: '%s' exists and is no picture that these programs, from version 0.4 "
+                        "on, have drawn; %s",
                         out_name, out, accepted);
 }
 

@@ -63,8 +63,8 @@ static svit_status preprocess(float *out, const svit_predictor *predictor, const
     return status;
 }
 
-/* An image that cannot be had is black: the forward pass has it, and nobody sees what becomes of
- * it. */
+/* An image that cannot be had is a plain one: the forward pass has it, and nobody sees what becomes
+ * of it. */
 static void prepare_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;
@@ -81,6 +81,15 @@ static void prepare_task(void *argument, size_t task, uint32_t worker)
     }
     if (err->code != SVIT_OK)
         memset(out, 0, self->elements * sizeof *out);
+}
+
+/* One image is prepared without the workers: other threads may use them while a file is read. */
+static void prepare(batch *self)
+{
+    if (self->count == 1)
+        prepare_task(self, 0, 0);
+    else
+        sv_pool_run(self->predictor->context->pool, prepare_task, self, self->count);
 }
 
 /* The first error of a batch. */
@@ -123,7 +132,7 @@ static svit_status predict_batches(svit_predictor *predictor, const encoded_imag
         self.errors = all ? errors + self.first : errors;
         if (self.first > 0)
             SVIT_TRY(sv_context_go_on(predictor->context, err));
-        sv_pool_run(predictor->context->pool, prepare_task, &self, self.count);
+        prepare(&self);
         if (!all)
             SVIT_TRY(first_error(&self, err));
         SVIT_TRY(fill_rows(&self, probabilities + self.first * classes, err));

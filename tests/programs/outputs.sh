@@ -57,7 +57,7 @@ refused "$second" "--out: '$second' is the file of --image" shiftvit-patches $co
     --image "$second" --augment '[{"name": "crop"}]' --out "$second"
 
 # No picture replaces a file that these programs have not drawn, also where it is not read, and each replaces its own.
-photograph='exists and is no picture that these programs have drawn'
+photograph='exists and is no picture that these programs, from version 0.4 on, have drawn'
 run 0 shiftvit-export $common --data procedural:200 --split train --count 20 --by-class --out classes
 vit='--preset vit-cifar100 --set dim=16 --set depth=1 --set heads=2 --set head_dim=8 --set mlp_dim=16 --set head_units=[]'
 train="$common $vit --epochs 1 --batch 8 --data procedural:20 --limit-val 10 --limit-test 10"

@@ -212,48 +212,6 @@ START_TEST(test_callers_on_several_threads_take_turns)
 }
 END_TEST
 
-void __real_sv_condition_wait(sv_condition *condition, sv_mutex *mutex);
-void __wrap_sv_condition_wait(sv_condition *condition, sv_mutex *mutex);
-
-/* How many threads have begun to sleep, and whether the system lets those run that are woken. */
-static atomic_uint sleepers;
-static atomic_bool is_held;
-
-void __wrap_sv_condition_wait(sv_condition *condition, sv_mutex *mutex)
-{
-    atomic_fetch_add(&sleepers, 1);
-    __real_sv_condition_wait(condition, mutex);
-    if (!atomic_load(&is_held))
-        return;
-    sv_mutex_unlock(mutex);
-    while (atomic_load(&is_held))
-        sched_yield();
-    sv_mutex_lock(mutex);
-}
-
-/* On busy CPUs a worker may be woken and not run for long. It finds the round closed, or one that
- * was opened meanwhile. */
-START_TEST(test_a_worker_that_does_not_run_is_not_waited_for)
-{
-    enum { THREE = 3, LATE = 5 };
-    static atomic_uint counts[64];
-    ck_assert_int_eq(setenv("SHIFTVIT_TEST_SPIN", "0", 1), 0);
-    atomic_store(&sleepers, 0);
-    sv_pool *pool = open_pool(THREE);
-    while (atomic_load(&sleepers) < THREE - 1)
-        sched_yield();
-    atomic_store(&is_held, true);
-    for (size_t round = 0; round < LATE; round++)
-        sv_pool_run(pool, count_task, counts, 64);
-    atomic_store(&is_held, false);
-    for (size_t round = 0; round < ROUNDS; round++)
-        sv_pool_run(pool, count_task, counts, 64);
-    close_pool(pool);
-    for (size_t i = 0; i < 64; i++)
-        ck_assert_uint_eq(atomic_load(&counts[i]), LATE + ROUNDS);
-}
-END_TEST
-
 #ifdef __GLIBC__
 /* Writes to most of the stack that the library's threads have. */
 static void use_stack(void *argument, size_t task, uint32_t worker)
@@ -435,7 +393,6 @@ static Suite *pool_suite(void)
     tcase_add_loop_test(all, test_no_two_tasks_of_a_worker_overlap, 0, HOST_COUNT);
     tcase_add_test(all, test_a_caller_with_a_lock_does_without_the_host);
     tcase_add_test(all, test_callers_on_several_threads_take_turns);
-    tcase_add_test(all, test_a_worker_that_does_not_run_is_not_waited_for);
 #ifdef __GLIBC__
     tcase_add_test(all, test_workers_have_stack_whatever_the_default_is);
 #endif

@@ -122,7 +122,12 @@ class Predictor(_library.Handle):
         if isinstance(image, (list, tuple)) and any(isinstance(part, FILES) for part in image):
             if not all(isinstance(part, FILES) for part in image):
                 raise errors.ArgumentError("image has files and arrays; all of one kind are accepted")
-            return self._files(image, each=False)[0]
+            mixed = len({isinstance(part, PATHS) for part in image}) > 1
+            rows, failures = self._files(image, each=mixed)
+            for failure in failures:
+                if failure is not None:
+                    raise failure
+            return rows
         if isinstance(image, (list, tuple)) and len({np.shape(part) for part in image}) > 1:
             return np.stack([self._one(part) for part in image])
         if isinstance(image, FILES):
@@ -180,7 +185,9 @@ class Predictor(_library.Handle):
             records = _library.records(len(indices)) if each else None
             _library.call(name, self, *files, len(indices), rows, records)
             out[indices] = rows
-            for index, record in zip(indices, records or ()):
+            for place, (index, record) in enumerate(zip(indices, records or ())):
+                # The library counts the images of its call.
+                record.message = record.message.replace(b"encoded image %d" % place, b"encoded image %d" % index, 1)
                 failures[index] = _library.failure(name, record)
         return out, failures
 

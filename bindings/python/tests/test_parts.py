@@ -556,6 +556,9 @@ class Predictors(FolderTest):
         self.assertTrue(np.isnan(rows[[1, 2]]).all())
         self.assertEqual([type(failure) for failure in failures], [
             type(None), errors.FormatError, errors.MissingFileError, type(None)])
+        self.assertIn("encoded image 1", str(failures[1]))
+        with self.assertRaisesRegex(errors.FormatError, "encoded image 1"):
+            predictor.predict([paths[0], b"no image", "missing.png"])
         self.assertEqual(predictor.predict_each([])[0].shape, (0, predictor.num_classes))
         for value in (files[0], [wanted], [None]):
             with self.assertRaises(TypeError):

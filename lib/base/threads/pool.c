@@ -28,8 +28,9 @@ enum {
 
 /* The state of the round is one number, so that a worker that joins changes what it has read, or
  * nothing. From the lowest bit on: how many workers are in the round, whether it is open, how many
- * may join, from worker 1 on, and the number of the round. The last may wrap around: a worker that
- * takes a round for the one that it has seen leaves it to the others. */
+ * may join, from worker 1 on, and the number of the round. The last wraps around, where size_t has
+ * 32 bits after 2048 rounds: a worker that takes one for that which it has seen leaves it to the
+ * others. */
 enum {
     COUNT_BITS = 10,
     COUNT = (1 << COUNT_BITS) - 1,
@@ -91,19 +92,26 @@ static uint32_t group_of(uint32_t worker)
     return group;
 }
 
-/* Waits until the round has another number than `seen`, and returns its state. */
+/* Whether a worker that has seen the round of number `seen` has something to do. *round becomes its
+ * state. */
+static bool is_called(sv_pool *pool, size_t seen, size_t *round)
+{
+    *round = atomic_load_explicit(&pool->round, memory_order_acquire);
+    return *round >> NUMBER_SHIFT != seen ||
+           atomic_load_explicit(&pool->ending, memory_order_acquire);
+}
+
+/* Waits until the round has another number than `seen`, or the pool ends, and returns its state. */
 static size_t wait_for_round(sv_pool *pool, uint32_t group, size_t seen)
 {
     size_t round;
     for (int i = 0; i < pool->spin_rounds; i++) {
-        round = atomic_load_explicit(&pool->round, memory_order_acquire);
-        if (round >> NUMBER_SHIFT != seen)
+        if (is_called(pool, seen, &round))
             return round;
         spin_pause();
     }
     sv_mutex_lock(pool->mutex);
-    while ((round = atomic_load_explicit(&pool->round, memory_order_acquire)) >> NUMBER_SHIFT ==
-           seen)
+    while (!is_called(pool, seen, &round))
         sv_condition_wait(pool->wake[group], pool->mutex);
     sv_mutex_unlock(pool->mutex);
     return round;
@@ -139,7 +147,7 @@ static void worker_main(void *argument)
     for (;;) {
         round = wait_for_round(pool, group, round >> NUMBER_SHIFT);
         const bool joined = join_round(pool, worker->index, &round);
-        /* Not before: join_round may have read a newer round, which is the last one. */
+        /* Not before: join_round may have read a newer round, which is that of the end. */
         if (atomic_load_explicit(&pool->ending, memory_order_acquire))
             return;
         if (!joined)

@@ -57,10 +57,10 @@ extern "C" {
     /// Finds the threshold for svit_model_set_threshold: just below the largest probability that at
     /// least the fraction `accepted`, in (0, 1\], of n rows of logits\[n, classes\] reach with their
     /// largest softmax probability. It lies between that and the next smaller one, relatively at most
-    /// 1e-5 below, so that rounding decides about no row. The rows are those of images of known classes
-    /// that were not trained on, as svit_evaluate_logits computes them. SVIT_E_ARGUMENT: n or classes is
-    /// 0, or `accepted` is out of range. SVIT_E_NUMERIC names a logit that is not finite. Any thread may
-    /// call it.
+    /// 1e-5 below, so that the rounding of that row alone does not decide. The rows are those of images
+    /// of known classes that were not trained on, as svit_evaluate_logits computes them.
+    /// SVIT_E_ARGUMENT: n or classes is 0, or `accepted` is out of range. SVIT_E_NUMERIC names a logit
+    /// that is not finite. Any thread may call it.
     pub fn svit_choose_threshold(
         context: *mut svit_context,
         logits: *const f32,

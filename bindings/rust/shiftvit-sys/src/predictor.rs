@@ -176,7 +176,8 @@ extern "C" {
 
     /// Computes probabilities\[n, classes\] of n image files, n at least 1, whose sizes may differ, in
     /// batches of max_batch. The workers decode and preprocess the images of a batch side by side, each
-    /// with the memory that svit_predict_file takes. Bits are those of svit_predict_file.
+    /// with the memory that svit_predict_file takes; other threads that use the context wait meanwhile.
+    /// Bits are those of svit_predict_file.
     ///
     /// With errors\[n\], whose struct_size the caller has set in each, images that cannot be had do not
     /// fail the call: errors\[i\] gets the code SVIT_OK and no message, or why image i could not be read,

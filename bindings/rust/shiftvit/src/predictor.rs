@@ -237,8 +237,9 @@ impl Predictor {
 
     /// Does the same for the bytes of such files.
     pub fn predict_encoded_images(&mut self, images: &[impl AsRef<[u8]>]) -> Result<Vec<Result<Vec<f32>>>> {
-        let data: Vec<*const c_void> = images.iter().map(|image| image.as_ref().as_ptr().cast()).collect();
-        let bytes: Vec<usize> = images.iter().map(|image| image.as_ref().len()).collect();
+        let images: Vec<&[u8]> = images.iter().map(|image| image.as_ref()).collect();
+        let data: Vec<*const c_void> = images.iter().map(|image| image.as_ptr().cast()).collect();
+        let bytes: Vec<usize> = images.iter().map(|image| image.len()).collect();
         self.predict_each(images.len(), |raw, out, errors, err| {
             let (data, bytes, n) = (data.as_ptr(), bytes.as_ptr(), data.len());
             // SAFETY: the handle is alive, the arrays have n elements and rows, and each image its length.
