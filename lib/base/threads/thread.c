@@ -165,8 +165,9 @@ static void block_signals(sigset_t *before)
 }
 
 /* Programs may have made the default small, for threads of their own. This is enough for all that
- * the library computes, and for functions of the program that it calls. */
-enum { LEAST_STACK = 512 << 10 };
+ * the library computes, for functions of the program that it calls, and for the thread-local
+ * variables of all libraries, which glibc takes from it. */
+enum { LEAST_STACK = 2 << 20 };
 
 static void set_stack(pthread_attr_t *attributes)
 {
