@@ -3,6 +3,7 @@
 
 #include "base/files/file.h"
 #include "base/text/utf8.h"
+#include "data/datasets/path.h"
 
 #include <string.h>
 
@@ -258,10 +259,11 @@ svit_status sv_csv_read(sv_csv *out, const sv_allocator *allocator, const char *
     SVIT_TRY(sv_allocate_array(allocator, &memory, out->capacity, sizeof *out->fields,
                                "the fields of a CSV file", err));
     out->fields = memory;
-    reader self = {.path = path, .text = out->text, .bytes = out->bytes, .line = 1};
-    static const char MARK[] = "\xEF\xBB\xBF"; /* which some programs put before UTF-8 */
-    if (strncmp(out->text, MARK, sizeof MARK - 1) == 0)
-        self.at += sizeof MARK - 1;
+    reader self = {.path = path,
+                   .text = out->text,
+                   .bytes = out->bytes,
+                   .at = sv_mark_bytes(out->text),
+                   .line = 1};
     while (self.at < self.bytes) {
         if (at_line_end(&self)) {
             skip_line_end(&self);

@@ -68,10 +68,10 @@ static char *next_line(char **text)
     return line;
 }
 
-char *sv_skip_mark(char *text)
+size_t sv_mark_bytes(const char *text)
 {
     static const char MARK[] = "\xEF\xBB\xBF";
-    return strncmp(text, MARK, sizeof MARK - 1) == 0 ? text + sizeof MARK - 1 : text;
+    return strncmp(text, MARK, sizeof MARK - 1) == 0 ? sizeof MARK - 1 : 0;
 }
 
 static svit_status check_names(const char *const *names, size_t count, const char *path,
@@ -119,7 +119,8 @@ svit_status sv_class_names_read(char ***out, const sv_allocator *allocator, cons
     svit_status status =
         sv_allocate_array(allocator, &names, count, sizeof **out, "class names", err);
     if (status == SVIT_OK)
-        status = split_names(names, allocator, sv_skip_mark(text), path, count, err);
+        status =
+            split_names(names, allocator, (char *)text + sv_mark_bytes(text), path, count, err);
     if (status == SVIT_OK)
         status = check_names(names, count, path, allocator, err);
     sv_release(allocator, text, bytes + 1);

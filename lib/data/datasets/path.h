@@ -13,8 +13,8 @@ svit_status sv_path_join(char **out, const sv_allocator *allocator, const char *
  * The message shows invalid bytes as \xHH. */
 svit_status sv_name_check(const char *folder, const char *name, svit_error *err);
 
-/* Skips the byte order mark that some programs put before UTF-8. */
-char *sv_skip_mark(char *text);
+/* The bytes of the byte order mark that some programs put before UTF-8; 0 without one. */
+size_t sv_mark_bytes(const char *text);
 
 /* Reads the names of `count` classes, one on each line of the file `path`. If there is no such
  * file, *out is NULL. The caller frees *out with sv_names_free. SVIT_E_FORMAT if the file

@@ -2,6 +2,7 @@
 #include "data/shards/shard_label.h"
 
 #include "config/json.h"
+#include "data/datasets/path.h"
 
 #include <string.h>
 
@@ -95,10 +96,9 @@ svit_status sv_shard_label_read(sv_shard_index *index, const sv_allocator *alloc
                                 int32_t *label, const char *text, size_t bytes, bool is_json,
                                 const char *where, svit_error *err)
 {
-    static const char MARK[] = "\xEF\xBB\xBF"; /* which some programs put before UTF-8 */
-    const size_t skipped = strncmp(text, MARK, sizeof MARK - 1) == 0 ? sizeof MARK - 1 : 0;
-    text += skipped;
-    bytes -= skipped;
+    const size_t mark = sv_mark_bytes(text);
+    text += mark;
+    bytes -= mark;
     if (!is_json)
         return read_number(index, label, text, bytes, where, err);
     sv_json *json = NULL;

@@ -248,7 +248,7 @@ static svit_status split_lines(shard_set *self, char *text, const char *path, sv
 {
     static const char BREAKS[] = "\r\n";
     const sv_allocator *allocator = &self->base.context->allocator;
-    for (char *line = sv_skip_mark(text); line[strspn(line, BREAKS)];) {
+    for (char *line = text + sv_mark_bytes(text); line[strspn(line, BREAKS)];) {
         char *end = line + strcspn(line, BREAKS), *next = end + (*end != '\0');
         next += *end == '\r' && *next == '\n';
         *end = '\0';
