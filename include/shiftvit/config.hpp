@@ -26,6 +26,10 @@ inline svit_optimizer_config optimizer_config() noexcept
 {
     return detail::defaults(svit_optimizer_config_init);
 }
+inline svit_custom_dataset custom_dataset() noexcept
+{
+    return detail::defaults(svit_custom_dataset_init);
+}
 inline svit_loader_config loader_config() noexcept
 {
     return detail::defaults(svit_loader_config_init);

@@ -137,6 +137,10 @@ class dataset : public handle<svit_dataset, svit_dataset_free>
         return take(svit_dataset_callback, c.get(), function, count, height, width, channels,
                     classes, user);
     }
+    result custom(const context &c, const svit_custom_dataset &functions)
+    {
+        return take(svit_dataset_custom, c.get(), &functions);
+    }
     result synthetic(const context &c, std::uint64_t seed, std::int32_t split, std::size_t count)
     {
         return take(svit_dataset_synthetic, c.get(), seed, split, count);

@@ -10,10 +10,10 @@ extern "C" {
 
 /* A dataset has samples 0..count-1; each is an image [height, width, channels] and a label in
  * 0..classes-1. Images have 1 channel (grey), 3 (RGB) or 4 (RGBA) of bytes, or of floats if they
- * come from svit_dataset_memory_f32. Those of CIFAR and the synthetic ones are RGB. A dataset of
- * multi-label or regression targets has `classes` numbers for each sample instead, and the label
- * -1. Any number of threads may read it, but only one at a time if the samples come from a
- * callback. Loaders and derived datasets keep it alive. In all functions that create one, the
+ * come from svit_dataset_memory_f32 or svit_dataset_custom. Those of CIFAR and the synthetic ones
+ * are RGB. A dataset of multi-label or regression targets has `classes` numbers for each sample
+ * instead, and the label -1. Any number of threads may read it, but only one at a time if the
+ * samples come from a callback, or from custom functions without any_thread. Loaders and derived datasets keep it alive. In all functions that create one, the
  * caller owns *out and frees it with svit_dataset_free. */
 typedef struct svit_dataset svit_dataset;
 
@@ -160,11 +160,75 @@ typedef int32_t (*svit_sample_callback)(size_t index, uint8_t *pixels, int32_t *
 
 /* Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
  * Loaders do not prefetch from it, because the callback runs on the caller's thread only, once for
- * each image and its label. */
+ * each image and its label. svit_dataset_custom takes floats, targets, names and functions for any
+ * thread. */
 SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *context,
                                            svit_sample_callback sample, size_t count, size_t height,
                                            size_t width, size_t channels, size_t classes,
                                            void *user, svit_error *err);
+
+/* Writes image `index` of a custom dataset to image[height, width, channels], of uint8_t, or of
+ * float with is_f32, and its label in 0..classes-1 to *label; datasets with targets ignore that.
+ * Returns SVIT_OK, or the status with which the library's call fails, of which a positive one
+ * becomes SVIT_E_STOPPED; the message comes from `err`, which the function fills by svit_error_set
+ * and is not NULL. The same index always gives the same sample. The function must not throw, nor
+ * leave by longjmp, nor call the library with the dataset or what was created from it. */
+typedef svit_status (*svit_custom_sample_function)(void *user, size_t index, void *image,
+                                                   int32_t *label, svit_error *err);
+
+/* Writes the label of a sample without its image; it is that of svit_custom_sample_function, whose
+ * rules hold here too. */
+typedef svit_status (*svit_custom_label_function)(void *user, size_t index, int32_t *label,
+                                                  svit_error *err);
+
+/* Writes targets[classes] of a sample, which are finite, under the same rules. */
+typedef svit_status (*svit_custom_targets_function)(void *user, size_t index, float *targets,
+                                                    svit_error *err);
+
+/* Frees what belongs to `user`. The same rules hold, and it cannot fail. */
+typedef void (*svit_custom_release_function)(void *user);
+
+/* Samples that functions of the caller give: images of a format that the library does not read,
+ * from a database, or computed ones.
+ *
+ * What a function gives is checked. SVIT_E_FORMAT: a value of a float image or a target is not
+ * finite; SVIT_E_ARGUMENT: a label is outside 0..classes-1. SVIT_E_FORMAT and SVIT_E_IO, also of the
+ * functions, say that a sample is bad: svit_dataset_verify counts these.
+ */
+typedef struct svit_custom_dataset {
+    uint32_t struct_size; /* sizeof(svit_custom_dataset) */
+    int32_t is_f32;       /* 1: images of floats, with which loaders do what they do with those of
+                             svit_dataset_memory_f32; 0 (default): of bytes */
+    size_t count;         /* samples, 1 or more */
+    size_t height;        /* pixels, 1..16384 */
+    size_t width;         /* pixels, 1..16384 */
+    size_t channels;      /* 1 grey, 3 (default) RGB, 4 RGBA */
+    size_t classes;       /* 1..2^31 - 1; with `targets` the numbers of a sample */
+    const char *const *class_names;       /* [classes] UTF-8, copied; NULL: none */
+    svit_custom_sample_function sample;   /* needed */
+    svit_custom_label_function label;     /* NULL: labels are known by reading their images alone,
+                                             which balanced sampling refuses */
+    svit_custom_targets_function targets; /* not NULL: samples have targets, and `label` is NULL */
+    svit_custom_release_function release; /* NULL, or called once, after the last call of the
+                                             others, by the thread that frees the last of the
+                                             dataset and what was created from it */
+    void *user;                           /* first argument of the functions */
+    int32_t any_thread; /* 1: several threads may call the functions at once, also those of the
+                           library, so that loaders prefetch and calls read on all workers;
+                           0 (default): they are called on the thread that called into the library
+                           alone, and one at a time as long as one thread at a time uses the
+                           dataset */
+    uint32_t reserved;  /* 0 */
+} svit_custom_dataset;
+
+/* Fills `custom` with the defaults: RGB images of bytes, without functions and sizes. `size` is
+ * sizeof(svit_custom_dataset) as the caller was compiled. Any thread may call it. */
+SVIT_API svit_status svit_custom_dataset_init(svit_custom_dataset *custom, size_t size);
+
+/* Creates a dataset of the caller's functions, none of which is called before the first sample is
+ * read. After a failure `release` has not been called. SVIT_E_ARGUMENT names the field. */
+SVIT_API svit_status svit_dataset_custom(svit_dataset **out, svit_context *context,
+                                         const svit_custom_dataset *custom, svit_error *err);
 
 /* Creates `count` synthetic images of shapes and textures, 32 x 32 pixels in 10 classes. A sample
  * depends on (seed, split, index) alone, and its label is index mod 10. `split` is one of

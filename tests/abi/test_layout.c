@@ -364,6 +364,24 @@ LAYOUT(svit_reducer, 48, SVIT_REDUCER)
     F(T, from_rank, 20, 4)
 LAYOUT(svit_reduction, 24, SVIT_REDUCTION)
 
+#define SVIT_CUSTOM_DATASET(F, T) \
+    F(T, struct_size, 0, 4) \
+    F(T, is_f32, 4, 4) \
+    F(T, count, 8, 8) \
+    F(T, height, 16, 8) \
+    F(T, width, 24, 8) \
+    F(T, channels, 32, 8) \
+    F(T, classes, 40, 8) \
+    F(T, class_names, 48, 8) \
+    F(T, sample, 56, 8) \
+    F(T, label, 64, 8) \
+    F(T, targets, 72, 8) \
+    F(T, release, 80, 8) \
+    F(T, user, 88, 8) \
+    F(T, any_thread, 96, 4) \
+    F(T, reserved, 100, 4)
+LAYOUT(svit_custom_dataset, 104, SVIT_CUSTOM_DATASET)
+
 #define SVIT_TRAINER_CONFIG(F, T) \
     F(T, struct_size, 0, 4) \
     F(T, epochs, 4, 4) \

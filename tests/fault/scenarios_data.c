@@ -123,6 +123,33 @@ SCENARIO(svit_dataset_callback, NEEDS_CONTEXT, 0)
                                  CLASSES, NULL, err);
 }
 
+SCENARIO(svit_custom_dataset_init, NEEDS_NOTHING, PURE | NO_ERROR)
+{
+    (void)err;
+    return svit_custom_dataset_init(OUT(svit_custom_dataset, 1), sizeof(svit_custom_dataset));
+}
+
+static svit_status custom_sample(void *user, size_t index, void *image, int32_t *label,
+                                 svit_error *err)
+{
+    (void)err;
+    return sample(index, image, label, user);
+}
+
+SCENARIO(svit_dataset_custom, NEEDS_CONTEXT, 0)
+{
+    static const char *const names[CLASSES] = {"a", "b", "c"};
+    const svit_custom_dataset custom = {.struct_size = sizeof custom,
+                                        .count = COUNT,
+                                        .height = SIDE,
+                                        .width = SIDE,
+                                        .channels = 3,
+                                        .classes = CLASSES,
+                                        .class_names = names,
+                                        .sample = custom_sample};
+    return svit_dataset_custom(&w->made.dataset, w->has.context, &custom, err);
+}
+
 SCENARIO(svit_dataset_synthetic, NEEDS_CONTEXT, 0)
 {
     return svit_dataset_synthetic(&w->made.dataset, w->has.context, 1, SVIT_SPLIT_TRAIN, 3, err);

@@ -196,6 +196,28 @@ class LoadReportRecord(ctypes.Structure):
     ]
 
 
+class CustomDatasetRecord(ctypes.Structure):
+    """``svit_custom_dataset``"""
+
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("is_f32", c_int32),
+        ("count", c_size_t),
+        ("height", c_size_t),
+        ("width", c_size_t),
+        ("channels", c_size_t),
+        ("classes", c_size_t),
+        ("class_names", c_void_p),
+        ("sample", c_void_p),
+        ("label", c_void_p),
+        ("targets", c_void_p),
+        ("release", c_void_p),
+        ("user", c_void_p),
+        ("any_thread", c_int32),
+        ("reserved", c_uint32),
+    ]
+
+
 #: The C name of each struct, for the test.
 C_NAMES: dict[str, type[ctypes.Structure]] = {
     "svit_error": ErrorRecord,
@@ -209,4 +231,5 @@ C_NAMES: dict[str, type[ctypes.Structure]] = {
     "svit_onnx_options": OnnxOptions,
     "svit_load_report": LoadReportRecord,
     "svit_open_options": OpenOptionsRecord,
+    "svit_custom_dataset": CustomDatasetRecord,
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _library
+from . import _arrays, _custom, _library
 from ._library import PathName
 from .context import Context, chosen_context
 from .errors import ArgumentError
@@ -24,9 +23,6 @@ Filter = Literal[
     "nearest", "shorter-side", "bicubic", "shorter-side-pillow-12", "bicubic-pillow-12", "squash", "squash-bicubic"
 ]
 
-_SampleFunction = ctypes.CFUNCTYPE(
-    ctypes.c_int32, ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint8), ctypes.POINTER(ctypes.c_int32), ctypes.c_void_p
-)
 _BadFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_size_t, ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
 
 
@@ -131,41 +127,32 @@ class Dataset(_library.Handle):
     @classmethod
     def from_function(
         cls,
-        sample: Callable[[int], tuple[Any, int]],
+        sample: Callable[[int], Any],
         count: int,
         shape: tuple[int, int, int],
-        num_classes: int,
+        num_classes: int | None = None,
         *,
+        y: Any = None,
+        dtype: Any = np.uint8,
+        classes: Sequence[str] | None = None,
         context: Context | None = None,
     ) -> Dataset:
-        """Reads samples from a Python function, which gets an index and returns (image, label).
+        """Reads images from a Python function when they are needed, such as those of a file that does not fit memory.
 
         Args:
-            sample: Is called on the thread that uses the dataset. Its exceptions are raised by the call that read it.
+            sample: Gets an index and returns (image, label), or with ``y`` the image alone. It is called on the thread
+                that uses the dataset. Its exceptions are raised by the call that read it.
             count: Number of samples.
-            shape: Height, width and channels (1, 3 or 4) of every image, which are of uint8.
-            num_classes: Labels are 0..num_classes - 1.
+            shape: Height, width and channels (1, 3 or 4) of every image.
+            num_classes: Labels are 0..num_classes - 1. With labels in ``y`` None takes the largest one and 1.
+            y: Labels [count], integers, which are then known without reading images, as balanced sampling needs; or
+                targets [count, columns], floats. They are copied.
+            dtype: Of the images: ``numpy.uint8``, or ``numpy.float32``, which other floats become.
+            classes: Names, one for each class, or for each column of targets.
         """
-
         callback = _library.Callback(sample)
-        sample_of = callback.weakly()
-        height, width, channels = (operator.index(side) for side in shape)
-        sizes = (height, width, channels)  # which stay, as the library's do
-
-        def read(index: int, pixels: Any, label: Any, user: Any) -> int:
-            image, value = sample_of(index)
-            array = _arrays.array(image, f"image {index}")
-            _arrays.check_shape(array, f"image {index}", sizes)
-            if array.dtype != np.uint8:
-                raise TypeError(f"image {index} is an array of {array.dtype}; uint8 is needed")
-            np.ctypeslib.as_array(pixels, sizes)[...] = array
-            label[0] = _library.whole("i", int(value) if isinstance(value, bool) else value)
-            return 0
-
-        function = _SampleFunction(_library.guard(read, 1))
-        return cls._create(
-            "svit_dataset_callback", context, function, count, *sizes, num_classes, None, keep=function, callbacks=callback
-        )
+        record, keep = _custom.record_of(callback.weakly(), count, shape, num_classes, y, dtype, classes)
+        return cls._create("svit_dataset_custom", context, record, keep=keep, callbacks=callback)
 
     @classmethod
     def folder(

@@ -23,6 +23,36 @@ svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const s
     return SVIT_OK;
 }
 
+svit_status sv_dataset_check_form(const char *where, size_t count, size_t kept,
+                                  const sv_image_shape *shape, size_t classes, svit_error *err)
+{
+    SVIT_TRY(sv_check_sides(where, "", shape->height, shape->width, err));
+    SVIT_TRY(sv_check_channels(where, shape->channels, err));
+    SVIT_TRY(sv_check_range(where, "classes", classes, 1, INT32_MAX, err));
+    size_t bytes = 0;
+    if (count < 1 || !sv_size_multiply(&bytes, kept, sv_image_bytes(shape)))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: count is %zu; 1 or more are accepted, as far as they fit memory", where,
+                       count);
+    return SVIT_OK;
+}
+
+svit_status sv_dataset_create_form(svit_dataset **out, svit_context *context,
+                                   const sv_dataset_ops *ops, size_t count,
+                                   const sv_image_shape *shape, size_t classes, svit_error *err)
+{
+    svit_dataset *dataset = NULL;
+    SVIT_TRY(sv_dataset_create(&dataset, context, ops, err));
+    dataset->count = count;
+    dataset->height = shape->height;
+    dataset->width = shape->width;
+    dataset->channels = shape->channels;
+    dataset->is_f32 = shape->is_f32;
+    dataset->classes = classes;
+    *out = dataset;
+    return SVIT_OK;
+}
+
 void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent)
 {
     view->count = parent->count;
@@ -35,6 +65,7 @@ void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent)
     view->has_targets = parent->has_targets;
     view->is_of_files = parent->is_of_files;
     view->caller_thread_only = parent->caller_thread_only;
+    view->label_needs_image = parent->label_needs_image;
 }
 
 svit_dataset *sv_dataset_retain(svit_dataset *dataset)
@@ -201,6 +232,7 @@ static svit_status label_of_sample(const svit_dataset *dataset, size_t index, in
 SVIT_API svit_status svit_dataset_label(const svit_dataset *dataset, size_t index, int32_t *label,
                                         svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(dataset);
     SV_REQUIRE(label);
     SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));
@@ -212,6 +244,7 @@ SVIT_API svit_status svit_dataset_label(const svit_dataset *dataset, size_t inde
 SVIT_API svit_status svit_dataset_targets(const svit_dataset *dataset, size_t index, float *targets,
                                           svit_error *err)
 {
+    SV_DEFAULT_FP_ENV;
     SV_REQUIRE(dataset);
     SV_REQUIRE(targets);
     SVIT_TRY(sv_check_range(__func__, "index", index, 0, dataset->count - 1, err));

@@ -75,21 +75,6 @@ static const sv_dataset_ops ARRAYS = {.bytes = sizeof(arrays),
                                       .targets = arrays_targets};
 static const sv_dataset_ops CALLBACK = {.bytes = sizeof(callback), .sample = callback_sample};
 
-/* `kept` of the images are in memory at once. */
-static svit_status check_sizes(const char *where, size_t count, size_t kept,
-                               const sv_image_shape *shape, size_t classes, svit_error *err)
-{
-    SVIT_TRY(sv_check_sides(where, "", shape->height, shape->width, err));
-    SVIT_TRY(sv_check_channels(where, shape->channels, err));
-    SVIT_TRY(sv_check_range(where, "classes", classes, 1, INT32_MAX, err));
-    size_t bytes = 0;
-    if (count < 1 || !sv_size_multiply(&bytes, kept, sv_image_bytes(shape)))
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s: count is %zu; 1 or more are accepted, as far as they fit memory", where,
-                       count);
-    return SVIT_OK;
-}
-
 static svit_status check_labels(const char *where, const int32_t *labels, size_t count,
                                 size_t classes, svit_error *err)
 {
@@ -112,29 +97,13 @@ static svit_status check_targets(const char *where, const float *targets, size_t
     return SVIT_OK;
 }
 
-static svit_status create(svit_dataset **out, svit_context *context, const sv_dataset_ops *ops,
-                          size_t count, const sv_image_shape *shape, size_t classes,
-                          svit_error *err)
-{
-    svit_dataset *dataset = NULL;
-    SVIT_TRY(sv_dataset_create(&dataset, context, ops, err));
-    dataset->count = count;
-    dataset->height = shape->height;
-    dataset->width = shape->width;
-    dataset->channels = shape->channels;
-    dataset->is_f32 = shape->is_f32;
-    dataset->classes = classes;
-    *out = dataset;
-    return SVIT_OK;
-}
-
 /* Wraps checked arrays, of which `labels` or `targets` is NULL. */
 static svit_status arrays_create(svit_dataset **out, svit_context *context, const void *pixels,
                                  const int32_t *labels, const float *targets, size_t count,
                                  const sv_image_shape *shape, size_t classes, svit_error *err)
 {
     svit_dataset *dataset = NULL;
-    SVIT_TRY(create(&dataset, context, &ARRAYS, count, shape, classes, err));
+    SVIT_TRY(sv_dataset_create_form(&dataset, context, &ARRAYS, count, shape, classes, err));
     dataset->has_targets = targets != NULL;
     arrays *self = (arrays *)dataset;
     self->pixels = pixels;
@@ -154,7 +123,7 @@ SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *conte
     SV_REQUIRE(pixels);
     SV_REQUIRE(labels);
     const sv_image_shape shape = {height, width, channels, false};
-    SVIT_TRY(check_sizes(__func__, count, count, &shape, classes, err));
+    SVIT_TRY(sv_dataset_check_form(__func__, count, count, &shape, classes, err));
     SVIT_TRY(check_labels(__func__, labels, count, classes, err));
     return arrays_create(out, context, pixels, labels, NULL, count, &shape, classes, err);
 }
@@ -170,7 +139,7 @@ SVIT_API svit_status svit_dataset_memory_targets(svit_dataset **out, svit_contex
     SV_REQUIRE(pixels);
     SV_REQUIRE(targets);
     const sv_image_shape shape = {height, width, channels, false};
-    SVIT_TRY(check_sizes(__func__, count, count, &shape, columns, err));
+    SVIT_TRY(sv_dataset_check_form(__func__, count, count, &shape, columns, err));
     SVIT_TRY(check_targets(__func__, targets, count, columns, err));
     return arrays_create(out, context, pixels, NULL, targets, count, &shape, columns, err);
 }
@@ -189,7 +158,7 @@ SVIT_API svit_status svit_dataset_memory_f32(svit_dataset **out, svit_context *c
         return sv_fail(err, SVIT_E_ARGUMENT, "%s: labels and targets are %s; one of them is needed",
                        __func__, labels ? "both given" : "both NULL");
     const sv_image_shape shape = {height, width, channels, true};
-    SVIT_TRY(check_sizes(__func__, count, count, &shape, classes, err));
+    SVIT_TRY(sv_dataset_check_form(__func__, count, count, &shape, classes, err));
     if (labels)
         SVIT_TRY(check_labels(__func__, labels, count, classes, err));
     else
@@ -207,10 +176,11 @@ SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *con
     SV_REQUIRE(context);
     SV_REQUIRE(sample);
     const sv_image_shape shape = {height, width, channels, false};
-    SVIT_TRY(check_sizes(__func__, count, 1, &shape, classes, err));
+    SVIT_TRY(sv_dataset_check_form(__func__, count, 1, &shape, classes, err));
     svit_dataset *dataset = NULL;
-    SVIT_TRY(create(&dataset, context, &CALLBACK, count, &shape, classes, err));
+    SVIT_TRY(sv_dataset_create_form(&dataset, context, &CALLBACK, count, &shape, classes, err));
     dataset->caller_thread_only = true;
+    dataset->label_needs_image = true;
     callback *self = (callback *)dataset;
     self->sample = sample;
     self->user = user;

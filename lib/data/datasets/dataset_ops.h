@@ -58,12 +58,23 @@ struct svit_dataset {
     bool has_targets; /* numbers instead of labels; `classes` is their count, and a label is -1 */
     bool is_of_files; /* images are decoded and brought to their size when they are read */
     bool caller_thread_only; /* samples are read only on the thread that calls the library */
+    bool label_needs_image;  /* `label` of the kind, or that of a view's parent, is NULL */
 };
 
 /* Allocates a dataset of ops->bytes bytes with one reference and 3 channels. All members after its
  * base are zero. SVIT_E_MEMORY. */
 svit_status sv_dataset_create(svit_dataset **out, svit_context *context, const sv_dataset_ops *ops,
                               svit_error *err);
+
+/* SVIT_E_ARGUMENT unless a dataset can have `count` images of this shape, of which `kept` are in
+ * memory at once, and `classes` classes. `where` begins the message. */
+svit_status sv_dataset_check_form(const char *where, size_t count, size_t kept,
+                                  const sv_image_shape *shape, size_t classes, svit_error *err);
+
+/* sv_dataset_create of a dataset of that form. */
+svit_status sv_dataset_create_form(svit_dataset **out, svit_context *context,
+                                   const sv_dataset_ops *ops, size_t count,
+                                   const sv_image_shape *shape, size_t classes, svit_error *err);
 
 /* Gives a view of `parent` its count, image shape, classes and flags. */
 void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent);

@@ -114,8 +114,7 @@ static svit_status mix_all_targets(uint64_t *hash, const svit_dataset *dataset, 
 svit_status sv_dataset_hash_labels(const svit_dataset *dataset, uint64_t *hash, svit_error *err)
 {
     *hash = 0;
-    /* A callback gives images and labels at once, and a view of it has its flag. */
-    if (dataset->caller_thread_only || !dataset->ops->label)
+    if (dataset->label_needs_image)
         return SVIT_OK;
     *hash = SV_FNV_BASIS;
     return (dataset->has_targets ? mix_all_targets : mix_labels)(hash, dataset, err);

@@ -52,6 +52,44 @@ static void callback(void)
                                  3, NULL, ERR));
 }
 
+static svit_status custom_sample(void *user, size_t index, void *image, int32_t *label,
+                                 svit_error *err)
+{
+    const int32_t stop = sample(index, image, label, user);
+    return stop == 0 ? SVIT_OK : svit_error_set(err, SVIT_E_FORMAT, "a bad sample");
+}
+
+static svit_status custom_label(void *user, size_t index, int32_t *label, svit_error *err)
+{
+    uint8_t image[8 * 8 * 3];
+    return custom_sample(user, index, image, label, err);
+}
+
+static svit_status custom_targets(void *user, size_t index, float *out, svit_error *err)
+{
+    (void)user;
+    for (size_t k = 0; k < 3; k++)
+        out[k] = calls_numbers[(index + k) % 8];
+    return index == 6 ? svit_error_set(err, SVIT_E_IO, "no such row") : SVIT_OK;
+}
+
+static void custom(void)
+{
+    svit_custom_dataset functions;
+    if (svit_custom_dataset_init(&functions, sizeof functions) != SVIT_OK)
+        return;
+    functions.count = calls_choose(10);
+    functions.height = 8;
+    functions.width = 8;
+    functions.classes = 3;
+    functions.sample = custom_sample;
+    functions.label = calls_choose(2) ? custom_label : NULL;
+    functions.targets = calls_choose(3) == 2 ? custom_targets : NULL;
+    functions.any_thread = (int32_t)calls_choose(2);
+    CREATE(datasets, svit_dataset_free,
+           svit_dataset_custom(OUT(datasets), fuzz_context(), &functions, ERR));
+}
+
 static void folder(void)
 {
     CREATE(datasets, svit_dataset_free,
@@ -194,5 +232,5 @@ static const calls_operation operations[] = {
     memory,          memory_targets, memory_f32, synthetic,      callback,      folder,
     folder_pipeline, list,           slice,      select_samples, match_classes, sample_u8,
     label,           fingerprint,    sample_f32, targets,        path,          verify,
-    statistics,      write_image,    read_image, resize_image,   write_list};
+    statistics,      write_image,    read_image, resize_image,   write_list,    custom};
 const calls_table calls_of_datasets = CALLS_TABLE(operations);
