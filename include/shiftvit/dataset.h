@@ -13,8 +13,9 @@ extern "C" {
  * come from svit_dataset_memory_f32 or svit_dataset_custom. Those of CIFAR and the synthetic ones
  * are RGB. A dataset of multi-label or regression targets has `classes` numbers for each sample
  * instead, and the label -1. Any number of threads may read it, but only one at a time if the
- * samples come from a callback, or from custom functions without any_thread. Loaders and derived datasets keep it alive. In all functions that create one, the
- * caller owns *out and frees it with svit_dataset_free. */
+ * samples come from a callback, or from custom functions without any_thread. Loaders and derived
+ * datasets keep it alive. In all functions that create one, the caller owns *out and frees it with
+ * svit_dataset_free. */
 typedef struct svit_dataset svit_dataset;
 
 /* A part of a dataset. */
@@ -172,7 +173,8 @@ SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *con
  * Returns SVIT_OK, or the status with which the library's call fails, of which a positive one
  * becomes SVIT_E_STOPPED; the message comes from `err`, which the function fills by svit_error_set
  * and is not NULL. The same index always gives the same sample. The function must not throw, nor
- * leave by longjmp, nor call the library with the dataset or what was created from it. */
+ * leave by longjmp, nor call the library with the dataset or what was created from it; with
+ * any_thread it calls it with no handle of the dataset's context, whose workers run it. */
 typedef svit_status (*svit_custom_sample_function)(void *user, size_t index, void *image,
                                                    int32_t *label, svit_error *err);
 
@@ -192,9 +194,8 @@ typedef void (*svit_custom_release_function)(void *user);
  * from a database, or computed ones.
  *
  * What a function gives is checked. SVIT_E_FORMAT: a value of a float image or a target is not
- * finite; SVIT_E_ARGUMENT: a label is outside 0..classes-1. SVIT_E_FORMAT and SVIT_E_IO, also of the
- * functions, say that a sample is bad: svit_dataset_verify counts these.
- */
+ * finite; SVIT_E_ARGUMENT: a label is outside 0..classes-1. SVIT_E_FORMAT and SVIT_E_IO, also of
+ * the functions, say that a sample is bad: svit_dataset_verify counts these. */
 typedef struct svit_custom_dataset {
     uint32_t struct_size; /* sizeof(svit_custom_dataset) */
     int32_t is_f32;       /* 1: images of floats, with which loaders do what they do with those of

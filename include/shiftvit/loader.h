@@ -78,8 +78,8 @@ SVIT_API svit_status svit_loader_config_to_json(const svit_loader_config *config
  * configurations. `config` may be NULL for the defaults. The caller owns *out and frees it with
  * svit_loader_free. SVIT_E_ARGUMENT names the field that is out of range, or the channels of
  * dataset and pipeline that differ. SVIT_E_UNSUPPORTED: a dataset with targets, or whose labels are
- * known by reading its images alone, has no balanced sampling; float images have no antialiased source step and no augmentation that works
- * on bytes. */
+ * known by reading its images alone, has no balanced sampling; float images have no antialiased
+ * source step and no augmentation that works on bytes. */
 SVIT_API svit_status svit_loader_create(svit_loader **out, svit_dataset *dataset,
                                         const svit_pipeline_config *pipeline,
                                         const svit_loader_config *config, svit_error *err);

@@ -2,8 +2,6 @@
 
 // Written by bindings/rust/generate from the C headers.
 
-use crate::context::*;
-use crate::pipeline::*;
 use crate::status::*;
 use std::os::raw::{c_char, c_void};
 
@@ -25,15 +23,65 @@ pub const SVIT_LABELS_COARSE: i32 = 1;
 
 /// A dataset has samples 0..count-1; each is an image \[height, width, channels\] and a label in
 /// 0\..classes-1. Images have 1 channel (grey), 3 (RGB) or 4 (RGBA) of bytes, or of floats if they
-/// come from svit_dataset_memory_f32. Those of CIFAR and the synthetic ones are RGB. A dataset of
-/// multi-label or regression targets has `classes` numbers for each sample instead, and the label
-/// -1. Any number of threads may read it, but only one at a time if the samples come from a
-/// callback. Loaders and derived datasets keep it alive. In all functions that create one, the
-/// caller owns \*out and frees it with svit_dataset_free.
+/// come from svit_dataset_memory_f32 or svit_dataset_custom. Those of CIFAR and the synthetic ones
+/// are RGB. A dataset of multi-label or regression targets has `classes` numbers for each sample
+/// instead, and the label -1. Any number of threads may read it, but only one at a time if the
+/// samples come from a callback, or from custom functions without any_thread. Loaders and derived
+/// datasets keep it alive. In all functions that create one, the caller owns \*out and frees it with
+/// svit_dataset_free.
 #[repr(C)]
 pub struct svit_dataset {
     _data: [u8; 0],
     _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
+/// Samples that functions of the caller give: images of a format that the library does not read,
+/// from a database, or computed ones.
+///
+/// What a function gives is checked. SVIT_E_FORMAT: a value of a float image or a target is not
+/// finite; SVIT_E_ARGUMENT: a label is outside 0..classes-1. SVIT_E_FORMAT and SVIT_E_IO, also of
+/// the functions, say that a sample is bad: svit_dataset_verify counts these.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct svit_custom_dataset {
+    /// sizeof(svit_custom_dataset)
+    pub struct_size: u32,
+    /// 1: images of floats, with which loaders do what they do with those of
+    /// svit_dataset_memory_f32; 0 (default): of bytes
+    pub is_f32: i32,
+    /// samples, 1 or more
+    pub count: usize,
+    /// pixels, 1..16384
+    pub height: usize,
+    /// pixels, 1..16384
+    pub width: usize,
+    /// 1 grey, 3 (default) RGB, 4 RGBA
+    pub channels: usize,
+    /// 1\..2^31 - 1; with `targets` the numbers of a sample
+    pub classes: usize,
+    /// \[classes\] UTF-8, copied; NULL: none
+    pub class_names: *const *const c_char,
+    /// needed
+    pub sample: svit_custom_sample_function,
+    /// NULL: labels are known by reading their images alone,
+    /// which balanced sampling refuses
+    pub label: svit_custom_label_function,
+    /// not NULL: samples have targets, and `label` is NULL
+    pub targets: svit_custom_targets_function,
+    /// NULL, or called once, after the last call of the
+    /// others, by the thread that frees the last of the
+    /// dataset and what was created from it
+    pub release: svit_custom_release_function,
+    /// first argument of the functions
+    pub user: *mut c_void,
+    /// 1: several threads may call the functions at once, also those of the
+    /// library, so that loaders prefetch and calls read on all workers;
+    /// 0 (default): they are called on the thread that called into the library
+    /// alone, and one at a time as long as one thread at a time uses the
+    /// dataset
+    pub any_thread: i32,
+    /// 0
+    pub reserved: u32,
 }
 
 /// Writes sample `index` to pixels\[height, width, channels\] and \*label. Returns 0, or another value
@@ -42,6 +90,49 @@ pub struct svit_dataset {
 /// freed. The function must not throw, nor leave by longjmp.
 pub type svit_sample_callback = Option<
     unsafe extern "C" fn(index: usize, pixels: *mut u8, label: *mut i32, user: *mut c_void) -> i32,
+>;
+
+/// Writes image `index` of a custom dataset to image\[height, width, channels\], of uint8_t, or of
+/// float with is_f32, and its label in 0..classes-1 to \*label; datasets with targets ignore that.
+/// Returns SVIT_OK, or the status with which the library's call fails, of which a positive one
+/// becomes SVIT_E_STOPPED; the message comes from `err`, which the function fills by svit_error_set
+/// and is not NULL. The same index always gives the same sample. The function must not throw, nor
+/// leave by longjmp, nor call the library with the dataset or what was created from it; with
+/// any_thread it calls it with no handle of the dataset's context, whose workers run it.
+pub type svit_custom_sample_function = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        index: usize,
+        image: *mut c_void,
+        label: *mut i32,
+        err: *mut svit_error,
+    ) -> svit_status,
+>;
+
+/// Writes the label of a sample without its image; it is that of svit_custom_sample_function, whose
+/// rules hold here too.
+pub type svit_custom_label_function = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        index: usize,
+        label: *mut i32,
+        err: *mut svit_error,
+    ) -> svit_status,
+>;
+
+/// Writes targets\[classes\] of a sample, which are finite, under the same rules.
+pub type svit_custom_targets_function = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        index: usize,
+        targets: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status,
+>;
+
+/// Frees what belongs to `user`. The same rules hold, and it cannot fail.
+pub type svit_custom_release_function = Option<
+    unsafe extern "C" fn(user: *mut c_void),
 >;
 
 /// Reports a sample that cannot be read. `status` is SVIT_E_IO or SVIT_E_FORMAT; `message` names the
@@ -55,363 +146,3 @@ pub type svit_bad_sample_callback = Option<
         user: *mut c_void,
     ) -> i32,
 >;
-
-extern "C" {
-    /// Reads CIFAR-10 (Krizhevsky 2009) from the official binary files in `folder`: data_batch_1.bin to
-    /// data_batch_5.bin for SVIT_SPLIT_TRAIN or test_batch.bin for SVIT_SPLIT_TEST, and class names from
-    /// batches.meta.txt if it exists. SVIT_E_IO names a missing file. SVIT_E_FORMAT names a file that is
-    /// not a whole number of 3073-byte records, a record whose label is above 9, or names that are not
-    /// ten different ones.
-    pub fn svit_dataset_cifar10(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        folder: *const c_char,
-        split: i32,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Reads CIFAR-100 (Krizhevsky 2009) from train.bin or test.bin, with 3074-byte records, as
-    /// svit_dataset_cifar10 does. `labels` is one of SVIT_LABELS_\*.
-    pub fn svit_dataset_cifar100(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        folder: *const c_char,
-        split: i32,
-        labels: i32,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Opens a folder of images. Each subfolder with at least one image is a class. Its images are the
-    /// files in it, and in folders inside of it down to 32 below, whose names end as svit_image_endings
-    /// says, in upper or lower case. Classes are in byte order of their names, and the images of a class
-    /// in byte order of their paths from there. Symbolic links are followed, but a class reads each
-    /// folder once and none that contains `folder`. Hidden files and folders are passed over: names that
-    /// begin with a dot, Thumbs.db, ehthumbs.db, desktop.ini, __MACOSX, @eaDir.
-    ///
-    /// What else is left out is told to the context's log, in one warning for each reason with the
-    /// number and the first path: files with other endings, images outside of the subfolders, subfolders
-    /// without files, links to folders that were read, and folders too far below.
-    ///
-    /// Images are decoded to `channels`, as svit_image_read does, each time they are read, and brought
-    /// to height x width pixels (1..16384) by the source step `filter`, one of SVIT_SOURCE_\* in
-    /// pipeline.h. svit_dataset_verify finds the images that cannot be read. A relative path stays one
-    /// from the working folder in which the dataset was created, wherever the program works later. The
-    /// dataset holds the images' paths from the classes' folders, 10 to 30 bytes for each besides its
-    /// characters, and while it is created at most 1 KiB, or 100 bytes for each folder of one class if
-    /// that is more.
-    ///
-    /// SVIT_E_IO names a folder that cannot be listed. SVIT_E_FORMAT: there is no class; a subfolder has
-    /// files but no image; there are more than 4294967295 images; or a class or image name is not UTF-8,
-    /// whose bytes the message shows as \\xHH.
-    pub fn svit_dataset_folder(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        folder: *const c_char,
-        height: usize,
-        width: usize,
-        channels: usize,
-        filter: i32,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Wraps the caller's arrays pixels\[count, height, width, channels\] and labels\[count\] without a
-    /// copy. `channels` is 1, 3 or 4. The arrays must stay unchanged until the dataset and everything
-    /// created from it are freed. SVIT_E_ARGUMENT names a label that is out of range.
-    pub fn svit_dataset_memory(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        pixels: *const u8,
-        labels: *const i32,
-        count: usize,
-        height: usize,
-        width: usize,
-        channels: usize,
-        classes: usize,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Opens a folder as svit_dataset_folder does, decodes images to the channels of the pipeline, and
-    /// brings them to its source size by its source step. Where the pipeline's evaluation is
-    /// SVIT_EVALUATE_CROP, the image is placed so that both crops together are one. SVIT_E_ARGUMENT
-    /// names a field of the pipeline that is out of range.
-    pub fn svit_dataset_folder_pipeline(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        folder: *const c_char,
-        pipeline: *const svit_pipeline_config,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Opens a dataset of image files that a CSV file (RFC 4180, UTF-8, at most 1 GiB) lists. Lines end
-    /// with LF, CR or both. The first line has the names of the columns, no two of which are equal.
-    /// "path,label": the classes are the distinct labels in byte order. "path" and other names: each of
-    /// these columns has the decimal numbers of one target, and the dataset has targets instead of
-    /// labels. A path is relative to the folder of the CSV file. Images are read as those of
-    /// svit_dataset_folder_pipeline, in whatever working folder the program is then.
-    ///
-    /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT names the line or the image that is not
-    /// accepted: other separators, other columns, an empty path or label, a text that is no number.
-    pub fn svit_dataset_list(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        file: *const c_char,
-        pipeline: *const svit_pipeline_config,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Opens a dataset of shards: tar archives (ustar, pax, GNU's long names) as WebDataset has them.
-    /// `pattern` is a path with one range such as train-{000..127}.tar, or with \* and ? in the name of
-    /// the file, where the shards are in byte order of their names, or the path of one shard.
-    ///
-    /// Members of an archive that follow each other and have the same key are a sample; the key is the
-    /// path up to the first dot of the file's name. What follows that dot, in either case, says what a
-    /// member is. The image is one of svit_image_endings, the first of them if there are several. The
-    /// label is `cls`, a decimal number from 0 to 1048575, or, without it, the first of "label", "cls"
-    /// and "class" in the object `json` that is a number or a name; the object may have what Python
-    /// writes, such as NaN, and a number may be 2.0. Other members are passed over, as are files without
-    /// a dot in their names or with one in front, and what is called __NAME__ at the top. Names become
-    /// classes in byte order. For numbers classes.txt beside the first shard names the classes, one on
-    /// each line; the names are different, and lines are empty at the end alone. Without it classes have
-    /// no names, and are as many as the largest number and one.
-    ///
-    /// The headers of a shard are read once. Where each image is, and its label, are kept in the file
-    /// `SHARD.index` beside the shard, if that can be written, with the size and time of the shard; an
-    /// index that is damaged or of another state of the shard is made anew, and a file of that name that
-    /// is no index stays. A shard that ends without zeros, as one that is cut between two members, or
-    /// with data behind them is a warning in the log, and has no index. The dataset holds 16 bytes for
-    /// each sample. Files are opened when they are read, in whatever working folder the program is then,
-    /// and at most 64 stay open. Images are read as those of svit_dataset_folder_pipeline;
-    /// svit_dataset_path gives no paths.
-    ///
-    /// SVIT_E_ARGUMENT: the range is none. SVIT_E_IO: no file matches, or one cannot be read.
-    /// SVIT_E_FORMAT names the shard and what is not accepted: the byte of a header or a member that is
-    /// cut, or the key of a sample without image or label, with two members of one ending, or with a
-    /// label of another kind than the samples before it. Later, when a shard has changed, its images are
-    /// SVIT_E_FORMAT. SVIT_E_UNSUPPORTED: the build has no decoder of images.
-    pub fn svit_dataset_shards(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        pattern: *const c_char,
-        pipeline: *const svit_pipeline_config,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Wraps the caller's arrays pixels\[count, height, width, channels\] and targets\[count, columns\],
-    /// finite numbers, as svit_dataset_memory does. SVIT_E_ARGUMENT names a target that is not
-    /// finite.
-    pub fn svit_dataset_memory_targets(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        pixels: *const u8,
-        targets: *const f32,
-        count: usize,
-        height: usize,
-        width: usize,
-        channels: usize,
-        columns: usize,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Wraps the caller's arrays images\[count, height, width, channels\] of floats and either
-    /// labels\[count\] or targets\[count, classes\], the other of which is NULL, as svit_dataset_memory
-    /// does. The floats take the place of bytes in the pipeline: with scale 1/255, 255 is white. Steps
-    /// of augmentation that work on bytes, and an antialiased source step, are refused by loaders with
-    /// SVIT_E_UNSUPPORTED. SVIT_E_ARGUMENT names an image with a value that is not finite, or a label or
-    /// target that is not accepted.
-    pub fn svit_dataset_memory_f32(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        images: *const f32,
-        labels: *const i32,
-        targets: *const f32,
-        count: usize,
-        height: usize,
-        width: usize,
-        channels: usize,
-        classes: usize,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
-    /// Loaders do not prefetch from it, because the callback runs on the caller's thread only, once for
-    /// each image and its label.
-    pub fn svit_dataset_callback(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        sample: svit_sample_callback,
-        count: usize,
-        height: usize,
-        width: usize,
-        channels: usize,
-        classes: usize,
-        user: *mut c_void,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Creates `count` synthetic images of shapes and textures, 32 x 32 pixels in 10 classes. A sample
-    /// depends on (seed, split, index) alone, and its label is index mod 10. `split` is one of
-    /// SVIT_SPLIT_\*.
-    pub fn svit_dataset_synthetic(
-        out: *mut *mut svit_dataset,
-        context: *mut svit_context,
-        seed: u64,
-        split: i32,
-        count: usize,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Creates a view of the samples first..first+count-1 of `parent`, which it keeps alive.
-    /// SVIT_E_ARGUMENT: the range leaves the parent.
-    pub fn svit_dataset_slice(
-        out: *mut *mut svit_dataset,
-        parent: *mut svit_dataset,
-        first: usize,
-        count: usize,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Creates a view of the samples indices\[0..count-1\] of `parent`, which it keeps alive. The indices
-    /// are copied. SVIT_E_ARGUMENT names an index that is out of range.
-    pub fn svit_dataset_select(
-        out: *mut *mut svit_dataset,
-        parent: *mut svit_dataset,
-        indices: *const usize,
-        count: usize,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Creates a view of `parent`, which it keeps alive, whose classes are names\[0..count-1\]: a label of
-    /// `parent` becomes that of the same name. So a test set that lacks some classes of the training set
-    /// gets the labels of the training set. The names are copied; those that `parent` lacks may be
-    /// equal. SVIT_E_ARGUMENT: a class of `parent` is none of the names or two of them, two classes of
-    /// `parent` are equal, or it has no names. A dataset with targets must have these names in this
-    /// order.
-    pub fn svit_dataset_match_classes(
-        out: *mut *mut svit_dataset,
-        parent: *mut svit_dataset,
-        names: *const *const c_char,
-        count: usize,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Drops the caller's reference to a dataset. NULL is allowed.
-    pub fn svit_dataset_free(dataset: *mut svit_dataset);
-
-    /// Returns the number of samples; 0 for NULL.
-    pub fn svit_dataset_count(dataset: *const svit_dataset) -> usize;
-
-    /// Returns the height of an image in pixels; 0 for NULL.
-    pub fn svit_dataset_height(dataset: *const svit_dataset) -> usize;
-
-    /// Returns the width of an image in pixels; 0 for NULL.
-    pub fn svit_dataset_width(dataset: *const svit_dataset) -> usize;
-
-    /// Returns the number of channels of an image; 0 for NULL.
-    pub fn svit_dataset_channels(dataset: *const svit_dataset) -> usize;
-
-    /// Returns 1 if images are float, otherwise 0; 0 for NULL.
-    pub fn svit_dataset_is_f32(dataset: *const svit_dataset) -> i32;
-
-    /// Returns 1 if samples have targets instead of labels, otherwise 0; 0 for NULL.
-    pub fn svit_dataset_has_targets(dataset: *const svit_dataset) -> i32;
-
-    /// Returns the number of classes, or of targets; 0 for NULL.
-    pub fn svit_dataset_classes(dataset: *const svit_dataset) -> usize;
-
-    /// Returns the name of class or target `label`, or NULL past the end or if the dataset has no names.
-    /// The text is borrowed until the dataset is freed.
-    pub fn svit_dataset_class_name(dataset: *const svit_dataset, label: usize) -> *const c_char;
-
-    /// Writes the path of sample `index`: that of an image of a folder begins with the folder's, and
-    /// that of a list is as svit_dataset_list finds it. The text is empty if the samples are no files.
-    /// `buffer`, `capacity` and `needed` are as in svit_context_describe.
-    pub fn svit_dataset_path(
-        dataset: *const svit_dataset,
-        index: usize,
-        buffer: *mut c_char,
-        capacity: usize,
-        needed: *mut usize,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Reads sample `index` into pixels\[height, width, channels\] and \*label, -1 if the dataset has
-    /// targets. SVIT_E_UNSUPPORTED: the images are float. SVIT_E_FORMAT or SVIT_E_IO names an image file
-    /// that cannot be read; SVIT_E_ARGUMENT names an index, or a label from a callback, that is out of
-    /// range; SVIT_E_STOPPED: the callback stopped.
-    pub fn svit_dataset_sample(
-        dataset: *const svit_dataset,
-        index: usize,
-        pixels: *mut u8,
-        label: *mut i32,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Reads sample `index` of any dataset into image\[height, width, channels\], bytes as floats of
-    /// 0\..255, as svit_dataset_sample does.
-    pub fn svit_dataset_sample_f32(
-        dataset: *const svit_dataset,
-        index: usize,
-        image: *mut f32,
-        label: *mut i32,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Writes the label of sample `index` to \*label, -1 if the dataset has targets. Only a dataset of a
-    /// callback reads the image for it. Errors are those of svit_dataset_sample.
-    pub fn svit_dataset_label(
-        dataset: *const svit_dataset,
-        index: usize,
-        label: *mut i32,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Writes targets\[classes\] of sample `index`: its numbers, or 1 for its label and 0 for the other
-    /// classes. Errors are those of svit_dataset_sample.
-    pub fn svit_dataset_targets(
-        dataset: *const svit_dataset,
-        index: usize,
-        targets: *mut f32,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Reads every sample completely, on the context's workers, and calls `bad` on the calling thread
-    /// for each one that cannot be read, in the order of the indices. `bad` may be NULL. Writes the
-    /// number of these samples to \*bad_count, which may be NULL. svit_dataset_select creates a dataset
-    /// without them. Samples of a callback are read on the calling thread.
-    ///
-    /// SVIT_E_STOPPED: `bad`, the sample callback or the context's stop function stopped it.
-    /// SVIT_E_ARGUMENT: a sample callback gave a label that is out of range. SVIT_E_UNSUPPORTED names
-    /// the first image for whose format the build has no decoder. SVIT_E_MEMORY: there is not enough
-    /// memory.
-    pub fn svit_dataset_verify(
-        dataset: *const svit_dataset,
-        bad: svit_bad_sample_callback,
-        user: *mut c_void,
-        bad_count: *mut usize,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Writes a 64-bit fingerprint to \*fingerprint, by which a program notices that it was given another
-    /// dataset. It covers the counts, sizes and class names, and the pixels and labels of up to 64
-    /// samples that are spread evenly over the dataset. Equal fingerprints do not prove that two
-    /// datasets are equal. It is the same on every machine and does not depend on where the samples are
-    /// held (files, memory, a slice). Samples of a callback, which may differ at each call, are not
-    /// read. Errors are those of svit_dataset_sample; \*fingerprint is written only on success.
-    pub fn svit_dataset_fingerprint(
-        dataset: *const svit_dataset,
-        fingerprint: *mut u64,
-        err: *mut svit_error,
-    ) -> svit_status;
-
-    /// Writes the mean and the variance of byte \* scale over all samples to mean\[channels\] and
-    /// variance\[channels\]; floats take the place of bytes. Sums are accumulated in double. Pipelines
-    /// refuse the variance 0 of a channel that has one value, such as an alpha that is 255 everywhere;
-    /// 1 in its place makes 0 of it. Errors are those of svit_dataset_sample.
-    pub fn svit_dataset_statistics(
-        dataset: *const svit_dataset,
-        scale: f64,
-        mean: *mut f64,
-        variance: *mut f64,
-        err: *mut svit_error,
-    ) -> svit_status;
-}

@@ -29,5 +29,6 @@ const _: () = assert!(size_of::<svit_partial_sum>() == 16, "svit_partial_sum has
 const _: () = assert!(size_of::<svit_bucket>() == 48, "svit_bucket has another size than in C");
 const _: () = assert!(size_of::<svit_reducer>() == 48, "svit_reducer has another size than in C");
 const _: () = assert!(size_of::<svit_reduction>() == 24, "svit_reduction has another size than in C");
+const _: () = assert!(size_of::<svit_custom_dataset>() == 104, "svit_custom_dataset has another size than in C");
 const _: () = assert!(size_of::<svit_trainer_config>() == 1176, "svit_trainer_config has another size than in C");
 const _: () = assert!(size_of::<svit_trainer_event>() == 144, "svit_trainer_event has another size than in C");

@@ -22,6 +22,8 @@ mod context;
 #[rustfmt::skip]
 mod dataset;
 #[rustfmt::skip]
+mod dataset_functions;
+#[rustfmt::skip]
 mod features;
 #[rustfmt::skip]
 mod file;
@@ -70,6 +72,7 @@ pub use crate::benchmark::*;
 pub use crate::checkpoint::*;
 pub use crate::context::*;
 pub use crate::dataset::*;
+pub use crate::dataset_functions::*;
 pub use crate::features::*;
 pub use crate::file::*;
 pub use crate::image::*;

@@ -95,9 +95,9 @@ extern "C" {
     /// Creates a loader that stands before batch 0 of epoch 0. It keeps the dataset alive and copies the
     /// configurations. `config` may be NULL for the defaults. The caller owns \*out and frees it with
     /// svit_loader_free. SVIT_E_ARGUMENT names the field that is out of range, or the channels of
-    /// dataset and pipeline that differ. SVIT_E_UNSUPPORTED: a dataset with targets or of a callback has
-    /// no balanced sampling; float images have no antialiased source step and no augmentation that works
-    /// on bytes.
+    /// dataset and pipeline that differ. SVIT_E_UNSUPPORTED: a dataset with targets, or whose labels are
+    /// known by reading its images alone, has no balanced sampling; float images have no antialiased
+    /// source step and no augmentation that works on bytes.
     pub fn svit_loader_create(
         out: *mut *mut svit_loader,
         dataset: *mut svit_dataset,

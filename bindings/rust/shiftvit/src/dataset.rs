@@ -1,6 +1,9 @@
 //! Data sets: numbered images with labels or targets.
 
+mod custom;
 mod memory;
+
+pub use custom::{Answers, Element};
 
 use crate::call::{call, create, Handle, Pinned};
 use crate::config::PipelineConfig;

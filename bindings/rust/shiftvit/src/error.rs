@@ -53,6 +53,21 @@ impl Status {
             other => Status::Other(other),
         }
     }
+
+    pub(crate) fn code(self) -> i32 {
+        match self {
+            Status::Argument => sys::SVIT_E_ARGUMENT,
+            Status::Memory => sys::SVIT_E_MEMORY,
+            Status::State => sys::SVIT_E_STATE,
+            Status::Io => sys::SVIT_E_IO,
+            Status::Format => sys::SVIT_E_FORMAT,
+            Status::Version => sys::SVIT_E_VERSION,
+            Status::Stopped => sys::SVIT_E_STOPPED,
+            Status::Unsupported => sys::SVIT_E_UNSUPPORTED,
+            Status::Numeric => sys::SVIT_E_NUMERIC,
+            Status::Other(code) => code,
+        }
+    }
 }
 
 /// A failed call. Its text names the argument, field or file, its value and what is accepted.

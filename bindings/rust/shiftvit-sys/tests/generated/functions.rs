@@ -58,6 +58,8 @@ pub fn addresses() -> Vec<*const ()> {
         svit_dataset_memory_targets as *const (),
         svit_dataset_memory_f32 as *const (),
         svit_dataset_callback as *const (),
+        svit_custom_dataset_init as *const (),
+        svit_dataset_custom as *const (),
         svit_dataset_synthetic as *const (),
         svit_dataset_slice as *const (),
         svit_dataset_select as *const (),

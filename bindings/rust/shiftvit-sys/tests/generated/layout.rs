@@ -323,6 +323,23 @@ pub fn check() {
         to_rank: 16, 4;
         from_rank: 20, 4;
     });
+    layout!(svit_custom_dataset, {
+        struct_size: 0, 4;
+        is_f32: 4, 4;
+        count: 8, 8;
+        height: 16, 8;
+        width: 24, 8;
+        channels: 32, 8;
+        classes: 40, 8;
+        class_names: 48, 8;
+        sample: 56, 8;
+        label: 64, 8;
+        targets: 72, 8;
+        release: 80, 8;
+        user: 88, 8;
+        any_thread: 96, 4;
+        reserved: 100, 4;
+    });
     layout!(svit_trainer_config, {
         struct_size: 0, 4;
         epochs: 4, 4;
