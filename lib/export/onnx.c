@@ -24,7 +24,7 @@ static svit_status make_graph(sv_onnx_graph *graph, const svit_onnx_options *opt
         x = sv_onnx_pipeline(graph, &bytes);
     }
     x = GRAPHS[config->architecture](graph, &x);
-    sv_onnx_scope(graph, "%s", "");
+    sv_onnx_scope(graph, "%s", "output");
     sv_onnx_output(graph, options, &x);
     return sv_onnx_graph_status(graph, err);
 }

@@ -124,10 +124,8 @@ static void put_property(void *user, const char *key, const char *value)
     sv_protobuf_end(out, property);
 }
 
-/* The ModelProto up to the nodes of its graph, which has `graph_bytes` bytes. `graph_head` are the
- * graph's first fields. */
-static void put_head(sv_protobuf_writer *out, const sv_protobuf_writer *graph_head,
-                     uint64_t graph_bytes)
+/* The first fields of the ModelProto, by which others recognise the file. */
+static void put_versions(sv_protobuf_writer *out)
 {
     sv_protobuf_put_integer(out, MODEL_IR_VERSION, ONNX_IR_VERSION);
     sv_protobuf_put_text(out, MODEL_PRODUCER_NAME, "shiftvit");
@@ -135,6 +133,12 @@ static void put_head(sv_protobuf_writer *out, const sv_protobuf_writer *graph_he
     size_t opset = sv_protobuf_begin(out, MODEL_OPSET_IMPORT);
     sv_protobuf_put_integer(out, OPSET_VERSION, ONNX_OPSET);
     sv_protobuf_end(out, opset);
+}
+
+/* The field of a graph of `graph_bytes` bytes up to its nodes. `graph_head` are its first fields. */
+static void put_graph(sv_protobuf_writer *out, const sv_protobuf_writer *graph_head,
+                      uint64_t graph_bytes)
+{
     sv_protobuf_put_length(out, MODEL_GRAPH, graph_bytes);
     if (graph_head->status == SVIT_OK)
         sv_protobuf_append(out, graph_head->data, graph_head->length);
@@ -150,10 +154,11 @@ static svit_status make_head(onnx_parts *parts, const sv_onnx_graph *graph,
     const uint64_t data = initializers_bytes(parts, graph);
     const uint64_t bytes = graph_head.length + (uint64_t)graph->nodes.length + data;
     const sv_metadata_sink properties = {put_property, &parts->head};
+    put_versions(&parts->head);
     svit_status status = sv_model_properties(&properties, graph->model, err);
     if (status == SVIT_OK)
         status = sv_text_head_metadata(&properties, graph->model, err);
-    put_head(&parts->head, &graph_head, bytes);
+    put_graph(&parts->head, &graph_head, bytes);
     sv_protobuf_free(&graph_head);
     SVIT_TRY(status);
     SVIT_TRY(parts_status(parts, err));

@@ -5,6 +5,7 @@
 #include "models/parts/text_head.h"
 
 #include <float.h>
+#include <math.h>
 
 const char *sv_onnx_output_name(const svit_onnx_options *options)
 {
@@ -18,6 +19,12 @@ svit_status sv_onnx_output_check(const svit_onnx_options *options, const svit_mo
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "svit_onnx_options.output is 'probabilities', but the model predicts "
                        "numbers; 'logits' is accepted");
+    const struct sv_text_head *head = model->text_head;
+    if (options->output == SVIT_ONNX_PROBABILITIES && head &&
+        fmax(head->scale, fabs(head->bias)) > FLT_MAX)
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "the scale %g or the bias %g of the model's texts is beyond float32",
+                       head->scale, head->bias);
     return SVIT_OK;
 }
 
@@ -28,18 +35,29 @@ size_t sv_onnx_output_classes(const svit_onnx_options *options, const svit_model
                : model->config.num_classes;
 }
 
+/* x[N, channels] divided by what `op` makes of each row of `rows`, at least FLT_MIN. */
+static sv_onnx_value divided_by(sv_onnx_graph *graph, const sv_onnx_value *x, const char *op,
+                                const sv_onnx_value *rows)
+{
+    const int64_t last = -1;
+    sv_onnx_begin(graph, op);
+    sv_onnx_input(graph, rows);
+    sv_onnx_integers(graph, "axes", &last, 1);
+    sv_onnx_value divisor = sv_onnx_end(graph);
+    divisor = sv_onnx_binary_scalar(graph, "Max", &divisor, FLT_MIN);
+    return sv_onnx_binary(graph, "Div", x, &divisor);
+}
+
 /* scale * the cosine similarities of x[N, channels] with the texts + bias: [N, classes]. The texts
  * are a constant of the graph, since the initialisers are the model's parameters. */
 static sv_onnx_value text_logits(sv_onnx_graph *graph, const sv_onnx_value *x)
 {
     const struct sv_text_head *head = graph->model->text_head;
-    const int64_t shape[] = {(int64_t)head->classes, (int64_t)head->channels}, last = -1;
-    sv_onnx_begin(graph, "ReduceL2");
-    sv_onnx_input(graph, x);
-    sv_onnx_integers(graph, "axes", &last, 1);
-    sv_onnx_value length = sv_onnx_end(graph);
-    length = sv_onnx_binary_scalar(graph, "Max", &length, FLT_MIN);
-    const sv_onnx_value direction = sv_onnx_binary(graph, "Div", x, &length);
+    const int64_t shape[] = {(int64_t)head->classes, (int64_t)head->channels};
+    /* Of numbers of at most 1, whose squares are in range whatever the features are. */
+    const sv_onnx_value sizes = sv_onnx_unary(graph, "Abs", x);
+    const sv_onnx_value scaled = divided_by(graph, x, "ReduceMax", &sizes);
+    const sv_onnx_value direction = divided_by(graph, &scaled, "ReduceL2", &scaled);
     const sv_onnx_value texts = sv_onnx_tensor(graph, head->weight, shape, 2);
     sv_onnx_begin(graph, "Gemm");
     sv_onnx_input(graph, &direction);

@@ -348,6 +348,7 @@ static sv_onnx_value add_block(const sv_onnx_vit *self, const sv_onnx_value *x, 
     const sv_onnx_value normed = sv_onnx_layer_norm(self->graph, x, norm1.text);
     sv_onnx_value branch = attention_branch(self, &normed, index);
     if (self->config->block != SVIT_BLOCK_SEQUENTIAL) {
+        sv_onnx_scope(self->graph, "blocks.%zu.mlp", index);
         const sv_onnx_value other = mlp_branch(self, &normed, index);
         branch = sv_onnx_binary(self->graph, "Add", &branch, &other);
         return add_residual(self, x, &branch, index, self->names->scale1);
@@ -432,6 +433,7 @@ sv_onnx_value sv_vit_onnx(sv_onnx_graph *graph, const sv_onnx_value *images)
     config->input_height = (uint32_t)graph->height;
     config->input_width = (uint32_t)graph->width;
     sv_onnx_vit self = {.graph = graph, .config = config, .names = sv_vit_names_of(config)};
+    sv_onnx_scope(graph, "%s", "attention"); /* constants of all blocks */
     if (config->rope == SVIT_ROPE_AXIAL || config->rope == SVIT_ROPE_CENTRED)
         self.rotary = sv_onnx_rotary_fixed(graph, config);
     if (config->attention == SVIT_ATTENTION_LSA)

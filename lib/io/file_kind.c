@@ -20,6 +20,13 @@ static const struct {
     {"\x80\3", 2, "a Python pickle"},
     {"\x80\4", 2, "a Python pickle"},
     {"\x80\5", 2, "a Python pickle"},
+    /* The version of the format and the tag of the producer's name, as most writers begin. */
+    {"\x08\6\x12", 3, "an ONNX file"},
+    {"\x08\7\x12", 3, "an ONNX file"},
+    {"\x08\x08\x12", 3, "an ONNX file"},
+    {"\x08\x09\x12", 3, "an ONNX file"},
+    {"\x08\x0a\x12", 3, "an ONNX file"},
+    {"\x08\x0b\x12", 3, "an ONNX file"},
     {"\x1f\x8b", 2, "a gzip archive"},
     {"BZh", 3, "a bzip2 archive"},
     {"\xfd"

@@ -192,8 +192,7 @@ def fit(
         if name in settings:
             raise TypeError(f"{name} is given as {meant}")
     for name, flag in (("resume", resume), ("fine_tune", fine_tune)):
-        if flag not in (True, False):
-            raise TypeError(f"{name} is {flag!r}; True or False is needed")
+        _library.flag(flag, name)
     if resume and folder is None:
         raise TypeError("resume needs folder")
     if fine_tune and preset is not None:

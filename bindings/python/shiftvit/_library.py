@@ -112,6 +112,13 @@ def whole(code: str, value: Any) -> int:
     return number
 
 
+def flag(value: Any, name: str) -> bool:
+    """A truth value: others, such as "no" and 0.7, would be taken for one that nobody meant."""
+    if value not in (True, False):
+        raise TypeError(f"{name} is {value!r}; True or False is needed")
+    return bool(value)
+
+
 _TYPES: dict[str, Any] = {
     "-": None,
     "x": ctypes.c_int32,

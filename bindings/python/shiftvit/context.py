@@ -59,7 +59,7 @@ class Context(_library.Handle):
             raise errors.ArgumentError(f"threads is {threads}; 0..1024 are accepted")
         config.threads = threads
         config.gemm = _library.text_bytes(gemm)
-        config.pin = bool(pin)
+        config.pin = _library.flag(pin, "pin")
         if max_image_pixels is not None:
             if isinstance(max_image_pixels, bool) or not 1 <= max_image_pixels <= 64_000_000:
                 raise errors.ArgumentError(f"max_image_pixels is {max_image_pixels}; 1..64000000 are accepted")

@@ -244,9 +244,7 @@ class Model(_library.Handle):
         Raises:
             ArgumentError: no parameter matches.
         """
-        if trainable not in (True, False):
-            raise TypeError(f"trainable is {trainable!r}; True or False is needed")
-        _library.call("svit_model_set_trainable", self, pattern, int(trainable))
+        _library.call("svit_model_set_trainable", self, pattern, int(_library.flag(trainable, "trainable")))
         return self
 
     def is_trainable(self, name: str) -> bool:
@@ -338,7 +336,7 @@ class Model(_library.Handle):
         """
         options = _library.initialised("svit_onnx_options_init", OnnxOptions)
         options.output = _library.constant("SVIT_ONNX_", output, "output")
-        options.preprocessing = int(preprocessing)
+        options.preprocessing = int(_library.flag(preprocessing, "preprocessing"))
         _library.call("svit_model_export_onnx", self, path, options)
 
     def load_weights(
@@ -362,11 +360,11 @@ class Model(_library.Handle):
             FormatError: the file is damaged, or does not fit and may not be passed over; the message names the tensor.
         """
         flags = sum(
-            _library.constants[name] * bool(wanted)
-            for name, wanted in (
-                ("SVIT_LOAD_SKIP_SHAPE_MISMATCH", skip_mismatched),
-                ("SVIT_LOAD_IGNORE_EXTRA", ignore_extra),
-                ("SVIT_LOAD_ALLOW_MISSING", allow_missing),
+            _library.constants[f"SVIT_LOAD_{name}"] * _library.flag(wanted, word)
+            for name, word, wanted in (
+                ("SKIP_SHAPE_MISMATCH", "skip_mismatched", skip_mismatched),
+                ("IGNORE_EXTRA", "ignore_extra", ignore_extra),
+                ("ALLOW_MISSING", "allow_missing", allow_missing),
             )
         )
         lines: list[str] = []
