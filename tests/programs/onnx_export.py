@@ -123,8 +123,28 @@ class Model:
                           ctypes.c_double(bias))
         texts = texts.astype(numpy.float64) / numpy.linalg.norm(texts.astype(numpy.float64), axis=1, keepdims=True)
         of_logits = self.answers
-        self.answers = lambda x: of_logits(
-            scale * (x / numpy.maximum(numpy.linalg.norm(x, axis=1, keepdims=True), 1e-30)) @ texts.T + bias)
+
+        def answers(x: numpy.ndarray) -> numpy.ndarray:
+            x = x.astype(numpy.float64)
+            return of_logits(scale * (x / numpy.linalg.norm(x, axis=1, keepdims=True)) @ texts.T + bias)
+
+        self.answers = answers
+
+    def scale_head(self, factor: float) -> None:
+        """Makes embeddings of another length: the last parameters are the head's."""
+        count = self.library.library.svit_model_parameter_count(self.handle)
+        for index in count - 2, count - 1:
+            name = self.library.library.svit_model_parameter_name(self.handle, ctypes.c_size_t(index))
+            values = numpy.empty(self.elements(name), numpy.float32)
+            arguments = (name, values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.size))
+            self.library.call("svit_model_get_parameter", self.handle, *arguments)
+            values *= numpy.float32(factor)
+            self.library.call("svit_model_set_parameter", self.handle, *arguments)
+
+    def elements(self, name: bytes) -> int:
+        shape, rank = (ctypes.c_int64 * 8)(), ctypes.c_size_t()
+        self.library.call("svit_model_parameter_shape", self.handle, name, shape, ctypes.byref(rank))
+        return int(numpy.prod(list(shape)[:rank.value]))
 
     def preprocess(self, pixels: numpy.ndarray) -> numpy.ndarray:
         height, width = ctypes.c_size_t(), ctypes.c_size_t()
@@ -309,6 +329,12 @@ class Run:
         self.compare("labels", VIT, output=1, prepare=Model.answer_with_labels)
         self.compare("texts", VIT, output=1, prepare=lambda model: model.answer_with_texts(11, 5, 0))
         self.compare("embeddings", VIT, prepare=lambda model: model.answer_with_texts(11, 5, 0))
+
+        for factor in 1e-25, 1e21:
+            def of_other_length(model: Model) -> None:
+                model.scale_head(factor)
+                model.answer_with_texts(11, 5, 0)
+            self.compare(f"texts, embeddings of {factor}", VIT, output=1, prepare=of_other_length)
 
         def labels_of_texts(model: Model) -> None:
             model.answer_with_labels()
