@@ -35,6 +35,8 @@ struct svit_model {
                                    say how files are read; `config` has 0 there */
     svit_pipeline_config pipeline;
     int32_t has_pipeline;
+    int32_t has_colours; /* without a pipeline: scale, mean and variance of `pipeline` are those of
+                            the pretraining. Files do not keep them */
     int32_t output;                 /* SVIT_OUTPUT_*; SVIT_OUTPUT_AUTO: not stated */
     struct sv_text_head *text_head; /* NULL: none; models/parts/text_head.h */
     double threshold; /* below which a largest probability is none of the classes; 0: none */

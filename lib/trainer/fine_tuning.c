@@ -57,7 +57,8 @@ static void add_average(sv_training *out, double fraction, uint64_t images)
     out->optimizer.ema_momentum = 1 - 1 / fmin(fmax(fraction * steps, 2), MOST_STEPS);
 }
 
-/* Colours of a model that does not state them: values in -1..1. */
+/* The whole image in the model's input size, with the colours of the pretraining, or values in
+ * -1..1 if these are not known. */
 static void fill_pipeline(svit_pipeline_config *pipeline, const svit_model *model)
 {
     if (model->has_pipeline) {
@@ -70,10 +71,12 @@ static void fill_pipeline(svit_pipeline_config *pipeline, const svit_model *mode
     pipeline->source_width = pipeline->resize_width = pipeline->output_width = config->input_width;
     pipeline->source_filter = SVIT_SOURCE_BICUBIC;
     pipeline->channels = config->in_channels;
-    pipeline->scale = 1.0 / 255;
+    const svit_pipeline_config *known = model->has_colours ? &model->pipeline : NULL;
+    pipeline->scale = known ? known->scale : 1.0 / 255;
     for (size_t c = 0; c < SVIT_MAX_CHANNELS; c++) {
-        pipeline->mean[c] = c < config->in_channels ? 0.5 : 0;
-        pipeline->variance[c] = c < config->in_channels ? 0.25 : 1;
+        const bool is_used = c < config->in_channels;
+        pipeline->mean[c] = known ? known->mean[c] : is_used ? 0.5 : 0;
+        pipeline->variance[c] = known ? known->variance[c] : is_used ? 0.25 : 1;
     }
 }
 
@@ -107,5 +110,8 @@ SVIT_API svit_status svit_fine_tuning_settings(const svit_model *model, uint64_t
         return sv_fail(err, SVIT_E_ARGUMENT, "images is 0; it is at least 1");
     SVIT_TRY(sv_training_begin(&training, callers, sizes, err));
     fill(&training, model, images);
+    if (pipeline && !model->has_pipeline && !model->has_colours)
+        sv_context_warn(model->context, "the model states no mean and variance of its images: "
+                                        "fine-tuning scales values to -1..1");
     return sv_training_write(callers, sizes, &training, err);
 }

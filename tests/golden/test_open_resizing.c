@@ -64,6 +64,21 @@ START_TEST(test_words_of_openclip_for_the_interpolation)
 }
 END_TEST
 
+/* Requires that fine-tuning takes these colours, of which the first mean and the last deviation are
+ * given, and brings whole images to the size of the input. */
+static void check_fine_tuning(const svit_model *model, double mean, double deviation)
+{
+    svit_pipeline_config pipeline;
+    svit_model_config config;
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    WORKS(svit_fine_tuning_settings(model, 100, NULL, 0, NULL, 0, &pipeline, sizeof pipeline, err));
+    ck_assert_uint_eq(pipeline.source_height, config.input_height);
+    ck_assert_uint_eq(pipeline.output_width, config.input_width);
+    ck_assert_double_eq(pipeline.mean[0], mean);
+    ck_assert_double_eq(pipeline.variance[2], deviation * deviation);
+    ck_assert_double_eq(pipeline.scale, 1.0 / 255);
+}
+
 /* Where one scale of both axes fills an input that is no square, timm and OpenCLIP round the longer
  * side of the image to the nearest pixel. Pipelines round it down, which the two do for a square:
  * the pictures were others. */
@@ -111,6 +126,8 @@ START_TEST(test_inputs_that_are_no_squares_are_squashed_or_nothing)
         ck_assert_uint_eq(pipeline.source_width, cases[_i].width);
     } else {
         ck_assert_msg(strstr(self->warning, "is no square"), "%s", self->warning);
+        check_fine_tuning(model, strstr(cases[_i].golden, "timm") ? 0.485 : 0.48145466,
+                          strstr(cases[_i].golden, "timm") ? 0.225 : 0.27577711);
     }
     svit_model_free(model);
     case_end(self);

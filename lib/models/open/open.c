@@ -200,15 +200,16 @@ static svit_status create(svit_model **out, sv_open *open, svit_load_report *rep
     svit_model *model;
     sv_facts_apply(&open->facts, &config);
     SVIT_TRY(sv_config_read(&sv_model_config_type, &local, &config, err));
-    SVIT_TRY(sv_open_preprocessing(open, &local));
+    sv_open_preprocessing(open, &local);
     SVIT_TRY(sv_model_open(&model, open->context, &local, err));
     const sv_adapter *adapter = open->adapter.file ? &open->adapter : NULL;
     svit_status status = sv_load_open_file(model, NULL, open->file, open->weights, &open->map,
                                            adapter, SV_LOAD_ADAPT_CHANNELS, report, err);
     if (status == SVIT_OK && adapter)
         status = sv_adapter_check(open, report, err);
-    if (status == SVIT_OK && open->has_pipeline)
-        status = svit_model_set_pipeline(model, &open->pipeline, err);
+    model->pipeline = open->pipeline;
+    model->has_pipeline = open->has_pipeline;
+    model->has_colours = open->has_colours;
     if (status == SVIT_OK)
         status = set_classes(open, model, err);
     if (status == SVIT_OK)

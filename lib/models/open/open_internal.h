@@ -57,6 +57,7 @@ typedef struct sv_open {
     const char *classes_from; /* what states them */
     int32_t output;           /* of a classifier, SVIT_OUTPUT_*; 0: nothing states it */
     bool has_pipeline;
+    bool has_colours; /* scale, mean and variance of `pipeline` are known, if not more of it */
     svit_pipeline_config pipeline;
     const sv_json_value *class_names; /* an array of texts, or an object of them by number */
 } sv_open;
@@ -134,9 +135,9 @@ void sv_open_note_timm_prefix(sv_open *open, const char *name);
  * among the other members; NULL: there is none. */
 const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root);
 
-/* Sets the pipeline of a model of this configuration, if a file describes one that
- * this library has. */
-svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model);
+/* Sets the pipeline of a model of this configuration, if a file describes one that this library
+ * has, or its colours alone. */
+void sv_open_preprocessing(sv_open *open, const svit_model_config *model);
 
 /* Lets the input of a model of transformers be what its preprocessor makes of images, where the
  * configuration has another size, for which it was trained: DINOv2's 518, of which 224 are used. */

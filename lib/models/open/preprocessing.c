@@ -30,7 +30,8 @@ typedef struct description {
     double scale;
     const sv_json_value *mean, *deviation; /* NULL: those of `otherwise` */
     const colours *otherwise;
-    char why[160]; /* that there is no pipeline: "resample is not 2 or 3" */
+    bool has_colours; /* scale, mean and deviation are known, also where the sizes are not */
+    char why[160];    /* that there is no pipeline: "resample is not 2 or 3"; "": there is one */
 } description;
 
 /* What an image processor of transformers does where its file says nothing. `square`: a size of one
@@ -266,13 +267,15 @@ static bool describe_colours(description *out, const sv_json_value *root, const 
         out->scale = 1;
     else if (factor && !sv_json_number(factor, &out->scale))
         return refuse(out, "rescale_factor is no number");
+    out->has_colours = true;
     if (!normalises)
         return true;
     out->mean = given(root, "image_mean");
     out->deviation = given(root, "image_std");
     if (class)
         out->otherwise = class->otherwise;
-    return class || (out->mean && out->deviation) ||
+    out->has_colours = class || (out->mean && out->deviation);
+    return out->has_colours ||
            refuse(out, "it states neither its image processor nor image_mean and image_std");
 }
 
@@ -289,8 +292,14 @@ static bool describe_huggingface(description *out, const sv_json_value *root,
     if (!class &&
         (sv_json_get(root, "image_processor_type") || sv_json_get(root, "feature_extractor_type")))
         return refuse(out, "the image processor that it names is not known");
-    return check_steps(out, root) && describe_resize(out, root, class) &&
-           describe_crop(out, root, class) && describe_colours(out, root, class);
+    if (!check_steps(out, root))
+        return false;
+    const bool has_sizes = describe_resize(out, root, class) && describe_crop(out, root, class);
+    const description sizes = *out;
+    const bool has_colours = describe_colours(out, root, class);
+    if (!has_sizes)
+        memcpy(out->why, sizes.why, sizeof out->why);
+    return has_sizes && has_colours;
 }
 
 /* Whether the resize is one that pipelines do. Where one scale of both axes fills a box that is no
@@ -312,10 +321,14 @@ static bool describe_timm(description *out, const sv_json_value *root,
     const char *mode = "center", *interpolation = "bicubic";
     const sv_json_value *crop = given(root, "crop_pct");
     double part = 0.875;
-    *out = (description){
-        .file = "config.json: pretrained_cfg", .scale = 1.0 / 255, .otherwise = &IMAGENET};
+    *out = (description){.file = "config.json: pretrained_cfg",
+                         .scale = 1.0 / 255,
+                         .mean = given(root, "mean"),
+                         .deviation = given(root, "std"),
+                         .otherwise = &IMAGENET};
     if (!sv_json_is(root, SV_JSON_OBJECT))
         return refuse(out, "it is no object");
+    out->has_colours = true;
     if (!read_word(out, root, "crop_mode", &mode) ||
         !read_word(out, root, "interpolation", &interpolation))
         return false;
@@ -329,8 +342,6 @@ static bool describe_timm(description *out, const sv_json_value *root,
     out->squash = strcmp(mode, "squash") == 0;
     out->source_height = floor(model->input_height / part);
     out->source_width = floor(model->input_width / part);
-    out->mean = given(root, "mean");
-    out->deviation = given(root, "std");
     if (!out->bicubic && strcmp(interpolation, "bilinear") != 0)
         return refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
     return check_rounding(out);
@@ -349,14 +360,16 @@ static bool describe_openclip(description *out, const sv_json_value *root,
                          .otherwise = &OPENAI};
     if (!sv_json_is(root, SV_JSON_OBJECT))
         return refuse(out, "it is no object");
+    if (!read_word(out, root, "mode", &colours_of))
+        return false;
+    if (strcmp(colours_of, "RGB") != 0)
+        return refuse(out, "mode is not 'RGB'");
+    out->has_colours = true;
     if (!read_word(out, root, "resize_mode", &mode) ||
-        !read_word(out, root, "interpolation", &interpolation) ||
-        !read_word(out, root, "mode", &colours_of))
+        !read_word(out, root, "interpolation", &interpolation))
         return false;
     out->bicubic = strcmp(interpolation, "bilinear") != 0;
     out->squash = strcmp(mode, "squash") == 0;
-    if (strcmp(colours_of, "RGB") != 0)
-        return refuse(out, "mode is not 'RGB'");
     /* "random" is bicubic where nothing is trained. */
     if (out->bicubic && strcmp(interpolation, "bicubic") != 0 &&
         strcmp(interpolation, "random") != 0)
@@ -366,35 +379,49 @@ static bool describe_openclip(description *out, const sv_json_value *root,
     return check_rounding(out);
 }
 
-/* Says in the log why a model gets no pipeline, which is better than no model. */
-static void log_refusal(const sv_open *open, const char *file, const char *why)
-{
-    sv_context_warn(open->context, "%s: %s: the model has no preprocessing", file, why);
-}
-
 /* Whether the model's input can be cut from the resized images. */
-static bool fits_input(const sv_open *open, const description *from, const svit_model_config *model)
+static bool fits_input(description *from, const svit_model_config *model)
 {
-    char text[160];
     if (from->source_height >= model->input_height && from->source_height <= 8192 &&
         from->source_width >= model->input_width && from->source_width <= 8192)
         return true;
-    snprintf(text, sizeof text,
-             "images are resized to %g x %g pixels, but the model's input is %u x %u",
-             from->source_height, from->source_width, model->input_height, model->input_width);
-    log_refusal(open, from->file, text);
-    return false;
+    return refuse(from, "images are resized to %g x %g pixels, but the model's input is %u x %u",
+                  from->source_height, from->source_width, model->input_height, model->input_width);
 }
 
-/* Makes the pipeline: the resize, the centre of the model's input size, and the colours. */
-static svit_status make_pipeline(sv_open *open, description *from, const svit_model_config *model)
+/* Whether the pipeline is one that this library has. */
+static bool check_pipeline(const sv_open *open, description *from)
 {
-    svit_pipeline_config *pipeline = &open->pipeline, checked;
+    svit_pipeline_config checked;
     svit_error why = {.struct_size = sizeof why};
+    return sv_config_read(&sv_pipeline_config_type, &checked, &open->pipeline, &why) == SVIT_OK ||
+           refuse(from, "%s", why.message);
+}
+
+/* Takes the colours, beside the sizes that a pipeline has by default. */
+static void take_colours(sv_open *open, description *from, const svit_model_config *model)
+{
+    svit_pipeline_config *pipeline = &open->pipeline;
     double deviation[SVIT_MAX_CHANNELS];
-    SVIT_TRY(svit_pipeline_config_init(pipeline, sizeof *pipeline));
-    if (!fits_input(open, from, model))
-        return SVIT_OK;
+    sv_config_defaults(&sv_pipeline_config_type, pipeline);
+    pipeline->struct_size = sizeof *pipeline;
+    pipeline->channels = model->in_channels;
+    pipeline->scale = from->scale;
+    if (!read_channels(from, pipeline->mean, from->mean, model->in_channels,
+                       from->otherwise->mean) ||
+        !read_channels(from, deviation, from->deviation, model->in_channels,
+                       from->otherwise->deviation))
+        return;
+    /* A negative deviation keeps its sign, so that it is refused. */
+    for (uint32_t c = 0; c < model->in_channels; c++)
+        pipeline->variance[c] = deviation[c] * fabs(deviation[c]);
+    open->has_colours = check_pipeline(open, from);
+}
+
+/* Sets the sizes: the resize, and the centre of the model's input size. */
+static void take_sizes(sv_open *open, description *from, const svit_model_config *model)
+{
+    svit_pipeline_config *pipeline = &open->pipeline;
     pipeline->source_height = pipeline->resize_height = (uint32_t)from->source_height;
     pipeline->source_width = pipeline->resize_width = (uint32_t)from->source_width;
     pipeline->output_height = model->input_height;
@@ -403,23 +430,7 @@ static svit_status make_pipeline(sv_open *open, description *from, const svit_mo
     pipeline->source_filter =
         from->squash ? (from->bicubic ? SVIT_SOURCE_SQUASH_BICUBIC : SVIT_SOURCE_SQUASH)
                      : (from->bicubic ? SVIT_SOURCE_BICUBIC : SVIT_SOURCE_SHORTER_SIDE);
-    pipeline->channels = model->in_channels;
-    pipeline->scale = from->scale;
-    if (!read_channels(from, pipeline->mean, from->mean, model->in_channels,
-                       from->otherwise->mean) ||
-        !read_channels(from, deviation, from->deviation, model->in_channels,
-                       from->otherwise->deviation)) {
-        log_refusal(open, from->file, from->why);
-        return SVIT_OK;
-    }
-    /* A negative deviation keeps its sign, so that it is refused. */
-    for (uint32_t c = 0; c < model->in_channels; c++)
-        pipeline->variance[c] = deviation[c] * fabs(deviation[c]);
-    open->has_pipeline =
-        sv_config_read(&sv_pipeline_config_type, &checked, pipeline, &why) == SVIT_OK;
-    if (!open->has_pipeline)
-        log_refusal(open, from->file, why.message);
-    return SVIT_OK;
+    open->has_pipeline = check_pipeline(open, from);
 }
 
 /* The object of a file beside the weights, NULL if it is not there. */
@@ -461,7 +472,7 @@ const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root)
     return apart ? apart : is_among ? root : NULL;
 }
 
-svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model)
+void sv_open_preprocessing(sv_open *open, const svit_model_config *model)
 {
     const sv_json_value *config = root_of(open, SV_SIDE_CONFIG);
     const sv_json_value *timm = sv_open_timm_pretrained(config);
@@ -469,12 +480,21 @@ svit_status sv_open_preprocessing(sv_open *open, const svit_model_config *model)
     const sv_json_value *preprocessor = huggingface_of(open);
     description from = {.why = ""};
     if (model->in_channels > SVIT_MAX_CHANNELS || model->in_channels == 2)
-        return SVIT_OK;
-    if (preprocess ? describe_openclip(&from, preprocess, model)
-        : timm     ? describe_timm(&from, timm, model)
-                   : preprocessor && describe_huggingface(&from, preprocessor, config))
-        return make_pipeline(open, &from, model);
+        return;
+    if (preprocess)
+        describe_openclip(&from, preprocess, model);
+    else if (timm)
+        describe_timm(&from, timm, model);
+    else if (preprocessor)
+        describe_huggingface(&from, preprocessor, config);
+    else
+        return;
+    if (from.has_colours)
+        take_colours(open, &from, model);
+    if (!from.why[0] && fits_input(&from, model))
+        take_sizes(open, &from, model);
     if (from.why[0])
-        log_refusal(open, from.file, from.why);
-    return SVIT_OK;
+        sv_context_warn(open->context, "%s: %s: the model has no preprocessing%s", from.file,
+                        from.why,
+                        open->has_colours ? " but its mean and deviation, for fine-tuning" : "");
 }

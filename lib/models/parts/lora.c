@@ -119,6 +119,7 @@ static svit_status copy_rest(svit_model *to, const svit_model *from, svit_error 
 {
     to->pipeline = from->pipeline;
     to->has_pipeline = from->has_pipeline;
+    to->has_colours = from->has_colours;
     to->output = from->output;
     to->threshold = from->threshold;
     SVIT_TRY(sv_model_copy_text_head(to, from, err));
