@@ -133,6 +133,17 @@ void sv_model_touch(svit_model *model)
     atomic_fetch_add_explicit(&model->version, 1, memory_order_release);
 }
 
+void sv_model_drop_threshold(svit_model *model, const char *why)
+{
+    if (model->threshold == 0)
+        return;
+    sv_context_warn(model->context,
+                    "the threshold %g, below which an image is none of the classes, is left out: "
+                    "%s; another can be chosen then",
+                    model->threshold, why);
+    model->threshold = 0;
+}
+
 void sv_model_exchange(svit_model *model, svit_model *with)
 {
     const svit_model_config config = model->config;
@@ -377,6 +388,8 @@ SVIT_API svit_status svit_model_set_output(svit_model *model, int32_t output, sv
     SV_REQUIRE(model);
     SVIT_TRY(sv_model_check_output(output, err));
     model->output = output;
+    if (svit_model_output(model) != SVIT_OUTPUT_SOFTMAX)
+        sv_model_drop_threshold(model, "the model's output is not softmax");
     return SVIT_OK;
 }
 

@@ -86,6 +86,10 @@ svit_status sv_model_check_alone(const svit_model *model, const char *change, sv
  * thread. */
 svit_model *sv_model_retain(svit_model *model);
 
+/* Removes the threshold, which was chosen for other probabilities, and logs why: "the model is
+ * trained". */
+void sv_model_drop_threshold(svit_model *model, const char *why);
+
 /* Records a change of the weights, so that sessions pack them again. */
 void sv_model_touch(svit_model *model);
 

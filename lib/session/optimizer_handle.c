@@ -81,6 +81,7 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
     sv_fp_env_end(before);
     if (status == SVIT_OK) {
         sv_model_touch(optimizer->model);
+        sv_model_drop_threshold(optimizer->model, "the model is trained further");
         sv_session_restart_gradients(session);
     }
     return status;

@@ -163,6 +163,40 @@ START_TEST(test_the_threshold_is_kept_with_the_model)
 }
 END_TEST
 
+/* What makes other probabilities of the model removes it; what does not leaves it. */
+START_TEST(test_training_and_other_outputs_remove_it)
+{
+    enum { N = 2, ELEMENTS = 8 * 8 * 3 };
+    static const float images[N * ELEMENTS];
+    const float dlogits[N * CLASSES] = {1, -1};
+    svit_session_config training = {.struct_size = sizeof training};
+    svit_session *session = NULL;
+    svit_optimizer *optimizer = NULL;
+    float out[N * CLASSES];
+    WORKS(svit_session_config_init(&training, sizeof training));
+    training.max_batch = N;
+    training.mode = SVIT_MODE_TRAIN;
+    WORKS(svit_session_create(&session, model, &training, err));
+    WORKS(svit_optimizer_create(&optimizer, model, NULL, err));
+    WORKS(svit_model_set_threshold(model, 0.75, err));
+    WORKS(svit_forward(session, images, N, out, err));
+    WORKS(svit_backward(session, dlogits, N, err));
+    WORKS(svit_model_set_output(model, SVIT_OUTPUT_SOFTMAX, err));
+    ck_assert_double_eq(svit_model_threshold(model), 0.75);
+    WORKS(svit_step(optimizer, session, err));
+    ck_assert_double_eq(svit_model_threshold(model), 0);
+    for (int32_t output = SVIT_OUTPUT_AUTO; output <= SVIT_OUTPUT_LOGITS; output++) {
+        WORKS(svit_model_set_output(model, SVIT_OUTPUT_SOFTMAX, err));
+        WORKS(svit_model_set_threshold(model, 0.5, err));
+        WORKS(svit_model_set_output(model, output, err));
+        ck_assert_double_eq(svit_model_threshold(model),
+                            svit_model_output(model) == SVIT_OUTPUT_SOFTMAX ? 0.5 : 0);
+    }
+    svit_optimizer_free(optimizer);
+    svit_session_free(session);
+}
+END_TEST
+
 /* The files of models whose metadata have been edited: the text takes the place of 0.125. */
 START_TEST(test_thresholds_of_files_are_checked)
 {
@@ -223,6 +257,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_labels_are_none_below_the_threshold);
     tcase_add_test(c, test_a_row_with_a_nan_has_no_label);
     tcase_add_test(c, test_the_threshold_is_kept_with_the_model);
+    tcase_add_test(c, test_training_and_other_outputs_remove_it);
     tcase_add_test(c, test_thresholds_of_files_are_checked);
     tcase_add_test(c, test_what_is_not_accepted_is_named);
     suite_add_tcase(all, c);
