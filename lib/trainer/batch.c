@@ -17,52 +17,81 @@ int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loa
     "loss=binary (several labels for each image, each from 0 to 1) and loss=mse (numbers) are "    \
     "accepted"
 
+/* An image whose targets are looked at, for messages. */
+typedef struct checked_row {
+    const svit_dataset *dataset;
+    const float *values; /* [classes] */
+    size_t index;
+    const char *what; /* "training" */
+} checked_row;
+
+/* Fails because target `k` is not what a loss takes, and names the image's file, if it is one. */
+static svit_status fail_target(const checked_row *row, size_t k, const char *accepted,
+                               svit_error *err)
+{
+    const char *name = svit_dataset_class_name(row->dataset, k);
+    char *path = NULL;
+    SVIT_TRY(sv_dataset_path(row->dataset, row->index, &path, err));
+    const svit_status status = sv_fail(
+        err, SVIT_E_ARGUMENT, "%s: target %zu%s%.30s%s of image %zu%s%.80s%s is %g; %s", row->what,
+        k, name ? " ('" : "", name ? name : "", name ? "')" : "", row->index, path ? " ('" : "",
+        path ? path : "", path ? "')" : "", (double)row->values[k], accepted);
+    sv_release_text(&row->dataset->context->allocator, path);
+    return status;
+}
+
 /* Fails unless a row of targets is at least 0 and has the sum 1, about: a table may have rounded
  * thirds. */
-static svit_status check_row(const float *row, size_t classes, size_t index, const char *what,
-                             svit_error *err)
+static svit_status check_probabilities(const checked_row *row, svit_error *err)
 {
     const double tolerance = 0.05;
     double sum = 0;
-    for (size_t k = 0; k < classes; k++) {
-        if (!(row[k] >= 0))
-            return sv_fail(err, SVIT_E_ARGUMENT,
-                           "%s: target %zu of image %zu is %g; cross-entropy takes "
-                           "probabilities; " OTHER_LOSSES,
-                           what, k, index, (double)row[k]);
-        sum += (double)row[k];
+    for (size_t k = 0; k < row->dataset->classes; k++) {
+        if (!(row->values[k] >= 0))
+            return fail_target(row, k, "cross-entropy takes probabilities; " OTHER_LOSSES, err);
+        sum += (double)row->values[k];
     }
     if (fabs(sum - 1) <= tolerance)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "%s: the targets of image %zu have the sum %g; cross-entropy takes "
                    "probabilities, whose sum is 1; " OTHER_LOSSES,
-                   what, index, sum);
+                   row->what, row->index, sum);
+}
+
+/* Fails unless each target is from 0 to 1. */
+static svit_status check_labels(const checked_row *row, svit_error *err)
+{
+    for (size_t k = 0; k < row->dataset->classes; k++)
+        if (!(row->values[k] >= 0 && row->values[k] <= 1))
+            return fail_target(row, k, "loss=binary takes 0 to 1", err);
+    return SVIT_OK;
 }
 
 svit_status sv_objective_check(const sv_objective *objective, const svit_dataset *dataset,
                                const char *what, svit_context *context, svit_error *err)
 {
-    const size_t classes = objective->classes;
-    if (objective->loss != SVIT_LOSS_CROSS_ENTROPY)
+    const bool is_binary = objective->loss == SVIT_LOSS_BINARY;
+    if (objective->loss != SVIT_LOSS_CROSS_ENTROPY && !is_binary)
         return SVIT_OK;
-    if (classes == 1)
+    if (!is_binary && objective->classes == 1)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: the model has one output, whose cross-entropy is always 0; two "
                        "or more classes, " OTHER_LOSSES,
                        what);
     if (!svit_dataset_has_targets(dataset))
         return SVIT_OK;
-    float *row;
-    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&row, classes, sizeof *row, "targets",
-                               err));
+    float *values;
+    SVIT_TRY(sv_allocate_array(&context->allocator, (void **)&values, dataset->classes,
+                               sizeof *values, "targets", err));
+    checked_row row = {dataset, values, 0, what};
     svit_status status = SVIT_OK;
-    for (size_t i = 0; status == SVIT_OK && i < svit_dataset_count(dataset); i++) {
-        status = svit_dataset_targets(dataset, i, row, err);
+    for (; status == SVIT_OK && row.index < dataset->count; row.index++) {
+        status = svit_dataset_targets(dataset, row.index, values, err);
         if (status == SVIT_OK)
-            status = check_row(row, classes, i, what, err);
+            status = (is_binary ? check_labels : check_probabilities)(&row, err);
     }
-    sv_release(&context->allocator, row, classes * sizeof *row);
+    sv_release(&context->allocator, values, dataset->classes * sizeof *values);
     return status;
 }
 

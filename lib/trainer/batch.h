@@ -11,7 +11,8 @@
 int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loader *loader);
 
 /* SVIT_E_ARGUMENT if the loss is a cross-entropy that can teach and measure nothing: of one output,
- * or with targets of `dataset` that are no probabilities. `what` names the dataset in messages. */
+ * or with targets of `dataset` that are no probabilities; or SVIT_LOSS_BINARY with targets that are
+ * not from 0 to 1. `what` names the dataset in messages. */
 svit_status sv_objective_check(const sv_objective *objective, const svit_dataset *dataset,
                                const char *what, svit_context *context, svit_error *err);
 

@@ -201,6 +201,12 @@ run 0 shiftvit-train $small --data folder:one --val-fraction 0 --set loss=binary
 # shellcheck disable=SC2086
 run 2 shiftvit-train $small --data list:several.csv --out refused
 says 'the targets of image [0-9]+ have the sum [02]; cross-entropy takes probabilities'
+# Several labels are from 0 to 1: the image and the column are named, before a run begins.
+printf 'path,wide,tall\n%s,0,1\n%s,1,-1\n' "$one_image" "$one_image" >beyond.csv
+# shellcheck disable=SC2086
+run 2 shiftvit-train $small --data list:beyond.csv --val-fraction 0 --set loss=binary --out refused
+says "target 1 \('tall'\) of image 1 \('[^']*.png'\) is -1; loss=binary takes 0 to 1"
+absent refused
 run 2 shiftvit-eval --model several --data list:several.csv --loss cross-entropy --seed 3
 says 'the numbers of image [0-9]+ are no probabilities.*--loss binary and --loss mse are accepted'
 run 2 shiftvit-eval --model one-class --data folder:one --split train --val-fraction 0 --loss cross-entropy

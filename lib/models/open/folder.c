@@ -50,7 +50,7 @@ static svit_status find_weights(sv_open *open, svit_error *err)
         if (!sv_is_absent(open->weights))
             return sv_fail(err, SVIT_E_UNSUPPORTED,
                            "%s is a Python pickle; in Python: safetensors.torch.save_file("
-                           "torch.load('%s'), 'model.safetensors')",
+                           "torch.load('%s', map_location='cpu'), 'model.safetensors')",
                            open->weights, pickles[i]);
     }
     return sv_fail(
