@@ -33,10 +33,15 @@ enum {
                                                13 and the others here do not where the height loses
                                                more than twice the lines that the width loses */
     SVIT_SOURCE_BICUBIC_PILLOW_12 = 4,      /* likewise, with bicubic interpolation */
-    SVIT_SOURCE_SQUASH = 5,        /* scales each axis by itself, bilinear and antialiased: the
+    SVIT_SOURCE_SQUASH = 5,            /* scales each axis by itself, bilinear and antialiased: the
                                       bytes of Pillow's resize to the source size (transformers'
                                       ViTImageProcessor) */
-    SVIT_SOURCE_SQUASH_BICUBIC = 6 /* likewise, with bicubic interpolation */
+    SVIT_SOURCE_SQUASH_BICUBIC = 6,    /* likewise, with bicubic interpolation */
+    SVIT_SOURCE_KEEP_RATIO = 7,        /* as SVIT_SOURCE_SHORTER_SIDE, but the longer side of the
+                                       resized image is rounded to the nearest pixel, half to even,
+                                       and not down: timm's ResizeKeepRatio, which timm and OpenCLIP
+                                       take for inputs that are no squares */
+    SVIT_SOURCE_KEEP_RATIO_BICUBIC = 8 /* likewise, with bicubic interpolation */
 };
 
 /* A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the

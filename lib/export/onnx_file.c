@@ -135,7 +135,7 @@ static void put_versions(sv_protobuf_writer *out)
     sv_protobuf_end(out, opset);
 }
 
-/* The field of a graph of `graph_bytes` bytes up to its nodes. `graph_head` are its first fields. */
+/* The field of a graph with `graph_bytes` bytes up to its nodes. `graph_head` begins it. */
 static void put_graph(sv_protobuf_writer *out, const sv_protobuf_writer *graph_head,
                       uint64_t graph_bytes)
 {

@@ -80,9 +80,9 @@ static void check_fine_tuning(const svit_model *model, double mean, double devia
 }
 
 /* Where one scale of both axes fills an input that is no square, timm and OpenCLIP round the longer
- * side of the image to the nearest pixel. Pipelines round it down, which the two do for a square:
- * the pictures were others. */
-START_TEST(test_inputs_that_are_no_squares_are_squashed_or_nothing)
+ * side of the image to the nearest pixel, and OpenCLIP forgets its interpolation. For a square they
+ * round down. */
+START_TEST(test_inputs_that_are_no_squares)
 {
     static const char oblong[] = "{\"input_height\":32,\"input_width\":40}",
                       square[] = "{\"input_height\":32,\"input_width\":32}";
@@ -96,18 +96,28 @@ START_TEST(test_inputs_that_are_no_squares_are_squashed_or_nothing)
         int32_t filter;         /* -1: no pipeline */
         uint32_t height, width; /* of the resized image */
     } cases[] = {
-        {"pretrained_timm_dinov2", "config.json", timm, "\"input_size\":[3,42,28]", NULL, -1, 0, 0},
+        {"pretrained_timm_dinov2", "config.json", timm, "\"input_size\":[3,42,28]", NULL,
+         SVIT_SOURCE_KEEP_RATIO_BICUBIC, 48, 32},
         {"pretrained_timm_dinov2", "config.json", timm,
-         "\"input_size\":[3,42,28],\"crop_mode\":\"center\",\"crop_pct\":1", NULL, -1, 0, 0},
+         "\"input_size\":[3,42,28],\"crop_mode\":\"center\",\"crop_pct\":1", NULL,
+         SVIT_SOURCE_KEEP_RATIO_BICUBIC, 42, 28},
+        {"pretrained_timm_dinov2", "config.json", timm,
+         "\"input_size\":[3,42,28],\"interpolation\":\"bilinear\"", NULL, SVIT_SOURCE_KEEP_RATIO,
+         48, 32},
         {"pretrained_timm_dinov2", "config.json", timm,
          "\"input_size\":[3,42,28],\"crop_mode\":\"squash\"", NULL, SVIT_SOURCE_SQUASH_BICUBIC, 48,
          32},
-        {"pretrained_openclip", "open_clip_config.json", openclip, "\"resize_mode\":\"shortest\"",
-         oblong, -1, 0, 0},
+        {"pretrained_timm_dinov2", "config.json", timm,
+         "\"input_size\":[3,42,28],\"crop_mode\":\"border\"", NULL, -1, 0, 0},
+        {"pretrained_openclip", "open_clip_config.json", openclip,
+         "\"resize_mode\":\"shortest\",\"interpolation\":\"bilinear\"", oblong,
+         SVIT_SOURCE_KEEP_RATIO_BICUBIC, 32, 40},
         {"pretrained_openclip", "open_clip_config.json", openclip, "\"resize_mode\":\"squash\"",
          oblong, SVIT_SOURCE_SQUASH_BICUBIC, 32, 40},
         {"pretrained_openclip", "open_clip_config.json", openclip, "\"resize_mode\":\"shortest\"",
          square, SVIT_SOURCE_BICUBIC, 32, 32},
+        {"pretrained_openclip", "open_clip_config.json", openclip, "\"resize_mode\":\"longest\"",
+         oblong, -1, 0, 0},
     };
     open_case all, *self = &all;
     svit_pipeline_config pipeline;
@@ -125,7 +135,7 @@ START_TEST(test_inputs_that_are_no_squares_are_squashed_or_nothing)
         ck_assert_uint_eq(pipeline.source_height, cases[_i].height);
         ck_assert_uint_eq(pipeline.source_width, cases[_i].width);
     } else {
-        ck_assert_msg(strstr(self->warning, "is no square"), "%s", self->warning);
+        ck_assert_msg(strstr(self->warning, "but its mean and deviation"), "%s", self->warning);
         check_fine_tuning(model, strstr(cases[_i].golden, "timm") ? 0.485 : 0.48145466,
                           strstr(cases[_i].golden, "timm") ? 0.225 : 0.27577711);
     }
@@ -140,7 +150,7 @@ static Suite *open_resizing_suite(void)
     TCase *tcase = tcase_create("open");
     tcase_add_test(tcase, test_timm_and_openclip_have_their_defaults);
     tcase_add_loop_test(tcase, test_words_of_openclip_for_the_interpolation, 0, 4);
-    tcase_add_loop_test(tcase, test_inputs_that_are_no_squares_are_squashed_or_nothing, 0, 6);
+    tcase_add_loop_test(tcase, test_inputs_that_are_no_squares, 0, 9);
     suite_add_tcase(suite, tcase);
     return suite;
 }

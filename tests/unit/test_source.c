@@ -151,6 +151,55 @@ START_TEST(test_the_aspect_ratio_is_kept)
 END_TEST
 
 /* Both filters leave an image of the source size as it is. */
+/* The nearest whole number to a / b; of two, the even one. */
+static size_t nearest(size_t a, size_t b)
+{
+    const size_t down = a / b, twice = 2 * (a % b);
+    return down + (twice > b || (twice == b && down % 2 == 1));
+}
+
+/* The offset of a central crop, half to even. */
+static size_t centre(size_t size, size_t crop)
+{
+    return nearest(size - crop, 2);
+}
+
+/* An image is resized to the rounded size, and the middle of that cut out, in two steps of their
+ * own. */
+START_TEST(test_the_longer_side_is_rounded_to_the_nearest_pixel)
+{
+    enum { HEIGHT = 10, WIDTH = 14, MOST = 45 };
+    static const int32_t both[2][2] = {
+        {SVIT_SOURCE_KEEP_RATIO, SVIT_SOURCE_SQUASH},
+        {SVIT_SOURCE_KEEP_RATIO_BICUBIC, SVIT_SOURCE_SQUASH_BICUBIC}};
+    static uint8_t whole[3 * MOST * WIDTH * MOST], got[3 * HEIGHT * WIDTH];
+    size_t rounded_up = 0;
+    svit_context *context = context_open();
+    for (size_t height = 1; height < MOST; height += 3)
+        for (size_t width = 1; width < MOST; width += 2) {
+            const bool is_wide = width * HEIGHT >= height * WIDTH;
+            const size_t h = is_wide ? HEIGHT : nearest(height * WIDTH, width),
+                         w = is_wide ? nearest(width * HEIGHT, height) : WIDTH;
+            const int32_t *filters = both[width / 2 % 2];
+            uint8_t *rgb = noise(height, width);
+            svit_pipeline_config config = shorter_side(HEIGHT, WIDTH);
+            config.source_filter = filters[0];
+            WORKS(svit_pipeline_apply_source(context, &config, rgb, height, width, got, err));
+            config = shorter_side((uint32_t)h, (uint32_t)w);
+            config.source_filter = filters[1];
+            WORKS(svit_pipeline_apply_source(context, &config, rgb, height, width, whole, err));
+            const uint8_t *from = whole + 3 * (centre(h, HEIGHT) * w + centre(w, WIDTH));
+            for (size_t y = 0; y < HEIGHT; y++)
+                ck_assert_msg(memcmp(got + 3 * y * WIDTH, from + 3 * y * w, 3 * WIDTH) == 0,
+                              "%zu x %zu, row %zu", height, width, y);
+            rounded_up += h * width > height * WIDTH || w * height > width * HEIGHT;
+            free(rgb);
+        }
+    ck_assert_uint_gt(rounded_up, 50);
+    svit_context_free(context);
+}
+END_TEST
+
 START_TEST(test_an_image_of_the_source_size_is_copied)
 {
     svit_context *context = context_open();
@@ -333,9 +382,9 @@ START_TEST(test_wrong_arguments_of_the_source_step_are_named)
           "same array");
     FAILS(svit_pipeline_apply_source(context, &config, a, 2, 0, b, err), SVIT_E_ARGUMENT,
           "width is 0");
-    config.source_filter = 7;
+    config.source_filter = 9;
     FAILS(svit_pipeline_apply_source(context, &config, a, 2, 2, b, err), SVIT_E_ARGUMENT,
-          "source_filter is 7");
+          "source_filter is 9");
     svit_dataset *dataset = NULL;
     FAILS(svit_dataset_folder(&dataset, context, "/", 2, 2, 3, -1, err), SVIT_E_ARGUMENT,
           "filter is -1");
@@ -349,6 +398,7 @@ static Suite *source_suite(void)
     TCase *cases = tcase_create("all");
     tcase_add_loop_test(cases, test_resizing_has_the_bytes_of_pillow, 0, PILLOW_COUNT);
     tcase_add_test(cases, test_the_aspect_ratio_is_kept);
+    tcase_add_test(cases, test_the_longer_side_is_rounded_to_the_nearest_pixel);
     tcase_add_test(cases, test_an_image_of_the_source_size_is_copied);
     tcase_add_test(cases, test_a_folder_keeps_the_detail_that_the_size_allows);
     tcase_add_test(cases, test_training_and_prediction_see_the_same_bits);

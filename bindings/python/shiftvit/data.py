@@ -20,7 +20,8 @@ Split = Literal["train", "test", "validation"]
 #: CIFAR has no images for validation of its own.
 CifarSplit = Literal["train", "test"]
 Filter = Literal[
-    "nearest", "shorter-side", "bicubic", "shorter-side-pillow-12", "bicubic-pillow-12", "squash", "squash-bicubic"
+    "nearest", "shorter-side", "bicubic", "shorter-side-pillow-12", "bicubic-pillow-12", "squash", "squash-bicubic",
+    "keep-ratio", "keep-ratio-bicubic"
 ]
 
 _BadFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_size_t, ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
@@ -173,8 +174,8 @@ class Dataset(_library.Handle):
             height: Pixels to which images are brought; ``width`` is the same if it is None. A model that has a pipeline
                 wants ``pipeline=model.pipeline`` instead: it scales images of another size once more.
             channels: 1 grey, 3 RGB, 4 RGBA; None: 3.
-            filter: How; ``"shorter-side"``, which None stands for, and ``"bicubic"`` crop the centre, ``"nearest"``,
-                ``"squash"`` and ``"squash-bicubic"`` distort.
+            filter: How; ``"shorter-side"``, which None stands for, ``"bicubic"`` and ``"keep-ratio"`` crop the centre,
+                ``"nearest"``, ``"squash"`` and ``"squash-bicubic"`` distort.
             pipeline: Has size, channels and filter, in place of the others; such as ``model.pipeline``.
 
         Raises:

@@ -12,7 +12,7 @@
 /* How each of SVIT_SOURCE_* but the first resizes. */
 static const struct form {
     sv_antialias_filter filter;
-    bool cover, across_first; /* as in sv_antialias_options */
+    bool cover, across_first, rounds; /* as in sv_antialias_options */
 } FORMS[] = {
     [SVIT_SOURCE_SHORTER_SIDE] = {SV_ANTIALIAS_BILINEAR, .cover = true},
     [SVIT_SOURCE_BICUBIC] = {SV_ANTIALIAS_BICUBIC, .cover = true},
@@ -20,6 +20,8 @@ static const struct form {
     [SVIT_SOURCE_BICUBIC_PILLOW_12] = {SV_ANTIALIAS_BICUBIC, true, .across_first = true},
     [SVIT_SOURCE_SQUASH] = {SV_ANTIALIAS_BILINEAR, .cover = false},
     [SVIT_SOURCE_SQUASH_BICUBIC] = {SV_ANTIALIAS_BICUBIC, .cover = false},
+    [SVIT_SOURCE_KEEP_RATIO] = {SV_ANTIALIAS_BILINEAR, .cover = true, .rounds = true},
+    [SVIT_SOURCE_KEEP_RATIO_BICUBIC] = {SV_ANTIALIAS_BICUBIC, .cover = true, .rounds = true},
 };
 enum { FORM_COUNT = sizeof FORMS / sizeof *FORMS };
 
@@ -28,10 +30,11 @@ svit_status sv_source_filter_check(int32_t filter, const char *where, const char
 {
     if (filter >= SVIT_SOURCE_NEAREST && filter < FORM_COUNT)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "%s: %s is %d; SVIT_SOURCE_NEAREST (0) to SVIT_SOURCE_SQUASH_BICUBIC (%d) are "
-                   "accepted",
-                   where, what, (int)filter, FORM_COUNT - 1);
+    return sv_fail(
+        err, SVIT_E_ARGUMENT,
+        "%s: %s is %d; SVIT_SOURCE_NEAREST (0) to SVIT_SOURCE_KEEP_RATIO_BICUBIC (%d) are "
+        "accepted",
+        where, what, (int)filter, FORM_COUNT - 1);
 }
 
 sv_source sv_source_make(int32_t filter, size_t height, size_t width, size_t channels)
@@ -67,6 +70,7 @@ sv_antialias_options sv_source_options(const sv_source *step, size_t height, siz
                                   .out_height = step->height,
                                   .out_width = step->width,
                                   .cover = form->cover,
+                                  .rounds = form->rounds,
                                   .seen_height = step->seen_height,
                                   .seen_width = step->seen_width,
                                   .filter = form->filter,

@@ -127,15 +127,28 @@ static bool goes_down_first(const window *across, const window *down)
            down->in - down->resized + 2 * across->resized > 2 * across->in;
 }
 
+/* With `cover`: the size to which the image is resized; one side is that of the output. */
+static void cover(const sv_antialias_options *o, size_t *height, size_t *width)
+{
+    if (o->rounds) {
+        const double ratio = fmin((double)o->height / (double)o->out_height,
+                                  (double)o->width / (double)o->out_width);
+        *height = (size_t)rint((double)o->height / ratio);
+        *width = (size_t)rint((double)o->width / ratio);
+    } else if (o->width * o->out_height >= o->height * o->out_width) {
+        *width = o->width * o->out_height / o->height;
+    } else {
+        *height = o->height * o->out_width / o->width;
+    }
+}
+
 svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator,
                                 const sv_antialias_options *options, svit_error *err)
 {
     const sv_antialias_options *o = options;
     size_t resized_height = o->out_height, resized_width = o->out_width;
-    if (o->cover && o->width * o->out_height >= o->height * o->out_width)
-        resized_width = o->width * o->out_height / o->height;
-    else if (o->cover)
-        resized_height = o->height * o->out_width / o->width;
+    if (o->cover)
+        cover(o, &resized_height, &resized_width);
     window across = crop_window(o->width, resized_width, o->out_width, o->seen_width);
     window down = crop_window(o->height, resized_height, o->out_height, o->seen_height);
     sv_antialias *plan = sv_allocate(allocator, sizeof *plan);

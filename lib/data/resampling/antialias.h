@@ -23,10 +23,12 @@ typedef struct sv_antialias_options {
     size_t height, width;         /* of the input [height, width, channels] */
     size_t channels;              /* 1, 3 or 4 */
     size_t out_height, out_width; /* of the output */
-    bool cover; /* false: each axis has its own scale. true: both axes have one scale, at
+    bool cover;  /* false: each axis has its own scale. true: both axes have one scale, at
                    which the image just covers the output, and the centre is cropped.
                    This is torchvision's Resize, which rounds the longer side down,
                    followed by CenterCrop, which rounds half offsets to even. */
+    bool rounds; /* with `cover`: the longer side is rounded to the nearest pixel, half to even, as
+                    by timm's ResizeKeepRatio */
     size_t seen_height, seen_width; /* with `cover`: the part of the output that a second central
                                        crop will keep; the two crops together are one CenterCrop.
                                        The output's size if there is none */

@@ -302,18 +302,6 @@ static bool describe_huggingface(description *out, const sv_json_value *root,
     return has_sizes && has_colours;
 }
 
-/* Whether the resize is one that pipelines do. Where one scale of both axes fills a box that is no
- * square, timm and OpenCLIP round the longer side to the nearest pixel (ResizeKeepRatio). Pipelines
- * round it down, as torchvision does, which the two use for squares. */
-static bool check_rounding(description *out)
-{
-    return out->squash || out->source_height == out->source_width ||
-           refuse(out,
-                  "for %g x %g, which is no square, the longer side of images is rounded to the "
-                  "nearest pixel, which no pipeline does",
-                  out->source_height, out->source_width);
-}
-
 /* timm: the image is resized to the input's size divided by crop_pct. */
 static bool describe_timm(description *out, const sv_json_value *root,
                           const svit_model_config *model)
@@ -342,9 +330,14 @@ static bool describe_timm(description *out, const sv_json_value *root,
     out->squash = strcmp(mode, "squash") == 0;
     out->source_height = floor(model->input_height / part);
     out->source_width = floor(model->input_width / part);
-    if (!out->bicubic && strcmp(interpolation, "bilinear") != 0)
-        return refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
-    return check_rounding(out);
+    return out->bicubic || strcmp(interpolation, "bilinear") == 0 ||
+           refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
+}
+
+/* Whether timm and OpenCLIP take their ResizeKeepRatio: for what is no square. */
+static bool keeps_ratio(const description *from)
+{
+    return !from->squash && from->source_height != from->source_width;
 }
 
 static bool describe_openclip(description *out, const sv_json_value *root,
@@ -360,11 +353,10 @@ static bool describe_openclip(description *out, const sv_json_value *root,
                          .otherwise = &OPENAI};
     if (!sv_json_is(root, SV_JSON_OBJECT))
         return refuse(out, "it is no object");
-    if (!read_word(out, root, "mode", &colours_of))
+    out->has_colours = read_word(out, root, "mode", &colours_of) &&
+                       (strcmp(colours_of, "RGB") == 0 || refuse(out, "mode is not 'RGB'"));
+    if (!out->has_colours)
         return false;
-    if (strcmp(colours_of, "RGB") != 0)
-        return refuse(out, "mode is not 'RGB'");
-    out->has_colours = true;
     if (!read_word(out, root, "resize_mode", &mode) ||
         !read_word(out, root, "interpolation", &interpolation))
         return false;
@@ -376,16 +368,17 @@ static bool describe_openclip(description *out, const sv_json_value *root,
         return refuse(out, "interpolation is neither 'bicubic' nor 'bilinear'");
     if (!out->squash && strcmp(mode, "shortest") != 0)
         return refuse(out, "resize_mode is neither 'shortest' nor 'squash'");
-    return check_rounding(out);
+    /* Its ResizeKeepRatio is always bicubic. */
+    out->bicubic = out->bicubic || keeps_ratio(out);
+    return true;
 }
 
 /* Whether the model's input can be cut from the resized images. */
 static bool fits_input(description *from, const svit_model_config *model)
 {
-    if (from->source_height >= model->input_height && from->source_height <= 8192 &&
-        from->source_width >= model->input_width && from->source_width <= 8192)
-        return true;
-    return refuse(from, "images are resized to %g x %g pixels, but the model's input is %u x %u",
+    return (from->source_height >= model->input_height && from->source_height <= 8192 &&
+            from->source_width >= model->input_width && from->source_width <= 8192) ||
+           refuse(from, "images are resized to %g x %g pixels, but the model's input is %u x %u",
                   from->source_height, from->source_width, model->input_height, model->input_width);
 }
 
@@ -418,6 +411,15 @@ static void take_colours(sv_open *open, description *from, const svit_model_conf
     open->has_colours = check_pipeline(open, from);
 }
 
+static int32_t filter_of(const description *from)
+{
+    if (from->squash)
+        return from->bicubic ? SVIT_SOURCE_SQUASH_BICUBIC : SVIT_SOURCE_SQUASH;
+    if (keeps_ratio(from))
+        return from->bicubic ? SVIT_SOURCE_KEEP_RATIO_BICUBIC : SVIT_SOURCE_KEEP_RATIO;
+    return from->bicubic ? SVIT_SOURCE_BICUBIC : SVIT_SOURCE_SHORTER_SIDE;
+}
+
 /* Sets the sizes: the resize, and the centre of the model's input size. */
 static void take_sizes(sv_open *open, description *from, const svit_model_config *model)
 {
@@ -427,9 +429,7 @@ static void take_sizes(sv_open *open, description *from, const svit_model_config
     pipeline->output_height = model->input_height;
     pipeline->output_width = model->input_width;
     pipeline->evaluation = SVIT_EVALUATE_CROP;
-    pipeline->source_filter =
-        from->squash ? (from->bicubic ? SVIT_SOURCE_SQUASH_BICUBIC : SVIT_SOURCE_SQUASH)
-                     : (from->bicubic ? SVIT_SOURCE_BICUBIC : SVIT_SOURCE_SHORTER_SIDE);
+    pipeline->source_filter = filter_of(from);
     open->has_pipeline = check_pipeline(open, from);
 }
 

@@ -319,10 +319,11 @@ extern "C" {
 
     /// Sets the probability below which svit_predictor_labels takes an image for none of the classes: 0
     /// for never, at most 1. It is saved with the model (the metadata key "known_threshold"), and
-    /// predictors read it when they are created; what they predict stays the same. A head for other
-    /// classes or with more of them (svit_model_add_classes), and other texts (svit_model_set_text_head)
-    /// remove it, and a head that is trained further needs a new one. svit_choose_threshold finds it.
-    /// SVIT_E_ARGUMENT: it is none of these numbers.
+    /// predictors read it when they are created; what they predict stays the same. It belongs to
+    /// probabilities that change: a step of an optimizer (svit_step), a head for other classes or with
+    /// more of them (svit_model_add_classes), other texts (svit_model_set_text_head) and an output that
+    /// is not SVIT_OUTPUT_SOFTMAX remove it. svit_choose_threshold finds it. SVIT_E_ARGUMENT: it is none
+    /// of these numbers.
     pub fn svit_model_set_threshold(
         model: *mut svit_model,
         threshold: f64,

@@ -44,6 +44,13 @@ pub const SVIT_SOURCE_BICUBIC_PILLOW_12: i32 = 4;
 pub const SVIT_SOURCE_SQUASH: i32 = 5;
 /// likewise, with bicubic interpolation
 pub const SVIT_SOURCE_SQUASH_BICUBIC: i32 = 6;
+/// as SVIT_SOURCE_SHORTER_SIDE, but the longer side of the
+/// resized image is rounded to the nearest pixel, half to even,
+/// and not down: timm's ResizeKeepRatio, which timm and OpenCLIP
+/// take for inputs that are no squares
+pub const SVIT_SOURCE_KEEP_RATIO: i32 = 7;
+/// likewise, with bicubic interpolation
+pub const SVIT_SOURCE_KEEP_RATIO_BICUBIC: i32 = 8;
 
 // A step of augmentation, for training alone. Steps up to SVIT_AUGMENT_RESIZED_CROP work on the
 // bytes of the image before step 1 of svit_pipeline_config; files have their images at the source

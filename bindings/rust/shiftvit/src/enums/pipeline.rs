@@ -47,6 +47,13 @@ enumeration! {
         Squash = SVIT_SOURCE_SQUASH,
         /// Likewise, with bicubic interpolation.
         SquashBicubic = SVIT_SOURCE_SQUASH_BICUBIC,
+        /// As `Source::ShorterSide`, but the longer side of the
+        /// resized image is rounded to the nearest pixel, half to even,
+        /// and not down: timm's ResizeKeepRatio, which timm and OpenCLIP
+        /// take for inputs that are no squares.
+        KeepRatio = SVIT_SOURCE_KEEP_RATIO,
+        /// Likewise, with bicubic interpolation.
+        KeepRatioBicubic = SVIT_SOURCE_KEEP_RATIO_BICUBIC,
     }
 }
 
