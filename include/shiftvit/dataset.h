@@ -112,7 +112,7 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
  * writes, such as NaN, and a number may be 2.0. Other members are passed over, as are files without
  * a dot in their names or with one in front, and what is called __NAME__ at the top. Names become
  * classes in byte order. For numbers classes.txt beside the first shard names the classes, one on
- * each line; the names are different, and lines are empty at the end alone. Without it classes have
+ * each line, of which those at the end alone are empty. Without it classes have
  * no names, and are as many as the largest number and one.
  *
  * The headers of a shard are read once. Where each image is, and its label, are kept in the file

@@ -32,7 +32,8 @@ enum {
 /* How samples are compared. */
 enum {
     SVIT_METRIC_COSINE = 0,   /* the cosine similarity; 0 for a feature of zeros */
-    SVIT_METRIC_EUCLIDEAN = 1 /* the Euclidean distance; below 1e-19 it may be 0 */
+    SVIT_METRIC_EUCLIDEAN = 1 /* the Euclidean distance; of c channels: below
+                                 1.1e-19 * sqrt(c) it may be 0, above 1.8e19 it is infinite */
 };
 
 /* How features are computed. */

@@ -209,7 +209,8 @@ enum {
 };
 
 /* The configuration of a model. The fields are those of the JSON object. Fields that belong to
- * other architectures are ignored; presets and JSON leave them 0. */
+ * other architectures are ignored, but for lora_rank and mask_ratio, which are 0 there; presets and
+ * JSON leave them 0. */
 typedef struct svit_model_config {
     uint32_t struct_size;  /* sizeof(svit_model_config) */
     int32_t architecture;  /* SVIT_ARCHITECTURE_* */
@@ -413,8 +414,8 @@ enum {
     SVIT_DTYPE_BF16 = 2, /* bfloat16, rounded to nearest */
     SVIT_DTYPE_I8 = 3    /* each row (the first axis) of a tensor of rank 2 or more as whole numbers
                             in -127..127 and a float32 scale, the row's largest magnitude / 127, in
-                            a tensor of the name with ".scale" after it; other tensors stay
-                            float32 */
+                            a tensor of the name with ".scale" after it; a row whose scale would be
+                            below 1.2e-38 becomes 0. Other tensors stay float32 */
 };
 
 /* Writes a model file as svit_model_save does, with parameters stored as `dtype`, one of
@@ -543,7 +544,8 @@ SVIT_API int32_t svit_model_output(const svit_model *model);
  * Sessions, evaluation and training see the embeddings as before. All is copied, and saved with the
  * model and in ONNX files, but not in checkpoints; another head removes it. `classes` 0 removes it.
  * SVIT_E_STATE: a session or predictor of the model exists. SVIT_E_ARGUMENT names what is not
- * accepted: a name that is NULL, an embedding whose length is 0 or not finite, a scale not above 0.
+ * accepted: a name that is NULL, an embedding whose length is 0 or not finite, a scale not in
+ * (0, 1e30], a bias not in [-1e30, 1e30].
  */
 SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *embeddings,
                                               const char *const *names, size_t classes,

@@ -97,7 +97,11 @@ typedef struct svit_trainer_config {
     uint32_t class_weight_count; /* of `class_weights`: 0, or the model's number of classes */
     double class_weights[SVIT_MAX_CLASS_WEIGHTS]; /* 1.2e-38..3.4e38, the range of float32: factors
                                                      of the loss, by the class of the label, as in
-                                                     svit_cross_entropy_weighted; with
+                                                     svit_cross_entropy_weighted; with targets
+                                                     and mixed images factors of each class's
+                                                     part, of which the mean over the images
+                                                     is taken, as PyTorch does with
+                                                     probabilities; with
                                                      SVIT_LOSS_BINARY `pos_weight` of
                                                      svit_binary_cross_entropy */
     int32_t tensorboard;   /* 1: the history is written for TensorBoard too, to

@@ -113,8 +113,7 @@ const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const cha
 
 bool sv_parameter_is_of_head(const sv_parameter_table *table, const sv_parameter *parameter)
 {
-    return (parameter->role == SV_ROLE_WEIGHT || parameter->role == SV_ROLE_BIAS) &&
-           parameter->depth == table->depths;
+    return table->head > 0 && parameter >= table->list + table->head;
 }
 
 const sv_parameter *sv_parameter_at(const sv_parameter_table *table, size_t offset)

@@ -53,6 +53,8 @@ typedef struct sv_parameter_table {
     size_t capacity; /* 0 or a power of two */
     size_t elements; /* of a flat array */
     uint32_t depths; /* blocks of the model + 1: the depth of its head; 0 in a table of no model */
+    size_t head;     /* index of the first parameter of the head's linear maps, which are the last
+                        ones; 0: there are none */
 } sv_parameter_table;
 
 /* Makes an empty table. */
@@ -70,8 +72,8 @@ svit_status sv_parameter_add(sv_parameter_table *table, size_t *index, const cha
 /* Finds a parameter by name, in constant time. NULL if there is none. */
 const sv_parameter *sv_parameter_find(const sv_parameter_table *table, const char *name);
 
-/* Whether the parameter is of a linear map behind the blocks: the classifier, and hidden layers of
- * the head. */
+/* Whether the parameter is of a linear map of the head: the classifier, or a hidden layer before
+ * it. */
 bool sv_parameter_is_of_head(const sv_parameter_table *table, const sv_parameter *parameter);
 
 /* The parameter whose first element has the index `offset` in the flat arrays. There must be

@@ -44,7 +44,11 @@ static float row_scale(const float *row, size_t columns)
     float largest = 0;
     for (size_t i = 0; i < columns; i++)
         largest = fmaxf(largest, fabsf(row[i]));
-    return largest / QUANTISED >= FLT_MIN ? largest / QUANTISED : 0;
+    float scale = largest / QUANTISED;
+    /* A scale that was rounded up would read the largest float as infinite. */
+    while (isinf(scale * QUANTISED))
+        scale = nextafterf(scale, 0);
+    return scale >= FLT_MIN ? scale : 0;
 }
 
 /* values = round(values / scale), row by row; or the scales alone, at the start of `values`. */

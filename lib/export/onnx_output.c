@@ -5,7 +5,6 @@
 #include "models/parts/text_head.h"
 
 #include <float.h>
-#include <math.h>
 
 const char *sv_onnx_output_name(const svit_onnx_options *options)
 {
@@ -19,12 +18,6 @@ svit_status sv_onnx_output_check(const svit_onnx_options *options, const svit_mo
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "svit_onnx_options.output is 'probabilities', but the model predicts "
                        "numbers; 'logits' is accepted");
-    const struct sv_text_head *head = model->text_head;
-    if (options->output == SVIT_ONNX_PROBABILITIES && head &&
-        fmax(head->scale, fabs(head->bias)) > FLT_MAX)
-        return sv_fail(err, SVIT_E_UNSUPPORTED,
-                       "the scale %g or the bias %g of the model's texts is beyond float32",
-                       head->scale, head->bias);
     return SVIT_OK;
 }
 

@@ -42,6 +42,8 @@ svit_status sv_scope_linear(const sv_scope *in, const char *name, size_t out, si
 svit_status sv_scope_classifier(const sv_scope *in, const char *name, size_t classes, size_t c)
 {
     const size_t first = in->table->count;
+    if (in->table->head == 0)
+        in->table->head = first;
     SVIT_TRY(sv_scope_linear(in, name, classes, c, true));
     in->table->list[first].classes = in->table->list[first + 1].classes = true;
     return SVIT_OK;

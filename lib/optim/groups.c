@@ -144,6 +144,10 @@ static svit_status group_check(const void *element, svit_error *err)
 {
     const svit_parameter_group *group = element;
     SVIT_TRY(sv_fields_check(&GROUP, group, err));
+    if (group->weight_decay < 0 && group->weight_decay != -1)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "weight_decay is %g; -1 (that of the optimizer) and [0, 1e+30] are accepted",
+                       group->weight_decay);
     return group->pattern[0]
                ? SVIT_OK
                : sv_fail(err, SVIT_E_ARGUMENT, "pattern is empty; it matches names of parameters");

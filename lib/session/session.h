@@ -159,8 +159,9 @@ void sv_session_forward_features(svit_session *session, const real *input, size_
 
 /* session_calls.c */
 
-/* Checks what svit_forward checks of its arguments. */
-svit_status sv_session_check_forward(const svit_session *session, const float *nhwc, size_t n,
+/* Checks what svit_forward checks of its arguments. SVIT_E_NUMERIC: no activations are saved
+ * afterwards. */
+svit_status sv_session_check_forward(svit_session *session, const float *nhwc, size_t n,
                                      svit_error *err);
 
 /* SVIT_E_NUMERIC, naming `what`, its element and its value, unless every value is finite. */

@@ -19,7 +19,7 @@ svit_status sv_session_check_finite(const float *values, size_t count, const cha
                    (double)values[at]);
 }
 
-svit_status sv_session_check_forward(const svit_session *session, const float *nhwc, size_t n,
+svit_status sv_session_check_forward(svit_session *session, const float *nhwc, size_t n,
                                      svit_error *err)
 {
     SVIT_TRY(svit_context_check(session->context, err));
@@ -27,7 +27,12 @@ svit_status sv_session_check_forward(const svit_session *session, const float *n
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "n is %zu; 1 to %u images, the session's max_batch, are accepted", n,
                        session->config.max_batch);
-    return sv_session_check_finite(nhwc, n * sv_shape_elements(session->input), "nhwc", err);
+    const svit_status status =
+        sv_session_check_finite(nhwc, n * sv_shape_elements(session->input), "nhwc", err);
+    /* A backward that comes all the same would add the gradients of the batch before. */
+    if (status == SVIT_E_NUMERIC)
+        sv_tape_clear(&session->tape);
+    return status;
 }
 
 /* Activations can overflow even if all weights and images are finite. */

@@ -158,6 +158,25 @@ START_TEST(test_the_layer_that_overflows_is_named)
 }
 END_TEST
 
+/* What an input that is not finite leaves is no forward that a backward could follow. */
+START_TEST(test_a_backward_does_not_follow_a_refused_input)
+{
+    fixture f;
+    float logits[N * CLASSES];
+    open_fixture(&f, MODELS[_i]);
+    svit_session *session = open_session(&f, SVIT_MODE_TRAIN, 0, true);
+    OK(svit_forward(session, f.images, N, logits, &err));
+    const float before = f.images[5];
+    f.images[5] = NAN;
+    FAILS(SVIT_E_NUMERIC, "nhwc[5] is nan", svit_forward(session, f.images, N, logits, &err));
+    f.images[5] = before;
+    FAILS(SVIT_E_STATE, "", svit_backward(session, f.dlogits, N, &err));
+    ck_assert_uint_eq(svit_session_counter(session), 1);
+    svit_session_free(session);
+    close_fixture(&f);
+}
+END_TEST
+
 /* Gradients of logits that are finite, but whose sum over the images is not. */
 START_TEST(test_the_gradient_that_overflows_is_named)
 {
@@ -317,6 +336,7 @@ static Suite *finite_check_suite(void)
     tcase_add_loop_test(tcase, test_every_parameter_is_named, 0, MODEL_COUNT);
     tcase_add_loop_test(tcase, test_the_layer_that_overflows_is_named, 0, MODEL_COUNT);
     tcase_add_loop_test(tcase, test_the_gradient_that_overflows_is_named, 0, MODEL_COUNT);
+    tcase_add_loop_test(tcase, test_a_backward_does_not_follow_a_refused_input, 0, MODEL_COUNT);
     tcase_add_loop_test(tcase, test_the_bits_are_those_without, 0, MODEL_COUNT * MEMORY_MODES);
     tcase_add_test(tcase, test_a_trainer_names_the_step);
     tcase_add_loop_test(tcase, test_layers_without_gradients_are_not_looked_at, 0,

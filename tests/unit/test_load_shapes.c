@@ -269,12 +269,12 @@ static const struct {
      "\"transpose\": true}}",
      "head.weight",
      {{"turned", 3, {6, 3, 2}, SV_DTYPE_F32, 0}},
-     "'turned' is [6, 3, 2]; 'head.fc1.weight' is [3, 6]"},
+     "'turned' is [6, 3, 2], and is transposed; 'head.fc1.weight' is [3, 6]"},
     {"{\"head.fc1.bias\": \"head.bias\", \"head.fc1.weight\": {\"tensor\": \"turned\", "
      "\"transpose\": true}}",
      "head.weight",
      {{"turned", 2, {6, 4}, SV_DTYPE_F32, 0}},
-     "'turned' is [6, 4]; 'head.fc1.weight' is [3, 6]"},
+     "'turned' is [6, 4], and is transposed; 'head.fc1.weight' is [3, 6]"},
 };
 
 START_TEST(test_tensors_that_differ_in_one_axis_are_refused)

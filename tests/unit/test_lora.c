@@ -62,6 +62,33 @@ START_TEST(test_the_initial_values_are_those_of_peft)
 }
 END_TEST
 
+/* Attention pooling lies behind the blocks, too, and is frozen as a whole. */
+START_TEST(test_attention_pooling_is_frozen)
+{
+    static const char *const heads[] = {"[7]", "[]", "[]"};
+    char json[400];
+    svit_model_config config;
+    svit_model *model = NULL;
+    snprintf(json, sizeof json,
+             "{\"architecture\":\"vit\",\"input_height\":12,\"input_width\":12,\"patch_size\":6,"
+             "\"dim\":8,\"depth\":1,\"heads\":2,\"head_dim\":4,\"mlp_dim\":8,\"num_classes\":%d,"
+             "\"head_units\":%s,\"pool\":\"attention\",\"pool_heads\":2,\"pool_mlp_dim\":4,"
+             "\"classifier\":%s}",
+             _i == 2 ? 8 : 3, heads[_i], _i == 2 ? "false" : "true");
+    WORKS(svit_model_config_from_json(&config, sizeof config, json, err));
+    WORKS(svit_model_create(&model, context, &config, 1, err));
+    WORKS(svit_model_add_lora(model, 2, 2, 0, err));
+    for (size_t i = 0; i < svit_model_parameter_count(model); i++) {
+        const char *name = svit_model_parameter_name(model, i);
+        int32_t trainable;
+        WORKS(svit_model_get_trainable(model, name, &trainable, err));
+        ck_assert_msg(trainable == (strstr(name, "lora") || strncmp(name, "head.", 5) == 0), "%s",
+                      name);
+    }
+    svit_model_free(model);
+}
+END_TEST
+
 /* Copies the gradient of a parameter of a model in which it is trainable. */
 static float *gradient_of(const svit_model *model, const svit_session *session, const char *name,
                           size_t *elements)
@@ -261,6 +288,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_new_adapters_leave_the_logits_as_they_are, 0, MODEL_COUNT);
     tcase_add_loop_test(c, test_the_initial_values_are_those_of_peft, 0, MODEL_COUNT);
+    tcase_add_loop_test(c, test_attention_pooling_is_frozen, 0, 3);
     tcase_add_loop_test(c, test_gradients_follow_from_those_of_the_merged_weight, 0, MODEL_COUNT);
     tcase_add_loop_test(c, test_training_changes_the_adapters_and_the_head_alone, 0, MODEL_COUNT);
     tcase_add_loop_test(c, test_bits_do_not_depend_on_the_number_of_threads, 0, MODEL_COUNT);

@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "io/safetensors.h"
 
+#include <float.h>
 #include <math.h>
 #include <sys/stat.h>
 
@@ -240,6 +241,27 @@ START_TEST(test_damaged_scales)
 }
 END_TEST
 
+/* The scale of the largest float is not rounded up to one that no load accepts. */
+START_TEST(test_the_largest_float_is_kept)
+{
+    enum { ROWS = 3, DIM = 16 };
+    svit_model *large = fit_model(context, ROWS, 5), *out = NULL;
+    float before[ROWS * DIM], after[ROWS * DIM];
+    for (size_t i = 0; i < ROWS * DIM; i++)
+        before[i] = i / DIM == 1 ? 1e-37f : i % 2 ? FLT_MAX : -FLT_MAX;
+    WORKS(svit_model_set_parameter(large, "head.weight", before, ROWS * DIM, err));
+    WORKS(svit_model_save_as(large, path, SVIT_DTYPE_I8, err));
+    WORKS(svit_model_load(&out, context, path, err));
+    WORKS(svit_model_get_parameter(out, "head.weight", after, ROWS * DIM, err));
+    for (size_t i = 0; i < ROWS * DIM; i++)
+        ck_assert_msg(i / DIM == 1 ? after[i] == 0
+                                   : fabsf(after[i] / 4 - before[i] / 4) <= FLT_MAX * 1e-6f,
+                      "%zu: %g", i, (double)after[i]);
+    svit_model_free(out);
+    svit_model_free(large);
+}
+END_TEST
+
 /* A regression: each scale was a read of 4 bytes. A wide layer has more scales than one piece. */
 START_TEST(test_scales_are_read_in_pieces)
 {
@@ -270,6 +292,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_all_weights);
     tcase_add_test(c, test_quantised_weights);
     tcase_add_test(c, test_scales_are_read_in_pieces);
+    tcase_add_test(c, test_the_largest_float_is_kept);
     tcase_add_test(c, test_what_is_refused);
     tcase_add_loop_test(c, test_damaged_scales, 0, sizeof damages / sizeof *damages);
     suite_add_tcase(all, c);

@@ -262,7 +262,7 @@ START_TEST(test_what_is_not_accepted_is_named)
 {
     static const char *const null[] = {"a", NULL};
     static const float zero[2 * CHANNELS] = {1}, wide[2 * CHANNELS] = {1, 0, 0, 0, 0, NAN};
-    static const double bad[] = {0, -1, NAN, INFINITY};
+    static const double bad[] = {0, -1, NAN, INFINITY, 1.1e30};
     svit_predictor *predictor = predictor_make(model, 0);
     FAILS(svit_model_set_text_head(model, NULL, NULL, 0, 0, 0, 0, err), SVIT_E_STATE, "text head");
     svit_predictor_free(predictor);
@@ -276,8 +276,11 @@ START_TEST(test_what_is_not_accepted_is_named)
           "class 1 has the length");
     FAILS(svit_model_set_text_head(model, TEXTS, NAMES, (size_t)1 << 30, CHANNELS, 1, 0, err),
           SVIT_E_ARGUMENT, "classes is");
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 5; i++)
         FAILS(svit_model_set_text_head(model, TEXTS, NAMES, 3, CHANNELS, bad[i], 0, err),
+              SVIT_E_ARGUMENT, "logit_scale and logit_bias");
+    for (size_t i = 2; i < 5; i++)
+        FAILS(svit_model_set_text_head(model, TEXTS, NAMES, 3, CHANNELS, 1, -bad[i], err),
               SVIT_E_ARGUMENT, "logit_scale and logit_bias");
     check_logits(model); /* none of these has changed the model */
 }

@@ -255,11 +255,17 @@ static svit_status fail_shape(const sv_load *load, const sv_parameter *parameter
                               const sv_name_match *match, const sv_tensor_desc *file,
                               svit_error *err)
 {
+    static const char *const taken[] = {[SV_RULE_TRANSPOSED] = ", and is transposed",
+                                        [SV_RULE_PART] = ", of which a part is taken",
+                                        [SV_RULE_SHARE] = ", of which a part is taken",
+                                        [SV_RULE_BLOCK] = ", of which a part is taken",
+                                        [SV_RULE_ZERO] = NULL};
+    const char *how = taken[match->kind];
     char has[SV_SHAPE_TEXT], wants[SV_SHAPE_TEXT];
     return sv_fail(
-        err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s; '%s' is %s%s", load->path,
-        sv_name_match_at(match, 0)->name, sv_tensor_desc_text(has, file), parameter->name,
-        sv_tensor_desc_text(wants, &parameter->desc),
+        err, SVIT_E_FORMAT, "%s: tensor '%.64s' is %s%s; '%s' is %s%s", load->path,
+        sv_name_match_at(match, 0)->name, sv_tensor_desc_text(has, file), how ? how : "",
+        parameter->name, sv_tensor_desc_text(wants, &parameter->desc),
         parameter->grid_height > 0 ? " (position_height and position_width name its grid)" : "");
 }
 

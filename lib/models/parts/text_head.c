@@ -11,6 +11,9 @@
 
 enum { MOST_CLASSES = 1 << 20 };
 
+/* Of logit_scale and logit_bias, so that logits are finite floats. */
+static const double MOST_SCALE = 1e30;
+
 static void head_free(const sv_allocator *allocator, struct sv_text_head *head)
 {
     if (!head)
@@ -84,12 +87,11 @@ static svit_status check_numbers(size_t classes, double scale, double bias, svit
 {
     if (classes > MOST_CLASSES)
         return sv_fail(err, SVIT_E_ARGUMENT, "classes is %zu; it is 0..%d", classes, MOST_CLASSES);
-    if (!(isfinite(scale) && scale > 0) || !isfinite(bias))
-        return sv_fail(
-            err, SVIT_E_ARGUMENT,
-            "logit_scale and logit_bias are %g and %g; both are finite, and the scale is "
-            "above 0",
-            scale, bias);
+    if (!(scale > 0 && scale <= MOST_SCALE) || !(fabs(bias) <= MOST_SCALE))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "logit_scale and logit_bias are %g and %g; both are at most %g, and the "
+                       "scale is above 0",
+                       scale, bias, MOST_SCALE);
     return SVIT_OK;
 }
 

@@ -241,6 +241,7 @@ static svit_status add_head(const sv_scope *in, const svit_model_config *config)
         SVIT_TRY(sv_scope_norm(in, names->head_norm, c));
     if (!config->classifier)
         return SVIT_OK;
+    in->table->head = in->table->count;
     char name[48];
     for (uint32_t i = 0; i < config->head_layers; i++) {
         snprintf(name, sizeof name, "%s%u", names->head, i + 1);

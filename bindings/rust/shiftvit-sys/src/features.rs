@@ -28,7 +28,8 @@ pub const SVIT_TOKENS_PATCHES_3X3: i32 = 3;
 
 /// the cosine similarity; 0 for a feature of zeros
 pub const SVIT_METRIC_COSINE: i32 = 0;
-/// the Euclidean distance; below 1e-19 it may be 0
+/// the Euclidean distance; of c channels: below
+/// 1\.1e-19 \* sqrt(c) it may be 0, above 1.8e19 it is infinite
 pub const SVIT_METRIC_EUCLIDEAN: i32 = 1;
 
 /// A feature set has features\[count, channels\], finite floats; labels\[count\], each a class in

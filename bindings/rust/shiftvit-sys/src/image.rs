@@ -24,7 +24,8 @@ extern "C" {
     /// Reads a JPEG, PNG or WebP file; the first bytes tell which it is. `channels` says what it
     /// becomes: 1: grey, the luma (19595 R + 38470 G + 7471 B + 32768) \>\> 16 as Pillow's convert("L"),
     /// without regard to transparency; 3: RGB, transparent pixels blended with black; 4: RGBA, the alpha
-    /// 255 where the file has none. The pixels are those of Pillow, before a blend with black: colour
+    /// 255 where the file has none. The pixels are those of Pillow, but for grey PNG of 16
+    /// bits, and before a blend with black: colour
     /// profiles and gamma are ignored, CMYK becomes RGB by Pillow's formula, and an animation gives its
     /// first frame. The image is turned upright by the orientation in its EXIF data or XMP, as by
     /// Pillow's ImageOps.exif_transpose; of a JPEG the first Exif segment counts. Malformed EXIF data is

@@ -248,8 +248,8 @@ pub const SVIT_DTYPE_F16: i32 = 1;
 pub const SVIT_DTYPE_BF16: i32 = 2;
 /// each row (the first axis) of a tensor of rank 2 or more as whole numbers
 /// in -127..127 and a float32 scale, the row's largest magnitude / 127, in
-/// a tensor of the name with ".scale" after it; other tensors stay
-/// float32
+/// a tensor of the name with ".scale" after it; a row whose scale would be
+/// below 1.2e-38 becomes 0. Other tensors stay float32
 pub const SVIT_DTYPE_I8: i32 = 3;
 
 /// A model is a configuration with its parameters, class names and preprocessing. Any number of
@@ -262,7 +262,8 @@ pub struct svit_model {
 }
 
 /// The configuration of a model. The fields are those of the JSON object. Fields that belong to
-/// other architectures are ignored; presets and JSON leave them 0.
+/// other architectures are ignored, but for lora_rank and mask_ratio, which are 0 there; presets and
+/// JSON leave them 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_model_config {

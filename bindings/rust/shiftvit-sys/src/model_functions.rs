@@ -301,7 +301,8 @@ extern "C" {
     /// Sessions, evaluation and training see the embeddings as before. All is copied, and saved with the
     /// model and in ONNX files, but not in checkpoints; another head removes it. `classes` 0 removes it.
     /// SVIT_E_STATE: a session or predictor of the model exists. SVIT_E_ARGUMENT names what is not
-    /// accepted: a name that is NULL, an embedding whose length is 0 or not finite, a scale not above 0.
+    /// accepted: a name that is NULL, an embedding whose length is 0 or not finite, a scale not in
+    /// (0, 1e30\], a bias not in \[-1e30, 1e30\].
     pub fn svit_model_set_text_head(
         model: *mut svit_model,
         embeddings: *const f32,

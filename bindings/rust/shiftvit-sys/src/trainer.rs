@@ -122,7 +122,11 @@ pub struct svit_trainer_config {
     pub class_weight_count: u32,
     /// 1\.2e-38..3.4e38, the range of float32: factors
     /// of the loss, by the class of the label, as in
-    /// svit_cross_entropy_weighted; with
+    /// svit_cross_entropy_weighted; with targets
+    /// and mixed images factors of each class's
+    /// part, of which the mean over the images
+    /// is taken, as PyTorch does with
+    /// probabilities; with
     /// SVIT_LOSS_BINARY `pos_weight` of
     /// svit_binary_cross_entropy
     pub class_weights: [f64; SVIT_MAX_CLASS_WEIGHTS as usize],

@@ -30,7 +30,8 @@ use shiftvit_sys as sys;
 
 config! {
     /// The configuration of a model. The fields are those of the JSON object. Fields that belong to
-    /// other architectures are ignored; presets and JSON leave them 0.
+    /// other architectures are ignored, but for lora_rank and mask_ratio, which are 0 there; presets and
+    /// JSON leave them 0.
     pub struct ModelConfig: svit_model_config, svit_model_config_init {
         /// `Architecture`.
         architecture: Architecture;

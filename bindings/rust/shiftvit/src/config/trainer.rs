@@ -88,7 +88,11 @@ config! {
     lists {
         /// 1\.2e-38..3.4e38, the range of float32: factors
         /// of the loss, by the class of the label, as in
-        /// `loss::cross_entropy`; with
+        /// `loss::cross_entropy`; with targets
+        /// and mixed images factors of each class's
+        /// part, of which the mean over the images
+        /// is taken, as PyTorch does with
+        /// probabilities; with
         /// `Loss::Binary` `pos_weight` of
         /// `loss::binary_cross_entropy`.
         class_weights: f64, class_weight_count;

@@ -27,7 +27,8 @@ enumeration! {
     pub enum Metric {
         /// The cosine similarity; 0 for a feature of zeros.
         Cosine = SVIT_METRIC_COSINE,
-        /// The Euclidean distance; below 1e-19 it may be 0.
+        /// The Euclidean distance; of c channels: below
+        /// 1\.1e-19 \* sqrt(c) it may be 0, above 1.8e19 it is infinite.
         Euclidean = SVIT_METRIC_EUCLIDEAN,
     }
 }

@@ -314,8 +314,8 @@ enumeration! {
         Bf16 = SVIT_DTYPE_BF16,
         /// Each row (the first axis) of a tensor of rank 2 or more as whole numbers
         /// in -127..127 and a float32 scale, the row's largest magnitude / 127, in
-        /// a tensor of the name with ".scale" after it; other tensors stay
-        /// float32.
+        /// a tensor of the name with ".scale" after it; a row whose scale would be
+        /// below 1.2e-38 becomes 0. Other tensors stay float32.
         I8 = SVIT_DTYPE_I8,
     }
 }
