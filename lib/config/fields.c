@@ -139,8 +139,11 @@ svit_status sv_field_check_number(const sv_field *field, const char *label, doub
     if (is_in_range(field, value))
         return SVIT_OK;
     char number[SV_FIELD_NUMBER_TEXT], range[SV_FIELD_RANGE_TEXT];
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s", label, sv_field_number_text(number, value),
-                   sv_field_range_text(field, range));
+    /* Between an open end and the float beside it. */
+    const bool is_rounded = value > field->min && value < field->max;
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s%s", label,
+                   sv_field_number_text(number, value), sv_field_range_text(field, range),
+                   is_rounded ? " as a float32" : "");
 }
 
 static svit_status check_word(const sv_field *field, uint32_t value, svit_error *err)
