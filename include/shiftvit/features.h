@@ -31,7 +31,8 @@ enum {
 
 /* How samples are compared. */
 enum {
-    SVIT_METRIC_COSINE = 0,   /* the cosine similarity; 0 for a feature of zeros */
+    SVIT_METRIC_COSINE = 0,   /* the cosine similarity; 0 for a feature of zeros, for which one of
+                                 subnormal numbers passes */
     SVIT_METRIC_EUCLIDEAN = 1 /* the Euclidean distance; of c channels: below
                                  1.1e-19 * sqrt(c) it may be 0, above 1.8e19 it is infinite */
 };
@@ -228,7 +229,7 @@ typedef struct svit_class_config {
     uint32_t struct_size; /* sizeof(svit_class_config) */
     uint32_t reserved;    /* 0; another value is SVIT_E_VERSION */
     double weight_decay;  /* with old features, at least 0: the penalty is weight_decay |w|^2 / 2 on
-                             features divided by their standard deviation */
+                             features divided by their standard deviation, one number for all channels */
     double new_weight;    /* with old features, (0, 1e30]: the weight of all new samples together in
                              the loss, divided by that of an average old class. A larger one finds
                              more of the new class and takes more from the old ones */

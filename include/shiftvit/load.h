@@ -55,8 +55,8 @@ typedef struct svit_load_report {
  *
  * SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is damaged, or a tensor is missing, has
  * another shape or belongs to no parameter, which svit_model_load_into can allow; or `map` begins
- * as JSON and is none. SVIT_E_ARGUMENT names what of `config` or `map` is not accepted. Any thread
- * may call it. */
+ * as JSON and is none. SVIT_E_ARGUMENT names what of `config` or `map` is not accepted; rules
+ * of a map for parameters that the model does not have are passed over. Any thread may call it. */
 SVIT_API svit_status svit_model_load_mapped(svit_model **out, svit_context *context,
                                             const svit_model_config *config, const char *path,
                                             const char *map, svit_error *err);

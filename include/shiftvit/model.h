@@ -483,7 +483,7 @@ SVIT_API svit_status svit_model_get_parameter(const svit_model *model, const cha
 
 /* Sets a parameter tensor from in[elements], in the layout of svit_model_get_parameter.
  * SVIT_E_NUMERIC: a value is not finite; the model is then unchanged. SVIT_E_ARGUMENT as
- * svit_model_get_parameter. */
+ * svit_model_get_parameter, or a bias of keys is not 0 in a model that has none (no_key_bias). */
 SVIT_API svit_status svit_model_set_parameter(svit_model *model, const char *name, const float *in,
                                               size_t elements, svit_error *err);
 

@@ -107,7 +107,8 @@ enum {
 typedef struct svit_augment_step {
     int32_t kind;       /* SVIT_AUGMENT_* */
     int32_t mode;       /* as above; 0 for other kinds */
-    uint32_t padding;   /* crop: pixels, 0..256, below the sides of the image */
+    uint32_t padding;   /* crop: pixels, 0..256, below the sides of the images, which a
+                           loader sees */
     uint32_t count;     /* RandAugment: operations, 1..16; repeat: 1..16 */
     uint32_t magnitude; /* RandAugment: 0..30 */
     uint32_t size;      /* Cutout: pixels, 1..8192; of an odd size, as in the authors' code, one
@@ -220,7 +221,8 @@ SVIT_API svit_status svit_pipeline_apply_evaluation(svit_context *context,
                                                     size_t width, float *out, svit_error *err);
 
 /* Does the same for float images[n, height, width, channels]. SVIT_E_ARGUMENT names the first image
- * with a value that is not finite, or becomes so. SVIT_E_UNSUPPORTED: the source step would be
+ * with a value that is not finite, or so large that a step might make it so: above an eighth of the
+ * largest float, before or after the normalisation. SVIT_E_UNSUPPORTED: the source step would be
  * antialiased. */
 SVIT_API svit_status svit_pipeline_apply_evaluation_f32(svit_context *context,
                                                         const svit_pipeline_config *config,

@@ -26,7 +26,8 @@ pub const SVIT_TOKENS_PATCHES_3X3: i32 = 3;
 
 // How samples are compared.
 
-/// the cosine similarity; 0 for a feature of zeros
+/// the cosine similarity; 0 for a feature of zeros, for which one of
+/// subnormal numbers passes
 pub const SVIT_METRIC_COSINE: i32 = 0;
 /// the Euclidean distance; of c channels: below
 /// 1\.1e-19 \* sqrt(c) it may be 0, above 1.8e19 it is infinite
@@ -95,7 +96,7 @@ pub struct svit_class_config {
     /// 0; another value is SVIT_E_VERSION
     pub reserved: u32,
     /// with old features, at least 0: the penalty is weight_decay \|w\|^2 / 2 on
-    /// features divided by their standard deviation
+    /// features divided by their standard deviation, one number for all channels
     pub weight_decay: f64,
     /// with old features, (0, 1e30\]: the weight of all new samples together in
     /// the loss, divided by that of an average old class. A larger one finds

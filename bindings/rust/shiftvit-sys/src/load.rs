@@ -91,8 +91,8 @@ extern "C" {
     ///
     /// SVIT_E_IO: the file cannot be read. SVIT_E_FORMAT: it is damaged, or a tensor is missing, has
     /// another shape or belongs to no parameter, which svit_model_load_into can allow; or `map` begins
-    /// as JSON and is none. SVIT_E_ARGUMENT names what of `config` or `map` is not accepted. Any thread
-    /// may call it.
+    /// as JSON and is none. SVIT_E_ARGUMENT names what of `config` or `map` is not accepted; rules
+    /// of a map for parameters that the model does not have are passed over. Any thread may call it.
     pub fn svit_model_load_mapped(
         out: *mut *mut svit_model,
         context: *mut svit_context,

@@ -215,7 +215,7 @@ extern "C" {
 
     /// Sets a parameter tensor from in\[elements\], in the layout of svit_model_get_parameter.
     /// SVIT_E_NUMERIC: a value is not finite; the model is then unchanged. SVIT_E_ARGUMENT as
-    /// svit_model_get_parameter.
+    /// svit_model_get_parameter, or a bias of keys is not 0 in a model that has none (no_key_bias).
     pub fn svit_model_set_parameter(
         model: *mut svit_model,
         name: *const c_char,

@@ -144,7 +144,8 @@ pub struct svit_augment_step {
     pub kind: i32,
     /// as above; 0 for other kinds
     pub mode: i32,
-    /// crop: pixels, 0..256, below the sides of the image
+    /// crop: pixels, 0..256, below the sides of the images, which a
+    /// loader sees
     pub padding: u32,
     /// RandAugment: operations, 1..16; repeat: 1..16
     pub count: u32,
@@ -311,7 +312,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Does the same for float images\[n, height, width, channels\]. SVIT_E_ARGUMENT names the first image
-    /// with a value that is not finite, or becomes so. SVIT_E_UNSUPPORTED: the source step would be
+    /// with a value that is not finite, or so large that a step might make it so: above an eighth of the
+    /// largest float, before or after the normalisation. SVIT_E_UNSUPPORTED: the source step would be
     /// antialiased.
     pub fn svit_pipeline_apply_evaluation_f32(
         context: *mut svit_context,

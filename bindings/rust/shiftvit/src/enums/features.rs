@@ -25,7 +25,8 @@ enumeration! {
 enumeration! {
     /// How samples are compared.
     pub enum Metric {
-        /// The cosine similarity; 0 for a feature of zeros.
+        /// The cosine similarity; 0 for a feature of zeros, for which one of
+        /// subnormal numbers passes.
         Cosine = SVIT_METRIC_COSINE,
         /// The Euclidean distance; of c channels: below
         /// 1\.1e-19 \* sqrt(c) it may be 0, above 1.8e19 it is infinite.
