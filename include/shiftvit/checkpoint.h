@@ -60,9 +60,10 @@ SVIT_API svit_status svit_checkpoint_get_u64(const svit_checkpoint *checkpoint, 
  *
  * SVIT_E_ARGUMENT: the model has another configuration than the checkpoint, the optimiser another
  * kind or average, or the session another seed; optimiser or session are of another model than the
- * one given (without one they may be of two); or the optimiser is given without the model where this holds the average
- * (svit_optimizer_swap_ema), in the checkpoint or now. SVIT_E_FORMAT names an entry that
- * contradicts the others, for example an average in the model's place before the first update.
+ * one given (without one they may be of two); or the optimiser is given without the model where
+ * this holds the average (svit_optimizer_swap_ema), in the checkpoint or now. SVIT_E_FORMAT names
+ * an entry that contradicts the others, for example an average in the model's place before the
+ * first update.
  * SVIT_E_STATE: an optimiser or session is given, and other parameters are frozen in the checkpoint
  * than in its model; restore the model alone, create optimiser and session, and restore all three.
  */

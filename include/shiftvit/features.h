@@ -229,7 +229,8 @@ typedef struct svit_class_config {
     uint32_t struct_size; /* sizeof(svit_class_config) */
     uint32_t reserved;    /* 0; another value is SVIT_E_VERSION */
     double weight_decay;  /* with old features, at least 0: the penalty is weight_decay |w|^2 / 2 on
-                             features divided by their standard deviation, one number for all channels */
+                             features divided by their standard deviation, one
+                             number for all channels */
     double new_weight;    /* with old features, (0, 1e30]: the weight of all new samples together in
                              the loss, divided by that of an average old class. A larger one finds
                              more of the new class and takes more from the old ones */

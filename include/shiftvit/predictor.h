@@ -103,8 +103,9 @@ SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *p
                                      svit_error *err);
 
 /* Does the same for float images[n, height, width, channels], whose values take the place of bytes
- * in the pipeline. SVIT_E_ARGUMENT names the first image with a value that is not finite, or
- * as large as svit_pipeline_apply_evaluation_f32 refuses. SVIT_E_UNSUPPORTED: the images would need an antialiased source step. */
+ * in the pipeline. SVIT_E_ARGUMENT names the first image with a value that is not finite, or as
+ * large as svit_pipeline_apply_evaluation_f32 refuses. SVIT_E_UNSUPPORTED: the images would need an
+ * antialiased source step. */
 SVIT_API svit_status svit_predict_f32(svit_predictor *predictor, const float *images, size_t n,
                                       size_t height, size_t width, float *probabilities,
                                       svit_error *err);

@@ -96,7 +96,8 @@ pub struct svit_class_config {
     /// 0; another value is SVIT_E_VERSION
     pub reserved: u32,
     /// with old features, at least 0: the penalty is weight_decay \|w\|^2 / 2 on
-    /// features divided by their standard deviation, one number for all channels
+    /// features divided by their standard deviation, one
+    /// number for all channels
     pub weight_decay: f64,
     /// with old features, (0, 1e30\]: the weight of all new samples together in
     /// the loss, divided by that of an average old class. A larger one finds

@@ -142,8 +142,9 @@ extern "C" {
     ) -> svit_status;
 
     /// Does the same for float images\[n, height, width, channels\], whose values take the place of bytes
-    /// in the pipeline. SVIT_E_ARGUMENT names the first image with a value that is not finite, or
-    /// as large as svit_pipeline_apply_evaluation_f32 refuses. SVIT_E_UNSUPPORTED: the images would need an antialiased source step.
+    /// in the pipeline. SVIT_E_ARGUMENT names the first image with a value that is not finite, or as
+    /// large as svit_pipeline_apply_evaluation_f32 refuses. SVIT_E_UNSUPPORTED: the images would need an
+    /// antialiased source step.
     pub fn svit_predict_f32(
         predictor: *mut svit_predictor,
         images: *const f32,

@@ -9,7 +9,8 @@ config! {
     /// How `Model::fit_class` finds the row of a new class.
     pub struct ClassConfig: svit_class_config, svit_class_config_init {
         /// With old features, at least 0: the penalty is weight_decay \|w\|^2 / 2 on
-        /// features divided by their standard deviation, one number for all channels.
+        /// features divided by their standard deviation, one
+        /// number for all channels.
         weight_decay: f64;
         /// With old features, (0, 1e30\]: the weight of all new samples together in
         /// the loss, divided by that of an average old class. A larger one finds
