@@ -6,7 +6,6 @@ use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::enums::Metric;
 use crate::error::Result;
-use crate::lock::readers;
 use crate::model::{pointer, Model};
 use crate::text;
 use shiftvit_sys as sys;
@@ -42,8 +41,7 @@ impl Features {
     ) -> Result<Self> {
         let pipeline = pipeline.map(PipelineConfig::to_raw).transpose()?;
         let prepared = config.to_raw()?;
-        let _datasets = readers([&dataset.0.reads])?;
-        let _reader = model.0.lock.read()?;
+        let _readers = model.0.lock.read_with([&dataset.0.reads])?;
         // SAFETY: the handles are alive, and the structs are complete.
         let raw = create(|out, err| unsafe {
             let (model, dataset) = (model.raw(), dataset.raw());

@@ -4,7 +4,7 @@ use crate::call::{call, create, Handle};
 use crate::config::{LoaderConfig, PipelineConfig};
 use crate::dataset::{Dataset, ImageShape};
 use crate::error::{Error, Result, Status};
-use crate::lock::readers;
+use crate::lock::reader;
 use crate::text;
 use shiftvit_sys as sys;
 
@@ -154,7 +154,7 @@ impl Loader {
         let own = self.arrays_fit(batch)?;
         batch.count = 0;
         let mut count = 0;
-        let _reader = readers([&self.dataset.0.reads])?;
+        let _reader = reader(&self.dataset.0.reads)?;
         let images = batch.images.as_mut_ptr();
         // SAFETY: the handle is alive, and the arrays have room for a whole batch.
         call(|err| unsafe {

@@ -7,7 +7,7 @@ use crate::dataset::ImageShape;
 use crate::enums::Output;
 use crate::error::{Error, Result, Status};
 use crate::field::Field;
-use crate::lock::ReadGuard;
+use crate::lock::Guard;
 use crate::model::{Model, ModelInner};
 use crate::text;
 use shiftvit_sys as sys;
@@ -110,7 +110,7 @@ impl Predictor {
     }
 
     /// Keeps the weights as they are during a call.
-    fn reader(&self) -> Result<Option<ReadGuard<'_>>> {
+    fn reader(&self) -> Result<Option<Guard<'_>>> {
         self.model.as_ref().map(|model| model.lock.read()).transpose()
     }
 
@@ -227,16 +227,22 @@ impl Predictor {
     /// # Ok::<(), shiftvit::Error>(())
     /// ```
     pub fn predict_files(&mut self, paths: &[impl AsRef<Path>]) -> Result<Vec<Result<Vec<f32>>>> {
-        let paths = paths.iter().map(|path| text::path(path.as_ref())).collect::<Result<Vec<_>>>()?;
+        let paths =
+            paths.iter().map(|path| text::path(path.as_ref())).collect::<Result<Vec<_>>>()?;
         let pointers: Vec<_> = paths.iter().map(|path| path.as_ptr()).collect();
         self.predict_each(paths.len(), |raw, out, errors, err| {
             // SAFETY: the handle is alive, the arrays have n elements and rows, and the texts end with a NUL.
-            unsafe { sys::svit_predict_files(raw, pointers.as_ptr(), pointers.len(), out, errors, err) }
+            unsafe {
+                sys::svit_predict_files(raw, pointers.as_ptr(), pointers.len(), out, errors, err)
+            }
         })
     }
 
     /// Does the same for the bytes of such files.
-    pub fn predict_encoded_images(&mut self, images: &[impl AsRef<[u8]>]) -> Result<Vec<Result<Vec<f32>>>> {
+    pub fn predict_encoded_images(
+        &mut self,
+        images: &[impl AsRef<[u8]>],
+    ) -> Result<Vec<Result<Vec<f32>>>> {
         let images: Vec<&[u8]> = images.iter().map(|image| image.as_ref()).collect();
         let data: Vec<*const c_void> = images.iter().map(|image| image.as_ptr().cast()).collect();
         let bytes: Vec<usize> = images.iter().map(|image| image.len()).collect();

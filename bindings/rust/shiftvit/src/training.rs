@@ -5,7 +5,6 @@ use crate::config::{OptimizerConfig, PipelineConfig, TrainerConfig};
 use crate::dataset::Dataset;
 use crate::enums::{Compute, Tta};
 use crate::error::Result;
-use crate::lock::readers;
 use crate::model::Model;
 use crate::text;
 use shiftvit_sys as sys;
@@ -147,8 +146,7 @@ impl Model {
     ) -> Result<Evaluated> {
         let prepared = pipeline.to_raw()?;
         let mut found = Evaluated::default();
-        let _datasets = readers([&dataset.0.reads])?;
-        let _reader = self.0.lock.read()?;
+        let _readers = self.0.lock.read_with([&dataset.0.reads])?;
         // SAFETY: the handles are alive, and the struct is complete.
         call(|err| unsafe {
             let (context, model, compute) = (self.context().raw(), self.raw(), compute.raw());
@@ -202,8 +200,7 @@ impl Model {
         let prepared = pipeline.to_raw()?;
         let elements = text::product("logits", &[dataset.len(), self.num_classes()?])?;
         let mut logits = vec![0.0; elements];
-        let _datasets = readers([&dataset.0.reads])?;
-        let _reader = self.0.lock.read()?;
+        let _readers = self.0.lock.read_with([&dataset.0.reads])?;
         // SAFETY: the handles are alive, the struct is complete, and the arrays have a row for each sample.
         call(|err| unsafe {
             let (context, model) = (self.context().raw(), self.raw());
