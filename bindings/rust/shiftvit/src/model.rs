@@ -200,12 +200,16 @@ impl Model {
 
     /// The pipeline that turns an image into the model's input; `None` if the model has none.
     pub fn pipeline(&self) -> Result<Option<PipelineConfig>> {
+        self.raw_pipeline()?.as_ref().map(PipelineConfig::from_raw).transpose()
+    }
+
+    pub(crate) fn raw_pipeline(&self) -> Result<Option<sys::svit_pipeline_config>> {
         let result = try_filled(|config, size, err| {
             // SAFETY: the handle is alive, and the struct has the size that is passed.
             unsafe { sys::svit_model_get_pipeline(self.raw(), config, size, err) }
         });
         match result {
-            Ok(raw) => PipelineConfig::from_raw(&raw).map(Some),
+            Ok(raw) => Ok(Some(raw)),
             Err(error) if error.status() == Status::State => Ok(None),
             Err(error) => Err(error),
         }

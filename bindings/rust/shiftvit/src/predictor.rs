@@ -5,7 +5,7 @@ use crate::config::PredictorConfig;
 use crate::context::Context;
 use crate::dataset::ImageShape;
 use crate::enums::Output;
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::lock::Guard;
 use crate::model::{Model, ModelInner};
@@ -52,23 +52,26 @@ impl Predictor {
         Predictor::open_with(context, path, &PredictorConfig::default())
     }
 
-    /// A predictor of a model file, which is read as a whole. It takes less memory than one of a [`Model`]:
-    /// nobody else uses its weights, so they are given back once the predictor has packed them.
-    /// `config.context` runs the predictions in place of `context`.
+    /// A predictor of a model file, which is read as [`Model::load`] reads it. It holds the weights and a packed
+    /// copy, as that of a [`Model`] does; that of [`map`](Self::map) leaves them in the file. `config.context` runs
+    /// the predictions in place of `context`.
     pub fn open_with(
         context: &Context,
         path: impl AsRef<Path>,
         config: &PredictorConfig,
     ) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|error| {
-            Error::new(Status::Io, format!("cannot read '{}': {}", path.display(), error))
-        })?;
-        Predictor::from_bytes(context, &bytes, config).map_err(|error| error.of_file(path))
+        let model = Model::load(context, path)?;
+        if model.raw_pipeline()?.is_none() {
+            return Err(Error::argument(format!(
+                "'{}' has no preprocessing; set a pipeline on the model and use Predictor::new",
+                text::shown_path(path)
+            )));
+        }
+        Predictor::new(&model, config)
     }
 
-    /// A predictor of the bytes of a model file, which are copied. It takes as little memory as that of
-    /// [`open_with`](Self::open_with).
+    /// A predictor of the bytes of a model file, which are copied.
     pub fn from_bytes(context: &Context, bytes: &[u8], config: &PredictorConfig) -> Result<Self> {
         let prepared = config.to_raw()?;
         // SAFETY: the context is alive, the array has the length that is passed, and the struct is complete.

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use shiftvit::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{mpsc, Arc, Mutex};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -201,19 +201,6 @@ fn labelled(
 ) -> Dataset {
     let shape = ImageShape::new(32, 32, 3);
     Dataset::from_function(context, count, shape, 10, move |index, _| label(index)).unwrap()
-}
-
-/// Runs a function on a thread of its own, and fails if its threads wait for each other for ever.
-#[track_caller]
-fn ends(function: impl FnOnce() + Send + 'static) {
-    let (done, end) = mpsc::channel();
-    let thread = thread::spawn(move || {
-        function();
-        done.send(()).unwrap();
-    });
-    let end = end.recv_timeout(Duration::from_secs(120));
-    assert_ne!(end, Err(mpsc::RecvTimeoutError::Timeout), "the threads wait for each other");
-    thread.join().unwrap();
 }
 
 /// Lets another thread come as far as it can.
