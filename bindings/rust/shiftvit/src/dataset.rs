@@ -278,7 +278,7 @@ impl Dataset {
     /// Reads a sample: its pixels and its label, -1 if the data set has targets.
     pub fn sample(&self, index: usize) -> Result<(Vec<u8>, i32)> {
         let ImageShape { height, width, channels } = self.shape();
-        let mut pixels = vec![0; text::product("a sample", &[height, width, channels])?];
+        let mut pixels = text::zeros("a sample", &[height, width, channels])?;
         let mut label = 0;
         let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, and the array has the size of a sample.
@@ -291,7 +291,7 @@ impl Dataset {
     /// Reads a sample as floats, bytes as 0..255.
     pub fn sample_f32(&self, index: usize) -> Result<(Vec<f32>, i32)> {
         let ImageShape { height, width, channels } = self.shape();
-        let mut image = vec![0.0; text::product("a sample", &[height, width, channels])?];
+        let mut image = text::zeros("a sample", &[height, width, channels])?;
         let mut label = 0;
         let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, and the array has the size of a sample.
@@ -312,7 +312,7 @@ impl Dataset {
 
     /// The targets of a sample: its numbers, or 1 for its label and 0 for the other classes.
     pub fn targets(&self, index: usize) -> Result<Vec<f32>> {
-        let mut targets = vec![0.0; self.classes()];
+        let mut targets = text::zeros("targets", &[self.classes()])?;
         let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, and the array has an element for each class.
         call(|err| unsafe {
@@ -347,7 +347,8 @@ impl Dataset {
     /// of a channel that has one value; 1 in its place makes 0 of it.
     pub fn statistics(&self, scale: f64) -> Result<(Vec<f64>, Vec<f64>)> {
         let channels = self.shape().channels;
-        let (mut mean, mut variance) = (vec![0.0; channels], vec![0.0; channels]);
+        let (mut mean, mut variance) =
+            (text::zeros("means", &[channels])?, text::zeros("variances", &[channels])?);
         let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, and the arrays have an element for each channel.
         call(|err| unsafe {

@@ -136,12 +136,11 @@ impl Loader {
         let ImageShape { height, width, channels } = self.shape();
         let image = text::product("an image", &[height, width, channels])?;
         let classes = self.dataset.classes();
-        let targets =
-            if with_targets { text::product("targets", &[self.batch, classes])? } else { 0 };
+        let (labels, targets) = if with_targets { (0, self.batch) } else { (self.batch, 0) };
         Ok(Batch {
-            images: vec![0.0; text::product("a batch", &[self.batch, image])?],
-            labels: vec![0; if with_targets { 0 } else { self.batch }],
-            targets: vec![0.0; targets],
+            images: text::zeros("a batch", &[self.batch, image])?,
+            labels: text::zeros("labels", &[labels])?,
+            targets: text::zeros("targets", &[targets, classes])?,
             image,
             classes,
             count: 0,

@@ -159,7 +159,7 @@ impl Predictor {
     pub fn predict(&mut self, pixels: &[u8], shape: ImageShape) -> Result<Vec<f32>> {
         let ImageShape { height, width, .. } = shape;
         let n = self.images(pixels.len(), shape)?;
-        let mut out = vec![0.0; text::product("probabilities", &[n, self.classes()])?];
+        let mut out = text::zeros("probabilities", &[n, self.classes()])?;
         let _reader = self.reader()?;
         // SAFETY: the handle is alive, and the arrays have n rows.
         call(|err| unsafe {
@@ -173,7 +173,7 @@ impl Predictor {
     pub fn predict_f32(&mut self, images: &[f32], shape: ImageShape) -> Result<Vec<f32>> {
         let ImageShape { height, width, .. } = shape;
         let n = self.images(images.len(), shape)?;
-        let mut out = vec![0.0; text::product("probabilities", &[n, self.classes()])?];
+        let mut out = text::zeros("probabilities", &[n, self.classes()])?;
         let _reader = self.reader()?;
         // SAFETY: the handle is alive, and the arrays have n rows.
         call(|err| unsafe {
@@ -198,7 +198,7 @@ impl Predictor {
     /// The probabilities of a JPEG, PNG or WebP file.
     pub fn predict_file(&mut self, path: impl AsRef<Path>) -> Result<Vec<f32>> {
         let path = text::path(path.as_ref())?;
-        let mut out = vec![0.0; self.classes()];
+        let mut out = text::zeros("probabilities", &[self.classes()])?;
         let _reader = self.reader()?;
         // SAFETY: the handle is alive, the array has an element for each class, and the text ends with a NUL.
         call(|err| unsafe {
@@ -209,7 +209,7 @@ impl Predictor {
 
     /// The probabilities of the bytes of such a file.
     pub fn predict_encoded(&mut self, bytes: &[u8]) -> Result<Vec<f32>> {
-        let mut out = vec![0.0; self.classes()];
+        let mut out = text::zeros("probabilities", &[self.classes()])?;
         let _reader = self.reader()?;
         // SAFETY: the handle is alive, and the arrays have the lengths that are passed.
         call(|err| unsafe {
@@ -266,7 +266,7 @@ impl Predictor {
             return Ok(Vec::new());
         }
         let classes = self.classes();
-        let mut out = vec![0.0; text::product("probabilities", &[n, classes])?];
+        let mut out = text::zeros("probabilities", &[n, classes])?;
         let mut records: Vec<_> = (0..n).map(|_| new_record()).collect();
         let _reader = self.reader()?;
         call(|err| function(self.raw.get(), out.as_mut_ptr(), records.as_mut_ptr(), err))?;

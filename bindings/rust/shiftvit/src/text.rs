@@ -1,6 +1,6 @@
 //! Texts, paths and sizes at the border of the library.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Status};
 use shiftvit_sys as sys;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
@@ -150,7 +150,7 @@ pub(crate) fn written_bytes(
 ) -> Result<Vec<u8>> {
     let mut capacity = 1024;
     loop {
-        let mut buffer = vec![0u8; capacity];
+        let mut buffer: Vec<u8> = zeros("a text", &[capacity])?;
         let mut needed = 0;
         let result =
             crate::call::call(|err| write(buffer.as_mut_ptr().cast(), capacity, &mut needed, err));
@@ -171,6 +171,22 @@ pub(crate) fn count(name: &str, value: usize) -> Result<u32> {
     value.try_into().map_err(|_| {
         Error::argument(format!("{} is {}; at most {} is accepted", name, value, u32::MAX))
     })
+}
+
+/// An array for what the library computes.
+pub(crate) fn zeros<T: Copy + Default>(name: &str, shape: &[usize]) -> Result<Vec<T>> {
+    let elements = shape.iter().try_fold(1usize, |all, &side| all.checked_mul(side));
+    let mut array = Vec::new();
+    match elements {
+        Some(elements) if array.try_reserve_exact(elements).is_ok() => {
+            array.resize(elements, T::default());
+            Ok(array)
+        }
+        _ => {
+            let message = format!("{} of the shape {:?} could not be allocated", name, shape);
+            Err(Error::new(Status::Memory, message))
+        }
+    }
 }
 
 /// The product of sizes.

@@ -169,7 +169,7 @@ impl Model {
         compute: Compute,
         tta: Tta,
     ) -> Result<(Vec<f32>, Vec<i32>)> {
-        let mut labels = vec![0; dataset.len()];
+        let mut labels = text::zeros("labels", &[dataset.len()])?;
         let place = Some(&mut labels[..]);
         let logits = self.evaluate_logits(dataset, pipeline, batch, compute, tta, place)?;
         Ok((logits, labels))
@@ -198,8 +198,7 @@ impl Model {
         labels: Option<&mut [i32]>,
     ) -> Result<Vec<f32>> {
         let prepared = pipeline.to_raw()?;
-        let elements = text::product("logits", &[dataset.len(), self.num_classes()?])?;
-        let mut logits = vec![0.0; elements];
+        let mut logits = text::zeros("logits", &[dataset.len(), self.num_classes()?])?;
         let _readers = self.0.lock.read_with([&dataset.0.reads])?;
         // SAFETY: the handles are alive, the struct is complete, and the arrays have a row for each sample.
         call(|err| unsafe {

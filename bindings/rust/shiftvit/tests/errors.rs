@@ -142,6 +142,24 @@ fn arrays_of_the_wrong_size_are_refused() {
 }
 
 #[test]
+fn results_that_do_not_fit_memory_are_refused() {
+    let context = context();
+    let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let shape = ImageShape::new(32, 32, 3);
+    // A product of sizes overflows, or no system has the bytes.
+    for count in [usize::MAX, usize::MAX / 256] {
+        let data =
+            Dataset::from_function(&context, count, shape, 10, |_, _| Ok::<_, Error>(0)).unwrap();
+        let logits = model.logits(&data, &pipeline(), 10, Compute::F32, Tta::None);
+        refused(logits, Status::Memory, "labels");
+        let logits = model.logits_only(&data, &pipeline(), 10, Compute::F32, Tta::None);
+        refused(logits, Status::Memory, "logits");
+    }
+    let logits = vec![0.0; 1 << 22];
+    refused(metrics::confusion_matrix(&logits, &[0]), Status::Memory, "the matrix");
+}
+
+#[test]
 fn losses_and_metrics_check_their_arrays() {
     let (logits, labels) = ([1.0, 2.0, 0.0, 3.0], [1, 1]);
     let mut gradient = [0.0; 4];
