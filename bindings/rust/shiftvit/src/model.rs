@@ -147,7 +147,7 @@ impl Model {
         Output::from_raw(unsafe { sys::svit_model_output(self.raw()) })
     }
 
-    /// States what predictors make of the logits.
+    /// States what predictors make of the logits. Those that exist keep what was stated when they were created.
     pub fn set_output(&mut self, output: Output) -> Result<()> {
         let _alone = self.0.lock.write()?;
         // SAFETY: the handle is alive.
@@ -191,7 +191,8 @@ impl Model {
         unsafe { sys::svit_model_threshold(self.raw()) }
     }
 
-    /// Sets that probability, which [`Predictor::labels`](crate::Predictor::labels) reads.
+    /// Sets that probability, which [`Predictor::labels`](crate::Predictor::labels) reads. Predictors that exist keep
+    /// theirs.
     pub fn set_threshold(&mut self, threshold: f64) -> Result<()> {
         let _alone = self.0.lock.write()?;
         // SAFETY: the handle is alive.
@@ -215,7 +216,7 @@ impl Model {
         }
     }
 
-    /// Sets the pipeline, or removes it.
+    /// Sets the pipeline, or removes it. Predictors that exist keep theirs.
     pub fn set_pipeline(&mut self, pipeline: Option<&PipelineConfig>) -> Result<()> {
         let prepared = pipeline.map(PipelineConfig::to_raw).transpose()?;
         let raw = pointer(&prepared);

@@ -20,6 +20,9 @@ type Record = *mut sys::svit_error;
 
 /// A model with its preprocessing and its class names. It may move between threads, and one at a time uses it.
 ///
+/// It keeps the pipeline, the output and the threshold that the model has when it is created, and is created anew
+/// after a change of these. It follows changes of the weights and the class names.
+///
 /// ```compile_fail,E0277
 /// fn shared<T: Sync>() {}
 /// shared::<shiftvit::Predictor>(); // One thread at a time.
@@ -136,14 +139,14 @@ impl Predictor {
         Ok(unsafe { text::all(|label| sys::svit_predictor_class_name(self.raw.get(), label)) })
     }
 
-    /// What it makes of the logits.
+    /// What it makes of the logits: the output of its configuration, or what the model's was when it was created.
     pub fn output(&self) -> Result<Output> {
         // SAFETY: the handle is alive.
         Output::from_raw(unsafe { sys::svit_predictor_output(self.raw.get()) })
     }
 
     /// The class of the largest of each row of `probabilities[n, classes]`, or -1, none of these, where it is below
-    /// the model's threshold.
+    /// the threshold that the model had when the predictor was created.
     pub fn labels(&self, probabilities: &[f32]) -> Result<Vec<i32>> {
         let n = text::rows("probabilities", probabilities.len(), self.classes())?;
         let mut out = vec![0; n];
