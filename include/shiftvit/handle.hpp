@@ -97,6 +97,13 @@ class error : public std::exception
 using result = void;
 #endif
 
+/* Returns an empty error record with its size, for functions of the C interface and for arrays of
+ * errors, such as that of predictor::predict_files. */
+inline svit_error error_record() noexcept
+{
+    return {sizeof(svit_error), SVIT_OK, ""};
+}
+
 namespace detail
 {
 
@@ -115,7 +122,7 @@ inline result finish(svit_status code, const svit_error &record)
 template <class... Parameters, class... Arguments>
 result call(svit_status (*function)(Parameters...), Arguments &&...arguments)
 {
-    svit_error record = {sizeof record, SVIT_OK, ""};
+    svit_error record = error_record();
     svit_status code = function(std::forward<Arguments>(arguments)..., &record);
     return finish(code, record);
 }
@@ -137,7 +144,7 @@ svit_status read_buffer(Bytes &buffer, Write write, svit_error &record)
 /* Reads a text; if that fails, `text` is as before. */
 template <class Write> result read_text(std::string &text, Write write)
 {
-    svit_error record = {sizeof record, SVIT_OK, ""};
+    svit_error record = error_record();
     std::string buffer;
     svit_status code = read_buffer(buffer, write, record);
     if (code == SVIT_OK) {
@@ -150,7 +157,7 @@ template <class Write> result read_text(std::string &text, Write write)
 /* Reads bytes; if that fails, `bytes` are as before. */
 template <class Write> result read_bytes(std::vector<std::uint8_t> &bytes, Write write)
 {
-    svit_error record = {sizeof record, SVIT_OK, ""};
+    svit_error record = error_record();
     std::vector<std::uint8_t> buffer;
     svit_status code = read_buffer(buffer, write, record);
     if (code == SVIT_OK)
@@ -221,7 +228,7 @@ template <class Raw, void (*Free)(Raw *)> class handle
     template <class... Parameters, class... Arguments>
     result take(svit_status (*create)(Raw **, Parameters...), Arguments &&...arguments)
     {
-        svit_error record = {sizeof record, SVIT_OK, ""};
+        svit_error record = error_record();
         Raw *raw = nullptr;
         svit_status code = create(&raw, std::forward<Arguments>(arguments)..., &record);
         if (code == SVIT_OK)

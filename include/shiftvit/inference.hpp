@@ -78,7 +78,7 @@ class predictor : public handle<svit_predictor, svit_predictor_free>
     {
         return detail::call(svit_predict_encoded, get(), data, bytes, probabilities);
     }
-    /* Many images at once. With errors[n], damaged ones do not fail the call. */
+    /* Many images at once. With errors[n] of error_record(), damaged ones do not fail the call. */
     result predict_files(const char *const *paths, std::size_t n, float *probabilities,
                          svit_error *errors = nullptr)
     {

@@ -115,7 +115,7 @@ class model : public handle<svit_model, svit_model_free>
     result get_trainable(const char *name, bool &trainable) const
     {
         std::int32_t is = 0;
-        svit_error record = {sizeof record, SVIT_OK, ""};
+        svit_error record = error_record();
         svit_status code = svit_model_get_trainable(get(), name, &is, &record);
         if (code == SVIT_OK)
             trainable = is != 0;

@@ -65,13 +65,18 @@ class trainer : public handle<svit_trainer, svit_trainer_free>
         return detail::call(svit_trainer_run, get(), nullptr, nullptr);
     }
 
-    /* Calls int32_t callback(const svit_trainer_event &) after each event. Another value than 0
-     * stops the run, which fails with SVIT_E_STOPPED. An exception of the callback stops it too and
-     * is thrown again here. */
+    /* Calls int32_t callback(const svit_trainer_event &) after each event. It may return bool, too.
+     * Another value than 0 stops the run, which fails with SVIT_E_STOPPED. An exception of the
+     * callback stops it too and is thrown again here. */
     template <class Callback> result run(Callback &&callback)
     {
+        using returned =
+            std::decay_t<decltype(callback(std::declval<const svit_trainer_event &>()))>;
+        static_assert(std::is_same_v<returned, bool> || std::is_same_v<returned, int> ||
+                          std::is_same_v<returned, std::int32_t>,
+                      "the function that trainer.run calls returns bool, int or std::int32_t");
         observer<Callback> user = {&callback, nullptr};
-        svit_error record = {sizeof record, SVIT_OK, ""};
+        svit_error record = error_record();
         svit_status code = svit_trainer_run(get(), observe<Callback>, &user, &record);
 #ifndef SHIFTVIT_NO_EXCEPTIONS
         if (user.thrown)

@@ -42,6 +42,20 @@ grep -q 'need C++17 or later' "$folder/old" || {
     exit 1
 }
 
+# A function of events whose value would be cut, or that returns none, is refused with the reason.
+for value in 'return 1ul << 32' 'return 1.5' 'return'; do
+    printf '#include <shiftvit/shiftvit.hpp>\nvoid run(shiftvit::trainer &trainer)\n{\n    %s %s; });\n}\n' \
+        '(void)trainer.run([](const svit_trainer_event &) {' "$value" >"$folder/value.cc"
+    "$cxx" -std=c++17 -I"$root/include" -fsyntax-only "$folder/value.cc" 2>"$folder/value" && {
+        echo "trainer.run takes a function with '$value'"
+        exit 1
+    }
+    grep -q 'returns bool, int or std::int32_t' "$folder/value" || {
+        echo "a function with '$value' is refused without the reason"
+        exit 1
+    }
+done
+
 # A function that the classes lack; C++ has the newer form of svit_evaluate.
 awk -f "$root/tests/cpp/wrapped.awk" "$root"/include/shiftvit/*.h >"$folder/wrapped"
 cat "$root"/include/shiftvit/*.hpp >"$folder/classes"

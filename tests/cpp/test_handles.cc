@@ -181,10 +181,10 @@ static void test_train_and_predict(shiftvit::context &context, const std::string
     const void *const damaged[] = {absent[0], absent[1]};
     const std::size_t bytes[] = {14, 14};
     std::vector<float> rows(20);
-    svit_error errors[2] = {{sizeof(svit_error), 0, ""}, {sizeof(svit_error), 0, ""}};
-    WORKS(from_model.predict_files(absent, 2, rows.data(), errors));
+    std::vector<svit_error> errors(2, shiftvit::error_record());
+    WORKS(from_model.predict_files(absent, 2, rows.data(), errors.data()));
     CHECK(errors[1].code == SVIT_E_IO && rows[10] != rows[10]);
-    WORKS(from_model.predict_encoded(damaged, bytes, 2, rows.data(), errors));
+    WORKS(from_model.predict_encoded(damaged, bytes, 2, rows.data(), errors.data()));
     CHECK(errors[1].code == SVIT_E_FORMAT && rows[19] != rows[19]);
     FAILS(from_model.predict_files(absent, 2, rows.data()), SVIT_E_IO, "/nowhere/a.png");
     FAILS(from_model.predict_encoded(damaged, bytes, 2, rows.data()), SVIT_E_FORMAT, "image 0");
@@ -241,7 +241,10 @@ static void test_callback_stops(shiftvit::context &context)
     shiftvit::trainer trainer;
     WORKS(trainer.create(context, model, data, shiftvit::dataset(), settings,
                          shiftvit::optimizer_config(), shiftvit::pipeline_config()));
-    FAILS(trainer.run([](const svit_trainer_event &) { return 7; }), SVIT_E_STOPPED, "");
+    FAILS(trainer.run([](const svit_trainer_event &) { return true; }), SVIT_E_STOPPED, "");
+    CHECK(trainer.stop_value() == 1);
+    FAILS(trainer.run([](const svit_trainer_event &) { return std::int32_t(7); }), SVIT_E_STOPPED,
+          "");
     CHECK(trainer.stop_value() == 7);
     {
         using owner = shiftvit::optimizer;

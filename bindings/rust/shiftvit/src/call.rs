@@ -26,14 +26,21 @@ pub(crate) fn guarded<T>(body: impl FnOnce() -> Result<T, BoxError>) -> Option<T
         Ok(Err(error)) => Failure::Error(error),
         Err(payload) => Failure::Panic(payload),
     };
-    // It is gone in a destructor of a thread's locals: the call then fails without its source.
-    let _ = FAILURE.try_with(|place| {
-        let mut place = place.borrow_mut();
-        if !matches!(*place, Some(Failure::Panic(_))) {
-            *place = Some(failure);
-        }
-    });
+    leave(failure);
     None
+}
+
+/// Leaves a failure for the call that runs the callback. Of several the last one stays, or the first panic.
+fn leave(failure: Failure) {
+    // The place is gone in a destructor of a thread's locals: the call then fails without its source.
+    let earlier = FAILURE.try_with(|place| place.borrow_mut().take()).unwrap_or(None);
+    let (stays, goes) = match earlier {
+        Some(Failure::Panic(payload)) => (Failure::Panic(payload), Some(failure)),
+        other => (failure, other),
+    };
+    // An error's destructor may call the library, which uses the place. Its panic has nowhere to go.
+    let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(goes)));
+    let _ = FAILURE.try_with(|place| place.replace(Some(stays)));
 }
 
 /// Turns a status into a result, and lets the panic of a callback go on.

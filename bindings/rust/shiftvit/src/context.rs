@@ -145,7 +145,8 @@ impl ContextBuilder {
 
     /// A function that long calls ask between the parts of their work, on the thread that made them: `true` ends
     /// the call with `Status::Stopped`. Which calls ask, and when, is said at
-    /// [`svit_stop_function`](sys::svit_stop_function). A panic ends the call, too, and goes on there.
+    /// [`svit_stop_function`](sys::svit_stop_function). A panic ends the call, too, and goes on there. The function
+    /// must not use an object of the call that asks: its context, model, data set or trainer.
     pub fn stop(mut self, stop: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.stop = Some(Box::new(stop));
         self

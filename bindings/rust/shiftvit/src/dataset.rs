@@ -10,7 +10,7 @@ use crate::config::PipelineConfig;
 use crate::context::Context;
 use crate::enums::{Cifar100Labels, Source, Split};
 use crate::error::Result;
-use crate::lock::{readers, ReadLock};
+use crate::lock::{reader, ReadLock};
 use crate::samples::{BadSample, SampleFunction};
 use crate::text;
 use shiftvit_sys as sys;
@@ -278,9 +278,9 @@ impl Dataset {
     /// Reads a sample: its pixels and its label, -1 if the data set has targets.
     pub fn sample(&self, index: usize) -> Result<(Vec<u8>, i32)> {
         let ImageShape { height, width, channels } = self.shape();
-        let mut pixels = vec![0; text::product("a sample", &[height, width, channels])?];
+        let mut pixels = text::zeros("a sample", &[height, width, channels])?;
         let mut label = 0;
-        let _reader = readers([&self.0.reads])?;
+        let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, and the array has the size of a sample.
         call(|err| unsafe {
             sys::svit_dataset_sample(self.raw(), index, pixels.as_mut_ptr(), &mut label, err)
@@ -291,9 +291,9 @@ impl Dataset {
     /// Reads a sample as floats, bytes as 0..255.
     pub fn sample_f32(&self, index: usize) -> Result<(Vec<f32>, i32)> {
         let ImageShape { height, width, channels } = self.shape();
-        let mut image = vec![0.0; text::product("a sample", &[height, width, channels])?];
+        let mut image = text::zeros("a sample", &[height, width, channels])?;
         let mut label = 0;
-        let _reader = readers([&self.0.reads])?;
+        let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, and the array has the size of a sample.
         call(|err| unsafe {
             sys::svit_dataset_sample_f32(self.raw(), index, image.as_mut_ptr(), &mut label, err)
@@ -304,7 +304,7 @@ impl Dataset {
     /// The label of a sample, -1 if the data set has targets.
     pub fn label(&self, index: usize) -> Result<i32> {
         let mut label = 0;
-        let _reader = readers([&self.0.reads])?;
+        let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive.
         call(|err| unsafe { sys::svit_dataset_label(self.raw(), index, &mut label, err) })?;
         Ok(label)
@@ -312,8 +312,8 @@ impl Dataset {
 
     /// The targets of a sample: its numbers, or 1 for its label and 0 for the other classes.
     pub fn targets(&self, index: usize) -> Result<Vec<f32>> {
-        let mut targets = vec![0.0; self.classes()];
-        let _reader = readers([&self.0.reads])?;
+        let mut targets = text::zeros("targets", &[self.classes()])?;
+        let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, and the array has an element for each class.
         call(|err| unsafe {
             sys::svit_dataset_targets(self.raw(), index, targets.as_mut_ptr(), err)
@@ -326,7 +326,7 @@ impl Dataset {
         let mut found: Vec<BadSample> = Vec::new();
         let user = (&mut found as *mut Vec<BadSample>).cast::<c_void>();
         let bad = Some(crate::samples::note_bad as _);
-        let _reader = readers([&self.0.reads])?;
+        let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, and `user` is the vector that the callback gets.
         call(|err| unsafe {
             sys::svit_dataset_verify(self.raw(), bad, user, ptr::null_mut(), err)
@@ -337,7 +337,7 @@ impl Dataset {
     /// A fingerprint, by which a program notices that it was given another data set.
     pub fn fingerprint(&self) -> Result<u64> {
         let mut fingerprint = 0;
-        let _reader = readers([&self.0.reads])?;
+        let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive.
         call(|err| unsafe { sys::svit_dataset_fingerprint(self.raw(), &mut fingerprint, err) })?;
         Ok(fingerprint)
@@ -347,8 +347,9 @@ impl Dataset {
     /// of a channel that has one value; 1 in its place makes 0 of it.
     pub fn statistics(&self, scale: f64) -> Result<(Vec<f64>, Vec<f64>)> {
         let channels = self.shape().channels;
-        let (mut mean, mut variance) = (vec![0.0; channels], vec![0.0; channels]);
-        let _reader = readers([&self.0.reads])?;
+        let (mut mean, mut variance) =
+            (text::zeros("means", &[channels])?, text::zeros("variances", &[channels])?);
+        let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, and the arrays have an element for each channel.
         call(|err| unsafe {
             let (mean, variance) = (mean.as_mut_ptr(), variance.as_mut_ptr());

@@ -4,7 +4,6 @@ use crate::pretrained::LoadReport;
 use shiftvit_sys as sys;
 use std::ffi::CStr;
 use std::fmt;
-use std::path::Path;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -136,12 +135,6 @@ impl Error {
     pub(crate) fn beside(mut self, other: &Error, what: &str) -> Self {
         self.message = format!("{}; {}: {}", self.message, what, other.message);
         self
-    }
-
-    /// The failure of a call that was given the bytes of a file.
-    pub(crate) fn of_file(self, path: &Path) -> Self {
-        let name = format!("'{}'", path.display());
-        Error { message: self.message.replace("the model in memory", &name), ..self }
     }
 
     pub(crate) fn from_record(code: i32, record: &sys::svit_error) -> Self {

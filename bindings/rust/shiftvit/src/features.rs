@@ -6,7 +6,6 @@ use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::enums::Metric;
 use crate::error::Result;
-use crate::lock::readers;
 use crate::model::{pointer, Model};
 use crate::text;
 use shiftvit_sys as sys;
@@ -42,8 +41,7 @@ impl Features {
     ) -> Result<Self> {
         let pipeline = pipeline.map(PipelineConfig::to_raw).transpose()?;
         let prepared = config.to_raw()?;
-        let _datasets = readers([&dataset.0.reads])?;
-        let _reader = model.0.lock.read()?;
+        let _readers = model.0.lock.read_with([&dataset.0.reads])?;
         // SAFETY: the handles are alive, and the structs are complete.
         let raw = create(|out, err| unsafe {
             let (model, dataset) = (model.raw(), dataset.raw());
@@ -186,7 +184,7 @@ impl Features {
     /// The probabilities `[n, classes]` of `queries[n, channels]` by their k nearest neighbours in this set.
     pub fn knn(&self, queries: &[f32], k: usize, temperature: f64) -> Result<Vec<f32>> {
         let n = text::rows("queries", queries.len(), self.channels())?;
-        let mut out = vec![0.0; text::product("probabilities", &[n, self.classes()])?];
+        let mut out = text::zeros("probabilities", &[n, self.classes()])?;
         // SAFETY: the handle is alive, and the arrays have n rows.
         call(|err| unsafe {
             let (raw, queries) = (self.raw(), queries.as_ptr());
@@ -214,8 +212,9 @@ impl Features {
         metric: Metric,
     ) -> Result<(Vec<usize>, Vec<f32>)> {
         let n = text::rows("queries", queries.len(), self.channels())?;
-        let size = text::product("neighbours", &[n, k.min(self.len())])?;
-        let (mut indices, mut distances) = (vec![0; size], vec![0.0; size]);
+        let shape = [n, k.min(self.len())];
+        let mut indices = text::zeros("indices", &shape)?;
+        let mut distances = text::zeros("distances", &shape)?;
         // SAFETY: the handle is alive; the queries have n rows; a k above the samples writes nothing.
         call(|err| unsafe {
             let (raw, queries) = (self.raw(), queries.as_ptr());

@@ -46,7 +46,7 @@ impl<const N: usize> Field<[c_char; N]> for String {
         if bytes.len() >= N {
             return Err(Error::argument(format!(
                 "'{}' has {} bytes; at most {} are accepted",
-                self,
+                text::shown(self),
                 bytes.len(),
                 N - 1
             )));

@@ -118,7 +118,7 @@ impl Model {
             Ok(()) if needed == 0 => return Err(Error::argument("the model has no bytes")),
             _ => {}
         }
-        let mut bytes = vec![0u8; needed];
+        let mut bytes: Vec<u8> = text::zeros("the file", &[needed])?;
         // SAFETY: the handle is alive, and the buffer has the capacity that is passed.
         call(|err| unsafe {
             let (buffer, capacity) = (bytes.as_mut_ptr().cast(), bytes.len());

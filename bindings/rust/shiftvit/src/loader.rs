@@ -4,7 +4,7 @@ use crate::call::{call, create, Handle};
 use crate::config::{LoaderConfig, PipelineConfig};
 use crate::dataset::{Dataset, ImageShape};
 use crate::error::{Error, Result, Status};
-use crate::lock::readers;
+use crate::lock::reader;
 use crate::text;
 use shiftvit_sys as sys;
 
@@ -136,12 +136,11 @@ impl Loader {
         let ImageShape { height, width, channels } = self.shape();
         let image = text::product("an image", &[height, width, channels])?;
         let classes = self.dataset.classes();
-        let targets =
-            if with_targets { text::product("targets", &[self.batch, classes])? } else { 0 };
+        let (labels, targets) = if with_targets { (0, self.batch) } else { (self.batch, 0) };
         Ok(Batch {
-            images: vec![0.0; text::product("a batch", &[self.batch, image])?],
-            labels: vec![0; if with_targets { 0 } else { self.batch }],
-            targets: vec![0.0; targets],
+            images: text::zeros("a batch", &[self.batch, image])?,
+            labels: text::zeros("labels", &[labels])?,
+            targets: text::zeros("targets", &[targets, classes])?,
             image,
             classes,
             count: 0,
@@ -154,7 +153,7 @@ impl Loader {
         let own = self.arrays_fit(batch)?;
         batch.count = 0;
         let mut count = 0;
-        let _reader = readers([&self.dataset.0.reads])?;
+        let _reader = reader(&self.dataset.0.reads)?;
         let images = batch.images.as_mut_ptr();
         // SAFETY: the handle is alive, and the arrays have room for a whole batch.
         call(|err| unsafe {

@@ -3,7 +3,7 @@
 use crate::call::call;
 use crate::context::Context;
 use crate::error::Result;
-use crate::text::{exact, product, rows};
+use crate::text::{exact, rows, zeros};
 use shiftvit_sys as sys;
 
 /// Counts of `[label, prediction]`, row-major `[classes, classes]`. `Status::Numeric`: a logit is NaN.
@@ -11,7 +11,7 @@ pub fn confusion_matrix(logits: &[f32], labels: &[i32]) -> Result<Vec<u64>> {
     let classes = if labels.is_empty() { 0 } else { logits.len() / labels.len() };
     let n = rows("logits", logits.len(), classes)?;
     exact("labels", labels.len(), &[n])?;
-    let mut matrix = vec![0; product("the matrix", &[classes, classes])?];
+    let mut matrix = zeros("the matrix", &[classes, classes])?;
     // SAFETY: the arrays have n rows, and the matrix has classes² elements.
     call(|err| unsafe {
         let (logits, labels) = (logits.as_ptr(), labels.as_ptr());

@@ -147,7 +147,7 @@ impl Model {
         Output::from_raw(unsafe { sys::svit_model_output(self.raw()) })
     }
 
-    /// States what predictors make of the logits.
+    /// States what predictors make of the logits. Those that exist keep what was stated when they were created.
     pub fn set_output(&mut self, output: Output) -> Result<()> {
         let _alone = self.0.lock.write()?;
         // SAFETY: the handle is alive.
@@ -191,7 +191,8 @@ impl Model {
         unsafe { sys::svit_model_threshold(self.raw()) }
     }
 
-    /// Sets that probability, which [`Predictor::labels`](crate::Predictor::labels) reads.
+    /// Sets that probability, which [`Predictor::labels`](crate::Predictor::labels) reads. Predictors that exist keep
+    /// theirs.
     pub fn set_threshold(&mut self, threshold: f64) -> Result<()> {
         let _alone = self.0.lock.write()?;
         // SAFETY: the handle is alive.
@@ -200,18 +201,22 @@ impl Model {
 
     /// The pipeline that turns an image into the model's input; `None` if the model has none.
     pub fn pipeline(&self) -> Result<Option<PipelineConfig>> {
+        self.raw_pipeline()?.as_ref().map(PipelineConfig::from_raw).transpose()
+    }
+
+    pub(crate) fn raw_pipeline(&self) -> Result<Option<sys::svit_pipeline_config>> {
         let result = try_filled(|config, size, err| {
             // SAFETY: the handle is alive, and the struct has the size that is passed.
             unsafe { sys::svit_model_get_pipeline(self.raw(), config, size, err) }
         });
         match result {
-            Ok(raw) => PipelineConfig::from_raw(&raw).map(Some),
+            Ok(raw) => Ok(Some(raw)),
             Err(error) if error.status() == Status::State => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Sets the pipeline, or removes it.
+    /// Sets the pipeline, or removes it. Predictors that exist keep theirs.
     pub fn set_pipeline(&mut self, pipeline: Option<&PipelineConfig>) -> Result<()> {
         let prepared = pipeline.map(PipelineConfig::to_raw).transpose()?;
         let raw = pointer(&prepared);

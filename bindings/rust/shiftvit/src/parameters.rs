@@ -26,7 +26,7 @@ impl Model {
 
     /// A copy of a parameter, row-major.
     pub fn parameter(&self, name: &str) -> Result<Vec<f32>> {
-        let mut values = vec![0.0; text::product(name, &self.parameter_shape(name)?)?];
+        let mut values = text::zeros(name, &self.parameter_shape(name)?)?;
         let name = text::text("the name of a parameter", name)?;
         let _reader = self.0.lock.read()?;
         // SAFETY: the handle is alive, and the array has the length that is passed.

@@ -77,7 +77,7 @@ impl PipelineConfig {
         text::exact("pixels", pixels.len(), &[height, width, shape.channels])?;
         self.evaluation_size()?; // Checks the fields, and so the size of the array.
         let sides = [self.source_height, self.source_width, self.channels];
-        let mut out = vec![0; text::product("the image", &sides.map(|side| side as usize))?];
+        let mut out = text::zeros("the image", &sides.map(|side| side as usize))?;
         // SAFETY: the context is alive, the struct is complete, and the arrays have the shapes of the two images.
         call(|err| unsafe {
             let (context, config) = (context.raw(), &prepared.raw);
@@ -102,6 +102,6 @@ impl PipelineConfig {
     /// The array for n evaluated images.
     fn inputs(&self, n: usize) -> Result<Vec<f32>> {
         let (height, width) = self.evaluation_size()?;
-        Ok(vec![0.0; text::product("the input", &[n, height, width, self.channels as usize])?])
+        text::zeros("the input", &[n, height, width, self.channels as usize])
     }
 }

@@ -5,9 +5,9 @@ use crate::config::PredictorConfig;
 use crate::context::Context;
 use crate::dataset::ImageShape;
 use crate::enums::Output;
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::lock::ReadGuard;
+use crate::lock::Guard;
 use crate::model::{Model, ModelInner};
 use crate::text;
 use shiftvit_sys as sys;
@@ -19,6 +19,9 @@ use std::sync::Arc;
 type Record = *mut sys::svit_error;
 
 /// A model with its preprocessing and its class names. It may move between threads, and one at a time uses it.
+///
+/// It keeps the pipeline, the output and the threshold that the model has when it is created, and is created anew
+/// after a change of these. It follows changes of the weights and the class names.
 ///
 /// ```compile_fail,E0277
 /// fn shared<T: Sync>() {}
@@ -52,23 +55,26 @@ impl Predictor {
         Predictor::open_with(context, path, &PredictorConfig::default())
     }
 
-    /// A predictor of a model file, which is read as a whole. It takes less memory than one of a [`Model`]:
-    /// nobody else uses its weights, so they are given back once the predictor has packed them.
-    /// `config.context` runs the predictions in place of `context`.
+    /// A predictor of a model file, which is read as [`Model::load`] reads it. It holds the weights and a packed
+    /// copy, as that of a [`Model`] does; that of [`map`](Self::map) leaves them in the file. `config.context` runs
+    /// the predictions in place of `context`.
     pub fn open_with(
         context: &Context,
         path: impl AsRef<Path>,
         config: &PredictorConfig,
     ) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|error| {
-            Error::new(Status::Io, format!("cannot read '{}': {}", path.display(), error))
-        })?;
-        Predictor::from_bytes(context, &bytes, config).map_err(|error| error.of_file(path))
+        let model = Model::load(context, path)?;
+        if model.raw_pipeline()?.is_none() {
+            return Err(Error::argument(format!(
+                "'{}' has no preprocessing; set a pipeline on the model and use Predictor::new",
+                text::shown_path(path)
+            )));
+        }
+        Predictor::new(&model, config)
     }
 
-    /// A predictor of the bytes of a model file, which are copied. It takes as little memory as that of
-    /// [`open_with`](Self::open_with).
+    /// A predictor of the bytes of a model file, which are copied.
     pub fn from_bytes(context: &Context, bytes: &[u8], config: &PredictorConfig) -> Result<Self> {
         let prepared = config.to_raw()?;
         // SAFETY: the context is alive, the array has the length that is passed, and the struct is complete.
@@ -110,7 +116,7 @@ impl Predictor {
     }
 
     /// Keeps the weights as they are during a call.
-    fn reader(&self) -> Result<Option<ReadGuard<'_>>> {
+    fn reader(&self) -> Result<Option<Guard<'_>>> {
         self.model.as_ref().map(|model| model.lock.read()).transpose()
     }
 
@@ -133,14 +139,14 @@ impl Predictor {
         Ok(unsafe { text::all(|label| sys::svit_predictor_class_name(self.raw.get(), label)) })
     }
 
-    /// What it makes of the logits.
+    /// What it makes of the logits: the output of its configuration, or what the model's was when it was created.
     pub fn output(&self) -> Result<Output> {
         // SAFETY: the handle is alive.
         Output::from_raw(unsafe { sys::svit_predictor_output(self.raw.get()) })
     }
 
     /// The class of the largest of each row of `probabilities[n, classes]`, or -1, none of these, where it is below
-    /// the model's threshold.
+    /// the threshold that the model had when the predictor was created.
     pub fn labels(&self, probabilities: &[f32]) -> Result<Vec<i32>> {
         let n = text::rows("probabilities", probabilities.len(), self.classes())?;
         let mut out = vec![0; n];
@@ -156,7 +162,7 @@ impl Predictor {
     pub fn predict(&mut self, pixels: &[u8], shape: ImageShape) -> Result<Vec<f32>> {
         let ImageShape { height, width, .. } = shape;
         let n = self.images(pixels.len(), shape)?;
-        let mut out = vec![0.0; text::product("probabilities", &[n, self.classes()])?];
+        let mut out = text::zeros("probabilities", &[n, self.classes()])?;
         let _reader = self.reader()?;
         // SAFETY: the handle is alive, and the arrays have n rows.
         call(|err| unsafe {
@@ -170,7 +176,7 @@ impl Predictor {
     pub fn predict_f32(&mut self, images: &[f32], shape: ImageShape) -> Result<Vec<f32>> {
         let ImageShape { height, width, .. } = shape;
         let n = self.images(images.len(), shape)?;
-        let mut out = vec![0.0; text::product("probabilities", &[n, self.classes()])?];
+        let mut out = text::zeros("probabilities", &[n, self.classes()])?;
         let _reader = self.reader()?;
         // SAFETY: the handle is alive, and the arrays have n rows.
         call(|err| unsafe {
@@ -195,7 +201,7 @@ impl Predictor {
     /// The probabilities of a JPEG, PNG or WebP file.
     pub fn predict_file(&mut self, path: impl AsRef<Path>) -> Result<Vec<f32>> {
         let path = text::path(path.as_ref())?;
-        let mut out = vec![0.0; self.classes()];
+        let mut out = text::zeros("probabilities", &[self.classes()])?;
         let _reader = self.reader()?;
         // SAFETY: the handle is alive, the array has an element for each class, and the text ends with a NUL.
         call(|err| unsafe {
@@ -206,7 +212,7 @@ impl Predictor {
 
     /// The probabilities of the bytes of such a file.
     pub fn predict_encoded(&mut self, bytes: &[u8]) -> Result<Vec<f32>> {
-        let mut out = vec![0.0; self.classes()];
+        let mut out = text::zeros("probabilities", &[self.classes()])?;
         let _reader = self.reader()?;
         // SAFETY: the handle is alive, and the arrays have the lengths that are passed.
         call(|err| unsafe {
@@ -227,16 +233,22 @@ impl Predictor {
     /// # Ok::<(), shiftvit::Error>(())
     /// ```
     pub fn predict_files(&mut self, paths: &[impl AsRef<Path>]) -> Result<Vec<Result<Vec<f32>>>> {
-        let paths = paths.iter().map(|path| text::path(path.as_ref())).collect::<Result<Vec<_>>>()?;
+        let paths =
+            paths.iter().map(|path| text::path(path.as_ref())).collect::<Result<Vec<_>>>()?;
         let pointers: Vec<_> = paths.iter().map(|path| path.as_ptr()).collect();
         self.predict_each(paths.len(), |raw, out, errors, err| {
             // SAFETY: the handle is alive, the arrays have n elements and rows, and the texts end with a NUL.
-            unsafe { sys::svit_predict_files(raw, pointers.as_ptr(), pointers.len(), out, errors, err) }
+            unsafe {
+                sys::svit_predict_files(raw, pointers.as_ptr(), pointers.len(), out, errors, err)
+            }
         })
     }
 
     /// Does the same for the bytes of such files.
-    pub fn predict_encoded_images(&mut self, images: &[impl AsRef<[u8]>]) -> Result<Vec<Result<Vec<f32>>>> {
+    pub fn predict_encoded_images(
+        &mut self,
+        images: &[impl AsRef<[u8]>],
+    ) -> Result<Vec<Result<Vec<f32>>>> {
         let images: Vec<&[u8]> = images.iter().map(|image| image.as_ref()).collect();
         let data: Vec<*const c_void> = images.iter().map(|image| image.as_ptr().cast()).collect();
         let bytes: Vec<usize> = images.iter().map(|image| image.len()).collect();
@@ -257,7 +269,7 @@ impl Predictor {
             return Ok(Vec::new());
         }
         let classes = self.classes();
-        let mut out = vec![0.0; text::product("probabilities", &[n, classes])?];
+        let mut out = text::zeros("probabilities", &[n, classes])?;
         let mut records: Vec<_> = (0..n).map(|_| new_record()).collect();
         let _reader = self.reader()?;
         call(|err| function(self.raw.get(), out.as_mut_ptr(), records.as_mut_ptr(), err))?;

@@ -74,7 +74,7 @@ fn reported<T>(
         };
         let value = read(&mut raw);
         if raw.needed > buffer.len() as u64 {
-            buffer = vec![0; raw.needed as usize];
+            buffer = text::zeros("the report", &[raw.needed as usize])?;
             continue;
         }
         let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);

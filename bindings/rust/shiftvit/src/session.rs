@@ -105,7 +105,7 @@ impl Session {
     /// The logits `[n, classes]` of n inputs.
     pub fn forward(&mut self, images: &[f32]) -> Result<Vec<f32>> {
         let n = text::rows("images", images.len(), self.input_size())?;
-        let mut logits = vec![0.0; text::product("logits", &[n, self.classes])?];
+        let mut logits = text::zeros("logits", &[n, self.classes])?;
         self.forward_into(images, &mut logits)?;
         Ok(logits)
     }
@@ -114,8 +114,8 @@ impl Session {
     pub fn forward_attention(&mut self, images: &[f32]) -> Result<(Vec<f32>, Vec<f32>)> {
         let n = text::rows("images", images.len(), self.input_size())?;
         let (heads, tokens) = self.attention_size()?;
-        let mut logits = vec![0.0; text::product("logits", &[n, self.classes])?];
-        let mut attention = vec![0.0; text::product("attention", &[n, heads, tokens, tokens])?];
+        let mut logits = text::zeros("logits", &[n, self.classes])?;
+        let mut attention = text::zeros("attention", &[n, heads, tokens, tokens])?;
         let _reader = self.model.lock.read()?;
         // SAFETY: the handle is alive, and the arrays have n rows.
         call(|err| unsafe {
@@ -158,7 +158,7 @@ impl Session {
     pub fn forward_features(&mut self, images: &[f32], layer: &str) -> Result<Vec<f32>> {
         let n = text::rows("images", images.len(), self.input_size())?;
         let (tokens, channels) = self.layer_shape(layer)?;
-        let mut out = vec![0.0; text::product("features", &[n, tokens, channels])?];
+        let mut out = text::zeros("features", &[n, tokens, channels])?;
         let layer = text::text("layer", layer)?;
         let _reader = self.model.lock.read()?;
         // SAFETY: the handle is alive, the arrays have n rows, and the text ends with a NUL.
@@ -182,7 +182,7 @@ impl Session {
     /// Does what [`backward`](Self::backward) does and returns the gradient of the input.
     pub fn backward_input(&mut self, dlogits: &[f32]) -> Result<Vec<f32>> {
         let n = text::rows("dlogits", dlogits.len(), self.classes)?;
-        let mut gradient = vec![0.0; text::product("the input", &[n, self.input_size()])?];
+        let mut gradient = text::zeros("the input", &[n, self.input_size()])?;
         let _reader = self.model.lock.read()?;
         // SAFETY: the handle is alive, and the arrays have n rows.
         call(|err| unsafe {
@@ -194,7 +194,7 @@ impl Session {
 
     /// A copy of the gradient of a parameter.
     pub fn gradient(&self, name: &str) -> Result<Vec<f32>> {
-        let mut values = vec![0.0; text::product(name, &self.model.parameter_shape(name)?)?];
+        let mut values = text::zeros(name, &self.model.parameter_shape(name)?)?;
         let name = text::text("the name of a parameter", name)?;
         let _reader = self.model.lock.read()?;
         // SAFETY: the handle is alive, and the array has the length that is passed.

@@ -1,11 +1,12 @@
 //! Texts, paths and sizes at the border of the library.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Status};
 use shiftvit_sys as sys;
+use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 use std::os::raw::c_char;
 #[cfg(unix)]
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// A text for the library. `name` is what the message calls it.
@@ -16,15 +17,76 @@ pub(crate) fn text(name: &str, value: &str) -> Result<CString> {
     })
 }
 
+#[cfg(unix)]
+fn bytes_of(path: &Path) -> Cow<'_, [u8]> {
+    Cow::Borrowed(path.as_os_str().as_bytes())
+}
+
+#[cfg(not(unix))]
+fn bytes_of(path: &Path) -> Cow<'_, [u8]> {
+    Cow::Owned(path.to_string_lossy().into_owned().into_bytes())
+}
+
 /// A path for the library.
 pub(crate) fn path(value: &Path) -> Result<CString> {
-    #[cfg(unix)]
-    let bytes = std::os::unix::ffi::OsStrExt::as_bytes(value.as_os_str()).to_vec();
-    #[cfg(not(unix))]
-    let bytes = value.to_string_lossy().into_owned().into_bytes();
-    CString::new(bytes).map_err(|error| {
-        Error::argument(format!("the path {:?} has a NUL", value)).with_source(error.into())
+    CString::new(bytes_of(value)).map_err(|error| {
+        let message = format!("the path '{}' has a NUL", shown_path(value));
+        Error::argument(message).with_source(error.into())
     })
+}
+
+/// The most bytes of a name in a message, which leave the library's 248 room for the rest.
+const LONGEST_NAME: usize = 160;
+
+/// A name in a message, as those of the library (docs/errors.md): UTF-8 without control characters, and a
+/// long one without its beginning.
+pub(crate) fn shown(name: impl AsRef<[u8]>) -> String {
+    let pieces = printable(name.as_ref());
+    let mut bytes = 0;
+    let fits = |piece: &&String| {
+        bytes += piece.len();
+        bytes <= LONGEST_NAME
+    };
+    let kept = pieces.iter().rev().take_while(fits).count();
+    let mark = if kept < pieces.len() { "…" } else { "" };
+    format!("{}{}", mark, pieces[pieces.len() - kept..].concat())
+}
+
+pub(crate) fn shown_path(path: &Path) -> String {
+    shown(bytes_of(path))
+}
+
+/// The characters of a name, and bytes that belong to none, in their printable forms.
+fn printable(name: &[u8]) -> Vec<String> {
+    let (mut pieces, mut rest) = (Vec::new(), name);
+    loop {
+        let valid = std::str::from_utf8(rest).map_or_else(|error| error.valid_up_to(), str::len);
+        let (text, others) = rest.split_at(valid);
+        pieces.extend(String::from_utf8_lossy(text).chars().map(printable_character));
+        match others.split_first() {
+            None => return pieces,
+            Some((&byte, others)) => {
+                pieces.push(escaped(byte));
+                rest = others;
+            }
+        }
+    }
+}
+
+fn printable_character(character: char) -> String {
+    match character {
+        '\n' => "\\n".to_string(),
+        '\r' => "\\r".to_string(),
+        '\t' => "\\t".to_string(),
+        _ if character.is_control() => {
+            character.encode_utf8(&mut [0; 4]).bytes().map(escaped).collect()
+        }
+        _ => character.to_string(),
+    }
+}
+
+fn escaped(byte: u8) -> String {
+    format!("\\x{:02X}", byte)
 }
 
 /// A path of the library.
@@ -88,7 +150,7 @@ pub(crate) fn written_bytes(
 ) -> Result<Vec<u8>> {
     let mut capacity = 1024;
     loop {
-        let mut buffer = vec![0u8; capacity];
+        let mut buffer: Vec<u8> = zeros("a text", &[capacity])?;
         let mut needed = 0;
         let result =
             crate::call::call(|err| write(buffer.as_mut_ptr().cast(), capacity, &mut needed, err));
@@ -109,6 +171,22 @@ pub(crate) fn count(name: &str, value: usize) -> Result<u32> {
     value.try_into().map_err(|_| {
         Error::argument(format!("{} is {}; at most {} is accepted", name, value, u32::MAX))
     })
+}
+
+/// An array for what the library computes.
+pub(crate) fn zeros<T: Copy + Default>(name: &str, shape: &[usize]) -> Result<Vec<T>> {
+    let elements = shape.iter().try_fold(1usize, |all, &side| all.checked_mul(side));
+    let mut array = Vec::new();
+    match elements {
+        Some(elements) if array.try_reserve_exact(elements).is_ok() => {
+            array.resize(elements, T::default());
+            Ok(array)
+        }
+        _ => {
+            let message = format!("{} of the shape {:?} could not be allocated", name, shape);
+            Err(Error::new(Status::Memory, message))
+        }
+    }
 }
 
 /// The product of sizes.

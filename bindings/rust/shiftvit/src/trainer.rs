@@ -6,7 +6,7 @@ use crate::dataset::Dataset;
 use crate::enums::EventKind;
 use crate::error::{BoxError, Result, Status};
 use crate::field::{try_filled, Field};
-use crate::lock::{readers, DatasetGuard, WriteGuard};
+use crate::lock::{Guards, ReadLock};
 use crate::loss_function::{self, LossCall, LossFunction};
 use crate::model::{pointer, Model, ModelInner};
 use crate::optimizer::OptimizerSettings;
@@ -84,8 +84,6 @@ impl Event {
     }
 }
 
-type Locks<'a> = (Vec<DatasetGuard<'a>>, WriteGuard<'a>);
-
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -111,6 +109,13 @@ pub struct Trainer {
 // SAFETY: docs/threading.md: a trainer belongs to no thread; without Sync one thread at a time uses it.
 unsafe impl Send for Trainer {}
 
+fn read_locks<'a>(
+    training: &'a Dataset,
+    validation: Option<&'a Dataset>,
+) -> impl Iterator<Item = &'a ReadLock> {
+    [training].into_iter().chain(validation).map(|set| &set.0.reads)
+}
+
 impl Trainer {
     /// Creates a trainer. The model takes over the pipeline of the settings and the class names of the
     /// training set. `Training::default()` has the pipeline of the library's defaults, which replaces that of
@@ -126,9 +131,7 @@ impl Trainer {
         let pipeline = Some(settings.pipeline.to_raw()?);
         let context = model.context().clone();
         let other = validation.map_or(ptr::null_mut(), Dataset::raw);
-        let _datasets =
-            readers([&training.0.reads].into_iter().chain(validation.map(|set| &set.0.reads)))?;
-        let _alone = model.0.lock.write()?;
+        let _locks = model.0.lock.write_with(read_locks(training, validation))?;
         // SAFETY: the handles are alive, the trainer keeps them so, and the structs are complete.
         let raw = create(|out, err| unsafe {
             sys::svit_trainer_create(
@@ -155,10 +158,8 @@ impl Trainer {
     }
 
     /// The locks of a call that changes the model and reads the data sets.
-    fn locks(&self) -> Result<Locks<'_>> {
-        let validation = self.validation.iter().map(|set| &set.0.reads);
-        let datasets = readers([&self.training.0.reads].into_iter().chain(validation))?;
-        Ok((datasets, self.model.lock.write()?))
+    fn locks(&self) -> Result<Guards<'_>> {
+        self.model.lock.write_with(read_locks(&self.training, self.validation.as_ref()))
     }
 
     /// Runs the training to its end and calls a function after each event. If it breaks, a checkpoint is

@@ -5,7 +5,6 @@ use crate::config::{OptimizerConfig, PipelineConfig, TrainerConfig};
 use crate::dataset::Dataset;
 use crate::enums::{Compute, Tta};
 use crate::error::Result;
-use crate::lock::readers;
 use crate::model::Model;
 use crate::text;
 use shiftvit_sys as sys;
@@ -147,8 +146,7 @@ impl Model {
     ) -> Result<Evaluated> {
         let prepared = pipeline.to_raw()?;
         let mut found = Evaluated::default();
-        let _datasets = readers([&dataset.0.reads])?;
-        let _reader = self.0.lock.read()?;
+        let _readers = self.0.lock.read_with([&dataset.0.reads])?;
         // SAFETY: the handles are alive, and the struct is complete.
         call(|err| unsafe {
             let (context, model, compute) = (self.context().raw(), self.raw(), compute.raw());
@@ -171,7 +169,7 @@ impl Model {
         compute: Compute,
         tta: Tta,
     ) -> Result<(Vec<f32>, Vec<i32>)> {
-        let mut labels = vec![0; dataset.len()];
+        let mut labels = text::zeros("labels", &[dataset.len()])?;
         let place = Some(&mut labels[..]);
         let logits = self.evaluate_logits(dataset, pipeline, batch, compute, tta, place)?;
         Ok((logits, labels))
@@ -200,10 +198,8 @@ impl Model {
         labels: Option<&mut [i32]>,
     ) -> Result<Vec<f32>> {
         let prepared = pipeline.to_raw()?;
-        let elements = text::product("logits", &[dataset.len(), self.num_classes()?])?;
-        let mut logits = vec![0.0; elements];
-        let _datasets = readers([&dataset.0.reads])?;
-        let _reader = self.0.lock.read()?;
+        let mut logits = text::zeros("logits", &[dataset.len(), self.num_classes()?])?;
+        let _readers = self.0.lock.read_with([&dataset.0.reads])?;
         // SAFETY: the handles are alive, the struct is complete, and the arrays have a row for each sample.
         call(|err| unsafe {
             let (context, model) = (self.context().raw(), self.raw());

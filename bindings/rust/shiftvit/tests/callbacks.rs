@@ -52,6 +52,49 @@ fn samples_come_from_a_function_whose_error_is_the_source() {
     assert_eq!(batch.labels(), [9, 0, 1, 2]);
 }
 
+/// An error whose destructor calls the library, and panics if it is the first one.
+#[derive(Debug)]
+struct Numbered(usize, Context, Arc<AtomicUsize>);
+
+impl std::fmt::Display for Numbered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "error {}", self.0)
+    }
+}
+
+impl std::error::Error for Numbered {}
+
+impl Drop for Numbered {
+    fn drop(&mut self) {
+        self.1.check().unwrap();
+        self.2.fetch_add(1, Ordering::SeqCst);
+        assert_ne!(self.0, 0);
+    }
+}
+
+#[test]
+fn an_error_whose_destructor_calls_the_library_makes_room_for_another_one() {
+    let (context, dropped) = (context(), Arc::new(AtomicUsize::new(0)));
+    let (own, ends, mut number) = (context.clone(), dropped.clone(), 0);
+    let data = Dataset::from_function(&context, 1, ImageShape::new(4, 4, 1), 2, move |_, _| {
+        number += 1;
+        Err::<i32, _>(Numbered(number - 1, own.clone(), ends.clone()))
+    })
+    .unwrap();
+    for before in [0, 0, 1] {
+        assert_eq!(dropped.load(Ordering::SeqCst), before);
+        // SAFETY: the handle is alive, one thread alone reads, and an image has 16 bytes.
+        let status = unsafe {
+            let (mut pixels, mut label, none) = ([0; 16], 0, std::ptr::null_mut());
+            sys::svit_dataset_sample(data.as_ptr(), 0, pixels.as_mut_ptr(), &mut label, none)
+        };
+        assert_eq!(status, sys::SVIT_E_STOPPED, "a raw call leaves the error where it is");
+    }
+    let error = refused(data.sample(0), Status::Stopped, "sample 0");
+    assert_eq!(error.source().unwrap().to_string(), "error 3");
+    assert_eq!(dropped.load(Ordering::SeqCst), 3);
+}
+
 #[test]
 fn a_label_out_of_range_and_a_panic_of_a_sample() {
     let context = context();

@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use shiftvit::*;
 use std::error::Error as _;
+use std::fs;
 
 #[test]
 fn the_version_is_that_of_the_crate() {
@@ -28,6 +29,52 @@ fn texts_with_a_nul_are_refused() {
     refused(Trainer::new(&mut model, &data, None, &settings), Status::Argument, "NUL");
     refused(model.set_classes(&["a\0b"; 10]), Status::Argument, "NUL");
     refused(Checkpoint::save("file", &model, None, None, &[("a", "\0")]), Status::Argument, "NUL");
+}
+
+/// Fails unless a message is UTF-8 without control characters and fits a record of the library.
+#[track_caller]
+fn printable<T>(result: Result<T>, status: Status, word: &str) {
+    let error = refused(result, status, word);
+    assert!(!error.message().contains(char::is_control), "{:?}", error.message());
+    assert!(error.message().len() < 248, "{} bytes", error.message().len());
+}
+
+#[test]
+fn names_in_messages_are_printable_and_fit() {
+    let context = context();
+    let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let shown = r"\n\r\t\x00\x1B\x7F\xC2\x85ä";
+    let layer = |text: &str| {
+        let config = SessionConfig { input_layer: text.to_string(), ..SessionConfig::default() };
+        Session::new(&model, &config)
+    };
+    let text = "x".repeat(300) + "\n\r\t\u{1b}\u{7f}\u{85}ä";
+    printable(layer(&text), Status::Argument, &shown.replace(r"\x00", ""));
+    printable(layer(&text), Status::Argument, "'…xxx");
+    printable(layer(&"ä".repeat(300)), Status::Argument, "'…ää");
+    printable(layer(&"\u{1b}".repeat(300)), Status::Argument, r"'…\x1B\x1B");
+
+    let text = "x".repeat(300) + "/\n\r\t\0\u{1b}\u{7f}\u{85}ä";
+    printable(Model::load(&context, &text), Status::Argument, shown);
+    printable(Predictor::open(&context, &text), Status::Argument, shown);
+    printable(Predictor::open(&context, "none\n\u{1b}"), Status::Io, r"none\n\x1B");
+}
+
+#[cfg(unix)]
+#[test]
+fn names_of_files_may_be_any_bytes() {
+    use std::os::unix::ffi::OsStrExt;
+    let (context, folder) = (context(), Folder::new());
+    let path = std::ffi::OsStr::from_bytes(b"a\xff\xc3\0\xe2\x82");
+    printable(Model::load(&context, path), Status::Argument, r"'a\xFF\xC3\x00\xE2\x82'");
+
+    let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let name = "a".repeat(200) + "\n\u{1b}b";
+    model.save(folder.path(&name)).unwrap();
+    let opened = Predictor::open(&context, folder.path(&name));
+    printable(opened, Status::Argument, r"a\n\x1Bb' has no preprocessing");
+    fs::write(folder.path(&name), "garbage").unwrap();
+    printable(Predictor::open(&context, folder.path(&name)), Status::Format, r"\n\x1Bb");
 }
 
 #[test]
@@ -92,6 +139,24 @@ fn arrays_of_the_wrong_size_are_refused() {
     );
     refused(predictor.predict_f32(&[f32::NAN; 3], ImageShape::new(1, 1, 3)), Status::Argument, "");
     refused(Image::write_png(&context, "x.png", &[0; 5], 1, 2), Status::Argument, "rgb");
+}
+
+#[test]
+fn results_that_do_not_fit_memory_are_refused() {
+    let context = context();
+    let model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    let shape = ImageShape::new(32, 32, 3);
+    // A product of sizes overflows, or no system has the bytes.
+    for count in [usize::MAX, usize::MAX / 256] {
+        let data =
+            Dataset::from_function(&context, count, shape, 10, |_, _| Ok::<_, Error>(0)).unwrap();
+        let logits = model.logits(&data, &pipeline(), 10, Compute::F32, Tta::None);
+        refused(logits, Status::Memory, "labels");
+        let logits = model.logits_only(&data, &pipeline(), 10, Compute::F32, Tta::None);
+        refused(logits, Status::Memory, "logits");
+    }
+    let logits = vec![0.0; 1 << 22];
+    refused(metrics::confusion_matrix(&logits, &[0]), Status::Memory, "the matrix");
 }
 
 #[test]

@@ -142,6 +142,23 @@ fn files_that_are_missing_or_damaged_are_refused() {
     refused(model.save(folder.path("no/folder")), Status::Io, "folder");
 }
 
+#[cfg(unix)]
+#[test]
+fn pipes_devices_and_large_files_of_no_model_are_refused_at_once() {
+    ends(|| {
+        let context = context();
+        let folder = Folder::new();
+        let (pipe, large) = (folder.path("pipe"), folder.path("large"));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        fs::File::create(&large).unwrap().set_len(1 << 33).unwrap(); // Its holes take no space.
+        refused(Predictor::open(&context, &pipe), Status::Io, "is a FIFO");
+        refused(Predictor::open(&context, "/dev/zero"), Status::Io, "is a device");
+        refused(Predictor::open(&context, folder.path("")), Status::Io, "is a folder");
+        refused(Predictor::open(&context, &large), Status::Format, "not JSON");
+    });
+}
+
 #[test]
 fn images_folders_and_their_bad_files() {
     let context = context();
@@ -157,7 +174,8 @@ fn images_folders_and_their_bad_files() {
         let bytes = fs::read(&path).unwrap();
         let decoded = Image::decode(&context, &bytes, 3).unwrap();
         assert!(decoded.pixels() == pixels);
-        let limited = |pixels| Context::builder().threads(1).max_image_pixels(pixels).build().unwrap();
+        let limited =
+            |pixels| Context::builder().threads(1).max_image_pixels(pixels).build().unwrap();
         assert!(Image::decode(&limited(1024), &bytes, 3).is_ok());
         refused(Image::decode(&limited(1023), &bytes, 3), Status::Format, "at most 1023");
     }

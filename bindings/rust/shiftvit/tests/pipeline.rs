@@ -50,3 +50,29 @@ fn images_of_another_shape_than_the_pipeline_s_are_refused() {
     refused(wrong.apply_evaluation(&context, &[0; 48], shape), Status::Argument, "scale");
     refused(wrong.apply_source(&context, &[0; 48], shape), Status::Argument, "scale");
 }
+
+#[test]
+fn a_predictor_keeps_what_its_model_had_when_it_was_created() {
+    let context = context();
+    let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+    model.set_pipeline(Some(&pipeline())).unwrap();
+    model.set_output(Output::Softmax).unwrap();
+    let mut kept = Predictor::new(&model, &PredictorConfig::default()).unwrap();
+    let (pixels, shape) = (vec![99; 32 * 32 * 3], ImageShape::new(32, 32, 3));
+    let expected = kept.predict(&pixels, shape).unwrap();
+
+    let other = PipelineConfig { scale: 0.5, ..pipeline() };
+    model.set_pipeline(Some(&other)).unwrap();
+    model.set_output(Output::Logits).unwrap();
+    model.set_threshold(1.0).unwrap();
+    assert_eq!(kept.predict(&pixels, shape).unwrap(), expected);
+    assert_eq!(kept.output().unwrap(), Output::Softmax);
+    let row = [0.5, 0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    assert_eq!(kept.labels(&row).unwrap(), [0]);
+
+    let mut new = Predictor::new(&model, &PredictorConfig::default()).unwrap();
+    assert_ne!(new.predict(&pixels, shape).unwrap(), expected);
+    assert_eq!(new.output().unwrap(), Output::Logits);
+    let softmax = PredictorConfig { output: Output::Softmax, ..PredictorConfig::default() };
+    assert_eq!(Predictor::new(&model, &softmax).unwrap().labels(&row).unwrap(), [-1]);
+}

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use shiftvit::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -48,7 +48,9 @@ impl Drop for SavesLate {
     fn drop(&mut self) {
         let path = std::env::temp_dir().join(format!("late-{}.safetensors", std::process::id()));
         let said = match self.0.save(&path) {
-            Ok(()) => std::fs::remove_file(&path).map_or_else(|e| e.to_string(), |_| "saved".into()),
+            Ok(()) => {
+                std::fs::remove_file(&path).map_or_else(|e| e.to_string(), |_| "saved".into())
+            }
             Err(error) => error.message().to_string(),
         };
         self.1.lock().unwrap().push(said);
@@ -117,20 +119,22 @@ fn a_forward_never_sees_half_of_a_change() {
     model.set_parameter("head.weight", &weight).unwrap();
     let biases = [vec![1.0; CLASSES], vec![2.0; CLASSES]];
     model.set_parameter("head.bias", &biases[0]).unwrap();
+    let changes = AtomicUsize::new(0);
     thread::scope(|scope| {
         let forwards = scope.spawn(|| {
-            for _ in 0..20 {
+            let mut count = 0;
+            while count < 20 || changes.load(Ordering::SeqCst) < 2 {
+                count += 1;
                 let logits = session.forward(&images).unwrap();
                 // Every bias is the same number at all times.
                 assert!(logits == biases[0] || logits == biases[1]);
             }
         });
-        let mut changes = 0;
         while !forwards.is_finished() {
-            changes += 1;
-            model.set_parameter("head.bias", &biases[changes % 2]).unwrap();
+            let change = changes.load(Ordering::SeqCst) + 1;
+            model.set_parameter("head.bias", &biases[change % 2]).unwrap();
+            changes.store(change, Ordering::SeqCst);
         }
-        assert!(changes > 1, "nothing overlaps");
     });
 }
 
@@ -197,6 +201,122 @@ fn labelled(
 ) -> Dataset {
     let shape = ImageShape::new(32, 32, 3);
     Dataset::from_function(context, count, shape, 10, move |index, _| label(index)).unwrap()
+}
+
+/// Lets another thread come as far as it can.
+fn pause() {
+    thread::sleep(Duration::from_millis(10));
+}
+
+/// Steps on a thread of its own as long as a function runs, and returns what this returns.
+fn while_stepping<T>(trainer: &mut Trainer, function: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                trainer.step().unwrap();
+            }
+        });
+        let value = function();
+        done.store(true, Ordering::SeqCst);
+        value
+    })
+}
+
+/// A data set whose samples read another one, and come after a pause.
+fn derived(context: &Context, source: &Dataset) -> Dataset {
+    let source = source.clone();
+    labelled(context, 50, move |index| {
+        if index == 0 {
+            pause();
+        }
+        source.label(index)
+    })
+}
+
+/// Makes the calls that read a model and a data set.
+fn reads(model: &Model, set: &Dataset) -> Result<()> {
+    model.evaluate(set, &pipeline(), 50, Compute::F32)?;
+    model.logits(set, &pipeline(), 50, Compute::F32, Tta::None)?;
+    Features::compute(model, set, None, &FeaturesConfig::default())?;
+    Ok(())
+}
+
+#[test]
+fn samples_read_the_data_set_on_which_their_model_is_trained() {
+    ends(|| {
+        let context = context();
+        let base = labelled(&context, 50, |index| Ok(index as i32 % 10));
+        let derived = derived(&context, &base);
+        let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+        let mut trainer = Trainer::new(&mut model, &base, None, &training(1000)).unwrap();
+        let read = |_| reads(&model, &derived);
+        while_stepping(&mut trainer, || (0..5).try_for_each(read)).unwrap();
+    });
+}
+
+#[test]
+fn a_trainer_is_created_on_the_data_set_that_the_samples_of_another_one_read() {
+    ends(|| {
+        let context = context();
+        let base = labelled(&context, 50, |index| Ok(index as i32 % 10));
+        let derived = derived(&context, &base);
+        let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+        let mut other = Trainer::new(&mut model, &derived, None, &training(1000)).unwrap();
+        let create = |_| Trainer::new(&mut model, &base, None, &training(1)).map(drop);
+        while_stepping(&mut other, || (0..5).try_for_each(create)).unwrap();
+    });
+}
+
+#[test]
+fn a_loss_reads_a_data_set_that_others_read_with_its_model() {
+    ends(|| {
+        let context = context();
+        let set = labelled(&context, 50, |index| Ok(index as i32 % 10));
+        let data = synthetic(&context, Split::Train, 50);
+        let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+        let mut trainer = Trainer::new(&mut model, &data, None, &training(1000)).unwrap();
+        let other = set.clone();
+        let loss = move |call: LossCall<'_>| -> Result<f32> {
+            pause();
+            other.label(0)?;
+            call.dlogits.fill(0.1);
+            Ok(1.0)
+        };
+        trainer.set_loss(loss).unwrap();
+        let read = |_| reads(&model, &set);
+        while_stepping(&mut trainer, || (0..5).try_for_each(read)).unwrap();
+    });
+}
+
+#[test]
+fn a_trainer_waits_for_none_of_its_data_sets_with_the_other_one_locked() {
+    ends(|| {
+        let context = context();
+        let others: [Arc<Mutex<Option<Dataset>>>; 2] = Default::default();
+        // From the sample 50 on they read the other set, each in turn, since either may be locked first.
+        let sets = [0, 1].map(|own| {
+            let other = others[1 - own].clone();
+            labelled(&context, 51, move |index| {
+                if index < 50 {
+                    return Ok(index as i32 % 10);
+                }
+                pause();
+                let other = other.lock().unwrap().clone();
+                other.unwrap().label(0)
+            })
+        });
+        for (place, set) in others.iter().zip(&sets) {
+            *place.lock().unwrap() = Some(set.clone());
+        }
+        let [trained, validated] = [0, 1].map(|own| sets[own].slice(0, 50).unwrap());
+        let mut model = Model::new(&context, &shiftvit_config(), 1).unwrap();
+        let settings = training(1000);
+        let mut trainer = Trainer::new(&mut model, &trained, Some(&validated), &settings).unwrap();
+        let read = |index: usize| sets[index / 5].label(50).map(drop);
+        while_stepping(&mut trainer, || (0..10).try_for_each(read)).unwrap();
+        others.iter().for_each(|place| drop(place.lock().unwrap().take()));
+    });
 }
 
 #[test]

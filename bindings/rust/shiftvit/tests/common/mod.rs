@@ -1,10 +1,14 @@
-//! What the tests share: a context of two threads, small models and data, and folders that are removed.
+//! What the tests share: a context of two threads, small models and data, folders that are removed, and a
+//! limit of time.
 #![allow(dead_code)]
 
 use shiftvit::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 pub fn context() -> Context {
     Context::builder().threads(2).build().unwrap()
@@ -91,6 +95,19 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(Path::new(&self.0));
     }
+}
+
+/// Runs a function on a thread of its own, and fails if it waits for ever.
+#[track_caller]
+pub fn ends(function: impl FnOnce() + Send + 'static) {
+    let (done, end) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        function();
+        done.send(()).unwrap();
+    });
+    let end = end.recv_timeout(Duration::from_secs(120));
+    assert_ne!(end, Err(mpsc::RecvTimeoutError::Timeout), "it waits for ever");
+    thread.join().unwrap();
 }
 
 /// Fails unless a result is an error of this status whose message has a word.
