@@ -1,5 +1,6 @@
 /* Trains a model on a data set, validates it after each epoch, tests it at the end and saves it. */
 #include "common/curves.h"
+#include "common/data_folder.h"
 #include "common/init_from.h"
 #include "common/interrupts.h"
 #include "common/model_path.h"
@@ -201,6 +202,19 @@ static svit_status adapt_model(train_run *self)
     return SVIT_OK;
 }
 
+/* Fails for a folder of one class, unless the loss or a masked autoencoder has a use for it. */
+static svit_status check_only_class(train_run *self)
+{
+    const train_options *options = &self->options;
+    struct program *program = &self->options.program;
+    const char *folder = data_spec_folder(options->data.spec);
+    svit_model_config config;
+    TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
+    if (!folder || config.mask_ratio > 0 || self->trainer_config.loss != SVIT_LOSS_CROSS_ENTROPY)
+        return SVIT_OK;
+    return data_folder_check_classes(program, folder, self->data.split[SVIT_SPLIT_TRAIN]);
+}
+
 /* Describes the run for run.json and its checkpoints. */
 static svit_status describe(train_run *self)
 {
@@ -265,6 +279,7 @@ static svit_status prepare(train_run *self)
         TRY(pipeline_take_statistics(&self->pipeline, program, self->data.split[SVIT_SPLIT_TRAIN]));
     if (!self->options.resume)
         TRY(self->by_rule ? adapt_model(self) : create_model(self));
+    TRY(check_only_class(self));
     return describe(self);
 }
 
