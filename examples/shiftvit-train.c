@@ -252,13 +252,24 @@ static svit_status create_trainer(train_run *self)
     return self->options.resume ? svit_trainer_resume(self->trainer, &program->err) : SVIT_OK;
 }
 
+/* Checks the folder of a new run, which takes neither the place of a class of the data nor that of
+ * the model that it starts from. */
+static svit_status check_out(train_run *self)
+{
+    const train_options *options = &self->options;
+    struct program *program = &self->options.program;
+    TRY(out_folder_check(program, &options->data, "--out", options->out, 1));
+    TRY(output_check_start(program, options->out, "--init-from", options->init_from));
+    return output_check_start(program, options->out, "--base", options->config.base);
+}
+
 /* Prepares the run. The folder is locked first, so that a folder in use is reported before the data
  * is read. */
 static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
     if (!self->options.resume)
-        TRY(out_folder_check(program, &self->options.data, "--out", self->options.out, 1));
+        TRY(check_out(self));
     if (mpi_is_first(&self->place))
         TRY(run_file_lock(&self->lock, program, self->options.out,
                           self->trainer_config.existing != SVIT_EXISTING_REFUSE));
