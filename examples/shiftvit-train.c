@@ -43,7 +43,8 @@ typedef struct train_run {
     old_model old; /* results of the run that this one replaces or extends */
 } train_run;
 
-/* Decides whether the model and the settings come from --init-from, or from a preset. */
+/* Decides whether the model and the settings come from --init-from, or from a preset. A resumed run
+ * has both already, and names a preset only if it began with one. */
 static svit_status choose_source(train_run *self)
 {
     train_options *options = &self->options;
@@ -51,7 +52,7 @@ static svit_status choose_source(train_run *self)
     if (options->init_from && !options->resume)
         TRY(config_names_model(&named, &options->program, &options->config));
     self->by_rule = !named;
-    if (named && !options->config.preset)
+    if (named && !options->config.preset && !options->resumed_training)
         options->config.preset = "shiftvit-cifar10";
     return SVIT_OK;
 }
@@ -224,9 +225,7 @@ static svit_status describe(train_run *self)
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     TRY(config_text(&model, program, &config));
     json_t *list = stored_options(&self->options);
-    if (!json_object_get(list, "data") && !program->quiet)
-        fprintf(stderr, "the path of --data is no UTF-8 text, which the run cannot store: --resume "
-                        "will need --data\n");
+    stored_options_note(&self->options, list);
     svit_status status = training_text(&training, program, &self->trainer_config,
                                        &self->optimizer_config, &self->pipeline);
     if (status == SVIT_OK)
