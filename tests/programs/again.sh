@@ -69,8 +69,8 @@ photos='--data folder:photos --batch 16'
     again $photos --init-from adapter --base checkpoint
 
     # A run that was killed goes on as itself.
-    "$programs/shiftvit-train" $photos --init-from checkpoint --lora 2 --epochs 60 --checkpoint-seconds 0.05 --threads 1 \
-        --out killed >/dev/null 2>&1 &
+    "$programs/shiftvit-train" $photos --init-from checkpoint --lora 2 --epochs 60 --checkpoint-seconds 0.05 \
+        --threads 1 --out killed >/dev/null 2>&1 &
 }
 trained=$!
 tries=0

@@ -67,8 +67,9 @@ for folder, prefixes in (("checkpoint", [""]), ("both", [""]), ("wrapped", ["mod
                          ("twins", ["teacher.backbone.", "student.backbone."])):
     os.makedirs(folder)
     # The second encoder has other weights, the first ones moved by a value.
-    write_tensors(f"{folder}/model.safetensors", [(prefix + name, shape, part[4 * i:] + part[:4 * i])
-                                                  for i, prefix in enumerate(prefixes) for name, shape, part in weights])
+    write_tensors(f"{folder}/model.safetensors",
+                  [(prefix + name, shape, part[4 * i:] + part[:4 * i])
+                   for i, prefix in enumerate(prefixes) for name, shape, part in weights])
     for name, value in (("config", CONFIG), ("preprocessor_config", PREPROCESSOR), ("adapter_config", ADAPTER)):
         with open(f"{folder}/{name}.json", "w") as stream:
             json.dump(value, stream)

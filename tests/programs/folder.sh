@@ -100,7 +100,8 @@ for count in 4 5 6 7 8 9; do
     refuses 1 "$count images are too few to split; --val-fraction 0\.[12]" "$bin/shiftvit-export" --split train \
         --data "folder:$work/few" --val-fraction 0.05 --out "$work/exported-$count"
     fraction=$(sed -n 's/.* --val-fraction \(0\.[0-9]*\), or.*/\1/p' "$work/said")
-    works "$bin/shiftvit-export" --split test --data "folder:$work/few" --val-fraction "$fraction" --out "$work/exported-$count"
+    works "$bin/shiftvit-export" --split test --data "folder:$work/few" --val-fraction "$fraction" \
+        --out "$work/exported-$count"
 done
 
 # A class that train lacks is named.

@@ -241,7 +241,8 @@ while read -r status classes; do
     } >named.csv
     run "$status" shiftvit-export $common --data list:named.csv --split all --by-class --out named
     [ "$status" = 0 ] || says '^shiftvit-export: --by-class: classes that are called as splits, such as train and val'
-    [ "$status" != 0 ] || run 0 shiftvit-export $common --data folder:named --split all --out "read-$(echo "$classes" | tr ' ' -)"
+    [ "$status" != 0 ] ||
+        run 0 shiftvit-export $common --data folder:named --split all --out "read-$(echo "$classes" | tr ' ' -)"
 done <<'END'
 1 train val test
 1 Training dev
