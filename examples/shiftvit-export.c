@@ -5,6 +5,7 @@
 #include "common/results.h"
 #include "common/shard_writer.h"
 #include "common/shown.h"
+#include "common/split_folders.h"
 
 #include <dirent.h>
 #include <jansson.h>
@@ -176,6 +177,34 @@ static svit_status check_classes(export_options *self, const svit_dataset *data)
     return status;
 }
 
+/* Fails if the folders of the classes that are written are not read as classes again. */
+static svit_status check_splits(export_options *self, const svit_dataset *data, size_t count)
+{
+    const size_t classes = svit_dataset_classes(data);
+    size_t written = 0;
+    svit_status status = SVIT_OK;
+    const char **names = calloc(classes, sizeof *names), **all = calloc(classes, sizeof *all);
+    if (!names || !all)
+        status = program_fail(&self->program, SVIT_E_MEMORY, "no memory for %zu classes", classes);
+    for (size_t i = 0; status == SVIT_OK && i < count; i++) {
+        int32_t label = 0;
+        status = svit_dataset_label(data, i, &label, &self->program.err);
+        if (status == SVIT_OK)
+            all[label] = svit_dataset_class_name(data, (size_t)label);
+    }
+    for (size_t k = 0; status == SVIT_OK && k < classes; k++)
+        if (all[k])
+            names[written++] = all[k];
+    if (status == SVIT_OK && split_folders_hide(names, written))
+        status = program_fail(&self->program, SVIT_E_UNSUPPORTED,
+                              "--by-class: classes that are called as splits, such as train and "
+                              "val, would be folders that --data folder:DIR does not read as "
+                              "classes; --shards DIR/PREFIX keeps such names");
+    free(names);
+    free(all);
+    return status;
+}
+
 /* Whether the program writes files of this name: 00007.png, where the class is in the folder or
  * there is none, or 00007-circle.png. */
 static int is_exported(const char *name, int is_bare)
@@ -206,7 +235,7 @@ static svit_status check_free(export_options *self, const char *path, int is_bar
     return SVIT_OK;
 }
 
-static svit_status check_folders(export_options *self, const svit_dataset *data)
+static svit_status check_folders(export_options *self, const svit_dataset *data, size_t count)
 {
     const int has_targets = svit_dataset_has_targets(data);
     if (self->by_class && has_targets)
@@ -215,6 +244,7 @@ static svit_status check_folders(export_options *self, const svit_dataset *data)
     if (!self->by_class)
         return check_free(self, self->out, has_targets);
     TRY(check_classes(self, data));
+    TRY(check_splits(self, data, count));
     for (size_t k = 0; k < svit_dataset_classes(data); k++) {
         char name[NAME_CAPACITY], folder[PATH_CAPACITY];
         class_file_name(name, data, k);
@@ -288,7 +318,7 @@ static svit_status export_images(export_options *self, const svit_dataset *data,
 {
     struct program *program = &self->program;
     const size_t count = count_of(self, data, 9);
-    TRY(check_folders(self, data));
+    TRY(check_folders(self, data, count));
     TRY(path_make_folder(program, self->out));
     for (size_t i = 0; i < count; i++) {
         char path[PATH_CAPACITY];

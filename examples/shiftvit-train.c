@@ -1,5 +1,6 @@
 /* Trains a model on a data set, validates it after each epoch, tests it at the end and saves it. */
 #include "common/curves.h"
+#include "common/data_folder.h"
 #include "common/init_from.h"
 #include "common/interrupts.h"
 #include "common/model_path.h"
@@ -42,7 +43,8 @@ typedef struct train_run {
     old_model old; /* results of the run that this one replaces or extends */
 } train_run;
 
-/* Decides whether the model and the settings come from --init-from, or from a preset. */
+/* Decides whether the model and the settings come from --init-from, or from a preset. A resumed run
+ * has both already, and names a preset only if it began with one. */
 static svit_status choose_source(train_run *self)
 {
     train_options *options = &self->options;
@@ -50,7 +52,7 @@ static svit_status choose_source(train_run *self)
     if (options->init_from && !options->resume)
         TRY(config_names_model(&named, &options->program, &options->config));
     self->by_rule = !named;
-    if (named && !options->config.preset)
+    if (named && !options->config.preset && !options->resumed_training)
         options->config.preset = "shiftvit-cifar10";
     return SVIT_OK;
 }
@@ -201,6 +203,19 @@ static svit_status adapt_model(train_run *self)
     return SVIT_OK;
 }
 
+/* Fails for a folder of one class, unless the loss or a masked autoencoder has a use for it. */
+static svit_status check_only_class(train_run *self)
+{
+    const train_options *options = &self->options;
+    struct program *program = &self->options.program;
+    const char *folder = data_spec_folder(options->data.spec);
+    svit_model_config config;
+    TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
+    if (!folder || config.mask_ratio > 0 || self->trainer_config.loss != SVIT_LOSS_CROSS_ENTROPY)
+        return SVIT_OK;
+    return data_folder_check_classes(program, folder, self->data.split[SVIT_SPLIT_TRAIN]);
+}
+
 /* Describes the run for run.json and its checkpoints. */
 static svit_status describe(train_run *self)
 {
@@ -210,9 +225,7 @@ static svit_status describe(train_run *self)
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     TRY(config_text(&model, program, &config));
     json_t *list = stored_options(&self->options);
-    if (!json_object_get(list, "data") && !program->quiet)
-        fprintf(stderr, "the path of --data is no UTF-8 text, which the run cannot store: --resume "
-                        "will need --data\n");
+    stored_options_note(&self->options, list);
     svit_status status = training_text(&training, program, &self->trainer_config,
                                        &self->optimizer_config, &self->pipeline);
     if (status == SVIT_OK)
@@ -238,13 +251,24 @@ static svit_status create_trainer(train_run *self)
     return self->options.resume ? svit_trainer_resume(self->trainer, &program->err) : SVIT_OK;
 }
 
+/* Checks the folder of a new run, which takes neither the place of a class of the data nor that of
+ * the model that it starts from. */
+static svit_status check_out(train_run *self)
+{
+    const train_options *options = &self->options;
+    struct program *program = &self->options.program;
+    TRY(out_folder_check(program, &options->data, "--out", options->out, 1));
+    TRY(output_check_start(program, options->out, "--init-from", options->init_from));
+    return output_check_start(program, options->out, "--base", options->config.base);
+}
+
 /* Prepares the run. The folder is locked first, so that a folder in use is reported before the data
  * is read. */
 static svit_status prepare(train_run *self)
 {
     struct program *program = &self->options.program;
     if (!self->options.resume)
-        TRY(out_folder_check(program, &self->options.data, "--out", self->options.out, 1));
+        TRY(check_out(self));
     if (mpi_is_first(&self->place))
         TRY(run_file_lock(&self->lock, program, self->options.out,
                           self->trainer_config.existing != SVIT_EXISTING_REFUSE));
@@ -265,6 +289,7 @@ static svit_status prepare(train_run *self)
         TRY(pipeline_take_statistics(&self->pipeline, program, self->data.split[SVIT_SPLIT_TRAIN]));
     if (!self->options.resume)
         TRY(self->by_rule ? adapt_model(self) : create_model(self));
+    TRY(check_only_class(self));
     return describe(self);
 }
 

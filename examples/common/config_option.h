@@ -16,7 +16,9 @@ typedef struct config_option {
     size_t set_count;
     const char *name, *prefix, *base; /* of a checkpoint: svit_open_options; NULL: not given */
     const char *opens;                /* what messages call the file: "IN"; NULL: "--model" */
-    int explain;        /* 1: print what a checkpoint was found to be, and from what */
+    int repeats_rule; /* 1: --config is the run.json of a run that was not told what its checkpoint
+                           is, and that starts again from it */
+    int explain;      /* 1: print what a checkpoint was found to be, and from what */
     int takes_training; /* 1: --config and --set accept settings of a training too */
 } config_option;
 

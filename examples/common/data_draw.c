@@ -2,7 +2,9 @@
 #include "data_draw.h"
 
 #include "path_text.h"
+#include "shown.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,12 +30,19 @@ static void shuffle(size_t *indices, size_t count, uint64_t seed)
     }
 }
 
+/* Fails because no part gets an image. The least fraction that gives one to each is 1 / count. */
 static svit_status fail_few(struct program *self, size_t count)
 {
+    const int hundredths = count ? (int)((99 + count) / count) : 100;
+    if (hundredths > (int)(100 * DATA_MOST_FRACTION))
+        return program_fail(self, SVIT_E_FORMAT,
+                            "%zu images are too few to split; more images, or --val-fraction 0 to "
+                            "train on all of them, are accepted",
+                            count);
     return program_fail(self, SVIT_E_FORMAT,
-                        "%zu images are too few to split; --val-fraction F with a larger F, or "
-                        "--val-fraction 0 to train on all of them, is accepted",
-                        count);
+                        "%zu images are too few to split; --val-fraction %.2f, or --val-fraction 0 "
+                        "to train on all of them, is accepted",
+                        count, hundredths / 100.0);
 }
 
 /* A draw: what each class may still give to each split, and what the splits have. */
@@ -138,6 +147,44 @@ static void deal(drawing *self, uint64_t seed)
     }
 }
 
+/* Counts the images of each class that train, and those that do not, in arrays that the deal has
+ * used up. */
+static svit_status count_trained(drawing *self, struct program *program)
+{
+    for (size_t split = 0; split < 3; split++)
+        memset(self->left[split], 0, self->classes * sizeof **self->left);
+    for (size_t split = 0; split < 3; split++)
+        for (size_t i = 0; i < self->chosen_count[split]; i++) {
+            int32_t label;
+            TRY(svit_dataset_label(self->how->whole, self->chosen[split][i], &label,
+                                   &program->err));
+            self->left[split == SVIT_SPLIT_TRAIN ? SVIT_SPLIT_TRAIN : SVIT_SPLIT_TEST][label]++;
+        }
+    return SVIT_OK;
+}
+
+/* Says which classes do not train where images were drawn without regard to them. */
+static svit_status note_untrained(drawing *self, struct program *program)
+{
+    size_t count = 0, first = 0;
+    char shown[SHOWN_CAPACITY];
+    if (self->by_class || svit_dataset_has_targets(self->how->whole) || program->quiet)
+        return SVIT_OK;
+    TRY(count_trained(self, program));
+    for (size_t class = self->classes; class -- > 0;)
+        if (self->left[SVIT_SPLIT_TEST][class] > 0 && self->left[SVIT_SPLIT_TRAIN][class] == 0) {
+            first = class;
+            count++;
+        }
+    const char *name = svit_dataset_class_name(self->how->whole, first);
+    if (count > 0)
+        fprintf(stderr,
+                "%s: warning: no image of %zu of the %zu classes trains, such as '%s': each is too "
+                "small to split; --val-fraction 0 trains on all images\n",
+                option_program_name, count, self->classes, name ? shown_text(shown, name) : "");
+    return SVIT_OK;
+}
+
 static int compare_indices(const void *a, const void *b)
 {
     const size_t first = *(const size_t *)a, second = *(const size_t *)b;
@@ -193,6 +240,8 @@ static svit_status draw(data_splits *out, drawing *self, struct program *program
     TRY(drawing_allocate(self, program));
     TRY(set_shares(self, program));
     deal(self, program->seed);
+    if (self->how->wanted & WANT_TRAIN)
+        TRY(note_untrained(self, program));
     for (size_t split = 0; split < 3 && self->how->in_order; split++)
         qsort(self->chosen[split], self->chosen_count[split], sizeof **self->chosen,
               compare_indices);

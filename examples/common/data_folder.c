@@ -113,6 +113,42 @@ svit_status data_folder_open(data_splits *out, struct program *self, const char 
     return finish_splits(out, self, &splits, fraction, wanted, status);
 }
 
+/* Says why the only class of a folder is no data for a classifier. */
+static svit_status refuse_only_class(struct program *self, const char *folder, const char *name)
+{
+    folder_contents has = {0, 0};
+    TRY(split_folders_look(&has, self, folder, name));
+    if (has.folders && !has.images)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--data: '%s' has one class, '%s', with subfolders; folder:%s/%s takes "
+                            "these as the classes",
+                            folder, name, folder, name);
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "--data: '%s' has one class, '%s'; a classifier needs two or more, a "
+                        "subfolder for each",
+                        folder, name);
+}
+
+svit_status data_folder_check_classes(struct program *self, const char *folder,
+                                      const svit_dataset *train)
+{
+    char path[PATH_CAPACITY];
+    split_folders found;
+    const char *name = svit_dataset_class_name(train, 0);
+    if (svit_dataset_classes(train) != 1 || !name)
+        return SVIT_OK;
+    const int quiet = self->quiet;
+    self->quiet = 1; /* what is left out was said when the data were opened */
+    svit_status status = split_folders_find(&found, self, folder);
+    self->quiet = quiet;
+    if (status == SVIT_OK && found.name[SVIT_SPLIT_TRAIN])
+        status = path_join(self, path, folder, found.name[SVIT_SPLIT_TRAIN]);
+    if (status == SVIT_OK)
+        status = refuse_only_class(self, found.name[SVIT_SPLIT_TRAIN] ? path : folder, name);
+    split_folders_free(&found);
+    return status;
+}
+
 static svit_status open_list(svit_dataset **out, struct program *self, const char *path,
                              const svit_pipeline_config *pipeline)
 {

@@ -14,6 +14,11 @@ svit_status data_folder_open(data_splits *out, struct program *self, const char 
                              double fraction, const svit_pipeline_config *pipeline,
                              unsigned wanted);
 
+/* Fails with SVIT_E_ARGUMENT if the folder, from which `train` was opened, has one class alone, of
+ * which a classifier learns nothing, and says whether the classes lie a folder deeper. */
+svit_status data_folder_check_classes(struct program *self, const char *folder,
+                                      const svit_dataset *train);
+
 /* Opens the splits in `wanted` of images that the CSV file `path` lists (svit_dataset_list). If the
  * file is called train.csv, val.csv and test.csv beside it are the other splits. What is missing is
  * taken from `path` as data_folder_open does. */

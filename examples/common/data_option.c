@@ -116,7 +116,7 @@ static int parse_option(int key, char *text, struct option_state *state)
         self->labels = option_choice(state, "--labels", text, data_label_names);
         return 0;
     case KEY_VAL_FRACTION:
-        self->val_fraction = option_real(state, "--val-fraction", text, 0, 0.4);
+        self->val_fraction = option_real(state, "--val-fraction", text, 0, DATA_MOST_FRACTION);
         return 0;
     case KEY_LIMIT_TRAIN:
         self->limit[SVIT_SPLIT_TRAIN] = option_unsigned(state, "--limit-train", text, 1, SIZE_MAX);

@@ -17,6 +17,9 @@ typedef struct data_option {
         .spec = "procedural", .val_fraction = -1                                                   \
     }
 
+/* The largest --val-fraction: with as many images to test, a fifth is left to train. */
+#define DATA_MOST_FRACTION 0.4
+
 /* A child parser for these options; its input is a `data_option *`. */
 extern const struct option_table data_table;
 

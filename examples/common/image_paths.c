@@ -61,8 +61,10 @@ static svit_status add_folder(image_paths *self, struct program *program, const 
     closedir(entries);
     if (status == SVIT_OK && self->count == before)
         status = program_fail(
-            program, SVIT_E_FORMAT, "'%s' %s no image; files that end in %s are read", folder,
-            run ? "is the folder of a training run, with" : "has", svit_image_endings());
+            program, SVIT_E_FORMAT,
+            "'%s' %s no image; files in it that end in %s are read, those in its subfolders are "
+            "not",
+            folder, run ? "is the folder of a training run, with" : "has", svit_image_endings());
     return status;
 }
 

@@ -33,24 +33,49 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
     if (!load_parts_is_head(name))
         return program_fail(self, SVIT_E_ARGUMENT,
                             "--init-from: '%s': %s %s; the models must be alike but for the "
-                            "classifier: --preset NAME, or --config with the run.json of the "
-                            "file's run, says what the file has",
+                            "classifier: --preset, or --config with the run.json of the file's "
+                            "run, says what it has; names of other libraries need shiftvit-convert "
+                            "IN OUT.safetensors",
                             source, kind, name);
     if (!self->quiet)
         fprintf(stderr, "--init-from: %s %s: the classifier starts anew there\n", kind, name);
     return SVIT_OK;
 }
 
+/* Whether the file is read as a checkpoint of another library: one in several files, or one that
+ * the run which starts again has found out to be a ViT. */
+static int is_checkpoint(const struct program *self, const svit_model_config *own,
+                         const config_option *config, const char *path, const char *given)
+{
+    svit_model *model = NULL;
+    if (model_path_is_several(path, given))
+        return 1;
+    if (!config->repeats_rule || own->architecture != SVIT_ARCHITECTURE_VIT)
+        return 0;
+    const int is_own = svit_model_load(&model, self->context, path, NULL) == SVIT_OK;
+    svit_model_free(model);
+    return !is_own;
+}
+
+/* Opens a checkpoint of another library as a ViT with the configuration of the model that it
+ * starts. */
+static svit_status open_checkpoint(svit_model **out, struct program *self,
+                                   const svit_model_config *own, const config_option *config,
+                                   const char *given)
+{
+    /* The classifier may be another one, and adapters come on top. */
+    static const char *const OWN[] = {"num_classes", "classifier", "lora_rank", "lora_alpha", NULL};
+    return model_open_several(out, self, config, own, OWN, given);
+}
+
 /* Opens the file that --init-from names as a model, with its adapters merged. */
 static svit_status open_source(svit_model **out, struct program *self, const svit_model *model,
                                const config_option *config, const char *path, const char *given)
 {
-    /* The classifier may be another one, and adapters come on top. */
-    static const char *const OWN[] = {"num_classes", "classifier", "lora_rank", "lora_alpha", NULL};
     svit_model_config own;
     TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
-    if (model_path_is_several(path, given))
-        TRY(model_open_several(out, self, config, &own, OWN, given));
+    if (is_checkpoint(self, &own, config, path, given))
+        TRY(open_checkpoint(out, self, &own, config, given));
     else
         TRY(svit_model_load(out, self->context, path, &self->err));
     TRY(svit_model_get_config(*out, &own, sizeof own, &self->err));
@@ -108,25 +133,27 @@ svit_status init_from(struct program *self, svit_model *model, const config_opti
 {
     char path[PATH_CAPACITY];
     svit_model *source = NULL;
+    svit_model_config own;
     int has_adapters = 0, *const adapters = &has_adapters;
-    if (config->preset || config->file)
+    if ((config->preset || config->file) && !config->repeats_rule)
         TRY(config_refuse_checkpoint(self, config));
     TRY(model_path(self, path, "--init-from", given));
+    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
     const load_parts_call call = {.path = path,
                                   .source = given,
                                   .flags = SVIT_LOAD_SKIP_SHAPE_MISMATCH | SVIT_LOAD_IGNORE_EXTRA |
                                            SVIT_LOAD_ALLOW_MISSING,
                                   .judge = judge,
                                   .user = &adapters};
-    const int is_several = model_path_is_several(path, given);
-    if (!is_several)
+    const int is_whole = is_checkpoint(self, &own, config, path, given);
+    if (!is_whole)
         TRY(load_parts(self, model, &call));
-    if (!is_several && !has_adapters)
+    if (!is_whole && !has_adapters)
         return SVIT_OK;
     /* The file is read first also where adapters are merged: it interpolates positions. */
     svit_status status = open_source(&source, self, model, config, path, given);
     if (status == SVIT_OK)
-        status = copy(self, model, source, &call, is_several);
+        status = copy(self, model, source, &call, is_whole);
     svit_model_free(source);
     return status;
 }
@@ -221,7 +248,8 @@ svit_status init_other_classes(struct program *self, svit_model *model, const co
         return SVIT_OK; /* no classes, or weights alone, whose classes have no names */
     }
     svit_status status = svit_model_get_config(old, &config, sizeof config, &self->err);
-    if (status == SVIT_OK && svit_model_class_name(old, 0) && !has_classes(old, &config, data)) {
+    const int may_differ = svit_model_class_name(old, 0) || option->repeats_rule;
+    if (status == SVIT_OK && may_differ && !has_classes(old, &config, data)) {
         if (!self->quiet && config.num_classes == own.num_classes)
             fprintf(stderr, "--init-from: the classes are others: the classifier starts anew\n");
         status = svit_model_replace_head(model, own.num_classes, self->seed, &self->err);

@@ -8,7 +8,8 @@
  * shapes, with adapters merged. The classifier keeps its initial weights if the numbers of classes
  * differ, which is said on stderr unless --quiet is given. Any other difference fails with a
  * message that names the parameter; `model` may then have a part of the weights. A file without a
- * configuration is read with that of `model`. `config` has the options that say what `given` is. */
+ * configuration is read with that of `model`. `config` has the options that say what `given` is;
+ * only a run that starts again (repeats_rule) reads the names of other libraries than timm. */
 svit_status init_from(struct program *self, svit_model *model, const config_option *config,
                       const char *given);
 
@@ -17,7 +18,8 @@ svit_status init_from(struct program *self, svit_model *model, const config_opti
 svit_status init_model(svit_model **out, struct program *self, const config_option *config,
                        const char *given);
 
-/* Lets the classifier start anew if the file's classes have names and are not those of `data`. */
+/* Lets the classifier start anew if the file's classes have names and are not those of `data`;
+ * where a run starts again that init_model and init_head began, also if they have none. */
 svit_status init_other_classes(struct program *self, svit_model *model, const config_option *option,
                                const char *given, const svit_dataset *data);
 

@@ -217,6 +217,24 @@ svit_status output_check_source(struct program *self, const char *out_name, cons
         out_name, out, source_name);
 }
 
+/* The folder itself is refused too: with the run's files in it, its name stands for their model. */
+svit_status output_check_start(struct program *self, const char *folder, const char *source_name,
+                               const char *source)
+{
+    static const char *const FILES[] = {RUN_CHECKPOINT_FILE, "best.safetensors", RUN_MODEL_FILE};
+    char path[PATH_CAPACITY];
+    int is_lost = source && path_is_folder(source) && output_is_same(folder, source);
+    for (size_t i = 0; source && i < sizeof FILES / sizeof *FILES; i++) {
+        TRY(path_join(self, path, folder, FILES[i]));
+        is_lost |= model_files_role(source, path) != MODEL_FILE_OTHER;
+    }
+    return is_lost ? program_fail(self, SVIT_E_ARGUMENT,
+                                  "--out: '%s' has the model of %s, which the run would replace; "
+                                  "another folder is needed",
+                                  folder, source_name)
+                   : SVIT_OK;
+}
+
 svit_status output_check_model(struct program *self, const char *out_name, const char *out,
                                const char *model)
 {

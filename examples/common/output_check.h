@@ -40,7 +40,12 @@ svit_status output_check_data(struct program *self, const char *out_name, const 
 svit_status output_check_source(struct program *self, const char *out_name, const char *out,
                                 const char *source_name, const char *source);
 
-/* Does that for --model. */
+/* Checks that a run in `folder` replaces no file that its start is read from, which `source_name`
+ * names: "--init-from" or "--base". `source` is as above. */
+svit_status output_check_start(struct program *self, const char *folder, const char *source_name,
+                               const char *source);
+
+/* Does what output_check_source does for --model. */
 svit_status output_check_model(struct program *self, const char *out_name, const char *out,
                                const char *model);
 

@@ -224,7 +224,6 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
     *out = (run_file){0};
     TRY(read_description(&object, self, folder));
     json_t *options = json_object_get(object, "options");
-    json_object_del(options, "init-from"); /* The checkpoint has what became of that model. */
     svit_status status = take_arguments(out, self, folder, options, argc, argv);
     const json_t *training = json_object_get(object, "training");
     run_file_drawn(out->drawn, object);
@@ -236,13 +235,23 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
     return status;
 }
 
-/* The options of another run that its file gives: where its weights come from, and the data set. */
-static const char *const STARTS[] = {"init-from",   "data",       "labels",    "val-fraction",
-                                     "limit-train", "limit-test", "limit-val", "on-bad"};
-
-svit_status run_file_read_start(run_file *out, struct program *self, const char *path, int has_data,
-                                int argc, char **argv)
+/* Copies those of the options that are stored. */
+static void copy_options(json_t *to, const json_t *stored, const char *const *names)
 {
+    for (; *names; names++) {
+        json_t *value = json_object_get(stored, *names);
+        if (value)
+            json_object_set(to, *names, value);
+    }
+}
+
+svit_status run_file_read_start(run_file *out, struct program *self, const char *path,
+                                const run_file_given *given, int argc, char **argv)
+{
+    static const char *const START[] = {"init-from", NULL};
+    static const char *const CHECKPOINT[] = {"name", "prefix", "base", NULL};
+    static const char *const DATA[] = {"data",       "labels",    "val-fraction", "limit-train",
+                                       "limit-test", "limit-val", "on-bad",       NULL};
     char *text = NULL;
     svit_status status = SVIT_OK;
     *out = (run_file){0};
@@ -250,15 +259,17 @@ svit_status run_file_read_start(run_file *out, struct program *self, const char 
     TRY(path_read_text(self, path, &text));
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     json_t *stored = json_object_get(object, "options"), *options = json_object();
-    const size_t wanted =
-        has_data || !json_object_get(stored, "data") ? 1 : sizeof STARTS / sizeof *STARTS;
-    for (size_t i = 0; i < wanted; i++) {
-        json_t *value = json_object_get(stored, STARTS[i]);
-        if (value)
-            json_object_set(options, STARTS[i], value);
-    }
+    if (!given->has_start)
+        copy_options(options, stored, START);
+    const int begins_by_rule = json_object_get(options, "init-from") && !given->has_model &&
+                               !json_object_get(stored, "preset");
+    if (begins_by_rule)
+        copy_options(options, stored, CHECKPOINT);
+    if (!given->has_data && json_object_get(stored, "data"))
+        copy_options(options, stored, DATA);
     if (json_object_size(options) > 0)
         status = take_arguments(out, self, path, options, argc, argv);
+    out->begins_by_rule = begins_by_rule;
     json_decref(options);
     json_decref(object);
     free(text);

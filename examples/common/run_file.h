@@ -43,6 +43,8 @@ typedef struct run_file {
     int capacity;     /* of `arguments` */
     char *training;   /* the settings as JSON; NULL: the run was written by version 0.1 */
     char drawn[DRAWN_CAPACITY]; /* as run_file_drawn writes it */
+    int begins_by_rule; /* 1: run_file_read_start has read where weights came from whose file said
+                           what the model is */
 } run_file;
 
 /* Reads the description of the run in `folder`. Its command line ends with argv[1..argc-1], which
@@ -50,10 +52,18 @@ typedef struct run_file {
 svit_status run_file_read(run_file *out, struct program *self, const char *folder, int argc,
                           char **argv);
 
-/* Reads from a run.json at `path`, likewise, where the run's weights came from, and the options of
- * its data unless the command line has data; out->arguments stays NULL if the file has neither. */
-svit_status run_file_read_start(run_file *out, struct program *self, const char *path, int has_data,
-                                int argc, char **argv);
+/* What a command line has, so that it is not taken from another run. */
+typedef struct run_file_given {
+    int has_start; /* --init-from */
+    int has_data;  /* --data */
+    int has_model; /* --preset */
+} run_file_given;
+
+/* Reads from a run.json at `path`, likewise, where the run's weights came from and the options of
+ * its data, unless the command line has its own; out->arguments stays NULL if the file has
+ * neither. */
+svit_status run_file_read_start(run_file *out, struct program *self, const char *path,
+                                const run_file_given *given, int argc, char **argv);
 
 /* Frees what run_file_read or run_file_read_start read. A cleared struct is allowed. */
 void run_file_free(run_file *self);

@@ -35,17 +35,26 @@ static int32_t split_of(const char *name)
     return NO_SPLIT;
 }
 
-/* What a folder has directly in it. */
-typedef struct contents {
-    int images, folders;
-} contents;
+int split_folders_hide(const char *const *names, size_t count)
+{
+    size_t splits[3] = {0, 0, 0}, others = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int32_t split = split_of(names[i]);
+        if (split == NO_SPLIT)
+            others++;
+        else if (++splits[split] > 1)
+            return 1;
+    }
+    return others == 0 && splits[SVIT_SPLIT_TRAIN] > 0 &&
+           splits[SVIT_SPLIT_TEST] + splits[SVIT_SPLIT_VALIDATION] > 0;
+}
 
-static svit_status look_into(contents *out, struct program *self, const char *folder,
-                             const char *name)
+svit_status split_folders_look(folder_contents *out, struct program *self, const char *folder,
+                               const char *name)
 {
     char path[PATH_CAPACITY];
     TRY(path_join(self, path, folder, name));
-    *out = (contents){0, 0};
+    *out = (folder_contents){0, 0};
     DIR *entries = opendir(path);
     if (!entries)
         return program_fail(self, SVIT_E_IO, "cannot open the folder '%s': %s", path,
@@ -116,9 +125,9 @@ static svit_status find_classes_beside(const char **name, const split_folders *f
 {
     *name = NULL;
     for (size_t split = SVIT_SPLIT_TEST; !*name && split <= SVIT_SPLIT_VALIDATION; split++) {
-        contents has = {0, 0};
+        folder_contents has = {0, 0};
         if (found->name[split])
-            TRY(look_into(&has, self, folder, found->name[split]));
+            TRY(split_folders_look(&has, self, folder, found->name[split]));
         if (has.folders && !has.images)
             *name = found->name[split];
     }
@@ -162,7 +171,7 @@ static svit_status take_as_class(const split_folders *found, const others *besid
 svit_status split_folders_find(split_folders *out, struct program *self, const char *folder)
 {
     others beside = {0, ""};
-    contents has = {0, 0};
+    folder_contents has = {0, 0};
     const char *holder = NULL;
     svit_status status = SVIT_OK;
     *out = (split_folders){{NULL, NULL, NULL}};
@@ -175,7 +184,7 @@ svit_status split_folders_find(split_folders *out, struct program *self, const c
                             "itself, is accepted",
                             folder, holder, folder, holder);
     if (train)
-        TRY(look_into(&has, self, folder, train));
+        TRY(split_folders_look(&has, self, folder, train));
     if (train && (!has.images || (has.folders && (beside.count == 0 || holder)))) {
         note_others(&beside, self, folder);
         return SVIT_OK;

@@ -16,6 +16,20 @@ typedef struct split_folders {
  * missing, or it has images in no subfolder and is beside folders of splits alone. Free *out with
  * split_folders_free, also after a failure. */
 svit_status split_folders_find(split_folders *out, struct program *self, const char *folder);
+
+/* Whether split_folders_find fails for a folder whose subfolders have these names and images
+ * directly in them: two are one split, or all are splits. */
+int split_folders_hide(const char *const *names, size_t count);
+
+/* Which of both a folder has directly in it. */
+typedef struct folder_contents {
+    int images, folders;
+} folder_contents;
+
+/* Looks into the subfolder `name` of `folder`. */
+svit_status split_folders_look(folder_contents *out, struct program *self, const char *folder,
+                               const char *name);
+
 void split_folders_free(split_folders *self);
 
 #endif

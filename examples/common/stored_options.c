@@ -29,21 +29,51 @@ static void add_real(json_t *list, const char *name, double value)
     json_object_set_new(list, name, json_string(text));
 }
 
+/* Adds a path, whose meaning does not depend on the working folder. */
+static void add_path(json_t *list, const char *name, const char *path)
+{
+    char *whole = path_absolute(path);
+    json_object_set_new(list, name, json_string(whole ? whole : path));
+    free(whole);
+}
+
+/* Adds where the weights began, and what the command line said of that checkpoint. A resumed run
+ * does not read it again, but a training that starts from this description does. */
+static void add_start(json_t *list, const train_options *options)
+{
+    add_path(list, "init-from", options->init_from);
+    if (options->config.name)
+        json_object_set_new(list, "name", json_string(options->config.name));
+    if (options->config.prefix)
+        json_object_set_new(list, "prefix", json_string(options->config.prefix));
+    if (options->config.base)
+        add_path(list, "base", options->config.base);
+}
+
+void stored_options_note(const train_options *options, const json_t *list)
+{
+    if (options->program.quiet)
+        return;
+    if (!json_object_get(list, "data"))
+        fprintf(stderr, "the path of --data is no UTF-8 text, which the run cannot store: --resume "
+                        "will need --data\n");
+    if (options->init_from && !json_object_get(list, "init-from"))
+        fprintf(stderr, "the path of --init-from is no UTF-8 text, which the run cannot store: "
+                        "--config with its run.json will need --init-from\n");
+}
+
 json_t *stored_options(const train_options *options)
 {
     json_t *list = json_object();
     char *data = data_spec_absolute(options->data.spec);
     static const char *const limits[] = {"limit-train", "limit-test", "limit-val"};
-    if (options->config.preset)
+    if (options->config.preset && !options->config.repeats_rule)
         json_object_set_new(list, "preset", json_string(options->config.preset));
     /* Not there if the path is no UTF-8: then json_string returns NULL. */
     json_object_set_new(list, "data", json_string(data ? data : options->data.spec));
     free(data);
-    if (options->init_from) {
-        char *from = path_absolute(options->init_from);
-        json_object_set_new(list, "init-from", json_string(from ? from : options->init_from));
-        free(from);
-    }
+    if (options->init_from)
+        add_start(list, options);
     add_option(list, "labels", "%s", data_label_names[options->data.labels]);
     if (options->data.val_fraction >= 0)
         add_real(list, "val-fraction", options->data.val_fraction);

@@ -10,4 +10,7 @@
  * run_file_text: long option name to value, both texts. Free it with json_decref. */
 json_t *stored_options(const train_options *options);
 
+/* Says on stderr which paths are no UTF-8 text and so are not in `list`, that of stored_options. */
+void stored_options_note(const train_options *options, const json_t *list);
+
 #endif

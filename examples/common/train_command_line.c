@@ -45,8 +45,9 @@ static svit_status read_stored(run_file *stored, train_options *options, int arg
     }
     if (!options->config.file)
         return SVIT_OK;
-    return run_file_read_start(stored, program, options->config.file, has_data(options), argc,
-                               argv);
+    const run_file_given given = {options->init_from != NULL, has_data(options),
+                                  options->config.preset_given};
+    return run_file_read_start(stored, program, options->config.file, &given, argc, argv);
 }
 
 static svit_status parse(train_options *options, run_file *stored, int argc, char **argv)
@@ -74,6 +75,7 @@ void train_command_line(train_options *out, run_file *stored, int argc, char **a
     svit_status status = parse(out, stored, argc, argv);
     if (status != SVIT_OK)
         exit(program_exit(&out->program, status));
+    out->config.repeats_rule = stored->begins_by_rule;
     if (out->resume) {
         out->out = out->resume;
         out->resumed_training = stored->training;

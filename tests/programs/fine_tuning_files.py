@@ -1,5 +1,5 @@
-"""Writes what the test fine_tuning needs: a folder as save_pretrained writes it, one that has an adapter, too, and one
-of photographs.
+"""Writes what the tests fine_tuning and again need: a folder as save_pretrained writes it, one that has an adapter,
+too, one with a prefix before the names, one with two encoders, one of an adapter alone, and one of photographs.
 
 fine_tuning_files.py GOLDEN.safetensors
 """
@@ -62,13 +62,23 @@ def write_png(path, colour):
 
 
 random.seed(1)
-for folder in ("checkpoint", "both"):
+weights = golden_weights(sys.argv[1])
+for folder, prefixes in (("checkpoint", [""]), ("both", [""]), ("wrapped", ["module."]),
+                         ("twins", ["teacher.backbone.", "student.backbone."])):
     os.makedirs(folder)
-    write_tensors(f"{folder}/model.safetensors", golden_weights(sys.argv[1]))
+    # The second encoder has other weights, the first ones moved by a value.
+    write_tensors(f"{folder}/model.safetensors",
+                  [(prefix + name, shape, part[4 * i:] + part[:4 * i])
+                   for i, prefix in enumerate(prefixes) for name, shape, part in weights])
     for name, value in (("config", CONFIG), ("preprocessor_config", PREPROCESSOR), ("adapter_config", ADAPTER)):
         with open(f"{folder}/{name}.json", "w") as stream:
             json.dump(value, stream)
-write_tensors("both/adapter_model.safetensors", adapter_weights("vit.encoder.layer.0.attention.attention.query", 32, 2))
+os.makedirs("adapter")
+with open("adapter/adapter_config.json", "w") as stream:
+    json.dump({**ADAPTER, "base_model_name_or_path": "gone"}, stream)
+for folder in ("both", "adapter"):
+    write_tensors(f"{folder}/adapter_model.safetensors",
+                  adapter_weights("vit.encoder.layer.0.attention.attention.query", 32, 2))
 for name, colour in (("blue", (40, 60, 200)), ("green", (50, 190, 60)), ("red", (200, 50, 50))):
     os.makedirs(f"photos/{name}")
     for number in range(20):

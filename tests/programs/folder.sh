@@ -82,7 +82,27 @@ cp -R "$data/train/disc" "$work/vehicles/train"
 cp -R "$data/train/ring" "$work/vehicles/plane"
 works "$bin/shiftvit-export" --data "folder:$work/vehicles" --val-fraction 0.4 --out "$work/exported"
 (cd "$work" && find vehicles -name '*.png' | sort | sed '1d;$d' | xargs rm)
-refuses 1 'too few to split' "$bin/shiftvit-export" --data "folder:$work/vehicles" --val-fraction 0.4 --out "$work/exported"
+refuses 1 '2 images are too few to split; more images, or --val-fraction 0 ' \
+    "$bin/shiftvit-export" --data "folder:$work/vehicles" --val-fraction 0.4 --out "$work/exported"
+# The fraction that is named works. Classes that then train on nothing are named as well.
+first=$(find "$work/vehicles/plane" "$work/vehicles/train" -name '*.png' | sed -n 1p)
+mkdir -p "$work/few/a" "$work/few/b"
+cp "$first" "$work/few/a/1.png"
+cp "$first" "$work/few/a/2.png"
+cp "$first" "$work/few/b/1.png"
+refuses 1 '3 images are too few to split; --val-fraction 0.34, or --val-fraction 0 to train on all of them' \
+    "$bin/shiftvit-train" $small --data "folder:$work/few" --val-fraction 0.3 --epochs 1 --out "$work/few-run"
+works "$bin/shiftvit-train" $small --data "folder:$work/few" --val-fraction 0.34 --epochs 1 --out "$work/few-run"
+says "warning: no image of 1 of the 2 classes trains, such as '[ab]'"
+for count in 4 5 6 7 8 9; do
+    mkdir -p "$work/few/$count"
+    cp "$first" "$work/few/$count/1.png"
+    refuses 1 "$count images are too few to split; --val-fraction 0\.[12]" "$bin/shiftvit-export" --split train \
+        --data "folder:$work/few" --val-fraction 0.05 --out "$work/exported-$count"
+    fraction=$(sed -n 's/.* --val-fraction \(0\.[0-9]*\), or.*/\1/p' "$work/said")
+    works "$bin/shiftvit-export" --split test --data "folder:$work/few" --val-fraction "$fraction" \
+        --out "$work/exported-$count"
+done
 
 # A class that train lacks is named.
 mkdir "$data/val/zebra"

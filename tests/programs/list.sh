@@ -188,13 +188,28 @@ printf 'path,width\n%s,2\n%s,3\n' "$one_image" "$one_image" >one.csv
 mkdir -p one/only
 cp "$one_image" one/only/1.png
 cp "$one_image" one/only/2.png
-for data in list:one.csv folder:one; do
-    # shellcheck disable=SC2086
-    run 2 shiftvit-train $small --data $data --val-fraction 0 --out refused
-    says 'the model has one output, whose cross-entropy is always 0; two or more classes, loss=binary '
-    says 'loss=mse \(numbers\) are accepted'
-    absent refused
+# shellcheck disable=SC2086
+run 2 shiftvit-train $small --data list:one.csv --val-fraction 0 --out refused
+says 'the model has one output, whose cross-entropy is always 0; two or more classes, loss=binary '
+says 'loss=mse \(numbers\) are accepted'
+# Of a folder two classes are meant, which may lie a folder deeper.
+mkdir -p deep/images/a deep/images/b split/train/images/a split/train/images/b
+for folder in deep/images/a deep/images/b split/train/images/a split/train/images/b; do
+    cp "$one_image" $folder/1.png
+    cp "$one_image" $folder/2.png
 done
+while read -r data said; do
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train $small --data "folder:$data" --val-fraction 0 --out refused
+    says "^shiftvit-train: --data: '$said"
+done <<'END'
+one one' has one class, 'only'; a classifier needs two or more, a subfolder for each$
+deep deep' has one class, 'images', with subfolders; folder:deep/images takes these as the classes$
+split split/train' has one class, 'images', with subfolders; folder:split/train/images takes these as the classes$
+END
+absent refused
+# shellcheck disable=SC2086
+run 0 shiftvit-train $small --data folder:deep/images --val-fraction 0 --out deeper
 # A loss that is named says that one class is meant.
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data folder:one --val-fraction 0 --set loss=binary --out one-class

@@ -229,6 +229,29 @@ long=y$(printf '\342\202\254%.0s' $(seq 70)) # 211 bytes
 run 0 shiftvit-export $common --data list:long.csv --split all --by-class --out long
 [ "$(ls long)" = "y$(printf '\342\202\254%.0s' $(seq 66))" ] || fail "the folder is called '$(ls long)'"
 
+# Classes that --data folder: would take for splits.
+first=$(find classes -name '*.png' | sed -n 1p)
+while read -r status classes; do
+    rm -rf named
+    {
+        echo path,label
+        for class in $classes; do
+            echo "$first,$class"
+        done
+    } >named.csv
+    run "$status" shiftvit-export $common --data list:named.csv --split all --by-class --out named
+    [ "$status" = 0 ] || says '^shiftvit-export: --by-class: classes that are called as splits, such as train and val'
+    [ "$status" != 0 ] ||
+        run 0 shiftvit-export $common --data folder:named --split all --out "read-$(echo "$classes" | tr ' ' -)"
+done <<'END'
+1 train val test
+1 Training dev
+1 cat val validation
+0 train cat val
+0 val test
+0 train
+END
+
 # A split that is not there; results as JSON; options without effect.
 run 2 shiftvit-export $common --data procedural --split val --val-fraction 0 --out none
 says "--split: 'procedural' has no images for 'val'"

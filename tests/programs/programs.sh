@@ -176,6 +176,10 @@ run 2 shiftvit-predict --model trained --grid grid.jpg images
 says "'grid.jpg' does not end in .png"
 run 1 shiftvit-predict --model trained trained
 says "'trained' is the folder of a training run, with no "
+mkdir -p of-classes/disc
+cp images/*.png of-classes/disc
+run 1 shiftvit-predict --model trained of-classes
+says "'of-classes' has no image; files in it that end in .* are read, those in its subfolders are not\$"
 mkfifo pipe.png
 run 1 shiftvit-predict --model trained pipe.png images
 says 'a FIFO; a regular file is needed'

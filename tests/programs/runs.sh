@@ -22,8 +22,30 @@ for file in model.safetensors curves.png; do
     says "'own-$file' has a $file, which the run would replace"
     cmp "done/$file" "own-$file/$file" || fail "$file is another one"
 done
+# --overwrite replaces it, but never the model that the run starts from.
+lost="--out: '.*' has the model of --init-from, which the run would replace"
+cp own-model.safetensors/model.safetensors kept.safetensors
+mkdir linked
+ln -s ../own-model.safetensors/model.safetensors linked/model.safetensors
+ln -s own-model.safetensors to-own
+for start in own-model.safetensors own-model.safetensors/model.safetensors ./done/../to-own to-own/model.safetensors \
+    linked/model.safetensors linked; do
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train --data folder:images $tiny --init-from "$start" --overwrite --out own-model.safetensors
+    says "$lost"
+done
 # shellcheck disable=SC2086
-run 0 shiftvit-train --data folder:images $tiny --init-from own-model.safetensors --overwrite --out own-model.safetensors
+run 2 shiftvit-train --data folder:images $tiny --init-from linked --overwrite --out linked
+says "$lost"
+for start in done done/model.safetensors done/checkpoint.safetensors; do
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train --data folder:images $tiny --init-from "$start" --overwrite --out "$PWD/done"
+    says "$lost"
+done
+cmp own-model.safetensors/model.safetensors kept.safetensors || fail 'a model was lost'
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data folder:images $tiny --init-from kept.safetensors --overwrite --out own-model.safetensors
+cmp -s own-model.safetensors/model.safetensors kept.safetensors && fail '--overwrite did not replace the model'
 
 # The largest seed is that of JSON's integers: a run with a larger one could not be resumed.
 # shellcheck disable=SC2086

@@ -16,8 +16,8 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
     for (int i = 0; i < 12; i++) {
         plan other = p;
         static const char *const fields[] = {
-            "epochs is 2",
-            "batch is 8",
+            "epochs is 2 in the checkpoint and 1 here; a resumed run needs as many or more",
+            "batch is 8 in the checkpoint and 9 here; a resumed run needs the same",
             "seed is 3",
             "patience",
             "beta1 is 0.9 in the checkpoint and 0.5 here",

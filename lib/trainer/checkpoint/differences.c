@@ -59,6 +59,12 @@ static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry 
     return word ? word : text;
 }
 
+/* What a resumed run needs of a setting: more epochs than before extend it. */
+static const char *needed(const sv_field *field)
+{
+    return strcmp(sv_field_key(field), "epochs") == 0 ? "as many or more" : "the same";
+}
+
 svit_status sv_trainer_setting_differs(const sv_trainer_entry *entry, const char *saved,
                                        const char *present, svit_error *err)
 {
@@ -68,8 +74,9 @@ svit_status sv_trainer_setting_differs(const sv_trainer_entry *entry, const char
     char a[SV_TRAINER_NUMBER], b[SV_TRAINER_NUMBER];
     if (field)
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s is %.24s in the checkpoint and %s here; a resumed run needs the same",
-                       sv_field_key(field), readable(a, entry, saved), readable(b, entry, present));
+                       "%s is %.24s in the checkpoint and %s here; a resumed run needs %s",
+                       sv_field_key(field), readable(a, entry, saved), readable(b, entry, present),
+                       needed(field));
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "the %s data are others than the checkpoint's, in number, images or split; a "
                    "resumed run needs the same",
