@@ -33,9 +33,8 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
     if (!load_parts_is_head(name))
         return program_fail(self, SVIT_E_ARGUMENT,
                             "--init-from: '%s': %s %s; the models must be alike but for the "
-                            "classifier: --preset, or --config with the run.json of the file's "
-                            "run, says what it has; names of other libraries need shiftvit-convert "
-                            "IN OUT.safetensors",
+                            "classifier: --preset, or --config with its run.json, says what it "
+                            "has; shiftvit-convert renames what another library wrote",
                             source, kind, name);
     if (!self->quiet)
         fprintf(stderr, "--init-from: %s %s: the classifier starts anew there\n", kind, name);

@@ -63,6 +63,10 @@ photos='--data folder:photos --batch 16'
     again $photos --init-from own/best.safetensors --set dropout=0.25 --freeze 'layers*'
     again $photos --init-from own --config own/run.json --lr 0.01
     again $photos --init-from checkpoint
+    # As many classes without names: the classifier is a new one each time.
+    run 0 shiftvit-convert first nameless.safetensors --to pytorch
+    again $photos --init-from nameless.safetensors --set heads=2 --set norm_eps=1e-12 --set activation=gelu \
+        --set pool=class_token
     again $photos --init-from checkpoint --lora 2 --lora-alpha 3
     again $photos --init-from wrapped --set input_height=14 --set input_width=14
     again $photos --init-from twins --prefix student.backbone.vit.
