@@ -120,8 +120,8 @@ static svit_status refuse_only_class(struct program *self, const char *folder, c
     TRY(split_folders_look(&has, self, folder, name));
     if (has.folders && !has.images)
         return program_fail(self, SVIT_E_ARGUMENT,
-                            "--data: '%s' has one class, '%s', with subfolders; folder:%s/%s takes "
-                            "these as the classes",
+                            "--data: '%s' has one class, '%s', with subfolders; 'folder:%s/%s' "
+                            "takes these as the classes",
                             folder, name, folder, name);
     return program_fail(self, SVIT_E_ARGUMENT,
                         "--data: '%s' has one class, '%s'; a classifier needs two or more, a "

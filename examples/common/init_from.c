@@ -51,9 +51,10 @@ static int is_checkpoint(const struct program *self, const svit_model_config *ow
         return 1;
     if (!config->repeats_rule || own->architecture != SVIT_ARCHITECTURE_VIT)
         return 0;
-    const int is_own = svit_model_load(&model, self->context, path, NULL) == SVIT_OK;
+    /* Only what states no model is another library's; what is wrong with others is told later. */
+    const svit_status status = svit_model_map(&model, self->context, path, NULL);
     svit_model_free(model);
-    return !is_own;
+    return status == SVIT_E_ARGUMENT;
 }
 
 /* Opens a checkpoint of another library as a ViT with the configuration of the model that it

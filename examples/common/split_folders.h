@@ -18,7 +18,8 @@ typedef struct split_folders {
 svit_status split_folders_find(split_folders *out, struct program *self, const char *folder);
 
 /* Whether split_folders_find fails for a folder whose subfolders have these names and images
- * directly in them: two are one split, or all are splits. */
+ * directly in them: two are one split, or all are splits,
+ * with one to train and another. */
 int split_folders_hide(const char *const *names, size_t count);
 
 /* Which of both a folder has directly in it. */

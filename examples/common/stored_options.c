@@ -57,9 +57,18 @@ void stored_options_note(const train_options *options, const json_t *list)
     if (!json_object_get(list, "data"))
         fprintf(stderr, "the path of --data is no UTF-8 text, which the run cannot store: --resume "
                         "will need --data\n");
-    if (options->init_from && !json_object_get(list, "init-from"))
-        fprintf(stderr, "the path of --init-from is no UTF-8 text, which the run cannot store: "
-                        "--config with its run.json will need --init-from\n");
+    const struct {
+        const char *name, *value;
+    } start[] = {{"init-from", options->init_from},
+                 {"name", options->config.name},
+                 {"prefix", options->config.prefix},
+                 {"base", options->config.base}};
+    for (size_t i = 0; options->init_from && i < sizeof start / sizeof *start; i++)
+        if (start[i].value && !json_object_get(list, start[i].name))
+            fprintf(stderr,
+                    "--%s is no UTF-8 text, which the run cannot store: --config with its run.json "
+                    "will need --%s\n",
+                    start[i].name, start[i].name);
 }
 
 json_t *stored_options(const train_options *options)

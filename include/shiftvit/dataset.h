@@ -226,8 +226,9 @@ typedef struct svit_custom_dataset {
  * sizeof(svit_custom_dataset) as the caller was compiled. Any thread may call it. */
 SVIT_API svit_status svit_custom_dataset_init(svit_custom_dataset *custom, size_t size);
 
-/* Creates a dataset of the caller's functions, none of which is called before the first sample is
- * read. After a failure `release` has not been called. SVIT_E_ARGUMENT names the field. */
+/* Creates a dataset of the caller's functions, none of which it calls. `label` and `targets` are
+ * called when a loader or a trainer is created, too. After a failure `release` has not been called.
+ * SVIT_E_ARGUMENT names the field. */
 SVIT_API svit_status svit_dataset_custom(svit_dataset **out, svit_context *context,
                                          const svit_custom_dataset *custom, svit_error *err);
 

@@ -561,7 +561,8 @@ SVIT_API const char *svit_model_text_class_name(const svit_model *model, size_t 
  * predictors read it when they are created; what they predict stays the same. It belongs to
  * probabilities that change: a step of an optimizer (svit_step), a head for other classes or with
  * more of them (svit_model_add_classes), other texts (svit_model_set_text_head) and an output that
- * is not SVIT_OUTPUT_SOFTMAX remove it. svit_choose_threshold finds it. SVIT_E_ARGUMENT: it is none
+ * is not SVIT_OUTPUT_SOFTMAX remove it; weights that are set, loaded or restored keep it.
+ * svit_choose_threshold finds it. SVIT_E_ARGUMENT: it is none
  * of these numbers. */
 SVIT_API svit_status svit_model_set_threshold(svit_model *model, double threshold, svit_error *err);
 

@@ -33,10 +33,10 @@ enum {
                                                13 and the others here do not where the height loses
                                                more than twice the lines that the width loses */
     SVIT_SOURCE_BICUBIC_PILLOW_12 = 4,      /* likewise, with bicubic interpolation */
-    SVIT_SOURCE_SQUASH = 5,            /* scales each axis by itself, bilinear and antialiased: the
-                                      bytes of Pillow's resize to the source size (transformers'
-                                      ViTImageProcessor) */
-    SVIT_SOURCE_SQUASH_BICUBIC = 6,    /* likewise, with bicubic interpolation */
+    SVIT_SOURCE_SQUASH = 5,                 /* scales each axis by itself, bilinear and antialiased:
+                                               the bytes of Pillow's resize to the source size
+                                               (transformers' ViTImageProcessor) */
+    SVIT_SOURCE_SQUASH_BICUBIC = 6,         /* likewise, with bicubic interpolation */
     SVIT_SOURCE_KEEP_RATIO = 7,        /* as SVIT_SOURCE_SHORTER_SIDE, but the longer side of the
                                        resized image is rounded to the nearest pixel, half to even,
                                        and not down: timm's ResizeKeepRatio, which timm and OpenCLIP

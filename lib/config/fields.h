@@ -138,7 +138,7 @@ svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_
  * default is the field's value in `defaults`; the others are texts. */
 void sv_fields_describe(const sv_field_table *table, const void *defaults, sv_json_writer *writer);
 
-enum { SV_FIELD_RANGE_TEXT = 160, SV_FIELD_NUMBER_TEXT = 40 };
+enum { SV_FIELD_RANGE_TEXT = 192, SV_FIELD_NUMBER_TEXT = 40 };
 
 /* Writes the accepted words for a message: "'true' or 'keras'". Returns `text`. */
 const char *sv_field_words_text(const sv_field *field, char text[SV_FIELD_RANGE_TEXT]);

@@ -344,6 +344,7 @@ SVIT_API svit_status svit_model_set_pipeline(svit_model *model, const svit_pipel
     SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &copy, config, err));
     model->pipeline = copy;
     model->has_pipeline = 1;
+    model->has_colours = 0; /* `pipeline` is no longer that of the pretraining */
     return SVIT_OK;
 }
 

@@ -37,9 +37,10 @@ struct svit_model {
     int32_t has_pipeline;
     int32_t has_colours; /* without a pipeline: scale, mean and variance of `pipeline` are those of
                             the pretraining. Files do not keep them */
-    int32_t output;                 /* SVIT_OUTPUT_*; SVIT_OUTPUT_AUTO: not stated */
+    int32_t output;      /* SVIT_OUTPUT_*; SVIT_OUTPUT_AUTO: not stated */
     struct sv_text_head *text_head; /* NULL: none; models/parts/text_head.h */
-    double threshold; /* below which a largest probability is none of the classes; 0: none */
+    _Atomic double
+        threshold; /* below which a largest probability is none of the classes; 0: none */
 };
 
 /* Creates a model of a checked configuration. Its `weights` are NULL. SVIT_E_MEMORY. */

@@ -14,8 +14,7 @@ int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loa
 
 /* What is accepted where cross-entropy is not. */
 #define OTHER_LOSSES                                                                               \
-    "loss=binary (several labels for each image, each from 0 to 1) and loss=mse (numbers) are "    \
-    "accepted"
+    "loss=binary (several labels, each from 0 to 1) and loss=mse (numbers) are accepted"
 
 /* An image whose targets are looked at, for messages. */
 typedef struct checked_row {
@@ -33,8 +32,8 @@ static svit_status fail_target(const checked_row *row, size_t k, const char *acc
     char *path = NULL;
     SVIT_TRY(sv_dataset_path(row->dataset, row->index, &path, err));
     const svit_status status = sv_fail(
-        err, SVIT_E_ARGUMENT, "%s: target %zu%s%.30s%s of image %zu%s%.80s%s is %g; %s", row->what,
-        k, name ? " ('" : "", name ? name : "", name ? "')" : "", row->index, path ? " ('" : "",
+        err, SVIT_E_ARGUMENT, "%s: target %zu%s%.20s%s of image %zu%s%s%s is %g; %s", row->what, k,
+        name ? " ('" : "", name ? name : "", name ? "')" : "", row->index, path ? " ('" : "",
         path ? path : "", path ? "')" : "", (double)row->values[k], accepted);
     sv_release_text(&row->dataset->context->allocator, path);
     return status;

@@ -79,6 +79,17 @@ static void check_fine_tuning(const svit_model *model, double mean, double devia
     ck_assert_double_eq(pipeline.scale, 1.0 / 255);
 }
 
+/* A pipeline that comes and goes takes the colours of the pretraining with it. */
+static void check_forgotten(svit_model *model)
+{
+    svit_pipeline_config pipeline;
+    WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
+    pipeline.mean[0] = 0.25;
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    WORKS(svit_model_set_pipeline(model, NULL, err));
+    check_fine_tuning(model, 0.5, 0.5);
+}
+
 /* Where one scale of both axes fills an input that is no square, timm and OpenCLIP round the longer
  * side of the image to the nearest pixel, and OpenCLIP forgets its interpolation. For a square they
  * round down. */
@@ -138,6 +149,7 @@ START_TEST(test_inputs_that_are_no_squares)
         ck_assert_msg(strstr(self->warning, "but its mean and deviation"), "%s", self->warning);
         check_fine_tuning(model, strstr(cases[_i].golden, "timm") ? 0.485 : 0.48145466,
                           strstr(cases[_i].golden, "timm") ? 0.225 : 0.27577711);
+        check_forgotten(model);
     }
     svit_model_free(model);
     case_end(self);

@@ -102,6 +102,6 @@ if mkdir "$broken" 2>/dev/null; then
     cp checkpoint/*.json checkpoint/model.safetensors "$broken"
     # shellcheck disable=SC2086
     run 0 shiftvit-train --init-from "$broken" $photos --epochs 1 --out latin
-    says '^the path of --init-from is no UTF-8 text'
+    says '^--init-from is no UTF-8 text'
 fi
 echo 'runs go on and start again as they began'

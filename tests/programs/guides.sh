@@ -134,5 +134,5 @@ run 0 shiftvit-train $start --epochs 1 --batch 32 --quiet --out silent
 # The model of another preset is refused with the way out.
 run 2 shiftvit-train --data folder:photos --preset shiftvit-cifar10 --init-from examples/models/cifar10.safetensors \
     --out other
-says "mismatched patch_embed.proj.weight; .*--preset NAME, or --config with the run.json"
+says "mismatched patch_embed.proj.weight; .*--preset, or --config with its run.json"
 echo 'every command of the guides works'

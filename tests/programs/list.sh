@@ -204,8 +204,8 @@ while read -r data said; do
     says "^shiftvit-train: --data: '$said"
 done <<'END'
 one one' has one class, 'only'; a classifier needs two or more, a subfolder for each$
-deep deep' has one class, 'images', with subfolders; folder:deep/images takes these as the classes$
-split split/train' has one class, 'images', with subfolders; folder:split/train/images takes these as the classes$
+deep deep' has one class, 'images', with subfolders; 'folder:deep/images' takes these as the classes$
+split split/train' has one class, 'images', with subfolders; 'folder:split/train/images' takes these as the classes$
 END
 absent refused
 # shellcheck disable=SC2086

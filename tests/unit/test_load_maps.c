@@ -190,11 +190,11 @@ static const struct {
     {"{\"blocks.*.norm1\": {\"tensor\": \"a\", \"block_axis\": \"0\"}}", SVIT_E_ARGUMENT,
      "the rule of 'blocks.*.norm1'"},
     {"{\"blocks.*.norm1\": {\"tensor\": \"norm\", \"block_axis\": 1}}", SVIT_E_FORMAT,
-     "'norm.weight' is [6]; 'blocks.0.norm1.weight' is [6]"},
+     "'norm.weight' is [6], of which a part is taken; 'blocks.0.norm1.weight' is [6]"},
     {"{\"norm.weight\": {\"tensor\": \"head.bias\", \"part\": [0, 1, 2]}}", SVIT_E_FORMAT,
-     "'head.bias' is [3]; 'norm.weight' is [6]"},
+     "'head.bias' is [3], of which a part is taken; 'norm.weight' is [6]"},
     {"{\"norm.weight\": {\"tensor\": \"head.weight\", \"part\": [0, 2, 3]}}", SVIT_E_FORMAT,
-     "'head.weight' is [3, 6]; 'norm.weight' is [6]"},
+     "'head.weight' is [3, 6], of which a part is taken; 'norm.weight' is [6]"},
     {"{\"blocks.*.*\": \"a.*\"}", SVIT_E_ARGUMENT, "too many '*'"},
     {"{\"blocks.*\": \"a.*.*\"}", SVIT_E_ARGUMENT, "too many '*'"},
     {"{\"norm\": \"a.*\"}", SVIT_E_ARGUMENT, "too many '*'"},
@@ -202,9 +202,9 @@ static const struct {
     {"{\"norm\": {\"tensor\": \"absent\", \"transpose\": false}}", SVIT_E_FORMAT,
      "'absent.weight'"},
     {"{\"norm.weight\": {\"tensor\": \"head.weight\", \"transpose\": true}}", SVIT_E_FORMAT,
-     "'head.weight' is [3, 6]; 'norm.weight' is [6]"},
+     "'head.weight' is [3, 6], and is transposed; 'norm.weight' is [6]"},
     {"{\"head.fc1.weight\": {\"tensor\": \"head.weight\", \"transpose\": true}}", SVIT_E_FORMAT,
-     "'head.weight' is [3, 6]; 'head.fc1.weight' is [3, 6]"},
+     "'head.weight' is [3, 6], and is transposed; 'head.fc1.weight' is [3, 6]"},
 };
 
 START_TEST(test_hostile_maps_are_refused)

@@ -150,7 +150,6 @@ START_TEST(test_the_aspect_ratio_is_kept)
 }
 END_TEST
 
-/* Both filters leave an image of the source size as it is. */
 /* The nearest whole number to a / b; of two, the even one. */
 static size_t nearest(size_t a, size_t b)
 {
@@ -200,6 +199,7 @@ START_TEST(test_the_longer_side_is_rounded_to_the_nearest_pixel)
 }
 END_TEST
 
+/* Both filters leave an image of the source size as it is. */
 START_TEST(test_an_image_of_the_source_size_is_copied)
 {
     svit_context *context = context_open();
@@ -357,6 +357,8 @@ START_TEST(test_the_source_filter_is_in_the_json)
           SVIT_E_ARGUMENT, "source_filter is 'lanczos'; it is 'nearest' or 'shorter-side'");
     FAILS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_filter\":1}", err),
           SVIT_E_ARGUMENT, "source_filter");
+    FAILS(svit_pipeline_config_from_json(&config, sizeof config, "{\"source_filter\":\"x\"}", err),
+          SVIT_E_ARGUMENT, "'keep-ratio-bicubic'");
 }
 END_TEST
 

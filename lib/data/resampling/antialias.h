@@ -24,9 +24,9 @@ typedef struct sv_antialias_options {
     size_t channels;              /* 1, 3 or 4 */
     size_t out_height, out_width; /* of the output */
     bool cover;  /* false: each axis has its own scale. true: both axes have one scale, at
-                   which the image just covers the output, and the centre is cropped.
-                   This is torchvision's Resize, which rounds the longer side down,
-                   followed by CenterCrop, which rounds half offsets to even. */
+                    which the image just covers the output, and the centre is cropped.
+                    This is torchvision's Resize, which rounds the longer side down,
+                    followed by CenterCrop, which rounds half offsets to even. */
     bool rounds; /* with `cover`: the longer side is rounded to the nearest pixel, half to even, as
                     by timm's ResizeKeepRatio */
     size_t seen_height, seen_width; /* with `cover`: the part of the output that a second central

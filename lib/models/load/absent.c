@@ -11,13 +11,24 @@ static svit_status refuse(const char *path, svit_error *err)
                    path);
 }
 
+/* There is nothing to report. */
+static void report_nothing(svit_load_report *report)
+{
+    if (!report || report->struct_size < sizeof *report)
+        return;
+    report->loaded = report->missing = report->mismatched = report->extra = report->buffers = 0;
+    report->needed = 1;
+    if (report->text && report->capacity > 0)
+        report->text[0] = '\0';
+}
+
 /* A model file is opened; what has no configuration is another library's. */
 SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, const char *path,
                                      const svit_open_options *options, svit_load_report *report,
                                      svit_error *err)
 {
     (void)options;
-    (void)report;
+    report_nothing(report);
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);
@@ -42,7 +53,7 @@ SVIT_API svit_status svit_model_load_into(svit_model *model, const char *path, c
 {
     (void)map;
     (void)flags;
-    (void)report;
+    report_nothing(report);
     SV_REQUIRE(model);
     SV_REQUIRE(path);
     return refuse(path, err);

@@ -247,9 +247,9 @@ SVIT_API svit_status svit_model_load_into(svit_model *model, const char *path, c
                                           uint32_t flags, svit_load_report *report, svit_error *err)
 {
     SV_DEFAULT_FP_ENV;
-    SVIT_TRY(sv_report_begin(report, err));
     SV_REQUIRE(model);
     SV_REQUIRE(path);
+    SVIT_TRY(sv_report_begin(report, err));
     if (flags & ~(uint32_t)ALL_FLAGS)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "flags is %u; sums of SVIT_LOAD_* up to %d are accepted", flags, ALL_FLAGS);

@@ -275,10 +275,10 @@ SVIT_API svit_status svit_model_open(svit_model **out, svit_context *context, co
                                      svit_error *err)
 {
     SV_DEFAULT_FP_ENV;
-    SVIT_TRY(sv_report_begin(report, err));
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);
+    SVIT_TRY(sv_report_begin(report, err));
     svit_open_options local;
     sv_open *open;
     SVIT_TRY(sv_config_read(&sv_open_options_type, &local, options, err));

@@ -235,18 +235,21 @@ static bool describe_crop(description *out, const sv_json_value *root, const pro
 }
 
 /* Whether no member asks for what no pipeline does. */
-static bool check_steps(description *out, const sv_json_value *root)
+static bool check_steps(description *out, const sv_json_value *root, bool of_colours)
 {
     static const struct {
         const char *key;
-        bool done; /* what pipelines do, and the processors where nothing is said */
-    } steps[] = {{"do_resize", true},
-                 {"do_pad", false},
-                 {"do_flip_channel_order", false},
-                 {"rescale_offset", false},
-                 {"use_square_size", false}};
+        bool done;       /* what pipelines do, and the processors where nothing is said */
+        bool of_colours; /* and not of sizes */
+    } steps[] = {{"do_resize", true, false},
+                 {"do_pad", false, false},
+                 {"do_flip_channel_order", false, true},
+                 {"rescale_offset", false, true},
+                 {"use_square_size", false, false}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         bool asked = steps[i].done;
+        if (steps[i].of_colours != of_colours)
+            continue;
         if (!read_flag(out, root, steps[i].key, &asked))
             return false;
         if (asked != steps[i].done)
@@ -292,14 +295,9 @@ static bool describe_huggingface(description *out, const sv_json_value *root,
     if (!class &&
         (sv_json_get(root, "image_processor_type") || sv_json_get(root, "feature_extractor_type")))
         return refuse(out, "the image processor that it names is not known");
-    if (!check_steps(out, root))
-        return false;
-    const bool has_sizes = describe_resize(out, root, class) && describe_crop(out, root, class);
-    const description sizes = *out;
-    const bool has_colours = describe_colours(out, root, class);
-    if (!has_sizes)
-        memcpy(out->why, sizes.why, sizeof out->why);
-    return has_sizes && has_colours;
+    const bool has_colours = check_steps(out, root, true) && describe_colours(out, root, class);
+    return check_steps(out, root, false) && describe_resize(out, root, class) &&
+           describe_crop(out, root, class) && has_colours;
 }
 
 /* timm: the image is resized to the input's size divided by crop_pct. */

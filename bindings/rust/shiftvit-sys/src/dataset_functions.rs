@@ -205,8 +205,9 @@ extern "C" {
     /// sizeof(svit_custom_dataset) as the caller was compiled. Any thread may call it.
     pub fn svit_custom_dataset_init(custom: *mut svit_custom_dataset, size: usize) -> svit_status;
 
-    /// Creates a dataset of the caller's functions, none of which is called before the first sample is
-    /// read. After a failure `release` has not been called. SVIT_E_ARGUMENT names the field.
+    /// Creates a dataset of the caller's functions, none of which it calls. `label` and `targets` are
+    /// called when a loader or a trainer is created, too. After a failure `release` has not been called.
+    /// SVIT_E_ARGUMENT names the field.
     pub fn svit_dataset_custom(
         out: *mut *mut svit_dataset,
         context: *mut svit_context,

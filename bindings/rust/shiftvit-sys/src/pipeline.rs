@@ -38,9 +38,9 @@ pub const SVIT_SOURCE_BICUBIC: i32 = 2;
 pub const SVIT_SOURCE_SHORTER_SIDE_PILLOW_12: i32 = 3;
 /// likewise, with bicubic interpolation
 pub const SVIT_SOURCE_BICUBIC_PILLOW_12: i32 = 4;
-/// scales each axis by itself, bilinear and antialiased: the
-/// bytes of Pillow's resize to the source size (transformers'
-/// ViTImageProcessor)
+/// scales each axis by itself, bilinear and antialiased:
+/// the bytes of Pillow's resize to the source size
+/// (transformers' ViTImageProcessor)
 pub const SVIT_SOURCE_SQUASH: i32 = 5;
 /// likewise, with bicubic interpolation
 pub const SVIT_SOURCE_SQUASH_BICUBIC: i32 = 6;

@@ -187,7 +187,7 @@ impl Model {
 
     /// The probability below which an image is none of the classes; 0 for never.
     pub fn threshold(&self) -> f64 {
-        // SAFETY: the handle is alive, and its threshold changes only by `&mut self`.
+        // SAFETY: the handle is alive, and the threshold, which a step of another thread removes, is atomic.
         unsafe { sys::svit_model_threshold(self.raw()) }
     }
 

@@ -94,3 +94,39 @@ fn failures_are_those_of_the_call() {
     let wide = ImageShape::new(1, 16385, 1);
     refused(Dataset::from_images(&context, wide, labels(), none), Status::Argument, "width");
 }
+
+/// An error whose text and destructor panic.
+#[derive(Debug)]
+struct Hostile;
+
+impl std::fmt::Display for Hostile {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no text")
+    }
+}
+
+impl std::error::Error for Hostile {}
+
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        panic!("no end")
+    }
+}
+
+#[test]
+fn errors_that_panic_end_the_call_alone() {
+    let context = context();
+    let shape = ImageShape::new(2, 2, 1);
+    let kept = Hostile;
+    let function = move |index: usize, _: &mut [u8]| -> Result<(), BoxError> {
+        let _ = &kept;
+        match index {
+            0 => Err(Box::new(Hostile)),
+            _ => std::panic::panic_any(Hostile),
+        }
+    };
+    let data = Dataset::from_images(&context, shape, labels(), function).unwrap();
+    refused(data.sample(0), Status::Stopped, "sample 0: the error of the function has no text");
+    refused(data.sample(1), Status::Stopped, "sample 1: the function panicked: no text");
+    drop(data);
+}

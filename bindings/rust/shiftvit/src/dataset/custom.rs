@@ -70,6 +70,13 @@ struct State<F> {
     answers: Answers,
 }
 
+/// Drops what belongs to the caller, whose destructor may panic. There is nowhere for that panic to go.
+fn drop_quietly<T>(value: T) {
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        std::mem::forget(payload);
+    }
+}
+
 /// What a panic says. It cannot go on here: the thread may be one of the library's.
 fn said(payload: Box<dyn Any + Send>) -> BoxError {
     let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
@@ -77,17 +84,30 @@ fn said(payload: Box<dyn Any + Send>) -> BoxError {
         (_, Some(text)) => text.as_str(),
         _ => "no text",
     };
-    format!("the function panicked: {text}").into()
+    let message = format!("the function panicked: {text}");
+    drop_quietly(payload);
+    message.into()
 }
 
-/// Fills a record with a failure. What the system could not read makes a bad sample.
-fn fail(failure: BoxError, err: *mut sys::svit_error) -> i32 {
+/// The status and the text of a failure. What the system could not read makes a bad sample.
+fn described(failure: &BoxError) -> (i32, String) {
     let own = failure.downcast_ref::<Error>().map(Error::status);
     let status = match own.or_else(|| failure.is::<std::io::Error>().then_some(Status::Io)) {
         Some(status) => status.code(),
         None => sys::SVIT_E_STOPPED,
     };
-    let message = CString::new(failure.to_string().replace('\0', " ")).unwrap_or_default();
+    (status, failure.to_string())
+}
+
+/// Fills a record with a failure, whose text and destructor are the caller's and may panic.
+fn fail(failure: BoxError, err: *mut sys::svit_error) -> i32 {
+    let described = panic::catch_unwind(AssertUnwindSafe(|| described(&failure)));
+    let (status, text) = described.unwrap_or_else(|payload| {
+        drop_quietly(payload);
+        (sys::SVIT_E_STOPPED, "the error of the function has no text".to_string())
+    });
+    drop_quietly(failure);
+    let message = CString::new(text.replace('\0', " ")).unwrap_or_default();
     // SAFETY: `err` is the record that the library passes, and the text ends with a NUL.
     unsafe { sys::svit_error_set(err, status, message.as_ptr()) }
 }
@@ -163,9 +183,7 @@ unsafe extern "C" fn row<F>(
 /// `user` is a `State<F>` of a box, which nobody uses any more.
 unsafe extern "C" fn release<F>(user: *mut c_void) {
     // SAFETY: the caller promises it.
-    let state = unsafe { Box::from_raw(user.cast::<State<F>>()) };
-    // A panic of the closure's destructor has nowhere to go.
-    let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(state)));
+    drop_quietly(unsafe { Box::from_raw(user.cast::<State<F>>()) });
 }
 
 impl Dataset {

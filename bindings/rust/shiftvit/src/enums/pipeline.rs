@@ -41,9 +41,9 @@ enumeration! {
         ShorterSidePillow12 = SVIT_SOURCE_SHORTER_SIDE_PILLOW_12,
         /// Likewise, with bicubic interpolation.
         BicubicPillow12 = SVIT_SOURCE_BICUBIC_PILLOW_12,
-        /// Scales each axis by itself, bilinear and antialiased: the
-        /// bytes of Pillow's resize to the source size (transformers'
-        /// ViTImageProcessor).
+        /// Scales each axis by itself, bilinear and antialiased:
+        /// the bytes of Pillow's resize to the source size
+        /// (transformers' ViTImageProcessor).
         Squash = SVIT_SOURCE_SQUASH,
         /// Likewise, with bicubic interpolation.
         SquashBicubic = SVIT_SOURCE_SQUASH_BICUBIC,
