@@ -21,6 +21,8 @@ table="
 cifar100: 0 1: cifar100: --preset shiftvit-cifar100 --val-fraction 0
 cifar10-long: 0 1: cifar10: --preset shiftvit-cifar10-narrow --config $recipes/long.json --set dim=96 \
     --set drop_path=0.05 --val-fraction 0
+cifar10-hour: 0: cifar10: --preset shiftvit-cifar10-narrow --epochs 60 --set early_fraction=0.75 \
+    --set points=[[0,0],[0.1,1],[1,0]] --val-fraction 0
 cifar100-vit-18: 0: cifar100: --preset vit-paper-cifar100 $vit --epochs 18 --val-fraction 0
 cifar100-vit: 0 1: cifar100: --preset vit-paper-cifar100 $vit --epochs 37 --val-fraction 0
 cifar10-vit: 0 1: cifar10: --preset slvit-paper-cifar10 $vit --val-fraction 0
