@@ -13,6 +13,14 @@ svit_status sv_check_range(const char *where, const char *what, size_t value, si
                    min, max);
 }
 
+svit_status sv_check_flag(const char *where, const char *what, int32_t value, svit_error *err)
+{
+    if (value == 0 || value == 1)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s is %d; 0 and 1 are accepted", where, what,
+                   (int)value);
+}
+
 svit_status sv_check_sides(const char *where, const char *prefix, size_t height, size_t width,
                            svit_error *err)
 {

@@ -15,6 +15,9 @@ enum {
 svit_status sv_check_range(const char *where, const char *what, size_t value, size_t min,
                            size_t max, svit_error *err);
 
+/* SVIT_E_ARGUMENT unless `value` is 0 or 1. */
+svit_status sv_check_flag(const char *where, const char *what, int32_t value, svit_error *err);
+
 /* SVIT_E_ARGUMENT unless both sides of an image are 1..SV_SIDE_LIMIT. The message puts `prefix`
  * before the words height and width. */
 svit_status sv_check_sides(const char *where, const char *prefix, size_t height, size_t width,

@@ -39,8 +39,8 @@ struct svit_model {
                             the pretraining. Files do not keep them */
     int32_t output;      /* SVIT_OUTPUT_*; SVIT_OUTPUT_AUTO: not stated */
     struct sv_text_head *text_head; /* NULL: none; models/parts/text_head.h */
-    _Atomic double
-        threshold; /* below which a largest probability is none of the classes; 0: none */
+    _Atomic double threshold;       /* below which a largest probability is none of the classes; 0:
+                                 none. A step may remove it while others read it */
 };
 
 /* Creates a model of a checked configuration. Its `weights` are NULL. SVIT_E_MEMORY. */

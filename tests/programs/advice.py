@@ -11,7 +11,6 @@ OF_CALLERS = [
     "reserved of svit_augment_step is %u; it is 0",
     "%s: the images are float; svit_dataset_sample_f32 reads them",
     "svit_custom_dataset",
-    "svit_custom_dataset: %s is %d; 0 and 1 are accepted",
     "svit_loader_config",
     "%s: the batches have targets instead of labels, from the dataset or by mixing; svit_loader_next_targets reads them",
     "svit_onnx_options",

@@ -1,10 +1,10 @@
 /* Datasets whose samples the caller's functions give. */
+#include "base/numbers/finite.h"
 #include "base/text/names.h"
 #include "config/config.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
-#include <math.h>
 #include <stdio.h>
 
 typedef struct custom_set {
@@ -41,11 +41,11 @@ static svit_status take_label(int32_t *label, const svit_dataset *dataset, size_
 static svit_status check_finite(const float *values, size_t count, const char *what, size_t index,
                                 svit_error *err)
 {
-    for (size_t k = 0; k < count; k++)
-        if (!isfinite(values[k]))
-            return sv_fail(err, SVIT_E_FORMAT, "sample %zu: %s %zu is %g; it must be finite", index,
-                           what, k, (double)values[k]);
-    return SVIT_OK;
+    const size_t k = sv_first_not_finite(values, count);
+    if (k == count)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_FORMAT, "sample %zu: %s %zu is %g; it must be finite", index, what,
+                   k, (double)values[k]);
 }
 
 static svit_status custom_sample(const svit_dataset *dataset, size_t index,
@@ -121,14 +121,6 @@ static const sv_dataset_ops WITH_TARGETS = {.bytes = sizeof(custom_set),
                                             .targets = custom_targets,
                                             .free = custom_free};
 
-static svit_status check_flag(const char *field, int32_t value, svit_error *err)
-{
-    if (value == 0 || value == 1)
-        return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "svit_custom_dataset: %s is %d; 0 and 1 are accepted",
-                   field, (int)value);
-}
-
 static svit_status check_custom(const void *checked, svit_error *err)
 {
     const char *where = "svit_custom_dataset";
@@ -138,8 +130,8 @@ static svit_status check_custom(const void *checked, svit_error *err)
     if (self->label && self->targets)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: label and targets are both set; a dataset has one of them", where);
-    SVIT_TRY(check_flag("is_f32", self->is_f32, err));
-    SVIT_TRY(check_flag("any_thread", self->any_thread, err));
+    SVIT_TRY(sv_check_flag(where, "is_f32", self->is_f32, err));
+    SVIT_TRY(sv_check_flag(where, "any_thread", self->any_thread, err));
     const sv_image_shape shape = {self->height, self->width, self->channels, self->is_f32 != 0};
     return sv_dataset_check_form(where, self->count, 1, &shape, self->classes, err);
 }

@@ -51,9 +51,7 @@ static svit_status check_patch(const char *where, const float_image *from, size_
                        "%s: patch is %zu, the image %zu x %zu; a patch that divides both sides "
                        "is accepted",
                        where, patch, from->height, from->width);
-    if (spt != 0 && spt != 1)
-        return sv_fail(err, SVIT_E_ARGUMENT, "%s: spt is %d; 0 and 1 are accepted", where,
-                       (int)spt);
+    SVIT_TRY(sv_check_flag(where, "spt", spt, err));
     if (spt_order != SVIT_SPT_KERAS && spt_order != SVIT_SPT_PAPER)
         return sv_fail(
             err, SVIT_E_ARGUMENT,
