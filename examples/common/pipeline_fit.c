@@ -88,10 +88,16 @@ svit_status pipeline_fit_data(svit_pipeline_config *pipeline, struct program *se
     return status;
 }
 
+/* The means that images of that many channels have. */
+static uint32_t means_of(const svit_pipeline_config *pipeline)
+{
+    return pipeline->channels <= SVIT_MAX_CHANNELS ? pipeline->channels : 1;
+}
+
 int pipeline_wants_statistics(const svit_pipeline_config *preset)
 {
     int is_normalised = preset->scale != 1;
-    for (size_t i = 0; i < preset->channels; i++)
+    for (size_t i = 0; i < means_of(preset); i++)
         is_normalised |= preset->mean[i] != 0 || preset->variance[i] != 1;
     return !is_normalised;
 }
@@ -101,7 +107,7 @@ svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct prog
 {
     TRY(svit_dataset_statistics(training, pipeline->scale, pipeline->mean, pipeline->variance,
                                 &self->err));
-    for (uint32_t c = 0; c < pipeline->channels; c++) {
+    for (uint32_t c = 0; c < means_of(pipeline); c++) {
         if (pipeline->variance[c] > 0)
             continue;
         pipeline->variance[c] = 1;

@@ -72,7 +72,7 @@ SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *conte
                                          size_t channels, int32_t filter, svit_error *err);
 
 /* Wraps the caller's arrays pixels[count, height, width, channels] and labels[count] without a
- * copy. `channels` is 1, 3 or 4. The arrays must stay unchanged until the dataset and everything
+ * copy. `channels` is 1..1024. The arrays must stay unchanged until the dataset and everything
  * created from it are freed. SVIT_E_ARGUMENT names a label that is out of range. */
 SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *context,
                                          const uint8_t *pixels, const int32_t *labels, size_t count,
@@ -159,7 +159,7 @@ SVIT_API svit_status svit_dataset_memory_f32(svit_dataset **out, svit_context *c
  * freed. The function must not throw, nor leave by longjmp. */
 typedef int32_t (*svit_sample_callback)(size_t index, uint8_t *pixels, int32_t *label, void *user);
 
-/* Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
+/* Creates a dataset whose samples, of 1..1024 channels, come from a callback, which gets `user`.
  * Loaders do not prefetch from it, because the callback runs on the caller's thread only, once for
  * each image and its label. svit_dataset_custom takes floats, targets, names and functions for any
  * thread. */
@@ -203,7 +203,7 @@ typedef struct svit_custom_dataset {
     size_t count;         /* samples, 1 or more */
     size_t height;        /* pixels, 1..16384 */
     size_t width;         /* pixels, 1..16384 */
-    size_t channels;      /* 1 grey, 3 (default) RGB, 4 RGBA */
+    size_t channels;      /* 1..1024, 3 by default */
     size_t classes;       /* 1..2^31 - 1; with `targets` the numbers of a sample */
     const char *const *class_names;       /* [classes] UTF-8, copied; NULL: none */
     svit_custom_sample_function sample;   /* needed */
@@ -343,9 +343,10 @@ SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint6
                                               svit_error *err);
 
 /* Writes the mean and the variance of byte * scale over all samples to mean[channels] and
- * variance[channels]; floats take the place of bytes. Sums are accumulated in double. Pipelines
- * refuse the variance 0 of a channel that has one value, such as an alpha that is 255 everywhere;
- * 1 in its place makes 0 of it. Errors are those of svit_dataset_sample. */
+ * variance[channels]; above SVIT_MAX_CHANNELS channels those of all values to mean[0] and
+ * variance[0], as pipelines have them. Floats take the place of bytes. Sums are accumulated in
+ * double. Pipelines refuse the variance 0 of a channel that has one value, such as an alpha that is
+ * 255 everywhere; 1 in its place makes 0 of it. Errors are those of svit_dataset_sample. */
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
                                              double *mean, double *variance, svit_error *err);
 

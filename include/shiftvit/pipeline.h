@@ -130,7 +130,7 @@ typedef struct svit_augment_step {
 /* The capacities of the arrays in svit_pipeline_config. */
 enum {
     SVIT_MAX_AUGMENT_STEPS = 16, /* of `augment` */
-    SVIT_MAX_CHANNELS = 4        /* of an image */
+    SVIT_MAX_CHANNELS = 4        /* of `mean` and `variance` */
 };
 
 /* The configuration of a pipeline. The steps are, after those of `augment` that work on bytes:
@@ -157,13 +157,16 @@ typedef struct svit_pipeline_config {
     int32_t per_batch;       /* 1: one random crop offset for a batch, as in Keras; 0: one for
                                 each image. Each image is mirrored by itself in both cases */
     int32_t source_filter;   /* SVIT_SOURCE_* */
-    uint32_t channels;       /* of images: 1 grey, 3 RGB, 4 RGBA; the in_channels of the model */
+    uint32_t channels;       /* of images, 1..1024; those of files have 1 (grey), 3 (RGB) or 4
+                                (RGBA). The in_channels of the model. Above SVIT_MAX_CHANNELS the
+                                source step is SVIT_SOURCE_NEAREST, and there is no
+                                SVIT_AUGMENT_RESIZED_CROP */
     uint32_t augment_count;  /* of `augment` */
     double flip_probability; /* [0, 1]: probability of a left-right mirror */
     double scale;            /* above 0: factor of the bytes */
-    double mean[SVIT_MAX_CHANNELS];     /* of each channel, in units of byte * scale */
-    double variance[SVIT_MAX_CHANNELS]; /* above 0, of each channel, in units of
-                                           (byte * scale)^2 */
+    double mean[SVIT_MAX_CHANNELS];     /* of each channel, in units of byte * scale; of images
+                                           with more channels than this the first is that of all */
+    double variance[SVIT_MAX_CHANNELS]; /* above 0, likewise, in units of (byte * scale)^2 */
     double rotation; /* [0, 1]: largest random rotation either way, in full circles */
     double zoom;     /* [0, 1): training zooms height and width by random factors of their
                         own in 1 - zoom..1 + zoom; factors above 1 zoom out */
@@ -178,15 +181,15 @@ SVIT_API svit_status svit_pipeline_config_init(svit_pipeline_config *config, siz
 /* Fills `config` from a JSON object, which model files carry as "preprocessing". Its keys are the
  * names of the fields, but for `augment_count`, which follows from "augment"; a missing one takes
  * its default. "filter" is accepted and written too, always "bilinear": that of the resize. "mean"
- * and "variance" are lists of `channels` numbers. "augment" is a list of objects with "name" and
- * the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
- * "flip" (mode "random", "alternating"), "color-jitter", "randaugment" (n and m for count and
- * magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "resized-crop" (mode
- * "bilinear", "bicubic"), "erasing", "cutout", "mixup", "cutmix", "repeat" (n for count). A missing
- * field of a step has the default of svit_augment_step. `config` is written only on success.
- * SVIT_E_ARGUMENT names an unknown key or a value that is not accepted; SVIT_E_FORMAT means that
- * the text is no JSON object. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at
- * its default. Any thread may call it. */
+ * and "variance" are lists of `channels` numbers, of one above SVIT_MAX_CHANNELS. "augment" is a
+ * list of objects with "name" and the fields of that step, for example {"name": "crop",
+ * "padding": 4, "mode": "zero"}: "crop", "flip" (mode "random", "alternating"), "color-jitter",
+ * "randaugment" (n and m for count and magnitude), "trivialaugment", "autoaugment" (policy
+ * "cifar10", "imagenet"), "resized-crop" (mode "bilinear", "bicubic"), "erasing", "cutout",
+ * "mixup", "cutmix", "repeat" (n for count). A missing field of a step has the default of
+ * svit_augment_step. `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a
+ * value that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION:
+ * a struct of this `size` lacks a field that is not at its default. Any thread may call it. */
 SVIT_API svit_status svit_pipeline_config_from_json(svit_pipeline_config *config, size_t size,
                                                     const char *json, svit_error *err);
 

@@ -70,7 +70,7 @@ SVIT_API void svit_predictor_free(svit_predictor *predictor);
 SVIT_API size_t svit_predictor_classes(const svit_predictor *predictor);
 
 /* Returns the channels of the images that the predictor takes as pixels: those of the model's
- * pipeline, 1, 3 or 4. 0 for NULL. */
+ * pipeline. 0 for NULL. */
 SVIT_API size_t svit_predictor_channels(const svit_predictor *predictor);
 
 /* Returns the name of class `label`, or NULL past the end or if the model has no names. The text is

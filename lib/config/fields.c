@@ -41,9 +41,11 @@ bool sv_field_is_array(const sv_field *field)
 
 uint32_t sv_field_count(const sv_field *field, const void *config)
 {
-    if (field->count_name)
-        return *(const uint32_t *)(const void *)((const char *)config + field->count_offset);
-    return field->kind == SV_FIELD_PAIR ? 2 : 1;
+    if (!field->count_name)
+        return field->kind == SV_FIELD_PAIR ? 2 : 1;
+    const uint32_t count =
+        *(const uint32_t *)(const void *)((const char *)config + field->count_offset);
+    return field->one_above && count > field->one_above ? 1 : count;
 }
 
 size_t sv_field_bytes(const sv_field *field)

@@ -51,6 +51,8 @@ typedef struct sv_field {
     const char *count_name; /* arrays of any size: the field that holds the count, and its range */
     size_t count_offset;
     uint32_t min_count, max_count;
+    uint32_t one_above; /* with a larger count the array has one value, which is that of all; 0: it
+                           has as many as the count */
     const sv_field_elements *elements; /* SV_FIELD_ELEMENTS */
 } sv_field;
 

@@ -135,9 +135,12 @@ static svit_status fail_length(const sv_field *field, uint32_t count, svit_error
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s is not an array of %" PRIu32 " to %" PRIu32 " whole numbers", key,
                        field->min_count, field->max_count);
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is not an array of %" PRIu32 " number%s%s%s", key,
+    char above[32] = "";
+    if (field->one_above)
+        snprintf(above, sizeof above, " or one above %" PRIu32, field->one_above);
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is not an array of %" PRIu32 " number%s%s%s%s", key,
                    count, count == 1 ? "" : "s", counter ? ", as many as " : "",
-                   counter ? counter : "");
+                   counter ? counter : "", above);
 }
 
 /* Checks the length of an array, and stores it unless the struct has it already. */

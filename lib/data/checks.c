@@ -31,13 +31,13 @@ svit_status sv_check_sides(const char *where, const char *prefix, size_t height,
                    fits ? "width" : "height", fits ? width : height, SV_SIDE_LIMIT);
 }
 
-svit_status sv_check_channels(const char *where, size_t channels, svit_error *err)
+svit_status sv_check_file_channels(const char *where, size_t channels, svit_error *err)
 {
     if (channels == 1 || channels == 3 || channels == 4)
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT,
-                   "%s: channels is %zu; 1 (grey), 3 (RGB) and 4 (RGBA) are accepted", where,
-                   channels);
+                   "%s: channels is %zu; files give images of 1 (grey), 3 (RGB) and 4 (RGBA)",
+                   where, channels);
 }
 
 svit_status sv_check_values(const char *where, const float *images, size_t n, size_t elements,

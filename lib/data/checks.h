@@ -7,7 +7,7 @@
 
 enum {
     SV_SIDE_LIMIT = 16384,   /* pixels along one side of an image */
-    SV_CHANNEL_LIMIT = 1024, /* channels of a float image */
+    SV_CHANNEL_LIMIT = 1024, /* channels of an image */
     SV_RGB = 3               /* channels of an RGB image */
 };
 
@@ -23,8 +23,8 @@ svit_status sv_check_flag(const char *where, const char *what, int32_t value, sv
 svit_status sv_check_sides(const char *where, const char *prefix, size_t height, size_t width,
                            svit_error *err);
 
-/* SVIT_E_ARGUMENT unless an image can have that many channels: 1, 3 or 4. */
-svit_status sv_check_channels(const char *where, size_t channels, svit_error *err);
+/* SVIT_E_ARGUMENT unless the image of a file can have that many channels: 1, 3 or 4. */
+svit_status sv_check_file_channels(const char *where, size_t channels, svit_error *err);
 
 /* SVIT_E_ARGUMENT, naming the image, if a value of images[n, elements] is not in -limit..limit. */
 svit_status sv_check_values(const char *where, const float *images, size_t n, size_t elements,

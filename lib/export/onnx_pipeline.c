@@ -1,4 +1,5 @@
 /* The evaluation's steps of a pipeline as ONNX nodes. */
+#include "data/augmentation/pipeline_config.h"
 #include "data/resampling/antialias.h"
 #include "export/onnx.h"
 #include "export/onnx_format.h"
@@ -11,7 +12,7 @@
 /* ONNX files have float32. */
 static svit_status check_numbers(const svit_pipeline_config *config, svit_error *err)
 {
-    for (size_t c = 0; c < config->channels; c++) {
+    for (size_t c = 0; c < sv_pipeline_means(config->channels); c++) {
         const double largest =
             fmax(fmax(config->scale, fabs(config->mean[c])), sqrt(config->variance[c]));
         const double smallest = fmin(config->scale, sqrt(config->variance[c]));
@@ -43,14 +44,14 @@ svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err)
     return SVIT_OK;
 }
 
-/* A value for each channel. */
+/* A value for each channel, or one for all. */
 static sv_onnx_value channel_values(sv_onnx_graph *graph, const double values[SVIT_MAX_CHANNELS])
 {
     float rounded[SVIT_MAX_CHANNELS] = {0};
-    const int64_t channels = graph->model->pipeline.channels;
-    for (int64_t c = 0; c < channels; c++)
+    const int64_t count = sv_pipeline_means(graph->model->pipeline.channels);
+    for (int64_t c = 0; c < count; c++)
         rounded[c] = (float)values[c];
-    return sv_onnx_tensor(graph, rounded, &channels, 1);
+    return sv_onnx_tensor(graph, rounded, &count, 1);
 }
 
 /* (byte * scale - mean) / sqrt(variance) */
@@ -58,7 +59,7 @@ static sv_onnx_value normalize(sv_onnx_graph *graph, const sv_onnx_value *bytes)
 {
     const svit_pipeline_config *config = &graph->model->pipeline;
     double deviation[SVIT_MAX_CHANNELS] = {0};
-    for (size_t c = 0; c < config->channels; c++)
+    for (size_t c = 0; c < sv_pipeline_means(config->channels); c++)
         deviation[c] = sqrt(config->variance[c]);
     sv_onnx_begin(graph, "Cast");
     sv_onnx_input(graph, bytes);

@@ -157,6 +157,7 @@ static svit_status predict(svit_predictor *predictor, const encoded_images *imag
 {
     const sv_allocator *allocator = &predictor->context->allocator;
     const size_t count = sv_size_min(images->count, predictor->max_batch);
+    SVIT_TRY(sv_check_file_channels("the predictor", predictor->pipeline.channels, err));
     SVIT_TRY(svit_context_check(predictor->context, err));
     if (errors)
         return predict_batches(predictor, images, probabilities, errors, true, err);

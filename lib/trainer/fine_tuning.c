@@ -1,5 +1,6 @@
 /* The settings with which a trained model learns new images: a rule by their number. */
 #include "base/threads/fp_env.h"
+#include "data/augmentation/pipeline_config.h"
 #include "models/model.h"
 #include "models/parts/lora.h"
 #include "trainer/config.h"
@@ -69,12 +70,13 @@ static void fill_pipeline(svit_pipeline_config *pipeline, const svit_model *mode
     pipeline->source_height = pipeline->resize_height = pipeline->output_height =
         config->input_height;
     pipeline->source_width = pipeline->resize_width = pipeline->output_width = config->input_width;
-    pipeline->source_filter = SVIT_SOURCE_BICUBIC;
+    pipeline->source_filter =
+        config->in_channels <= SVIT_MAX_CHANNELS ? SVIT_SOURCE_BICUBIC : SVIT_SOURCE_NEAREST;
     pipeline->channels = config->in_channels;
     const svit_pipeline_config *known = model->has_colours ? &model->pipeline : NULL;
     pipeline->scale = known ? known->scale : 1.0 / 255;
     for (size_t c = 0; c < SVIT_MAX_CHANNELS; c++) {
-        const bool is_used = c < config->in_channels;
+        const bool is_used = c < sv_pipeline_means(config->in_channels);
         pipeline->mean[c] = known ? known->mean[c] : is_used ? 0.5 : 0;
         pipeline->variance[c] = known ? known->variance[c] : is_used ? 0.25 : 1;
     }

@@ -309,16 +309,17 @@ END_TEST
 /* Images of another number of channels have the mean of the numbers, as in timm. */
 START_TEST(test_channels_of_another_number_have_the_mean)
 {
-    static const char *const fields[] = {"{\"in_channels\":1}", NULL, NULL, "{\"in_channels\":4}"};
-    static const uint32_t channels[] = {1, 4};
+    static const char *const fields[] = {"{\"in_channels\":1}", "{\"in_channels\":4}",
+                                         "{\"in_channels\":2}"};
+    static const uint32_t channels[] = {1, 4, 2};
     open_case all, *self = &all;
     svit_pipeline_config pipeline;
     case_vit(self);
     case_text(self, "preprocessor_config.json",
               "{\"image_processor_type\":\"ViTImageProcessor\",\"size\":28,"
               "\"image_mean\":[0.5,0.25,0.75],\"image_std\":[0.5,0.25,0.125]}");
-    for (size_t i = 0; i < 2; i++) {
-        pipeline_of(&pipeline, self, fields[channels[i] - 1]);
+    for (size_t i = 0; i < 3; i++) {
+        pipeline_of(&pipeline, self, fields[i]);
         ck_assert_uint_eq(pipeline.channels, channels[i]);
         for (uint32_t c = 0; c < channels[i]; c++) {
             ck_assert_double_eq(pipeline.mean[c], 0.5);

@@ -66,7 +66,7 @@ run 2 shiftvit-train $small --set in_channels=1 --data procedural:100 --out none
 says "'procedural:100' has images of 3 channels, and in_channels is 1; folder:DIR and list:FILE.csv give"
 # shellcheck disable=SC2086
 run 2 shiftvit-train $small --set in_channels=2 --data folder:images --out none
-says 'channels is 2; 1 \(grey\), 3 \(RGB\) and 4 \(RGBA\) are accepted'
+says 'channels is 2; files give images of 1 \(grey\), 3 \(RGB\) and 4 \(RGBA\)'
 # shellcheck disable=SC2086
 run 2 shiftvit-train $small --set in_channels=1 --set mean=[0,0,0] --data folder:images --out none
 says 'mean is not an array of 1 number, as many as channels'

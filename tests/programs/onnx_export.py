@@ -289,6 +289,8 @@ PIPELINES = [
                     "evaluation": "crop", "source_filter": "bicubic"}),
     (SHIFT | {"in_channels": 1}, KEEP | {"channels": 1, "mean": [0.5], "variance": [0.1]}),
     (SHIFT | {"in_channels": 4}, KEEP | {"channels": 4, "mean": [0.1, 0.2, 0.3, 0.4], "variance": [1, 2, 3, 4]}),
+    (SHIFT | {"in_channels": 2}, KEEP | {"channels": 2, "mean": [0.1, 0.2], "variance": [1, 2]}),
+    (SHIFT | {"in_channels": 7}, KEEP | LARGER | {"channels": 7, "mean": [0.3], "variance": [0.2]}),
     (ROPE | {"position_tokens": "none"},
      {"source_height": 20, "source_width": 12, "resize_height": 20, "resize_width": 12, "output_height": 20,
       "output_width": 12}),

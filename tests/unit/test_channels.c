@@ -1,5 +1,5 @@
-/* Checks that images of 1 and 4 channels are treated, channel by channel, as RGB images whose three
- * channels are that one. */
+/* Checks that images of any number of channels are treated, channel by channel, as RGB images whose
+ * three channels are that one. */
 #include "build.h"
 #include "test_channels_support.h"
 
@@ -26,7 +26,7 @@ static const char *const PIPELINES[] = {
 };
 enum { CASES = sizeof PIPELINES / sizeof *PIPELINES };
 
-static uint8_t pixels[COUNT * HEIGHT * WIDTH * 4];
+static uint8_t pixels[COUNT * HEIGHT * WIDTH * MANY];
 static const int32_t labels[COUNT] = {0, 1, 2, 2, 1, 0};
 
 static svit_context *context;
@@ -50,6 +50,9 @@ static svit_dataset *dataset_of(const uint8_t *from, size_t channels)
     ck_assert_uint_eq(svit_dataset_channels(out), channels);
     return out;
 }
+
+/* The pipelines of PIPELINES that work on more channels than have a mean of their own. */
+static const size_t BY_NEAREST[] = {0, 4, 5};
 
 /* Copies one of several channels to all three of RGB images. */
 static const uint8_t *replicate(size_t channel, size_t channels)
@@ -75,6 +78,7 @@ static svit_pipeline_config pipeline_of_channel(const svit_pipeline_config *pipe
 {
     svit_pipeline_config out = *pipeline;
     out.channels = 3;
+    channel = pipeline->channels <= SVIT_MAX_CHANNELS ? channel : 0;
     for (size_t c = 0; c < 3; c++) {
         out.mean[c] = pipeline->mean[channel];
         out.variance[c] = pipeline->variance[channel];
@@ -82,13 +86,11 @@ static svit_pipeline_config pipeline_of_channel(const svit_pipeline_config *pipe
     return out;
 }
 
-START_TEST(test_each_channel_of_a_batch_is_that_of_an_rgb_image)
+static void check_batches(const char *json, size_t channels, int32_t augment)
 {
-    const size_t channels = CHANNELS[_i / CASES % 2];
-    const int32_t augment = _i / CASES / 2;
     static float got[LARGEST], wanted[LARGEST];
     float got_targets[COUNT * CLASSES], wanted_targets[COUNT * CLASSES];
-    svit_pipeline_config pipeline = pipeline_of(PIPELINES[_i % CASES], channels);
+    svit_pipeline_config pipeline = pipeline_of(json, channels);
     normalise(&pipeline);
     svit_dataset *dataset = dataset_of(pixels, channels);
     size_t elements = read_epoch(got, got_targets, dataset, &pipeline, augment);
@@ -103,11 +105,44 @@ START_TEST(test_each_channel_of_a_batch_is_that_of_an_rgb_image)
             ck_assert_msg(got[i * channels + c] == wanted[3 * i], "pixel %zu, channel %zu", i, c);
     }
 }
+
+START_TEST(test_each_channel_of_a_batch_is_that_of_an_rgb_image)
+{
+    static const size_t channels[] = {1, 4, 2};
+    check_batches(PIPELINES[_i % CASES], channels[_i / CASES % 3], _i / CASES / 3);
+}
+END_TEST
+
+START_TEST(test_so_is_each_of_many_channels_with_one_mean_for_all)
+{
+    check_batches(PIPELINES[BY_NEAREST[_i / 2]], MANY, _i % 2);
+}
+END_TEST
+
+/* The same images of bytes and of floats. */
+START_TEST(test_many_channels_of_floats_become_what_those_of_bytes_become)
+{
+    static float floats[COUNT * HEIGHT * WIDTH * MANY], got[LARGEST], wanted[LARGEST];
+    float targets[COUNT * CLASSES];
+    svit_dataset *dataset = dataset_of(pixels, MANY), *of_floats = NULL;
+    svit_pipeline_config pipeline = pipeline_of(PIPELINES[BY_NEAREST[_i / 2]], MANY);
+    normalise(&pipeline);
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+        floats[i] = pixels[i];
+    WORKS(svit_dataset_memory_f32(&of_floats, context, floats, labels, NULL, COUNT, HEIGHT, WIDTH,
+                                  MANY, CLASSES, err));
+    size_t elements = read_epoch(wanted, targets, dataset, &pipeline, _i % 2);
+    ck_assert_uint_eq(read_epoch(got, targets, of_floats, &pipeline, _i % 2), elements);
+    ck_assert_mem_eq(got, wanted, elements * sizeof *got);
+    svit_dataset_free(of_floats);
+    svit_dataset_free(dataset);
+}
 END_TEST
 
 START_TEST(test_applying_the_pipeline_gives_what_a_loader_gives)
 {
-    const size_t channels = CHANNELS[_i % 2];
+    static const size_t some[] = {1, 4, 2};
+    const size_t channels = some[_i];
     static float got[LARGEST], wanted[LARGEST];
     static uint8_t source[14 * 12 * 4], expected[14 * 12 * 3];
     float targets[COUNT * CLASSES];
@@ -147,6 +182,36 @@ START_TEST(test_statistics_are_those_of_each_channel)
         WORKS(svit_dataset_statistics(dataset, 1.0 / 255, of_rgb, variance_of_rgb, err));
         svit_dataset_free(dataset);
         ck_assert(mean[c] == of_rgb[1] && variance[c] == variance_of_rgb[1]);
+    }
+}
+END_TEST
+
+/* The mean and the variance of all values, and nothing behind them. */
+START_TEST(test_statistics_of_many_channels_are_those_of_all_values)
+{
+    static float floats[COUNT * HEIGHT * WIDTH * MANY];
+    const size_t elements = sizeof floats / sizeof *floats;
+    double sum = 0, squares = 0;
+    svit_dataset *dataset = NULL;
+    for (size_t i = 0; i < elements; i++) {
+        floats[i] = pixels[i];
+        sum += pixels[i];
+    }
+    const double mean = sum / (double)elements;
+    for (size_t i = 0; i < elements; i++)
+        squares += (pixels[i] - mean) * (pixels[i] - mean);
+    for (int is_f32 = 0; is_f32 < 2; is_f32++) {
+        double got[2] = {-1, -1}, variance[2] = {-1, -1};
+        if (is_f32)
+            WORKS(svit_dataset_memory_f32(&dataset, context, floats, labels, NULL, COUNT, HEIGHT,
+                                          WIDTH, MANY, CLASSES, err));
+        else
+            dataset = dataset_of(pixels, MANY);
+        WORKS(svit_dataset_statistics(dataset, 0.5, got, variance, err));
+        svit_dataset_free(dataset);
+        ck_assert_double_eq_tol(got[0], mean / 2, 1e-12 * mean);
+        ck_assert_double_eq_tol(variance[0], squares / (double)elements / 4, 1e-12 * squares);
+        ck_assert(got[1] == -1 && variance[1] == -1);
     }
 }
 END_TEST
@@ -249,6 +314,11 @@ START_TEST(test_json_has_a_number_for_each_channel)
     ck_assert(config.channels == 4 && config.mean[3] == 0 && config.variance[3] == 1);
     WORKS(svit_pipeline_config_to_json(&config, text, sizeof text, NULL, err));
     ck_assert_ptr_nonnull(strstr(text, "\"variance\":[1.0,1.0,1.0,1.0]"));
+    WORKS(svit_pipeline_config_from_json(&config, sizeof config,
+                                         "{\"mean\":[0.5],\"channels\":1024}", err));
+    ck_assert(config.channels == 1024 && config.mean[0] == 0.5 && config.mean[1] == 0);
+    WORKS(svit_pipeline_config_to_json(&config, text, sizeof text, NULL, err));
+    ck_assert_ptr_nonnull(strstr(text, "\"channels\":1024,\"mean\":[0.5],\"variance\":[1.0],"));
     WORKS(svit_pipeline_config_from_json(&config, sizeof config, "{\"mean\":[1,2,3]}", err));
     ck_assert(config.channels == 3 && config.mean[2] == 3 && config.mean[3] == 0);
     config.variance[3] = -1; /* of a channel that the images do not have */
@@ -266,9 +336,15 @@ START_TEST(test_texts_that_do_not_fit_the_channels_are_refused)
         {"{\"mean\":[0,0,0],\"channels\":1}", "mean is not an array of 1 number, as many as"},
         {"{\"channels\":4,\"variance\":[1,1,1]}", "variance is not an array of 4 numbers"},
         {"{\"channels\":4,\"variance\":[1,1,1,0]}", "variance is 0"},
-        {"{\"channels\":2}", "channels is 2; 1 (grey), 3 (RGB) and 4 (RGBA) are accepted"},
         {"{\"channels\":0}", "channels is 0"},
-        {"{\"channels\":5}", "channels is 5"},
+        {"{\"channels\":1025}", "channels is 1025; it is in [1, 1024]"},
+        {"{\"channels\":5,\"mean\":[0,0,0,0,0]}",
+         "mean is not an array of 1 number, as many as channels or one above 4"},
+        {"{\"channels\":5,\"source_filter\":\"squash\"}",
+         "channels is 5; above 4 source_filter must be 'nearest'"},
+        {"{\"channels\":5,\"augment\":[{\"name\":\"resized-crop\"}]}",
+         "augment[0] is 'resized-crop', which needs channels of 1..4; channels is 5"},
+        {"{\"channels\":5,\"scale\":1e300}", "with scale 1e+300"},
         {"{\"channels\":1,\"augment\":[{\"name\":\"color-jitter\"}]}",
          "augment[0] is 'color-jitter', which changes colours and needs channels 3; channels is 1"},
         {"{\"channels\":4,\"augment\":[{\"name\":\"flip\"},{\"name\":\"randaugment\"}]}",
@@ -288,13 +364,19 @@ START_TEST(test_wrong_numbers_of_channels_are_refused)
     svit_dataset *set = NULL;
     svit_loader *loader = NULL;
     size_t two = 2;
-    FAILS(svit_dataset_memory(&set, context, pixels, labels, 1, 2, 2, two, CLASSES, err),
-          SVIT_E_ARGUMENT, "svit_dataset_memory: channels is 2; 1 (grey), 3 (RGB)");
+    svit_pipeline_config pipeline = pipeline_of("{}", two);
+    FAILS(svit_dataset_memory(&set, context, pixels, labels, 1, 2, 2, 1025, CLASSES, err),
+          SVIT_E_ARGUMENT, "svit_dataset_memory: channels is 1025; 1..1024 are accepted");
     FAILS(svit_dataset_callback(&set, context, give_channels, 1, 2, 2, 0, 1, &two, err),
           SVIT_E_ARGUMENT, "svit_dataset_callback: channels is 0");
     FAILS(svit_dataset_folder(&set, context, "/", 2, 2, 5, SVIT_SOURCE_NEAREST, err),
-          SVIT_E_ARGUMENT, "svit_dataset_folder: channels is 5");
-    svit_pipeline_config pipeline = pipeline_of("{}", 3);
+          SVIT_E_ARGUMENT,
+          "svit_dataset_folder: channels is 5; files give images of 1 (grey), 3 (RGB) and 4");
+    FAILS(svit_dataset_folder_pipeline(&set, context, "/", &pipeline, err), SVIT_E_ARGUMENT,
+          "svit_dataset_folder_pipeline: channels is 2; files give");
+    FAILS(svit_dataset_list(&set, context, "/", &pipeline, err), SVIT_E_ARGUMENT,
+          "svit_dataset_list: channels is 2; files give");
+    pipeline.channels = 3;
     set = dataset_of(pixels, 1);
     FAILS(svit_loader_create(&loader, set, &pipeline, NULL, err), SVIT_E_ARGUMENT,
           "the dataset's images have 1 channels; channels of the pipeline is 3");
@@ -322,12 +404,15 @@ static Suite *suite(void)
     TCase *c = tcase_create("channels");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_colours_beyond_floats_are_refused);
-    tcase_add_loop_test(c, test_each_channel_of_a_batch_is_that_of_an_rgb_image, 0, 4 * CASES);
-    tcase_add_loop_test(c, test_applying_the_pipeline_gives_what_a_loader_gives, 0, 2);
-    tcase_add_loop_test(c, test_statistics_are_those_of_each_channel, 0, 3);
+    tcase_add_loop_test(c, test_each_channel_of_a_batch_is_that_of_an_rgb_image, 0, 6 * CASES);
+    tcase_add_loop_test(c, test_so_is_each_of_many_channels_with_one_mean_for_all, 0, 6);
+    tcase_add_loop_test(c, test_many_channels_of_floats_become_what_those_of_bytes_become, 0, 6);
+    tcase_add_loop_test(c, test_applying_the_pipeline_gives_what_a_loader_gives, 0, 3);
+    tcase_add_loop_test(c, test_statistics_are_those_of_each_channel, 0, 4);
+    tcase_add_test(c, test_statistics_of_many_channels_are_those_of_all_values);
     tcase_add_test(c, test_fingerprints_and_views_know_the_channels);
     tcase_add_loop_test(c, test_image_files_are_decoded_to_the_channels, 0, 3);
-    tcase_add_loop_test(c, test_a_callback_writes_its_channels, 0, 3);
+    tcase_add_loop_test(c, test_a_callback_writes_its_channels, 0, 4);
     tcase_add_test(c, test_json_has_a_number_for_each_channel);
     tcase_add_test(c, test_texts_that_do_not_fit_the_channels_are_refused);
     tcase_add_test(c, test_wrong_numbers_of_channels_are_refused);

@@ -6,9 +6,16 @@
 
 #include <shiftvit/loader.h>
 
-enum { COUNT = 6, HEIGHT = 20, WIDTH = 17, CLASSES = 3, LARGEST = COUNT * 24 * 24 * 4 };
+enum {
+    COUNT = 6,
+    HEIGHT = 20,
+    WIDTH = 17,
+    CLASSES = 3,
+    MANY = 7,
+    LARGEST = COUNT * 24 * 24 * MANY
+};
 
-static const size_t CHANNELS[] = {1, 4, 3};
+static const size_t CHANNELS[] = {1, 4, 3, 2};
 
 /* The pipeline of a JSON text, with those channels. */
 static inline svit_pipeline_config pipeline_of(const char *json, size_t channels)

@@ -125,7 +125,8 @@ START_TEST(test_logits_alone_need_no_classes)
 END_TEST
 
 enum { N = 20, CLASSES = 10, SIDE = 8, PIXELS = SIDE * SIDE };
-static const size_t CHANNELS[] = {3, 1, 4};
+enum { MANY = 6 };
+static const size_t CHANNELS[] = {3, 1, 4, 2, MANY};
 
 /* Sets random weights; with the initial ones all logits are almost equal. */
 static void draw_weights(void)
@@ -148,7 +149,7 @@ static void draw_weights(void)
  * model do not shift, so the logits of a last feature map of 1x1 depend on the image. */
 static void use_channels(size_t channels)
 {
-    static uint8_t pixels[N * 32 * 32 * 4];
+    static uint8_t pixels[N * 32 * 32 * MANY];
     static int32_t labels[N];
     for (size_t i = 0; i < sizeof pixels; i++)
         pixels[i] = (uint8_t)(i * i % 251);
@@ -173,7 +174,7 @@ START_TEST(test_logits_of_a_dataset)
     const size_t channels = CHANNELS[_i / 3];
     const int32_t tta = _i % 3;
     use_channels(channels);
-    enum { IMAGE = PIXELS * 4 };
+    enum { IMAGE = PIXELS * MANY };
     static float images[N * IMAGE], other[N * IMAGE], wanted[N * CLASSES], part[N * CLASSES],
         got[N * CLASSES];
     int32_t labels[N], got_labels[N];
@@ -232,7 +233,7 @@ static Suite *suite(void)
     Suite *all = suite_create("evaluate");
     TCase *c = tcase_create("names");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, test_logits_of_a_dataset, 0, 9);
+    tcase_add_loop_test(c, test_logits_of_a_dataset, 0, 15);
     tcase_add_test(c, test_names_that_are_the_same_or_missing_are_evaluated);
     tcase_add_test(c, test_the_first_name_that_differs_is_shown);
     tcase_add_test(c, test_logits_alone_need_no_classes);

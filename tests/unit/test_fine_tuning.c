@@ -175,12 +175,31 @@ START_TEST(test_no_epoch_is_behind_the_end_of_a_schedule)
 }
 END_TEST
 
+/* Many channels have one mean, and no antialiased resize. */
+START_TEST(test_pipelines_of_many_channels)
+{
+    svit_context *context = fit_context(1);
+    svit_model *model = make(context, "{\"dim\":12,\"blocks\":[1,1],\"input_height\":8,"
+                                      "\"input_width\":8,\"patch_size\":2,\"in_channels\":6}");
+    svit_pipeline_config pipeline;
+    WORKS(svit_fine_tuning_settings(model, 9, NULL, 0, NULL, 0, &pipeline, sizeof pipeline, err));
+    ck_assert_uint_eq(pipeline.channels, 6);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_NEAREST);
+    ck_assert(pipeline.mean[0] == 0.5 && pipeline.variance[0] == 0.25);
+    ck_assert(pipeline.mean[1] == 0 && pipeline.variance[1] == 1);
+    WORKS(svit_model_set_pipeline(model, &pipeline, err));
+    svit_model_free(model);
+    svit_context_free(context);
+}
+END_TEST
+
 static Suite *fine_tuning_suite(void)
 {
     Suite *suite = suite_create("fine_tuning");
     TCase *all = tcase_create("rule");
     tcase_add_loop_test(all, test_the_number_of_images_decides, 0, ROWS * MODELS);
     tcase_add_test(all, test_adapters_and_pipelines);
+    tcase_add_test(all, test_pipelines_of_many_channels);
     tcase_add_loop_test(all, test_small_sets_are_learnt_from_to_the_end, 0, 4);
     tcase_add_loop_test(all, test_no_epoch_is_behind_the_end_of_a_schedule, 1, 10);
     suite_add_tcase(suite, all);

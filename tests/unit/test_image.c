@@ -421,7 +421,7 @@ START_TEST(test_wrong_arguments_of_images_are_named)
     FAILS(svit_image_read(&image, NULL, "a", 3, err), SVIT_E_ARGUMENT, "context");
     FAILS(svit_image_read(&image, context, NULL, 3, err), SVIT_E_ARGUMENT, "path");
     FAILS(svit_image_read(&image, context, "a", 2, err), SVIT_E_ARGUMENT,
-          "channels is 2; 1 (grey), 3 (RGB) and 4 (RGBA) are accepted");
+          "channels is 2; files give images of 1 (grey), 3 (RGB) and 4 (RGBA)");
     FAILS(svit_image_decode(&image, context, rgb, 1, NULL, 0, err), SVIT_E_ARGUMENT,
           "channels is 0");
     FAILS(svit_image_decode(NULL, context, rgb, 1, NULL, 3, err), SVIT_E_ARGUMENT, "out");

@@ -10,7 +10,7 @@ enum { CLASSES = 4, SIDE = 11, COUNT = 5 };
 static svit_context *context;
 static fit_folder folder;
 static svit_model *model;
-static uint8_t images[COUNT * SIDE * SIDE * 4];
+static uint8_t images[COUNT * SIDE * SIDE * 6];
 
 static void setup(void)
 {
@@ -179,8 +179,9 @@ static void use_channels(uint32_t channels)
 START_TEST(test_predictors_of_any_channels_from_bytes_floats_and_files)
 {
     NEEDS(HAS_PNG, "PNG");
-    static const uint32_t CHANNELS[] = {1, 3, 4};
+    static const uint32_t CHANNELS[] = {1, 3, 4, 2, 6};
     const uint32_t channels = CHANNELS[_i];
+    const int is_of_files = _i < 3;
     static float floats[sizeof images];
     float wanted[COUNT * CLASSES], got[COUNT * CLASSES];
     svit_pipeline_config pipeline = pipeline_make();
@@ -208,6 +209,14 @@ START_TEST(test_predictors_of_any_channels_from_bytes_floats_and_files)
     WORKS(svit_predict_f32(predictor, floats, 3, SIDE, SIDE, got, err));
 
     WORKS(svit_image_write_png(context, path, images, SIDE, SIDE, err));
+    if (!is_of_files) {
+        FAILS(svit_predict_file(predictor, path, got, err), SVIT_E_ARGUMENT,
+              "; files give images of 1 (grey), 3 (RGB) and 4 (RGBA)");
+        FAILS(svit_predict_files(predictor, &path, 1, got, NULL, err), SVIT_E_ARGUMENT,
+              "the predictor: channels is ");
+        svit_predictor_free(predictor);
+        return;
+    }
     WORKS(svit_image_read(&image, context, path, channels, err));
     WORKS(svit_predict_u8(predictor, svit_image_pixels(image), 1, SIDE, SIDE, wanted, err));
     WORKS(svit_predict_file(predictor, path, got, err));
@@ -390,7 +399,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_narrow_types_are_near_float32, SVIT_COMPUTE_BF16,
                         SVIT_COMPUTE_INT8 + 1);
     tcase_add_test(c, test_an_image_that_overflows_is_named_whatever_its_turn);
-    tcase_add_loop_test(c, test_predictors_of_any_channels_from_bytes_floats_and_files, 0, 3);
+    tcase_add_loop_test(c, test_predictors_of_any_channels_from_bytes_floats_and_files, 0, 5);
     tcase_add_test(c, test_versions_of_an_image_are_averaged);
     tcase_add_test(c, test_wrong_calls_on_channels_and_floats_are_refused);
     tcase_add_test(c, test_all_batches_of_a_call_share_the_tables);

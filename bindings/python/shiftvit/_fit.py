@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import _arrays, _library, losses, metrics
 from ._handles import article
-from .config import fine_tuning_structs, plain_pipeline, training_fields, training_structs
+from .config import fine_tuning_structs, means_of, plain_pipeline, training_fields, training_structs
 from .errors import ArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -71,8 +71,9 @@ def fitted(
         "source_width": (source or resized)[1],
         "channels": channels,
     }
+    means = means_of(channels)
     for name in ("mean", "variance"):
-        changed[name] = (list(pipeline[name]) + [pipeline[name][-1]] * channels)[:channels]
+        changed[name] = (list(pipeline[name]) + [pipeline[name][-1]] * means)[:means]
     if source is None and pipeline["source_filter"] == "nearest":
         changed["source_filter"] = "shorter-side"
     return {**pipeline, **changed}

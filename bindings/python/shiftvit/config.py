@@ -107,6 +107,11 @@ def fine_tuning_structs(model: Model, images: int) -> tuple[TrainerConfig, Any, 
     return trainer, optimizer, pipeline
 
 
+def means_of(channels: int) -> int:
+    """The length of a pipeline's mean and variance for images of that many channels."""
+    return channels if channels <= _library.constants["SVIT_MAX_CHANNELS"] else 1
+
+
 def plain_pipeline(
     size: tuple[int, int], model_size: tuple[int, int], channels: int, scale: float
 ) -> dict[str, Any]:
@@ -122,6 +127,6 @@ def plain_pipeline(
         "channels": channels,
         "flip_probability": 0.0,
         "scale": scale,
-        "mean": [0.0] * channels,
-        "variance": [1.0] * channels,
+        "mean": [0.0] * means_of(channels),
+        "variance": [1.0] * means_of(channels),
     }

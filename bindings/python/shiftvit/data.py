@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from . import _arrays, _custom, _library
 from ._library import PathName
+from .config import means_of
 from .context import Context, chosen_context
 from .errors import ArgumentError
 
@@ -98,8 +99,8 @@ class Dataset(_library.Handle):
         labels are copied.
 
         Args:
-            x: [n, height, width, channels] of uint8 or floats, with 1, 3 or 4 channels. uint8 and float32 in C order
-                are used in place, others are copied once.
+            x: [n, height, width, channels] of uint8 or floats, of 1 to 1024 channels. uint8 and float32 in C
+                order are used in place, others are copied once.
             y: Labels [n], integers; or targets [n, columns], floats. None: every label is 0.
             num_classes: With labels; None takes the largest label and 1.
         """
@@ -144,7 +145,7 @@ class Dataset(_library.Handle):
             sample: Gets an index and returns (image, label), or with ``y`` the image alone. It is called on the thread
                 that uses the dataset. Its exceptions are raised by the call that read it.
             count: Number of samples.
-            shape: Height, width and channels (1, 3 or 4) of every image.
+            shape: Height, width and channels (1 to 1024) of every image.
             num_classes: Labels are 0..num_classes - 1. With labels in ``y`` None takes the largest one and 1.
             y: Labels [count], integers, which are then known without reading images, as balanced sampling needs; or
                 targets [count, columns], floats. They are copied.
@@ -334,12 +335,14 @@ class Dataset(_library.Handle):
         return self._derive("svit_dataset_match_classes", texts, len(texts))
 
     def statistics(self, scale: float | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and variance of value * scale, each [channels], over all samples, for the pipeline's fields. None stands
-        for 1/255 where images are of bytes, and for 1 where they are of floats, as in :meth:`Model.fit`. Pipelines
-        refuse the variance 0 of a channel that has one value; 1 in its place makes 0 of it."""
+        """Mean and variance of value * scale, each [channels], over all samples, for the pipeline's fields; above four
+        channels [1], those of all values. None stands for 1/255 where images are of bytes, and for 1 where they are of
+        floats, as in :meth:`Model.fit`. Pipelines refuse the variance 0 of a channel that has one value; 1 in its place
+        makes 0 of it."""
         if scale is None:
             scale = 1.0 if self.is_float else 1 / 255
-        mean, variance = np.empty(self.shape[2]), np.empty(self.shape[2])
+        means = means_of(self.shape[2])
+        mean, variance = np.empty(means), np.empty(means)
         _library.call("svit_dataset_statistics", self, scale, mean, variance)
         return mean, variance
 

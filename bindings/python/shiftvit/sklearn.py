@@ -54,7 +54,7 @@ _SMALL: dict[str, Any] = {
 class ViTClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A vision transformer as a classifier of scikit-learn.
 
-    ``X`` are images [n, height, width, channels] of uint8 or floats, with 1, 3 or 4 channels, or rows [n, features]
+    ``X`` are images [n, height, width, channels] of uint8 or floats, or rows [n, features]
     that are reshaped to ``image_shape``. Integers other than uint8 count as floats. ``y`` has any labels.
 
     Attributes:

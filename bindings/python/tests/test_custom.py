@@ -51,6 +51,25 @@ class CustomDatasets(unittest.TestCase):
             trained.append(model.to_bytes())
         self.assertEqual(*trained)
 
+    def test_images_of_many_channels_are_learnt_measured_and_predicted(self):
+        for channels in (2, 6):
+            with self.subTest(channels=channels):
+                x = np.random.default_rng(1).normal(size=(24, 16, 16, channels)).astype(np.float32)
+                y = np.arange(24) % 3
+                x[y == 1, :, :, -1] += 4
+                data = shiftvit.Dataset.from_function(lambda index: x[index], 24, x.shape[1:], y=y, dtype=np.float32)
+                mean, variance = data.statistics()
+                axes = (0, 1, 2) if channels <= 4 else None
+                np.testing.assert_allclose(mean, np.atleast_1d(x.mean(axes, np.float64)), rtol=1e-9)
+                np.testing.assert_allclose(variance, np.atleast_1d(x.var(axes, np.float64)), rtol=1e-9)
+                model = small(num_classes=3, in_channels=channels, input_height=16, input_width=16)
+                model.fit(data, epochs=6, batch_size=8)
+                self.assertEqual(len(model.pipeline["mean"]), len(mean))
+                found = model.predict(x).argmax(axis=1)
+                self.assertGreater((found == y).mean(), 0.6)
+                with self.assertRaisesRegex(errors.ArgumentError, f"channels is {channels}; files give images of 1"):
+                    shiftvit.Predictor(model).predict("a.png")
+
     def test_labels_are_known_without_images(self):
         x, y = arrays(np.uint8, "labels")
         read = []

@@ -2,6 +2,7 @@
  * model files. */
 #include "data/augmentation/pipeline_config.h"
 
+#include "base/size.h"
 #include "data/augmentation/step_fields.h"
 #include "data/checks.h"
 
@@ -23,7 +24,8 @@ enum { MAX_SIDE = 8192 };
 
 #define BY_CHANNEL(field)                                                                          \
     SV_FIELD(svit_pipeline_config, field, REALS),                                                  \
-        .count_name = "channels", .count_offset = offsetof(svit_pipeline_config, channels)
+        .count_name = "channels", .count_offset = offsetof(svit_pipeline_config, channels),        \
+        .one_above = SVIT_MAX_CHANNELS
 
 /* The constant `filter` names the only filter of the resize for other readers of model files. */
 static const sv_field FIELDS[] = {
@@ -51,7 +53,7 @@ static const sv_field FIELDS[] = {
     {SV_FIELD(svit_pipeline_config, per_batch, FLAG)},
     REAL(flip_probability, .max = 1),
     REAL(scale, .min_is_open = 1, .max = DBL_MAX),
-    {SV_FIELD(svit_pipeline_config, channels, U32), .min = 1, .max = SVIT_MAX_CHANNELS},
+    {SV_FIELD(svit_pipeline_config, channels, U32), .min = 1, .max = SV_CHANNEL_LIMIT},
     {BY_CHANNEL(mean), .min = -DBL_MAX, .max = DBL_MAX},
     {BY_CHANNEL(variance), .min_is_open = 1, .max = DBL_MAX},
     REAL(rotation, .max = 1),
@@ -89,7 +91,7 @@ static svit_status check_crop(const char *side, uint32_t resize, uint32_t output
 /* The values of bytes, and the difference of two of them, are finite floats. */
 static svit_status check_values(const svit_pipeline_config *config, svit_error *err)
 {
-    for (uint32_t c = 0; c < config->channels; c++) {
+    for (uint32_t c = 0; c < sv_pipeline_means(config->channels); c++) {
         const double deviation = sqrt(config->variance[c]), limit = FLT_MAX / 2;
         const double low = -config->mean[c] / deviation,
                      high = (255 * config->scale - config->mean[c]) / deviation;
@@ -107,15 +109,40 @@ double sv_pipeline_limit(const svit_pipeline_config *config)
     /* Resampling may enlarge values a little, and check_values leaves half of the range to the
      * mean. */
     double limit = FLT_MAX / 8;
-    for (uint32_t c = 0; c < config->channels; c++)
+    for (uint32_t c = 0; c < sv_pipeline_means(config->channels); c++)
         limit = fmin(limit, FLT_MAX / 8 * sqrt(config->variance[c]) / config->scale);
     return limit;
+}
+
+/* An antialiased resize has sums for SVIT_MAX_CHANNELS channels. */
+static svit_status check_antialias(const svit_pipeline_config *config, svit_error *err)
+{
+    if (config->channels <= SVIT_MAX_CHANNELS || config->source_filter == SVIT_SOURCE_NEAREST)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "channels is %" PRIu32 "; above %d source_filter must be 'nearest'",
+                   config->channels, SVIT_MAX_CHANNELS);
+}
+
+/* An image of the source size and a resized one, in floats, have sizes that memory could have. */
+static svit_status check_bytes(const svit_pipeline_config *config, svit_error *err)
+{
+    const size_t source[] = {config->source_height, config->source_width, config->channels, 8};
+    const size_t resized[] = {config->resize_height, config->resize_width, config->channels, 8};
+    size_t bytes;
+    if (sv_size_product(&bytes, source, 4) && sv_size_product(&bytes, resized, 4))
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "an image of source_height x source_width or resize_height x resize_width "
+                   "pixels and %" PRIu32 " channels does not fit memory",
+                   config->channels);
 }
 
 static svit_status check(const void *checked, svit_error *err)
 {
     const svit_pipeline_config *config = checked;
-    SVIT_TRY(sv_check_channels("svit_pipeline_config", config->channels, err));
+    SVIT_TRY(check_antialias(config, err));
+    SVIT_TRY(check_bytes(config, err));
     SVIT_TRY(check_values(config, err));
     SVIT_TRY(sv_augment_check_order(config, err));
     SVIT_TRY(sv_augment_check_channels(config, err));

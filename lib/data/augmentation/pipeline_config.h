@@ -8,6 +8,12 @@
 
 extern const sv_config_type sv_pipeline_config_type;
 
+/* The number of values in `mean` and `variance` for images of that many channels. */
+static inline uint32_t sv_pipeline_means(size_t channels)
+{
+    return channels <= SVIT_MAX_CHANNELS ? (uint32_t)channels : 1;
+}
+
 /* The largest magnitude of a float image's values that evaluation keeps finite. */
 double sv_pipeline_limit(const svit_pipeline_config *config);
 

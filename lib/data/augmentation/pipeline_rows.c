@@ -1,11 +1,18 @@
 /* Rows of pipelines, for each number of channels. */
 #include "data/augmentation/pipeline_rows.h"
 
+#include "data/augmentation/pipeline_config.h"
 #include "data/resampling/by_channels.h"
 
 #include <math.h>
 
 enum { BYTES = 256 };
+
+/* The place of a channel's mean and deviation. */
+static inline size_t own(size_t c, size_t channels)
+{
+    return channels <= SVIT_MAX_CHANNELS ? c : 0;
+}
 
 /* In double, so that a float with the value of a byte becomes what the byte becomes. */
 static inline float normalized(const sv_normalization *by, double x, size_t c)
@@ -17,7 +24,7 @@ void sv_normalization_set(sv_normalization *out, const svit_pipeline_config *con
 {
     out->channels = config->channels;
     out->scale = config->scale;
-    for (size_t c = 0; c < config->channels; c++) {
+    for (size_t c = 0; c < sv_pipeline_means(config->channels); c++) {
         out->mean[c] = config->mean[c];
         out->deviation[c] = sqrt(config->variance[c]);
         for (size_t byte = 0; byte < BYTES; byte++)
@@ -33,8 +40,9 @@ SV_OF_CHANNELS bytes_of(const size_t channels, float *restrict out, const uint8_
         const uint8_t *low = row + tap->low;
         const uint8_t *high = row + tap->high;
         for (size_t c = 0; c < channels; c++) {
-            float a = by->value[c][low[c]];
-            float b = by->value[c][high[c]];
+            const float *value = by->value[own(c, channels)];
+            float a = value[low[c]];
+            float b = value[high[c]];
             out[c] = a + (b - a) * tap->fraction;
         }
     }
@@ -54,8 +62,8 @@ SV_OF_CHANNELS floats_of(const size_t channels, float *restrict out, const float
         const float *low = row + tap->low;
         const float *high = row + tap->high;
         for (size_t c = 0; c < channels; c++) {
-            float a = normalized(by, (double)low[c], c);
-            float b = normalized(by, (double)high[c], c);
+            float a = normalized(by, (double)low[c], own(c, channels));
+            float b = normalized(by, (double)high[c], own(c, channels));
             out[c] = a + (b - a) * tap->fraction;
         }
     }

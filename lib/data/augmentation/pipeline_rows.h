@@ -6,7 +6,8 @@
 
 #include <shiftvit/pipeline.h>
 
-/* The normalisation of a pipeline: value = (byte * scale - mean) / deviation. */
+/* The normalisation of a pipeline: value = (byte * scale - mean) / deviation. Above
+ * SVIT_MAX_CHANNELS channels the first of each array is that of all. */
 typedef struct sv_normalization {
     size_t channels;
     double scale, mean[SVIT_MAX_CHANNELS], deviation[SVIT_MAX_CHANNELS];

@@ -50,7 +50,7 @@ static const sv_field RESIZED_CROP[] = {
      .words = (sv_words){[SVIT_RESIZE_BILINEAR] = "bilinear", [SVIT_RESIZE_BICUBIC] = "bicubic"}}};
 static const sv_field CUTOUT[] = {{FIELD(size, U32), .min = 1, .max = 8192}};
 
-static const struct {
+static const struct step_kind {
     const char *name;
     sv_augment_stage stage;
     bool changes_colors; /* needs 3 channels */
@@ -175,12 +175,19 @@ sv_augment_stage sv_augment_stage_of(const svit_augment_step *step)
 
 svit_status sv_augment_check_channels(const svit_pipeline_config *config, svit_error *err)
 {
-    for (uint32_t i = 0; i < config->augment_count; i++)
-        if (config->channels != SV_RGB && KINDS[config->augment[i].kind].changes_colors)
+    for (uint32_t i = 0; i < config->augment_count; i++) {
+        const struct step_kind *kind = &KINDS[config->augment[i].kind];
+        if (config->channels != SV_RGB && kind->changes_colors)
             return sv_fail(err, SVIT_E_ARGUMENT,
                            "augment[%u] is '%s', which changes colours and needs channels 3; "
                            "channels is %u",
-                           i, KINDS[config->augment[i].kind].name, config->channels);
+                           i, kind->name, config->channels);
+        if (config->channels > SVIT_MAX_CHANNELS &&
+            config->augment[i].kind == SVIT_AUGMENT_RESIZED_CROP)
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "augment[%u] is '%s', which needs channels of 1..%d; channels is %u", i,
+                           kind->name, SVIT_MAX_CHANNELS, config->channels);
+    }
     return SVIT_OK;
 }
 

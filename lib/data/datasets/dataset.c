@@ -27,10 +27,13 @@ svit_status sv_dataset_check_form(const char *where, size_t count, size_t kept,
                                   const sv_image_shape *shape, size_t classes, svit_error *err)
 {
     SVIT_TRY(sv_check_sides(where, "", shape->height, shape->width, err));
-    SVIT_TRY(sv_check_channels(where, shape->channels, err));
+    SVIT_TRY(sv_check_range(where, "channels", shape->channels, 1, SV_CHANNEL_LIMIT, err));
     SVIT_TRY(sv_check_range(where, "classes", classes, 1, INT32_MAX, err));
     size_t bytes = 0;
-    if (count < 1 || !sv_size_multiply(&bytes, kept, sv_image_bytes(shape)))
+    enum { COPIES = 8 }; /* of an image, that augmentation may want beside each other */
+    const size_t together = kept > COPIES ? kept : COPIES;
+    const size_t factors[] = {shape->height, shape->width, sv_image_pixel_bytes(shape), together};
+    if (count < 1 || !sv_size_product(&bytes, factors, sizeof factors / sizeof *factors))
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: count is %zu; 1 or more are accepted, as far as they fit memory", where,
                        count);
@@ -66,6 +69,14 @@ void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent)
     view->is_of_files = parent->is_of_files;
     view->caller_thread_only = parent->caller_thread_only;
     view->label_needs_image = parent->label_needs_image;
+}
+
+void sv_dataset_set_files(svit_dataset *dataset, const sv_source *source)
+{
+    dataset->height = source->height;
+    dataset->width = source->width;
+    dataset->channels = source->channels;
+    dataset->is_of_files = true;
 }
 
 svit_dataset *sv_dataset_retain(svit_dataset *dataset)

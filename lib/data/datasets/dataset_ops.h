@@ -8,6 +8,7 @@
 #include "context/context.h"
 #include "data/augmentation/steps.h"
 #include "data/decoding/image_shape.h"
+#include "data/loading/source.h"
 
 #include <shiftvit/dataset.h>
 
@@ -78,6 +79,9 @@ svit_status sv_dataset_create_form(svit_dataset **out, svit_context *context,
 
 /* Gives a view of `parent` its count, image shape, classes and flags. */
 void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent);
+
+/* Marks the samples as files, which become images of the size of a source step. */
+void sv_dataset_set_files(svit_dataset *dataset, const sv_source *source);
 
 /* Adds a reference, which svit_dataset_free removes. Returns `dataset`. */
 svit_dataset *sv_dataset_retain(svit_dataset *dataset);

@@ -4,13 +4,11 @@
 #include "base/files/file.h"
 #include "base/files/path.h"
 #include "base/threads/fp_env.h"
-#include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 #include "data/datasets/folder_walk.h"
 #include "data/datasets/path.h"
 #include "data/decoding/image_file.h"
-#include "data/loading/source.h"
 
 #include <shiftvit/image.h>
 
@@ -195,10 +193,7 @@ static svit_status create(svit_dataset **out, svit_context *context, const char 
 {
     svit_dataset *dataset = NULL;
     SVIT_TRY(sv_dataset_create(&dataset, context, &FOLDER, err));
-    dataset->height = source->height;
-    dataset->width = source->width;
-    dataset->channels = source->channels;
-    dataset->is_of_files = true;
+    sv_dataset_set_files(dataset, source);
     folder_set *self = (folder_set *)dataset;
     self->source = *source;
     sv_walk walk = {.allocator = &context->allocator, .root = folder};
@@ -225,7 +220,7 @@ SVIT_API svit_status svit_dataset_folder(svit_dataset **out, svit_context *conte
     SV_REQUIRE(context);
     SV_REQUIRE(folder);
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
-    SVIT_TRY(sv_check_channels(__func__, channels, err));
+    SVIT_TRY(sv_check_file_channels(__func__, channels, err));
     SVIT_TRY(sv_source_filter_check(filter, __func__, "filter", err));
     const sv_source source = sv_source_make(filter, height, width, channels);
     return create(out, context, folder, &source, err);
@@ -241,8 +236,7 @@ SVIT_API svit_status svit_dataset_folder_pipeline(svit_dataset **out, svit_conte
     SV_REQUIRE(context);
     SV_REQUIRE(folder);
     SV_REQUIRE(pipeline);
-    svit_pipeline_config local;
-    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
-    const sv_source source = sv_source_of(&local);
+    sv_source source;
+    SVIT_TRY(sv_source_of_files(&source, __func__, pipeline, err));
     return create(out, context, folder, &source, err);
 }

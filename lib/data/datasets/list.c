@@ -4,14 +4,11 @@
 #include "base/text/unique.h"
 #include "base/threads/fp_env.h"
 #include "config/decimal.h"
-#include "data/augmentation/pipeline_config.h"
-#include "data/checks.h"
 #include "data/datasets/csv.h"
 #include "data/datasets/dataset_ops.h"
 #include "data/datasets/list_header.h"
 #include "data/datasets/path.h"
 #include "data/decoding/image_file.h"
-#include "data/loading/source.h"
 
 #include <math.h>
 #include <string.h>
@@ -279,8 +276,8 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
     SV_REQUIRE(context);
     SV_REQUIRE(file);
     SV_REQUIRE(pipeline);
-    svit_pipeline_config local;
-    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
+    sv_source source;
+    SVIT_TRY(sv_source_of_files(&source, __func__, pipeline, err));
     sv_csv csv;
     svit_dataset *dataset = NULL;
     svit_status status = sv_csv_read(&csv, &context->allocator, file, err);
@@ -288,11 +285,8 @@ SVIT_API svit_status svit_dataset_list(svit_dataset **out, svit_context *context
         status = create(&dataset, context, &csv, file, err);
     sv_csv_free(&context->allocator, &csv);
     SVIT_TRY(status);
-    dataset->height = local.source_height;
-    dataset->width = local.source_width;
-    dataset->channels = local.channels;
-    dataset->is_of_files = true;
-    ((list_set *)dataset)->source = sv_source_of(&local);
+    sv_dataset_set_files(dataset, &source);
+    ((list_set *)dataset)->source = source;
     *out = dataset;
     return SVIT_OK;
 }

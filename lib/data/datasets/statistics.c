@@ -2,6 +2,7 @@
  * computed from a histogram by all workers, those of floats in two passes, so they are as exact for
  * many samples as for few. */
 #include "base/threads/fp_env.h"
+#include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
 #include "data/datasets/samples.h"
 
@@ -10,7 +11,8 @@
 enum { VALUES = 256 };
 
 typedef struct histogram {
-    uint64_t count[SVIT_MAX_CHANNELS][VALUES]; /* pixels with each value, by channel */
+    uint64_t count[SVIT_MAX_CHANNELS][VALUES]; /* values of each kind, by channel; in the first for
+                                                  more channels than this */
 } histogram;
 
 typedef struct counting {
@@ -18,13 +20,19 @@ typedef struct counting {
     histogram *workers; /* of the images that each worker has read */
 } counting;
 
+/* The channels that have a mean of their own. */
+static size_t means_of(const svit_dataset *dataset)
+{
+    return sv_pipeline_means(dataset->channels);
+}
+
 static void count_pixels(void *user, const void *image, uint32_t worker)
 {
     const counting *self = user;
     const uint8_t *pixels = image;
-    const size_t bytes = sv_dataset_image_bytes(self->dataset), channels = self->dataset->channels;
-    for (size_t p = 0; p < bytes; p += channels)
-        for (size_t c = 0; c < channels; c++)
+    const size_t bytes = sv_dataset_image_bytes(self->dataset), means = means_of(self->dataset);
+    for (size_t p = 0; p < bytes; p += means)
+        for (size_t c = 0; c < means; c++)
             self->workers[worker].count[c][pixels[p + c]]++;
 }
 
@@ -71,7 +79,7 @@ static svit_status of_bytes(const svit_dataset *dataset, double scale, double *m
     SVIT_TRY(sv_allocate_array(allocator, (void **)&all.workers, workers, sizeof *all.workers,
                                "histograms", err));
     const svit_status status = count_all(&all, err);
-    for (size_t c = 0; status == SVIT_OK && c < dataset->channels; c++)
+    for (size_t c = 0; status == SVIT_OK && c < means_of(dataset); c++)
         moments(&mean[c], &variance[c], all.workers->count[c], scale);
     sv_release(allocator, all.workers, workers * sizeof *all.workers);
     return status;
@@ -92,12 +100,13 @@ static svit_status add_powers(double sum[SVIT_MAX_CHANNELS], const svit_dataset 
                               float *image, const double centre[SVIT_MAX_CHANNELS], int power,
                               svit_error *err)
 {
-    size_t elements = dataset->height * dataset->width * dataset->channels;
+    const size_t elements = dataset->height * dataset->width * dataset->channels;
+    const size_t means = means_of(dataset);
     for (size_t i = 0; i < dataset->count; i++) {
         SVIT_TRY(read_sample(dataset, i, image, err));
         for (size_t p = 0; p < elements; p++) {
-            double value = (double)image[p] - centre[p % dataset->channels];
-            sum[p % dataset->channels] += power == 1 ? value : value * value;
+            double value = (double)image[p] - centre[p % means];
+            sum[p % means] += power == 1 ? value : value * value;
         }
     }
     return SVIT_OK;
@@ -108,12 +117,14 @@ static svit_status of_read_floats(const svit_dataset *dataset, float *image, dou
 {
     const double zero[SVIT_MAX_CHANNELS] = {0};
     double centre[SVIT_MAX_CHANNELS] = {0}, squares[SVIT_MAX_CHANNELS] = {0};
-    double n = (double)dataset->count * (double)(dataset->height * dataset->width);
+    const size_t means = means_of(dataset);
+    double n = (double)dataset->count *
+               (double)(dataset->height * dataset->width * dataset->channels / means);
     SVIT_TRY(add_powers(centre, dataset, image, zero, 1, err));
-    for (size_t c = 0; c < dataset->channels; c++)
+    for (size_t c = 0; c < means; c++)
         centre[c] /= n;
     SVIT_TRY(add_powers(squares, dataset, image, centre, 2, err));
-    for (size_t c = 0; c < dataset->channels; c++) {
+    for (size_t c = 0; c < means; c++) {
         mean[c] = centre[c] * scale;
         variance[c] = squares[c] / n * scale * scale;
     }

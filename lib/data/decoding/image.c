@@ -45,7 +45,7 @@ SVIT_API svit_status svit_image_read(svit_image **out, svit_context *context, co
     SV_REQUIRE(out);
     SV_REQUIRE(context);
     SV_REQUIRE(path);
-    SVIT_TRY(sv_check_channels(__func__, channels, err));
+    SVIT_TRY(sv_check_file_channels(__func__, channels, err));
     sv_pixels pixels;
     SVIT_TRY(sv_image_file_read(&pixels, context, path, channels, err));
     return image_create(out, context, &pixels, err);
@@ -60,7 +60,7 @@ SVIT_API svit_status svit_image_decode(svit_image **out, svit_context *context, 
     SV_REQUIRE(context);
     if (bytes > 0)
         SV_REQUIRE(data);
-    SVIT_TRY(sv_check_channels(__func__, channels, err));
+    SVIT_TRY(sv_check_file_channels(__func__, channels, err));
     sv_pixels pixels;
     const sv_decoder decoder = sv_decoder_of(context);
     SVIT_TRY(sv_decode(&pixels, &decoder, data ? data : "", bytes, name ? name : "image", channels,

@@ -56,6 +56,16 @@ sv_source sv_source_of(const svit_pipeline_config *config)
     return step;
 }
 
+svit_status sv_source_of_files(sv_source *out, const char *where,
+                               const svit_pipeline_config *pipeline, svit_error *err)
+{
+    svit_pipeline_config local;
+    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
+    SVIT_TRY(sv_check_file_channels(where, local.channels, err));
+    *out = sv_source_of(&local);
+    return SVIT_OK;
+}
+
 bool sv_source_is_antialias(const sv_source *step, size_t height, size_t width)
 {
     return step->filter != SVIT_SOURCE_NEAREST && (height != step->height || width != step->width);

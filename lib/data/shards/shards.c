@@ -3,12 +3,9 @@
 #include "base/text/unique.h"
 #include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
-#include "data/augmentation/pipeline_config.h"
-#include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 #include "data/datasets/path.h"
 #include "data/decoding/image_file.h"
-#include "data/loading/source.h"
 #include "data/shards/shard_files.h"
 #include "data/shards/shard_index.h"
 #include "data/shards/shard_pattern.h"
@@ -339,16 +336,13 @@ SVIT_API svit_status svit_dataset_shards(svit_dataset **out, svit_context *conte
     SV_REQUIRE(context);
     SV_REQUIRE(pattern);
     SV_REQUIRE(pipeline);
-    svit_pipeline_config local;
-    SVIT_TRY(sv_config_read(&sv_pipeline_config_type, &local, pipeline, err));
+    sv_source source;
+    SVIT_TRY(sv_source_of_files(&source, __func__, pipeline, err));
     svit_dataset *dataset = NULL;
     SVIT_TRY(sv_dataset_create(&dataset, context, &SHARDS, err));
-    dataset->height = local.source_height;
-    dataset->width = local.source_width;
-    dataset->channels = local.channels;
-    dataset->is_of_files = true;
+    sv_dataset_set_files(dataset, &source);
     shard_set *self = (shard_set *)dataset;
-    self->source = sv_source_of(&local);
+    self->source = source;
     svit_status status = fill(self, pattern, err);
     if (status != SVIT_OK) {
         svit_dataset_free(dataset);

@@ -188,7 +188,7 @@ static bool read_channels(description *from, double out[SVIT_MAX_CHANNELS],
                             "channel");
     for (size_t i = 0; i < count; i++)
         sum += number[i];
-    for (uint32_t c = 0; c < channels; c++)
+    for (uint32_t c = 0; c < sv_pipeline_means(channels); c++)
         out[c] = count == channels ? number[c] : sum / (double)count;
     return true;
 }
@@ -404,7 +404,7 @@ static void take_colours(sv_open *open, description *from, const svit_model_conf
                        from->otherwise->deviation))
         return;
     /* A negative deviation keeps its sign, so that it is refused. */
-    for (uint32_t c = 0; c < model->in_channels; c++)
+    for (uint32_t c = 0; c < sv_pipeline_means(model->in_channels); c++)
         pipeline->variance[c] = deviation[c] * fabs(deviation[c]);
     open->has_colours = check_pipeline(open, from);
 }
@@ -477,8 +477,6 @@ void sv_open_preprocessing(sv_open *open, const svit_model_config *model)
     const sv_json_value *preprocess = given(root_of(open, SV_SIDE_OPENCLIP), "preprocess_cfg");
     const sv_json_value *preprocessor = huggingface_of(open);
     description from = {.why = ""};
-    if (model->in_channels > SVIT_MAX_CHANNELS || model->in_channels == 2)
-        return;
     if (preprocess)
         describe_openclip(&from, preprocess, model);
     else if (timm)

@@ -55,7 +55,7 @@ pub struct svit_custom_dataset {
     pub height: usize,
     /// pixels, 1..16384
     pub width: usize,
-    /// 1 grey, 3 (default) RGB, 4 RGBA
+    /// 1\..1024, 3 by default
     pub channels: usize,
     /// 1\..2^31 - 1; with `targets` the numbers of a sample
     pub classes: usize,

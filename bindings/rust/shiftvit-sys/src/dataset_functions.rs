@@ -67,7 +67,7 @@ extern "C" {
     ) -> svit_status;
 
     /// Wraps the caller's arrays pixels\[count, height, width, channels\] and labels\[count\] without a
-    /// copy. `channels` is 1, 3 or 4. The arrays must stay unchanged until the dataset and everything
+    /// copy. `channels` is 1..1024. The arrays must stay unchanged until the dataset and everything
     /// created from it are freed. SVIT_E_ARGUMENT names a label that is out of range.
     pub fn svit_dataset_memory(
         out: *mut *mut svit_dataset,
@@ -184,7 +184,7 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Creates a dataset whose samples, of 1, 3 or 4 channels, come from a callback, which gets `user`.
+    /// Creates a dataset whose samples, of 1..1024 channels, come from a callback, which gets `user`.
     /// Loaders do not prefetch from it, because the callback runs on the caller's thread only, once for
     /// each image and its label. svit_dataset_custom takes floats, targets, names and functions for any
     /// thread.
@@ -371,9 +371,10 @@ extern "C" {
     ) -> svit_status;
 
     /// Writes the mean and the variance of byte \* scale over all samples to mean\[channels\] and
-    /// variance\[channels\]; floats take the place of bytes. Sums are accumulated in double. Pipelines
-    /// refuse the variance 0 of a channel that has one value, such as an alpha that is 255 everywhere;
-    /// 1 in its place makes 0 of it. Errors are those of svit_dataset_sample.
+    /// variance\[channels\]; above SVIT_MAX_CHANNELS channels those of all values to mean\[0\] and
+    /// variance\[0\], as pipelines have them. Floats take the place of bytes. Sums are accumulated in
+    /// double. Pipelines refuse the variance 0 of a channel that has one value, such as an alpha that is
+    /// 255 everywhere; 1 in its place makes 0 of it. Errors are those of svit_dataset_sample.
     pub fn svit_dataset_statistics(
         dataset: *const svit_dataset,
         scale: f64,

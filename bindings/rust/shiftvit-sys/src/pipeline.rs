@@ -127,7 +127,7 @@ pub const SVIT_RESIZE_BICUBIC: i32 = 1;
 
 /// of `augment`
 pub const SVIT_MAX_AUGMENT_STEPS: i32 = 16;
-/// of an image
+/// of `mean` and `variance`
 pub const SVIT_MAX_CHANNELS: i32 = 4;
 
 /// One step. Fields of other kinds of steps are 0. All fields of its own kind have to be set:
@@ -214,7 +214,10 @@ pub struct svit_pipeline_config {
     pub per_batch: i32,
     /// SVIT_SOURCE_\*
     pub source_filter: i32,
-    /// of images: 1 grey, 3 RGB, 4 RGBA; the in_channels of the model
+    /// of images, 1..1024; those of files have 1 (grey), 3 (RGB) or 4
+    /// (RGBA). The in_channels of the model. Above SVIT_MAX_CHANNELS the
+    /// source step is SVIT_SOURCE_NEAREST, and there is no
+    /// SVIT_AUGMENT_RESIZED_CROP
     pub channels: u32,
     /// of `augment`
     pub augment_count: u32,
@@ -222,10 +225,10 @@ pub struct svit_pipeline_config {
     pub flip_probability: f64,
     /// above 0: factor of the bytes
     pub scale: f64,
-    /// of each channel, in units of byte \* scale
+    /// of each channel, in units of byte \* scale; of images
+    /// with more channels than this the first is that of all
     pub mean: [f64; SVIT_MAX_CHANNELS as usize],
-    /// above 0, of each channel, in units of
-    /// (byte \* scale)^2
+    /// above 0, likewise, in units of (byte \* scale)^2
     pub variance: [f64; SVIT_MAX_CHANNELS as usize],
     /// \[0, 1\]: largest random rotation either way, in full circles
     pub rotation: f64,
@@ -245,15 +248,15 @@ extern "C" {
     /// Fills `config` from a JSON object, which model files carry as "preprocessing". Its keys are the
     /// names of the fields, but for `augment_count`, which follows from "augment"; a missing one takes
     /// its default. "filter" is accepted and written too, always "bilinear": that of the resize. "mean"
-    /// and "variance" are lists of `channels` numbers. "augment" is a list of objects with "name" and
-    /// the fields of that step, for example {"name": "crop", "padding": 4, "mode": "zero"}: "crop",
-    /// "flip" (mode "random", "alternating"), "color-jitter", "randaugment" (n and m for count and
-    /// magnitude), "trivialaugment", "autoaugment" (policy "cifar10", "imagenet"), "resized-crop" (mode
-    /// "bilinear", "bicubic"), "erasing", "cutout", "mixup", "cutmix", "repeat" (n for count). A missing
-    /// field of a step has the default of svit_augment_step. `config` is written only on success.
-    /// SVIT_E_ARGUMENT names an unknown key or a value that is not accepted; SVIT_E_FORMAT means that
-    /// the text is no JSON object. SVIT_E_VERSION: a struct of this `size` lacks a field that is not at
-    /// its default. Any thread may call it.
+    /// and "variance" are lists of `channels` numbers, of one above SVIT_MAX_CHANNELS. "augment" is a
+    /// list of objects with "name" and the fields of that step, for example {"name": "crop",
+    /// "padding": 4, "mode": "zero"}: "crop", "flip" (mode "random", "alternating"), "color-jitter",
+    /// "randaugment" (n and m for count and magnitude), "trivialaugment", "autoaugment" (policy
+    /// "cifar10", "imagenet"), "resized-crop" (mode "bilinear", "bicubic"), "erasing", "cutout",
+    /// "mixup", "cutmix", "repeat" (n for count). A missing field of a step has the default of
+    /// svit_augment_step. `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a
+    /// value that is not accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION:
+    /// a struct of this `size` lacks a field that is not at its default. Any thread may call it.
     pub fn svit_pipeline_config_from_json(
         config: *mut svit_pipeline_config,
         size: usize,

@@ -96,7 +96,7 @@ extern "C" {
     pub fn svit_predictor_classes(predictor: *const svit_predictor) -> usize;
 
     /// Returns the channels of the images that the predictor takes as pixels: those of the model's
-    /// pipeline, 1, 3 or 4. 0 for NULL.
+    /// pipeline. 0 for NULL.
     pub fn svit_predictor_channels(predictor: *const svit_predictor) -> usize;
 
     /// Returns the name of class `label`, or NULL past the end or if the model has no names. The text is

@@ -63,7 +63,7 @@ pub struct ImageShape {
     pub height: usize,
     /// Pixels.
     pub width: usize,
-    /// 1 grey, 3 RGB, 4 RGBA.
+    /// 1 to 1024: 1 grey, 3 RGB, 4 RGBA of files.
     pub channels: usize,
 }
 
@@ -343,14 +343,17 @@ impl Dataset {
         Ok(fingerprint)
     }
 
-    /// The mean and the variance of `byte * scale` of each channel. Pipelines refuse the variance 0
-    /// of a channel that has one value; 1 in its place makes 0 of it.
+    /// The mean and the variance of `byte * scale` of each channel; above four channels one of each,
+    /// of all values. Pipelines refuse the variance 0 of a channel that has one value; 1 in its
+    /// place makes 0 of it.
     pub fn statistics(&self, scale: f64) -> Result<(Vec<f64>, Vec<f64>)> {
         let channels = self.shape().channels;
+        let means = if channels <= sys::SVIT_MAX_CHANNELS as usize { channels } else { 1 };
         let (mut mean, mut variance) =
-            (text::zeros("means", &[channels])?, text::zeros("variances", &[channels])?);
+            (text::zeros("means", &[means])?, text::zeros("variances", &[means])?);
         let _reader = reader(&self.0.reads)?;
-        // SAFETY: the handle is alive, and the arrays have an element for each channel.
+        // SAFETY: the handle is alive, and the arrays have an element for each channel, or the one
+        // that is written for many.
         call(|err| unsafe {
             let (mean, variance) = (mean.as_mut_ptr(), variance.as_mut_ptr());
             sys::svit_dataset_statistics(self.raw(), scale, mean, variance, err)

@@ -126,7 +126,7 @@ impl Predictor {
         unsafe { sys::svit_predictor_classes(self.raw.get()) }
     }
 
-    /// The channels of the images that it takes: 1 grey, 3 RGB.
+    /// The channels of the images that it takes, such as 3 of RGB.
     pub fn channels(&self) -> usize {
         // SAFETY: the handle is alive.
         unsafe { sys::svit_predictor_channels(self.raw.get()) }

@@ -41,16 +41,19 @@ config! {
         per_batch: bool;
         /// `Source`.
         source_filter: Source;
-        /// Of images: 1 grey, 3 RGB, 4 RGBA; the in_channels of the model.
+        /// Of images, 1..1024; those of files have 1 (grey), 3 (RGB) or 4
+        /// (RGBA). The in_channels of the model. Above SVIT_MAX_CHANNELS the
+        /// source step is `Source::Nearest`, and there is no
+        /// SVIT_AUGMENT_RESIZED_CROP.
         channels: u32;
         /// \[0, 1\]: probability of a left-right mirror.
         flip_probability: f64;
         /// Above 0: factor of the bytes.
         scale: f64;
-        /// Of each channel, in units of byte \* scale.
+        /// Of each channel, in units of byte \* scale; of images
+        /// with more channels than this the first is that of all.
         mean: [f64; sys::SVIT_MAX_CHANNELS as usize];
-        /// Above 0, of each channel, in units of
-        /// (byte \* scale)^2.
+        /// Above 0, likewise, in units of (byte \* scale)^2.
         variance: [f64; sys::SVIT_MAX_CHANNELS as usize];
         /// \[0, 1\]: largest random rotation either way, in full circles.
         rotation: f64;
