@@ -189,6 +189,34 @@ START_TEST(test_a_long_quoted_name_leaves_the_reason)
 }
 END_TEST
 
+/* So do paths with which messages begin. */
+START_TEST(test_a_long_path_at_the_begin_leaves_the_reason)
+{
+    static const char *const reasons[] = {
+        " is a text, not a safetensors file", ": tensor 'stem.proj.weight' is missing",
+        " has no entry 'a'", " holds no optimiser; give NULL for it"};
+    static const char *const paths[] = {"/my data/%0*d/end", "%0*d/end", "%0*dend"};
+    const char *reason = reasons[_i / 3], *form = paths[_i % 3];
+    for (int bytes = 1; bytes < 700; bytes++) {
+        svit_error err = {.struct_size = sizeof err};
+        char path[900], whole[1024];
+        snprintf(path, sizeof path, form, bytes, 0);
+        snprintf(whole, sizeof whole, "%s%s", path, reason);
+        sv_fail(&err, SVIT_E_FORMAT, "%s", whole);
+        if (strlen(whole) < sizeof err.message) {
+            ck_assert_str_eq(err.message, whole);
+            continue;
+        }
+        const char *found = strstr(err.message, reason);
+        ck_assert_ptr_nonnull(found);
+        ck_assert_str_eq(found, reason);
+        ck_assert_int_eq(strncmp(found - 3, "end", 3), 0);
+        ck_assert_int_eq(strncmp(err.message, "\xe2\x80\xa6", 3), 0);
+        ck_assert_uint_ge(strlen(err.message), sizeof err.message - 4);
+    }
+}
+END_TEST
+
 /* Names that no quote ends, or that are short already, stay as they are. */
 START_TEST(test_what_cannot_be_shortened_is_cut)
 {
@@ -216,6 +244,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_messages_are_utf8_for_any_bytes);
     tcase_add_test(c, test_a_long_place_leaves_the_reason);
     tcase_add_test(c, test_a_long_quoted_name_leaves_the_reason);
+    tcase_add_loop_test(c, test_a_long_path_at_the_begin_leaves_the_reason, 0, 12);
     tcase_add_test(c, test_what_cannot_be_shortened_is_cut);
     tcase_add_test(c, test_every_failing_call_is_covered);
     suite_add_tcase(all, c);

@@ -122,19 +122,39 @@ static char *longest_name(char *text, char **end)
     return longest;
 }
 
+/* Returns the end of a path with which the text begins, as in "/my data/a.bin is a text" and
+ * "a.bin: why"; the text itself if it begins with none. Without a slash it is one word. */
+static char *path_end(char *text)
+{
+    static const char *const behind[] = {": ", " is ", " has ", " holds "};
+    char *slash = strchr(text, '/'), *first = NULL;
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+        char *found = strstr(slash ? slash : text, behind[i]);
+        first = found && (!first || found < first) ? found : first;
+    }
+    const bool is_path = first && (slash || !memchr(text, ' ', (size_t)(first - text)));
+    return is_path ? first : text;
+}
+
 void sv_message_shorten(char *text, size_t most)
 {
     enum { LEAST = 40, MARK = sizeof ELLIPSIS - 1 };
     const size_t length = strlen(text);
     if (length <= most)
         return;
-    char *end, *name = longest_name(text, &end);
+    char *end, *name = longest_name(text, &end), *path = path_end(text);
+    const bool is_within = name != text && name < path;
+    if (!is_within && path - text > end - name) {
+        name = text;
+        end = path;
+    }
     const size_t bytes = (size_t)(end - name), over = length - most + MARK;
     if (bytes <= LEAST + MARK)
         return;
+    const char last = *end;
     *end = '\0';
     const char *kept = sv_message_last(name, bytes > LEAST + over ? bytes - over : LEAST);
-    *end = '\'';
+    *end = last;
     memcpy(name, ELLIPSIS, MARK);
     memmove(name + MARK, kept, strlen(kept) + 1);
 }

@@ -14,8 +14,9 @@ void sv_message_clean(char *out, size_t capacity, const char *text);
  * it. */
 const char *sv_message_last(const char *text, size_t room);
 
-/* Takes bytes from the begin of the longest quoted name, such as a path, and puts an ellipsis
- * there, until the text has at most `most` bytes or the name 40: what follows the name says why. */
+/* Takes bytes from the begin of the longest quoted name, or of a longer path with which the text
+ * begins, and puts an ellipsis there, until the text has at most `most` bytes or the name 40: what
+ * follows the name says why. */
 void sv_message_shorten(char *text, size_t most);
 
 /* Bytes of the longest printable form of one character, with its NUL: two "\xNN" for the two UTF-8
