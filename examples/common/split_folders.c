@@ -13,6 +13,18 @@
 
 enum { NO_SPLIT = -1 };
 
+/* Whether a name is a split's word, alone or with "set" behind it: "Test", "test_set". */
+static int is_word(const char *name, const char *word)
+{
+    const size_t length = strlen(word);
+    if (strncasecmp(name, word, length) != 0)
+        return 0;
+    name += length;
+    if (*name == '_' || *name == '-')
+        return strcasecmp(name + 1, "set") == 0;
+    return *name == '\0' || strcasecmp(name, "set") == 0;
+}
+
 /* The split that a subfolder of this name holds. */
 static int32_t split_of(const char *name)
 {
@@ -30,7 +42,7 @@ static int32_t split_of(const char *name)
         {"testing", SVIT_SPLIT_TEST},
     };
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
-        if (strcasecmp(name, NAMES[i].name) == 0)
+        if (is_word(name, NAMES[i].name))
             return NAMES[i].split;
     return NO_SPLIT;
 }

@@ -54,9 +54,9 @@ give set/train 2 1
 give set/val 1 2
 give set/test 1 1
 before='train val test'
-for train in train TRAIN Training; do
+for train in train training_set Training; do
     for val in val Valid VALIDATION dev; do
-        for test in test TEST Testing; do
+        for test in test Test-Set Testing; do
             # shellcheck disable=SC2086
             set -- $before
             [ "$1" = "$train" ] || mv "set/$1" "set/$train"
