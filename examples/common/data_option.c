@@ -238,6 +238,26 @@ static int has_part(const data_option *option)
     return option->val_fraction >= 0 || option->limit[0] || option->limit[1] || option->limit[2];
 }
 
+/* Opens image files, whose channels are those of the pipeline. */
+static svit_status open_files(data_splits *out, struct program *self, const data_option *option,
+                              const svit_pipeline_config *pipeline, unsigned wanted)
+{
+    const double fraction = option->val_fraction < 0 ? FOLDER_FRACTION : option->val_fraction;
+    const char *list = spec_after(option->spec, "list"),
+               *shards = spec_after(option->spec, "shards");
+    if (pipeline->channels == 2 || pipeline->channels > 4)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "--data: '%s' is of files, which give images of 1, 3 or 4 channels, "
+                            "and in_channels is %" PRIu32,
+                            option->spec, pipeline->channels);
+    if (list)
+        return data_list_open(out, self, list, fraction, pipeline, wanted);
+    if (shards)
+        return data_shards_open(out, self, shards, fraction, pipeline, wanted);
+    return data_folder_open(out, self, spec_after(option->spec, "folder"), fraction, pipeline,
+                            wanted);
+}
+
 svit_status data_open(data_splits *out, struct program *self, const data_option *option,
                       const svit_pipeline_config *pipeline, unsigned wanted)
 {
@@ -256,20 +276,12 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
                             "--val-fraction and --limit-train, -val and -test are of splits; with "
                             "--split all every image is read");
     TRY(check_limits(self, option, wanted));
-    double fraction = option->val_fraction < 0 ? FOLDER_FRACTION : option->val_fraction;
     if (cifar100 || spec_after(option->spec, "cifar10"))
         TRY(open_cifar(out, self, option, wanted));
     else if (data_has_own_size(option))
         TRY(open_synthetic(out, self, option, wanted));
-    else if (spec_after(option->spec, "list"))
-        TRY(data_list_open(out, self, spec_after(option->spec, "list"), fraction, pipeline,
-                           wanted));
-    else if (spec_after(option->spec, "shards"))
-        TRY(data_shards_open(out, self, spec_after(option->spec, "shards"), fraction, pipeline,
-                             wanted));
     else
-        TRY(data_folder_open(out, self, spec_after(option->spec, "folder"), fraction, pipeline,
-                             wanted));
+        TRY(open_files(out, self, option, pipeline, wanted));
     return apply_limits(out, self, option);
 }
 

@@ -9,12 +9,13 @@ extern "C" {
 #endif
 
 /* A dataset has samples 0..count-1; each is an image [height, width, channels] and a label in
- * 0..classes-1. Images have 1 channel (grey), 3 (RGB) or 4 (RGBA) of bytes, or of floats if they
- * come from svit_dataset_memory_f32 or svit_dataset_custom. Those of CIFAR and the synthetic ones
- * are RGB. A dataset of multi-label or regression targets has `classes` numbers for each sample
- * instead, and the label -1. Any number of threads may read it, but only one at a time if the
- * samples come from a callback, or from custom functions without any_thread. Loaders and derived
- * datasets keep it alive. In all functions that create one, the caller owns *out and frees it with
+ * 0..classes-1. Images have channels of bytes, or of floats if they come from
+ * svit_dataset_memory_f32 or svit_dataset_custom: 1 (grey), 3 (RGB) or 4 (RGBA) where they are
+ * files, 1..1024 where the program gives them. Those of CIFAR and the synthetic ones are RGB. A
+ * dataset of multi-label or regression targets has `classes` numbers for each sample instead, and
+ * the label -1. Any number of threads may read it, but only one at a time if the samples come from
+ * a callback, or from custom functions without any_thread. Loaders and derived datasets keep it
+ * alive. In all functions that create one, the caller owns *out and frees it with
  * svit_dataset_free. */
 typedef struct svit_dataset svit_dataset;
 
@@ -321,10 +322,11 @@ SVIT_API svit_status svit_dataset_targets(const svit_dataset *dataset, size_t in
 typedef int32_t (*svit_bad_sample_callback)(size_t index, svit_status status, const char *message,
                                             void *user);
 
-/* Reads every sample completely, on the context's workers, and calls `bad` on the calling thread
- * for each one that cannot be read, in the order of the indices. `bad` may be NULL. Writes the
- * number of these samples to *bad_count, which may be NULL. svit_dataset_select creates a dataset
- * without them. Samples of a callback are read on the calling thread.
+/* Reads every sample completely, with its label or targets, on the context's workers, and calls
+ * `bad` on the calling thread for each one that cannot be read, in the order of the indices. `bad`
+ * may be NULL. Writes the number of these samples to *bad_count, which may be NULL.
+ * svit_dataset_select creates a dataset without them. Samples of a callback are read on the calling
+ * thread.
  *
  * SVIT_E_STOPPED: `bad`, the sample callback or the context's stop function stopped it.
  * SVIT_E_ARGUMENT: a sample callback gave a label that is out of range. SVIT_E_UNSUPPORTED names

@@ -59,7 +59,7 @@ class predictor : public handle<svit_predictor, svit_predictor_free>
     {
         return detail::call(svit_predictor_labels, get(), probabilities, n, labels);
     }
-    /* Images are grey, RGB or RGBA as channels() says; rows follow each other without padding. */
+    /* Images have channels() channels, such as RGB; rows follow each other without padding. */
     result predict(const std::uint8_t *pixels, std::size_t n, std::size_t height, std::size_t width,
                    float *probabilities)
     {

@@ -102,18 +102,20 @@ enum {
                                  LayerScale */
     SVIT_EXCLUDE_NORM = 2,    /* scales and biases of norms */
     SVIT_EXCLUDE_POSITION = 4 /* position embeddings; class, distillation, register and mask
-                                 tokens; learnt frequencies of rotary positions */
+                                 tokens; the query of attention pooling; learnt frequencies of
+                                 rotary positions */
 };
 
 /* The exponential moving average (EMA) of the weights (Polyak, Juditsky 1992):
- * average = ema_momentum * average + (1 - ema_momentum) * w after each step. */
+ * average = ema_momentum * average + (1 - ema_momentum) * w after each step, computed as
+ * average += (1 - ema_momentum) * (w - average). */
 enum {
     SVIT_EMA_NONE = 0,  /* no average */
     SVIT_EMA_PLAIN = 1, /* starts as the weights before the first step */
     SVIT_EMA_KERAS = 2, /* starts as the weights after the first step */
     SVIT_EMA_SWA = 3    /* stochastic weight averaging (Izmailov et al. 2018) instead: the mean of
                            the weights after every swa_every steps beyond the fraction swa_start of
-                           total_steps; until then, the weights themselves */
+                           total_steps (rounded down); until then, the weights themselves */
 };
 
 /* The configuration of an optimiser. Fields of another update rule are ignored. */
@@ -219,7 +221,9 @@ SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
  * SVIT_E_ARGUMENT: the session belongs to another model. SVIT_E_STATE: the session was created with
  * SVIT_MODE_INFER, the model holds its average (svit_optimizer_swap_ema), or its trainable
  * parameters have changed since the session or the optimiser was created. SVIT_E_NUMERIC names a
- * parameter whose gradient is not finite; weights, slots and gradients are then unchanged. */
+ * parameter whose gradient is not finite, a learning rate that no float holds, or gradients so
+ * large that clip_norm would leave nothing of them; weights, slots and gradients are then
+ * unchanged. */
 SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session, svit_error *err);
 
 /* Writes the learning rate of update number `step`, from 0, to *learning_rate. With T total_steps,
@@ -232,7 +236,7 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
  *   SVIT_SCHEDULE_ONE_CYCLE        (Smith, Topin 2018) rises as half a cosine from lr_start, or lr
  *                                  / 25 if that is 0, to lr at step W - 1, then falls as half a
  *                                  cosine to 1e-4 of the start at T - 1, and stays there
- *   SVIT_SCHEDULE_STEP             lr * step_factor ^ floor(step / step_size)
+ *   SVIT_SCHEDULE_STEP             lr * step_factor ^ floor(step / step_size), which may overflow
  *   SVIT_SCHEDULE_COSINE_RESTARTS  falls from lr to lr_start as half a cosine over restart_steps,
  *                                  starts again, and so on; each period is restart_factor times as
  *                                  long as the one before

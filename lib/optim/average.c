@@ -5,18 +5,20 @@
 
 #include <string.h>
 
+/* In this form the average of constant weights is those weights, whatever the rounding of take. */
 void sv_average_update(real *restrict average, const real *restrict weights, size_t elements,
-                       real keep, real take)
+                       real take)
 {
     for (size_t i = 0; i < elements; i++)
-        average[i] = keep * average[i] + take * weights[i];
+        average[i] += take * (weights[i] - average[i]);
 }
 
 uint64_t sv_optim_due_snapshots(const svit_optimizer_config *config, uint64_t done)
 {
     if (config->ema != SVIT_EMA_SWA)
         return 0;
-    const double start = config->swa_start * (double)config->total_steps;
+    /* A product that is a whole number but for its rounding counts as that number. */
+    const double start = config->swa_start * (double)config->total_steps * (1 + 1e-12);
     const uint64_t every = config->swa_every ? config->swa_every : 1;
     if (start >= (double)done)
         return 0;
@@ -38,9 +40,8 @@ static void update_swa(const sv_optim *optim, real *e, const real *w, size_t cou
         memcpy(e, w, count * sizeof *e);
         return;
     }
-    real take = (real)(1.0 / (double)after);
-    for (size_t i = 0; after > optim->snapshots && i < count; i++)
-        e[i] += take * (w[i] - e[i]);
+    if (after > optim->snapshots)
+        sv_average_update(e, w, count, (real)(1.0 / (double)after));
 }
 
 void sv_optim_average_elements(const sv_optim *optim, const real *weights, size_t begin,
@@ -57,8 +58,7 @@ void sv_optim_average_elements(const sv_optim *optim, const real *weights, size_
     else if (config->ema == SVIT_EMA_KERAS && optim->steps == 0)
         memcpy(e, w, count * sizeof *e);
     else
-        sv_average_update(e, w, count, (real)config->ema_momentum,
-                          (real)(1 - config->ema_momentum));
+        sv_average_update(e, w, count, (real)(1 - config->ema_momentum));
 }
 
 void sv_optim_look_ahead(const sv_optim *optim, real *weights, size_t begin, size_t count)

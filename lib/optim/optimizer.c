@@ -4,6 +4,8 @@
 
 #include "optim/update.h"
 
+#include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdalign.h>
 #include <string.h>
@@ -230,6 +232,24 @@ svit_status sv_optim_check_weights(const sv_optim *optim, svit_error *err)
                    "get the weights back before training goes on");
 }
 
+/* SVIT_E_NUMERIC if a factor of the update is no float: a rate above them all, or clipping that
+ * would leave nothing of the gradients. */
+static svit_status check_factors(const sv_optim *optim, double norm, double scale, double rate,
+                                 svit_error *err)
+{
+    if (!(rate <= FLT_MAX))
+        return sv_fail(err, SVIT_E_NUMERIC,
+                       "the learning rate of step %" PRIu64 " is %g, which no float holds",
+                       optim->steps, rate);
+    if (scale < FLT_MIN)
+        return sv_fail(
+            err, SVIT_E_NUMERIC,
+            "the gradients' norm, %g, is too far above clip_norm, %g: their factor would "
+            "be below all floats",
+            norm, optim->config.clip_norm);
+    return SVIT_OK;
+}
+
 svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *gradients,
                             svit_error *err)
 {
@@ -237,17 +257,19 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *
     double norm = sv_gradient_norm(optim, gradients);
     if (!isfinite(norm))
         return fail_not_finite(optim, gradients, err);
+    double limit = optim->config.clip_norm;
+    double scale = limit > 0 && norm > limit ? limit / norm : 1;
+    double rate = sv_learning_rate(&optim->config, optim->steps);
+    SVIT_TRY(check_factors(optim, norm, scale, rate, err));
     /* The program may have changed the weights since the creation. */
     if (optim->steps == 0)
         start_copies(optim, weights);
-    double limit = optim->config.clip_norm;
-    double scale = limit > 0 && norm > limit ? limit / norm : 1;
 
     update_job job = {.optim = optim,
                       .weights = weights,
                       .gradients = gradients,
                       .scale = (real)scale,
-                      .rate = sv_learning_rate(&optim->config, optim->steps)};
+                      .rate = rate};
     job.element_rate = optim->ops->element_rate
                            ? optim->ops->element_rate(&optim->config, optim->steps)
                            : job.rate;

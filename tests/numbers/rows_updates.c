@@ -142,15 +142,15 @@ static void run_lion(numbers_errors *errors, const sv_kernels *k)
 
 static void run_average(numbers_errors *errors, const sv_kernels *k)
 {
-    const float keep = 0.99f, take = 0.01f;
+    const float take = 0.01f;
     (void)k;
     numbers_fill(errors, before.w, ELEMENTS);
     numbers_fill(errors, before.g, ELEMENTS);
     after = before;
-    NUMBERS_CALL(sv_average_update(after.w, after.g, ELEMENTS, keep, take));
+    NUMBERS_CALL(sv_average_update(after.w, after.g, ELEMENTS, take));
     for (size_t i = 0; i < ELEMENTS; i++) {
         long double a = numbers_in(before.w[i]), w = numbers_in(before.g[i]);
-        numbers_see(errors, after.w[i], keep * a + take * w, keep * fabsl(a) + take * fabsl(w),
+        numbers_see(errors, after.w[i], a + take * (w - a), fabsl(a) + take * (fabsl(w) + fabsl(a)),
                     "average", i);
     }
 }

@@ -64,9 +64,11 @@ is_png attention.png
 # shellcheck disable=SC2086
 run 2 shiftvit-train $small --set in_channels=1 --data procedural:100 --out none
 says "'procedural:100' has images of 3 channels, and in_channels is 1; folder:DIR and list:FILE.csv give"
-# shellcheck disable=SC2086
-run 2 shiftvit-train $small --set in_channels=2 --data folder:images --out none
-says 'channels is 2; files give images of 1 \(grey\), 3 \(RGB\) and 4 \(RGBA\)'
+for channels in 2 7; do
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train $small --set in_channels=$channels --data folder:images --out none
+    says "'folder:images' is of files, which give images of 1, 3 or 4 channels, and in_channels is $channels"
+done
 # shellcheck disable=SC2086
 run 2 shiftvit-train $small --set in_channels=1 --set mean=[0,0,0] --data folder:images --out none
 says 'mean is not an array of 1 number, as many as channels'

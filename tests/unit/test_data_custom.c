@@ -19,6 +19,8 @@ typedef struct world {
     bool is_f32;
     svit_status status; /* of the functions, with the message of `text` */
     const char *text;
+    size_t refused; /* the sample whose label or targets cannot be had */
+    int32_t moved;  /* what is added to labels from the second question on */
     atomic_int samples, label_calls, releases;
     pthread_t thread;      /* of the test */
     atomic_bool elsewhere; /* a function was called by another thread */
@@ -54,16 +56,15 @@ static svit_status give_sample(void *user, size_t index, void *image, int32_t *l
 static svit_status give_label(void *user, size_t index, int32_t *label, svit_error *err)
 {
     ck_assert_ptr_eq(user, &self);
-    self.label_calls++;
-    *label = self.labels[index];
-    return answer(err);
+    *label = self.labels[index] + (self.label_calls++ < COUNT ? 0 : self.moved);
+    return index == self.refused ? svit_error_set(err, SVIT_E_IO, "gone") : answer(err);
 }
 
 static svit_status give_targets(void *user, size_t index, float *targets, svit_error *err)
 {
     ck_assert_ptr_eq(user, &self);
     memcpy(targets, self.targets + index * CLASSES, CLASSES * sizeof *targets);
-    return answer(err);
+    return index == self.refused ? svit_error_set(err, SVIT_E_IO, "gone") : answer(err);
 }
 
 static void release(void *user)
@@ -75,7 +76,7 @@ static void setup(void)
 {
     held = 0;
     context = context_counting(&held);
-    self = (world){.thread = pthread_self()};
+    self = (world){.thread = pthread_self(), .refused = SIZE_MAX};
     for (size_t i = 0; i < COUNT * ELEMENTS; i++) {
         self.bytes[i] = (uint8_t)(i * 73 % 251);
         self.floats[i] = 1.5f * (float)(i * 37 % 241) - 100;
@@ -211,7 +212,7 @@ START_TEST(test_they_are_the_datasets_of_the_same_arrays)
     ck_assert_mem_eq(variance[0], variance[1], sizeof variance[0]);
     WORKS(svit_dataset_fingerprint(custom, &print[0], err));
     WORKS(svit_dataset_fingerprint(arrays, &print[1], err));
-    ck_assert_int_eq(print[0] == print[1], functions.any_thread);
+    ck_assert_uint_eq(print[0], print[1]);
     ck_assert_int_eq(self.elsewhere, functions.any_thread);
     svit_dataset *views[2] = {NULL};
     WORKS(svit_dataset_slice(&views[0], custom, 3, 11, err));
@@ -243,13 +244,84 @@ START_TEST(test_labels_apart_are_read_without_images)
     if (functions.label) {
         WORKS(svit_loader_create(&loader, custom, &pipeline, &balanced, err));
         WORKS(svit_dataset_label(custom, 5, &label, err));
-        ck_assert(self.label_calls > COUNT);
+        ck_assert_int_eq(self.label_calls, COUNT + 1);
     } else {
         FAILS(svit_loader_create(&loader, custom, &pipeline, &balanced, err), SVIT_E_UNSUPPORTED,
               functions.targets ? "targets instead of labels" : "do not tell them apart");
     }
     ck_assert_int_eq(self.samples, 0);
     svit_loader_free(loader);
+    svit_dataset_free(custom);
+}
+END_TEST
+
+/* Labels that are others when they are asked for again, of classes that no sample had before. */
+START_TEST(test_labels_that_change_do_no_harm)
+{
+    const svit_custom_dataset functions = functions_of(4);
+    svit_pipeline_config pipeline;
+    ck_assert_int_eq(svit_pipeline_config_init(&pipeline, sizeof pipeline), SVIT_OK);
+    const svit_loader_config balanced = {.struct_size = sizeof balanced,
+                                         .batch = BATCH,
+                                         .shuffle = 1,
+                                         .sampling = SVIT_SAMPLING_BALANCED,
+                                         .leaves = 1,
+                                         .ranks = 1};
+    svit_loader *loader = NULL;
+    for (size_t i = 0; i < COUNT; i++)
+        self.labels[i] = 1;
+    self.moved = 2;
+    svit_dataset *custom = open_custom(&functions);
+    WORKS(svit_loader_create(&loader, custom, &pipeline, &balanced, err));
+    svit_loader_free(loader);
+    WORKS(svit_loader_create(&loader, custom, &pipeline, &balanced, err));
+    ck_assert_int_eq(self.label_calls, 2 * COUNT);
+    svit_loader_free(loader);
+    svit_dataset_free(custom);
+}
+END_TEST
+
+static int32_t note_bad(size_t index, svit_status status, const char *message, void *user)
+{
+    ck_assert_int_eq(status, SVIT_E_IO);
+    ck_assert_ptr_nonnull(strstr(message, "sample 19: gone"));
+    *(size_t *)user = index;
+    return 0;
+}
+
+/* Samples whose labels or targets cannot be had are bad ones, also those of views. */
+START_TEST(test_verify_reads_labels_and_targets)
+{
+    const svit_custom_dataset functions = functions_of(4 + _i); /* 4 to 11 */
+    svit_dataset *custom = open_custom(&functions), *slice = NULL;
+    size_t bad_count = 9, index = 0;
+    WORKS(svit_dataset_verify(custom, note_bad, &index, &bad_count, err));
+    ck_assert_uint_eq(bad_count, 0);
+    self.refused = 19;
+    WORKS(svit_dataset_verify(custom, note_bad, &index, &bad_count, err));
+    ck_assert_uint_eq(bad_count, 1);
+    ck_assert_uint_eq(index, 19);
+    WORKS(svit_dataset_slice(&slice, custom, 15, 8, err));
+    WORKS(svit_dataset_verify(slice, note_bad, &index, &bad_count, err));
+    ck_assert_uint_eq(bad_count, 1);
+    ck_assert_uint_eq(index, 4);
+    ck_assert(functions.any_thread || !self.elsewhere);
+    svit_dataset_free(slice);
+    svit_dataset_free(custom);
+}
+END_TEST
+
+/* Other images are another dataset, whatever threads may read them. */
+START_TEST(test_fingerprints_see_the_images)
+{
+    const svit_custom_dataset functions = functions_of(_i);
+    svit_dataset *custom = open_custom(&functions);
+    uint64_t before, after;
+    WORKS(svit_dataset_fingerprint(custom, &before, err));
+    self.bytes[5] ^= 1;
+    self.floats[5] += 1;
+    WORKS(svit_dataset_fingerprint(custom, &after, err));
+    ck_assert_uint_ne(before, after);
     svit_dataset_free(custom);
 }
 END_TEST
@@ -319,6 +391,7 @@ START_TEST(test_what_they_may_not_give)
     }
     self.floats[ELEMENTS + 9] = INFINITY;
     self.targets[CLASSES + 3] = NAN;
+    self.targets[3 * CLASSES] = NAN;
     for (int i = 0; i < 2; i++)
         FAILS(svit_dataset_sample_f32(custom[i], 1, image, &label, err), SVIT_E_FORMAT,
               "sample 1: value 9 is inf; it must be finite");
@@ -326,7 +399,7 @@ START_TEST(test_what_they_may_not_give)
           "sample 1: target 3 is nan; it must be finite");
     size_t bad_count = 0;
     WORKS(svit_dataset_verify(custom[1], NULL, NULL, &bad_count, err));
-    ck_assert_uint_eq(bad_count, 1);
+    ck_assert_uint_eq(bad_count, 2);
     svit_dataset_free(custom[0]);
     svit_dataset_free(custom[1]);
 }
@@ -369,6 +442,9 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_they_are_the_datasets_of_the_same_arrays, 0, COMBINATIONS);
     tcase_add_loop_test(c, test_labels_apart_are_read_without_images, 0, COMBINATIONS);
+    tcase_add_test(c, test_labels_that_change_do_no_harm);
+    tcase_add_loop_test(c, test_verify_reads_labels_and_targets, 0, 8);
+    tcase_add_loop_test(c, test_fingerprints_see_the_images, 0, COMBINATIONS);
     tcase_add_test(c, test_names_are_copied);
     tcase_add_test(c, test_failures_of_functions);
     tcase_add_test(c, test_what_they_may_not_give);

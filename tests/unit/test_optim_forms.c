@@ -3,6 +3,7 @@
 #include "fit.h"
 
 #include "io/safetensors.h"
+#include "optim/update.h"
 
 #include <math.h>
 
@@ -222,6 +223,97 @@ START_TEST(test_the_smallest_epsilon_divides)
 }
 END_TEST
 
+/* Where a fraction of the schedule is a whole number of steps, the mean begins with the step after
+ * them, also where the product of the two doubles is a little less: swa_start 0.7 of 90 steps. */
+START_TEST(test_means_begin_behind_the_fraction_of_the_schedule)
+{
+    size_t below = 0;
+    svit_optimizer_config config;
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.ema = SVIT_EMA_SWA;
+    config.swa_every = 1;
+    for (uint64_t total = 100; total <= 20000; total += 100)
+        for (uint64_t percent = 0; percent <= 100; percent++) {
+            const uint64_t start = total / 100 * percent;
+            config.swa_start = (double)percent / 100;
+            config.total_steps = total;
+            below += (uint64_t)(config.swa_start * (double)total) < start;
+            ck_assert_uint_eq(sv_optim_due_snapshots(&config, start), 0);
+            ck_assert_uint_eq(sv_optim_due_snapshots(&config, start + 1), 1);
+            ck_assert_uint_eq(sv_optim_due_snapshots(&config, start + 5), 5);
+        }
+    ck_assert_uint_gt(below, 100);
+    config.swa_start = 0.505; /* of 100 steps: 50.5 */
+    config.total_steps = 100;
+    ck_assert_uint_eq(sv_optim_due_snapshots(&config, 50), 0);
+    ck_assert_uint_eq(sv_optim_due_snapshots(&config, 51), 1);
+}
+END_TEST
+
+/* The average of weights that do not change is those weights, for any momentum. */
+START_TEST(test_averages_of_constant_weights_are_constant)
+{
+    static const double MOMENTA[] = {0.3, 0.9, 0.99, 0.999, 0.9999, 0.99996, 0.999999, 0.9999999};
+    svit_optimizer_config config;
+    svit_optimizer *optimizer = NULL;
+    size_t elements;
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    config.learning_rate = 0;
+    config.weight_decay = 0;
+    config.ema = SVIT_EMA_PLAIN;
+    config.ema_momentum = MOMENTA[_i];
+    WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+    float *before = fit_weights(model, &elements);
+    for (size_t s = 0; s < 1000; s++) {
+        WORKS(svit_session_zero_gradients(session, err));
+        WORKS(svit_step(optimizer, session, err));
+    }
+    WORKS(svit_optimizer_swap_ema(optimizer, err));
+    float *after = fit_weights(model, &elements);
+    ck_assert_mem_eq(before, after, elements * sizeof *after);
+    free(before);
+    free(after);
+    svit_optimizer_free(optimizer);
+}
+END_TEST
+
+/* Steps whose factors are no floats fail, and leave weights and gradients as they are. */
+START_TEST(test_factors_beyond_floats_are_refused)
+{
+    svit_optimizer_config config;
+    svit_optimizer *optimizer = NULL;
+    size_t elements;
+    const float huge[CLASSES] = {1e35f, -1e35f, 0, 1e35f, 0, 0, 0};
+    float found[CLASSES];
+    WORKS(svit_optimizer_config_init(&config, sizeof config));
+    if (_i == 0) {
+        config.clip_norm = 1e-4;
+    } else {
+        config.schedule = SVIT_SCHEDULE_STEP;
+        config.step_size = 1;
+        config.step_factor = 1e30;
+        config.weight_decay = 0;
+    }
+    WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+    for (int s = 0; s < 2 * _i; s++) { /* the first steps have the rates 1e-3 and 1e27 */
+        WORKS(svit_session_zero_gradients(session, err));
+        WORKS(svit_step(optimizer, session, err));
+    }
+    float *before = fit_weights(model, &elements);
+    WORKS(svit_session_set_gradient(session, NAME, huge, CLASSES, err));
+    FAILS(svit_step(optimizer, session, err), SVIT_E_NUMERIC,
+          _i ? "the learning rate of step 2 is 1e+57, which no float holds"
+             : "the gradients' norm, 1.73205e+35, is too far above clip_norm, 0.0001");
+    float *after = fit_weights(model, &elements);
+    ck_assert_mem_eq(before, after, elements * sizeof *after);
+    WORKS(svit_session_get_gradient(session, NAME, found, CLASSES, err));
+    ck_assert_mem_eq(found, huge, sizeof huge);
+    free(before);
+    free(after);
+    svit_optimizer_free(optimizer);
+}
+END_TEST
+
 /* Averages that begin at the end of the longest schedule: until then they are the weights. */
 START_TEST(test_an_average_at_the_end_of_the_longest_schedule)
 {
@@ -260,6 +352,9 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_adamw_with_small_betas, 0, 2 * SMALL_BETA_CASES);
     tcase_add_loop_test(c, test_the_smallest_epsilon_divides, 0, 2);
     tcase_add_loop_test(c, test_an_average_at_the_end_of_the_longest_schedule, 0, 3);
+    tcase_add_test(c, test_means_begin_behind_the_fraction_of_the_schedule);
+    tcase_add_loop_test(c, test_averages_of_constant_weights_are_constant, 0, 8);
+    tcase_add_loop_test(c, test_factors_beyond_floats_are_refused, 0, 2);
     tcase_add_test(c, test_muon_keeps_the_mean_of_the_gradients);
     suite_add_tcase(all, c);
     return all;

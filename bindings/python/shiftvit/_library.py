@@ -457,14 +457,26 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be the value of a field")
 
 
+def _is_finite(value: Any) -> bool:
+    try:
+        json.dumps(value, default=_plain, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
 def to_json(fields: Mapping[str, Any]) -> str:
     """The JSON object of some fields."""
     if not isinstance(fields, Mapping):
         raise TypeError(f"{article(fields)} is given where a mapping of fields is needed")
+    for name, value in fields.items():
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            raise errors.ArgumentError(f"{name} is an integer outside of 64 bits; smaller ones are accepted")
     try:
         return json.dumps(dict(fields), default=_plain, allow_nan=False)
-    except ValueError as error:
-        raise errors.ArgumentError(f"a field has a value that is not finite: {error}") from None
+    except ValueError:
+        name = next(name for name, value in fields.items() if not _is_finite(value))
+        raise errors.ArgumentError(f"{name} is {fields[name]}; finite numbers are accepted") from None
 
 
 def names_of(map: str | Mapping[str, str] | None) -> str | None:

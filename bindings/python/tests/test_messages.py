@@ -35,6 +35,17 @@ class Messages(FolderTest):
             with self.subTest(words):
                 self.assert_in_python(kind, words, call)
 
+    def test_numbers_beyond_json_name_their_field(self):
+        for fields, message in (
+            ({"epochs": 1, "label_smoothing": float("nan")}, "label_smoothing is nan; finite numbers"),
+            ({"class_weights": [1, float("inf")]}, r"class_weights is \[1, inf\]; finite numbers"),
+            ({"learning_rate": np.float32("-inf")}, "learning_rate is -inf; finite numbers"),
+            ({"seed": 2**64}, "seed is an integer outside of 64 bits"),
+            ({"seed": -(10**5000)}, "seed is an integer outside of 64 bits"),
+        ):
+            with self.subTest(fields=list(fields)), self.assertRaisesRegex(shiftvit.errors.ArgumentError, message):
+                shiftvit.Trainer(tiny(), shiftvit.Dataset.from_arrays(*few()), **fields)
+
     def test_paths_stay_as_they_are(self):
         path = self.folder / "svit_model_save.svit_trainer_config.json"
         with self.assertRaisesRegex(OSError, "svit_model_save.svit_trainer_config.json"):

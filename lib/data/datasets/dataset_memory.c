@@ -179,7 +179,7 @@ SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *con
     SVIT_TRY(sv_dataset_check_form(__func__, count, 1, &shape, classes, err));
     svit_dataset *dataset = NULL;
     SVIT_TRY(sv_dataset_create_form(&dataset, context, &CALLBACK, count, &shape, classes, err));
-    dataset->caller_thread_only = true;
+    dataset->caller_thread_only = dataset->varies = true;
     dataset->label_needs_image = true;
     callback *self = (callback *)dataset;
     self->sample = sample;

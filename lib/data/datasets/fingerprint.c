@@ -21,7 +21,7 @@ static uint64_t mix_u64(uint64_t hash, uint64_t value)
 
 static uint64_t mix_shape(uint64_t hash, const svit_dataset *dataset)
 {
-    hash = mix_u64(hash, dataset->caller_thread_only);
+    hash = mix_u64(hash, dataset->varies);
     hash = mix_u64(hash, dataset->count);
     hash = mix_u64(hash, dataset->height);
     hash = mix_u64(hash, dataset->width);
@@ -128,7 +128,7 @@ SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint6
     SV_REQUIRE(fingerprint);
     uint64_t hash = mix_shape(SV_FNV_BASIS, dataset);
     svit_status status = SVIT_OK;
-    if (!dataset->caller_thread_only) {
+    if (!dataset->varies) {
         const sv_allocator *allocator = &dataset->context->allocator;
         void *pixels;
         SVIT_TRY(sv_allocate_array(allocator, &pixels, sv_dataset_image_bytes(dataset), 1,

@@ -13,6 +13,7 @@ typedef struct sv_sample_reader {
      * reading ends unless it returns SVIT_OK. */
     svit_status (*refuse)(void *user, size_t index, const svit_error *found, svit_error *err);
     void *user;
+    bool with_answers; /* the labels or targets of samples are read too, for their errors */
 } sv_sample_reader;
 
 /* The workers that call `take`, numbered from 0. */

@@ -32,7 +32,9 @@ SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_s
     SVIT_TRY(svit_context_check(dataset->context, err));
     verification self = {bad, user, 0};
     SVIT_TRY(sv_samples_read(
-        &(sv_sample_reader){.dataset = dataset, .refuse = report, .user = &self}, err));
+        &(sv_sample_reader){
+            .dataset = dataset, .refuse = report, .user = &self, .with_answers = true},
+        err));
     if (bad_count)
         *bad_count = self.count;
     return SVIT_OK;

@@ -23,35 +23,38 @@ static int compare_labels(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Lists the labels that occur, in their order, in labels[count]. A dataset may state far more
- * classes than it has samples. */
-static svit_status list_present(sv_balance *self, const svit_dataset *dataset, uint32_t *labels,
-                                svit_error *err)
+/* Asks for each label once: a function of the caller may answer the next time what is none of the
+ * labels of the first. */
+static svit_status read_labels(const sv_balance *self, const svit_dataset *dataset,
+                               uint32_t *labels, svit_error *err)
 {
     for (uint32_t i = 0; i < self->count; i++) {
         int32_t label;
         SVIT_TRY(svit_dataset_label(dataset, i, &label, err));
         labels[i] = (uint32_t)label;
     }
-    qsort(labels, self->count, sizeof *labels, compare_labels);
-    for (uint32_t i = 0; i < self->count; i++)
-        if (i == 0 || labels[i] != labels[self->classes - 1])
-            labels[self->classes++] = labels[i];
     return SVIT_OK;
 }
 
-/* Groups the samples by class, in their order: counts the classes, then places each sample. The
- * class of a sample is the place of its label in present[classes]. */
-static svit_status group_samples(sv_balance *self, const svit_dataset *dataset,
-                                 const uint32_t *present, svit_error *err)
+/* Lists those of labels[count] that occur, in their order, in present[classes]. A dataset may state
+ * far more classes than it has samples. */
+static void list_present(sv_balance *self, uint32_t *present, const uint32_t *labels)
 {
-    uint32_t *classes = self->shuffled; /* [count] the class of each sample, in an array that
-                                           sv_balance_fill overwrites */
+    memcpy(present, labels, self->count * sizeof *present);
+    qsort(present, self->count, sizeof *present, compare_labels);
+    for (uint32_t i = 0; i < self->count; i++)
+        if (i == 0 || present[i] != present[self->classes - 1])
+            present[self->classes++] = present[i];
+}
+
+/* Groups the samples by class, in their order: counts the classes, then places each sample. The
+ * class of a sample is the place of its label in present[classes], which takes the label's place in
+ * classes[count]. */
+static void group_samples(sv_balance *self, uint32_t *classes, const uint32_t *present)
+{
     for (uint32_t i = 0; i < self->count; i++) {
-        int32_t label;
-        SVIT_TRY(svit_dataset_label(dataset, i, &label, err));
         const uint32_t *found =
-            bsearch(&label, present, self->classes, sizeof *present, compare_labels);
+            bsearch(&classes[i], present, self->classes, sizeof *present, compare_labels);
         classes[i] = (uint32_t)(found - present);
         self->first[classes[i] + 1]++;
     }
@@ -59,21 +62,23 @@ static svit_status group_samples(sv_balance *self, const svit_dataset *dataset,
         self->first[class + 1] += self->first[class];
     for (uint32_t i = 0; i < self->count; i++)
         self->samples[self->first[classes[i]] + self->used[classes[i]]++] = i;
-    return SVIT_OK;
 }
 
 static svit_status fill(sv_balance *self, const svit_dataset *dataset, uint32_t *present,
                         svit_error *err)
 {
     const sv_allocator *allocator = &dataset->context->allocator;
-    SVIT_TRY(list_present(self, dataset, present, err));
     SVIT_TRY(allocate(allocator, &self->samples, self->count, err));
     SVIT_TRY(allocate(allocator, &self->shuffled, self->count, err));
+    uint32_t *labels = self->shuffled; /* until sv_balance_fill overwrites them */
+    SVIT_TRY(read_labels(self, dataset, labels, err));
+    list_present(self, present, labels);
     SVIT_TRY(allocate(allocator, &self->first, (size_t)self->classes + 1, err));
     SVIT_TRY(allocate(allocator, &self->used, self->classes, err));
     SVIT_TRY(allocate(allocator, &self->round, self->classes, err));
     SVIT_TRY(allocate(allocator, &self->readings, self->count, err));
-    return group_samples(self, dataset, present, err);
+    group_samples(self, labels, present);
+    return SVIT_OK;
 }
 
 svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svit_error *err)

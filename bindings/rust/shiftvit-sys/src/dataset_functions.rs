@@ -341,10 +341,11 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Reads every sample completely, on the context's workers, and calls `bad` on the calling thread
-    /// for each one that cannot be read, in the order of the indices. `bad` may be NULL. Writes the
-    /// number of these samples to \*bad_count, which may be NULL. svit_dataset_select creates a dataset
-    /// without them. Samples of a callback are read on the calling thread.
+    /// Reads every sample completely, with its label or targets, on the context's workers, and calls
+    /// `bad` on the calling thread for each one that cannot be read, in the order of the indices. `bad`
+    /// may be NULL. Writes the number of these samples to \*bad_count, which may be NULL.
+    /// svit_dataset_select creates a dataset without them. Samples of a callback are read on the calling
+    /// thread.
     ///
     /// SVIT_E_STOPPED: `bad`, the sample callback or the context's stop function stopped it.
     /// SVIT_E_ARGUMENT: a sample callback gave a label that is out of range. SVIT_E_UNSUPPORTED names

@@ -94,11 +94,13 @@ pub const SVIT_EXCLUDE_BIAS: i32 = 1;
 /// scales and biases of norms
 pub const SVIT_EXCLUDE_NORM: i32 = 2;
 /// position embeddings; class, distillation, register and mask
-/// tokens; learnt frequencies of rotary positions
+/// tokens; the query of attention pooling; learnt frequencies of
+/// rotary positions
 pub const SVIT_EXCLUDE_POSITION: i32 = 4;
 
 // The exponential moving average (EMA) of the weights (Polyak, Juditsky 1992):
-// average = ema_momentum * average + (1 - ema_momentum) * w after each step.
+// average = ema_momentum * average + (1 - ema_momentum) * w after each step, computed as
+// average += (1 - ema_momentum) * (w - average).
 
 /// no average
 pub const SVIT_EMA_NONE: i32 = 0;
@@ -108,7 +110,7 @@ pub const SVIT_EMA_PLAIN: i32 = 1;
 pub const SVIT_EMA_KERAS: i32 = 2;
 /// stochastic weight averaging (Izmailov et al. 2018) instead: the mean of
 /// the weights after every swa_every steps beyond the fraction swa_start of
-/// total_steps; until then, the weights themselves
+/// total_steps (rounded down); until then, the weights themselves
 pub const SVIT_EMA_SWA: i32 = 3;
 
 /// An optimiser has the slots (state arrays), the step count and the schedule for one model, which
@@ -306,7 +308,9 @@ extern "C" {
     /// SVIT_E_ARGUMENT: the session belongs to another model. SVIT_E_STATE: the session was created with
     /// SVIT_MODE_INFER, the model holds its average (svit_optimizer_swap_ema), or its trainable
     /// parameters have changed since the session or the optimiser was created. SVIT_E_NUMERIC names a
-    /// parameter whose gradient is not finite; weights, slots and gradients are then unchanged.
+    /// parameter whose gradient is not finite, a learning rate that no float holds, or gradients so
+    /// large that clip_norm would leave nothing of them; weights, slots and gradients are then
+    /// unchanged.
     pub fn svit_step(
         optimizer: *mut svit_optimizer,
         session: *mut svit_session,
@@ -323,7 +327,7 @@ extern "C" {
     /// SVIT_SCHEDULE_ONE_CYCLE        (Smith, Topin 2018) rises as half a cosine from lr_start, or lr
     /// / 25 if that is 0, to lr at step W - 1, then falls as half a
     /// cosine to 1e-4 of the start at T - 1, and stays there
-    /// SVIT_SCHEDULE_STEP             lr \* step_factor ^ floor(step / step_size)
+    /// SVIT_SCHEDULE_STEP             lr \* step_factor ^ floor(step / step_size), which may overflow
     /// SVIT_SCHEDULE_COSINE_RESTARTS  falls from lr to lr_start as half a cosine over restart_steps,
     /// starts again, and so on; each period is restart_factor times as
     /// long as the one before

@@ -124,8 +124,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Computes probabilities\[n, classes\] of n images pixels\[n, height, width, channels\], n at least 1,
-    /// of one size with sides of 1..16384 pixels, with svit_predictor_channels channels: grey, RGB or
-    /// RGBA, in rows from top to bottom without padding between them. It runs the evaluation pipeline
+    /// of one size with sides of 1..16384 pixels, with svit_predictor_channels channels, such as RGB,
+    /// in rows from top to bottom without padding between them. It runs the evaluation pipeline
     /// with its source step, the model, and the softmax. The call allocates memory for the
     /// preprocessing, some kilobytes, or a few images for each worker where the source step is
     /// antialiased, and frees it again. With SVIT_OUTPUT_SIGMOID it is the sigmoid instead, and with

@@ -97,7 +97,8 @@ enumeration! {
 
 enumeration! {
     /// The exponential moving average (EMA) of the weights (Polyak, Juditsky 1992):
-    /// average = ema_momentum \* average + (1 - ema_momentum) \* w after each step.
+    /// average = ema_momentum \* average + (1 - ema_momentum) \* w after each step, computed as
+    /// average += (1 - ema_momentum) \* (w - average).
     pub enum Ema {
         /// No average.
         None = SVIT_EMA_NONE,
@@ -107,7 +108,7 @@ enumeration! {
         Keras = SVIT_EMA_KERAS,
         /// Stochastic weight averaging (Izmailov et al. 2018) instead: the mean of
         /// the weights after every swa_every steps beyond the fraction swa_start of
-        /// total_steps; until then, the weights themselves.
+        /// total_steps (rounded down); until then, the weights themselves.
         Swa = SVIT_EMA_SWA,
     }
 }
