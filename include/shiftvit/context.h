@@ -39,6 +39,7 @@ typedef void (*svit_log_function)(void *user, int32_t level, const char *message
  *   svit_predict_encoded_images    the same
  *   svit_evaluate and its like     before each batch
  *   svit_features_compute          before each batch
+ *   svit_extract_u8 and _f32       before each batch but the first
  *   svit_features_nearest, _knn    before each part of the queries
  *   svit_features_coreset          before each sample that it chooses
  *   svit_model_fit_head            before each update

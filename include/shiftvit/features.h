@@ -69,6 +69,50 @@ SVIT_API svit_status svit_features_compute(svit_features **out, svit_model *mode
                                            const svit_pipeline_config *pipeline,
                                            const svit_features_config *config, svit_error *err);
 
+/* An extractor computes the features of images as they come, with the memory of one batch. Together
+ * with a set of known images, which svit_features_nearest and svit_features_knn search, it
+ * classifies the images of a camera or finds what is odd in them. One thread at a time may use it.
+ * It keeps the model alive, follows changes of its weights, and is created anew after a change of
+ * its pipeline. */
+typedef struct svit_extractor svit_extractor;
+
+/* Creates an extractor of features as svit_features_compute makes them: of the evaluation of
+ * `pipeline`, NULL for that of the model, with the layer, tokens and compute of `config`, NULL for
+ * the defaults. config->batch is the largest number of images in one forward pass, for which it has
+ * memory: 1 suits one image at a time. The layer's name is copied. The caller owns *out and frees
+ * it with svit_extractor_free. Errors are those of svit_features_compute and svit_session_create.
+ * Any thread may call it. */
+SVIT_API svit_status svit_extractor_create(svit_extractor **out, svit_model *model,
+                                           const svit_pipeline_config *pipeline,
+                                           const svit_features_config *config, svit_error *err);
+
+/* Frees an extractor. NULL is allowed. */
+SVIT_API void svit_extractor_free(svit_extractor *extractor);
+
+/* Returns the number of channels of a feature; 0 for NULL. */
+SVIT_API size_t svit_extractor_channels(const svit_extractor *extractor);
+
+/* Writes what a sample of the features is, as svit_features_grid. */
+SVIT_API svit_status svit_extractor_grid(const svit_extractor *extractor, int32_t *tokens,
+                                         size_t *height, size_t *width, svit_error *err);
+
+/* Computes the features of n images pixels[n, height, width, channels], n at least 1, of one size
+ * with sides of 1..16384 pixels, with the channels of the pipeline, in rows from top to bottom
+ * without padding. Writes features[n, grid height, grid width, channels of a feature], the grid
+ * being that of svit_extractor_grid: rows that svit_features_nearest and svit_features_knn take as
+ * queries. Features of the same batches have the bits of svit_features_compute. The call allocates
+ * memory for the preprocessing as svit_predict_u8 does. SVIT_E_ARGUMENT names what is out of range.
+ * SVIT_E_NUMERIC: a feature is not finite. Other errors are those of svit_predict_u8. A call that
+ * fails may have written some of the features. */
+SVIT_API svit_status svit_extract_u8(svit_extractor *extractor, const uint8_t *pixels, size_t n,
+                                     size_t height, size_t width, float *features, svit_error *err);
+
+/* Does the same for float images[n, height, width, channels]; errors besides are those of
+ * svit_predict_f32. */
+SVIT_API svit_status svit_extract_f32(svit_extractor *extractor, const float *images, size_t n,
+                                      size_t height, size_t width, float *features,
+                                      svit_error *err);
+
 /* Creates a set from copies of features[count, channels], labels[count] and class_names[classes].
  * `labels` may be NULL: all are -1. `class_names` may be NULL: no names. The texts of the layer and
  * of the model are empty. `channels` is 1..1048576, `classes` 0..1048576, `count` at least 1.

@@ -92,6 +92,37 @@ class predictor : public handle<svit_predictor, svit_predictor_free>
     }
 };
 
+/* What a layer computes for images as they come: features.h. */
+class extractor : public handle<svit_extractor, svit_extractor_free>
+{
+  public:
+    using handle::handle;
+    result create(const model &m, const svit_features_config &config = features_config(),
+                  const svit_pipeline_config *pipeline = nullptr)
+    {
+        return take(svit_extractor_create, m.get(), pipeline, &config);
+    }
+    std::size_t channels() const noexcept
+    {
+        return svit_extractor_channels(get());
+    }
+    result grid(std::int32_t &tokens, std::size_t &height, std::size_t &width) const
+    {
+        return detail::call(svit_extractor_grid, get(), &tokens, &height, &width);
+    }
+    /* Writes features[n, grid height, grid width, channels()]. */
+    result extract(const std::uint8_t *pixels, std::size_t n, std::size_t height, std::size_t width,
+                   float *features)
+    {
+        return detail::call(svit_extract_u8, get(), pixels, n, height, width, features);
+    }
+    result extract(const float *images, std::size_t n, std::size_t height, std::size_t width,
+                   float *features)
+    {
+        return detail::call(svit_extract_f32, get(), images, n, height, width, features);
+    }
+};
+
 /* What a layer computes for a dataset, and heads trained on it: features.h. */
 class features : public handle<svit_features, svit_features_free>
 {

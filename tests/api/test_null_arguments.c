@@ -15,6 +15,7 @@ static svit_predictor *svit_predictor_handle;
 static svit_loader *svit_loader_handle;
 static svit_trainer *svit_trainer_handle;
 static svit_features *svit_features_handle;
+static svit_extractor *svit_extractor_handle;
 static svit_checkpoint *svit_checkpoint_handle;
 static svit_folder_lock *svit_folder_lock_handle;
 static fit_folder folder;
@@ -100,6 +101,7 @@ static const struct {
     {"svit_evaluate_with_compute", "pipeline loss top1 top5"},
     {"svit_evaluate_logits", "pipeline labels"},
     {"svit_features_compute", "pipeline config"},
+    {"svit_extractor_create", "pipeline config"},
     {"svit_features_create", "labels class_names"},
     {"svit_head_config_to_json", "buffer"},
     {"svit_model_fit_head", "config"},
@@ -137,6 +139,7 @@ static void setup(void)
     WORKS(svit_trainer_config_init(&training, sizeof training));
     WORKS(svit_trainer_create(&svit_trainer_handle, svit_context_handle, svit_model_handle,
                               svit_dataset_handle, NULL, &training, NULL, &pipeline, err));
+    WORKS(svit_extractor_create(&svit_extractor_handle, svit_model_handle, NULL, NULL, err));
     WORKS(svit_features_create(&svit_features_handle, svit_context_handle, values, labels, IMAGES,
                                2, CLASSES, NULL, err));
     WORKS(svit_checkpoint_save(fit_path(&folder, "checkpoint.safetensors"), svit_model_handle,
@@ -151,6 +154,7 @@ static void teardown(void)
     svit_folder_lock_free(svit_folder_lock_handle);
     svit_checkpoint_free(svit_checkpoint_handle);
     svit_features_free(svit_features_handle);
+    svit_extractor_free(svit_extractor_handle);
     svit_trainer_free(svit_trainer_handle);
     svit_loader_free(svit_loader_handle);
     svit_predictor_free(svit_predictor_handle);

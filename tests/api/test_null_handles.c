@@ -12,6 +12,7 @@ START_TEST(test_no_handle_has_no_numbers)
         svit_dataset_width(NULL),
         (uint64_t)svit_dataset_has_targets(NULL),
         (uint64_t)svit_dataset_is_f32(NULL),
+        svit_extractor_channels(NULL),
         svit_features_channels(NULL),
         svit_features_classes(NULL),
         svit_features_count(NULL),
@@ -64,6 +65,7 @@ START_TEST(test_no_handle_is_freed)
     svit_checkpoint_free(NULL);
     svit_context_free(NULL);
     svit_dataset_free(NULL);
+    svit_extractor_free(NULL);
     svit_features_free(NULL);
     svit_folder_lock_free(NULL);
     svit_image_free(NULL);

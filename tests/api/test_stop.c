@@ -167,6 +167,19 @@ static svit_status compute(world *self, svit_error *error)
     return status;
 }
 
+static svit_status extract(world *self, svit_error *error)
+{
+    svit_extractor *extractor = NULL;
+    svit_features_config config;
+    WORKS(svit_features_config_init(&config, sizeof config));
+    config.batch = BATCH;
+    WORKS(svit_extractor_create(&extractor, self->model, NULL, &config, err));
+    const svit_status status =
+        svit_extract_u8(extractor, pixels, COUNT, SIDE, SIDE, self->results, error);
+    svit_extractor_free(extractor);
+    return status;
+}
+
 static svit_status coreset(world *self, svit_error *error)
 {
     svit_features *made = NULL;
@@ -286,6 +299,7 @@ static const struct {
     {evaluate, 3},
     {evaluate_logits, 3},
     {compute, 3},
+    {extract, 2},
     {coreset, 5},
     {nearest_cosine, 3},
     {nearest_euclidean, 3},

@@ -192,6 +192,21 @@ static void test_train_and_predict(shiftvit::context &context, const std::string
     shiftvit::features features;
     WORKS(features.compute(model, test));
     CHECK(features.count() == 100 && features.labels()[13] == 3);
+    shiftvit::extractor extractor;
+    svit_features_config by_one = shiftvit::features_config();
+    by_one.batch = 1;
+    WORKS(features.compute(model, test, by_one));
+    WORKS(extractor.create(model, by_one));
+    pixels.resize(test.height() * test.width() * test.channels());
+    std::vector<float> row(extractor.channels());
+    std::int32_t thirteenth = -1, tokens = -1;
+    std::size_t grid[2] = {0, 0};
+    WORKS(test.sample(13, pixels.data(), thirteenth));
+    WORKS(extractor.grid(tokens, grid[0], grid[1]));
+    WORKS(extractor.extract(pixels.data(), 1, test.height(), test.width(), row.data()));
+    CHECK(grid[0] == 1 && grid[1] == 1 && tokens == SVIT_TOKENS_MEAN);
+    CHECK(row.size() == features.channels() &&
+          std::equal(row.begin(), row.end(), features.values() + 13 * row.size()));
     std::vector<float> votes(10);
     WORKS(features.knn(features.values(), 1, 1, 0.07, votes.data()));
     CHECK(votes[0] == 1); // the nearest neighbour of sample 0 is itself
@@ -288,6 +303,7 @@ int main(int count, char **arguments)
     check_type<shiftvit::trainer>();
     check_type<shiftvit::predictor>();
     check_type<shiftvit::features>();
+    check_type<shiftvit::extractor>();
     check_type<shiftvit::image>();
     check_type<shiftvit::folder_lock>();
     check_type<shiftvit::checkpoint>();

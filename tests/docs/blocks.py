@@ -85,6 +85,8 @@ extern svit_session *session;
 extern svit_dataset *data, *good, *images;
 extern size_t *indices;
 extern float *distances;
+extern const uint8_t *pixels;
+extern size_t height, width;
 extern svit_pipeline_config pipeline;
 extern const char *path;
 """

@@ -18,6 +18,7 @@ enum { OUT_BYTES = 1 << 16 };
     X(folder_lock)                                                                                 \
     X(loader)                                                                                      \
     X(predictor)                                                                                   \
+    X(extractor)                                                                                   \
     X(features)                                                                                    \
     X(image)                                                                                       \
     X(checkpoint)                                                                                  \

@@ -214,6 +214,41 @@ SCENARIO(svit_features_compute, NEEDS_MODEL | NEEDS_DATASET, HAS_THREADS)
                                  err);
 }
 
+SCENARIO(svit_extractor_create, NEEDS_MODEL, EVERY_MODEL)
+{
+    const svit_pipeline_config pipeline = world_pipeline();
+    return svit_extractor_create(&w->made.extractor, w->has.model, &pipeline, NULL, err);
+}
+
+/* An extractor of two images at a time. */
+static void make_extractor(world *w)
+{
+    const svit_pipeline_config pipeline = world_pipeline();
+    svit_features_config config;
+    svit_features_config_init(&config, sizeof config);
+    config.batch = 2;
+    WORKS(svit_extractor_create(&w->has.extractor, w->has.model, &pipeline, &config, err));
+}
+
+/* Images of another size than the source's go through the source step. */
+VARIANT(svit_extract_u8, , NEEDS_MODEL, FILLS, make_extractor)
+{
+    return svit_extract_u8(w->has.extractor, world_bytes, 3, 4, 16,
+                           OUT(float, 3 * svit_extractor_channels(w->has.extractor)), err);
+}
+
+VARIANT(svit_extract_f32, , NEEDS_MODEL, FILLS, make_extractor)
+{
+    return svit_extract_f32(w->has.extractor, world_images, 3, SIDE, SIDE,
+                            OUT(float, 3 * svit_extractor_channels(w->has.extractor)), err);
+}
+
+VARIANT(svit_extractor_grid, , NEEDS_MODEL, PURE, make_extractor)
+{
+    return svit_extractor_grid(w->has.extractor, OUT(int32_t, 1), OUT(size_t, 1), OUT(size_t, 1),
+                               err);
+}
+
 SCENARIO(svit_features_create, NEEDS_CONTEXT, 0)
 {
     return svit_features_create(&w->made.features, w->has.context, world_images, world_labels,
@@ -298,6 +333,8 @@ VARIANT(svit_model_fit_class, alone, NEEDS_MODEL | NEEDS_DATASET, 0, compute_fea
     return svit_model_fit_class(w->has.model, "d", w->has.features, NULL, NULL, err);
 }
 
+GETTER(svit_extractor_free, NEEDS_NOTHING, (NULL))
+GETTER(svit_extractor_channels, NEEDS_NOTHING, (NULL))
 GETTER(svit_features_free, NEEDS_NOTHING, (NULL))
 GETTER(svit_features_count, NEEDS_FEATURES, (w->has.features))
 GETTER(svit_features_channels, NEEDS_FEATURES, (w->has.features))

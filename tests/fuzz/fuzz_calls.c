@@ -56,6 +56,7 @@ static void free_all(void)
     for (unsigned place = 0; place < HANDLES; place++) {
         svit_trainer_free(calls.trainers[place]);
         svit_features_free(calls.features[place]);
+        svit_extractor_free(calls.extractors[place]);
         svit_checkpoint_free(calls.checkpoints[place]);
         svit_predictor_free(calls.predictors[place]);
         svit_loader_free(calls.loaders[place]);

@@ -19,6 +19,7 @@ typedef struct calls_handles {
     svit_predictor *predictors[HANDLES];
     svit_checkpoint *checkpoints[HANDLES];
     svit_features *features[HANDLES];
+    svit_extractor *extractors[HANDLES];
     svit_trainer *trainers[HANDLES];
     svit_folder_lock *locks[HANDLES];
     svit_image *images[HANDLES];

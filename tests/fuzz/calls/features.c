@@ -1,7 +1,7 @@
 /* Operations of features, and of heads that are fitted to them. */
 #include "calls.h"
 
-static void compute(void)
+static svit_features_config random_config(void)
 {
     static const char *const layers[] = {NULL, "features", "blocks.0", "nothing"};
     svit_features_config config;
@@ -10,6 +10,12 @@ static void compute(void)
     config.compute = (int32_t)calls_choose(4);
     config.tokens = (int32_t)calls_choose(5);
     config.layer = layers[calls_choose(4)];
+    return config;
+}
+
+static void compute(void)
+{
+    const svit_features_config config = random_config();
     const svit_pipeline_config pipeline = small_pipeline();
     CREATE(features, svit_features_free,
            svit_features_compute(OUT(features), ANY(models), ANY(datasets),
@@ -106,7 +112,29 @@ static void read_values(void)
     fuzz_check_text(svit_features_class_name(set, calls_choose(5)));
 }
 
+static void open_extractor(void)
+{
+    const svit_features_config config = random_config();
+    const svit_pipeline_config pipeline = small_pipeline();
+    CREATE(extractors, svit_extractor_free,
+           svit_extractor_create(OUT(extractors), ANY(models), calls_choose(2) ? &pipeline : NULL,
+                                 calls_choose(2) ? &config : NULL, ERR));
+}
+
+static void extract(void)
+{
+    svit_extractor *extractor = ANY(extractors);
+    int32_t tokens;
+    size_t height = 0, width = 0, n = calls_choose(4);
+    const size_t side = 1 + calls_choose(20);
+    if (svit_extractor_grid(extractor, &tokens, &height, &width, ERR) != SVIT_OK ||
+        n * height * width * svit_extractor_channels(extractor) > NUMBERS)
+        return;
+    TRY(svit_extract_f32(extractor, calls_numbers, n, side, side, calls_results, ERR));
+}
+
 /* New ones come last, so that the recorded bytes keep their meaning as far as they can. */
-static const calls_operation operations[] = {compute,  create,    append,      save,    load,   knn,
-                                             fit_head, fit_class, read_values, nearest, coreset};
+static const calls_operation operations[] = {
+    compute,   create,      append,  save,    load,           knn,    fit_head,
+    fit_class, read_values, nearest, coreset, open_extractor, extract};
 const calls_table calls_of_features = CALLS_TABLE(operations);

@@ -63,14 +63,16 @@ FREE(loaders, svit_loader_free)
 FREE(predictors, svit_predictor_free)
 FREE(checkpoints, svit_checkpoint_free)
 FREE(features, svit_features_free)
+FREE(extractors, svit_extractor_free)
 FREE(trainers, svit_trainer_free)
 FREE(locks, svit_folder_lock_free)
 FREE(images, svit_image_free)
 
 static const calls_operation operations[] = {
-    lock,          look_into_lock, remove_from_lock, append,
-    damage,        fail_one,       fail_all,         fail_none,
-    fail_none,     free_models,    free_sessions,    free_optimizers,
-    free_datasets, free_loaders,   free_predictors,  free_checkpoints,
-    free_features, free_trainers,  free_locks,       free_images};
+    lock,           look_into_lock, remove_from_lock, append,
+    damage,         fail_one,       fail_all,         fail_none,
+    fail_none,      free_models,    free_sessions,    free_optimizers,
+    free_datasets,  free_loaders,   free_predictors,  free_checkpoints,
+    free_features,  free_trainers,  free_locks,       free_images,
+    free_extractors};
 const calls_table calls_of_files = CALLS_TABLE(operations);

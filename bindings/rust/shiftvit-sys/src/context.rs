@@ -108,6 +108,7 @@ pub type svit_log_function = Option<
 /// svit_predict_encoded_images    the same
 /// svit_evaluate and its like     before each batch
 /// svit_features_compute          before each batch
+/// svit_extract_u8 and _f32       before each batch but the first
 /// svit_features_nearest, _knn    before each part of the queries
 /// svit_features_coreset          before each sample that it chooses
 /// svit_model_fit_head            before each update

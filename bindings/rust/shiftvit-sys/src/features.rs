@@ -44,6 +44,17 @@ pub struct svit_features {
     _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
 }
 
+/// An extractor computes the features of images as they come, with the memory of one batch. Together
+/// with a set of known images, which svit_features_nearest and svit_features_knn search, it
+/// classifies the images of a camera or finds what is odd in them. One thread at a time may use it.
+/// It keeps the model alive, follows changes of its weights, and is created anew after a change of
+/// its pipeline.
+#[repr(C)]
+pub struct svit_extractor {
+    _data: [u8; 0],
+    _marker: core::marker::PhantomData<(*mut u8, core::marker::PhantomPinned)>,
+}
+
 /// How features are computed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +142,65 @@ extern "C" {
         dataset: *mut svit_dataset,
         pipeline: *const svit_pipeline_config,
         config: *const svit_features_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Creates an extractor of features as svit_features_compute makes them: of the evaluation of
+    /// `pipeline`, NULL for that of the model, with the layer, tokens and compute of `config`, NULL for
+    /// the defaults. config-\>batch is the largest number of images in one forward pass, for which it has
+    /// memory: 1 suits one image at a time. The layer's name is copied. The caller owns \*out and frees
+    /// it with svit_extractor_free. Errors are those of svit_features_compute and svit_session_create.
+    /// Any thread may call it.
+    pub fn svit_extractor_create(
+        out: *mut *mut svit_extractor,
+        model: *mut svit_model,
+        pipeline: *const svit_pipeline_config,
+        config: *const svit_features_config,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Frees an extractor. NULL is allowed.
+    pub fn svit_extractor_free(extractor: *mut svit_extractor);
+
+    /// Returns the number of channels of a feature; 0 for NULL.
+    pub fn svit_extractor_channels(extractor: *const svit_extractor) -> usize;
+
+    /// Writes what a sample of the features is, as svit_features_grid.
+    pub fn svit_extractor_grid(
+        extractor: *const svit_extractor,
+        tokens: *mut i32,
+        height: *mut usize,
+        width: *mut usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Computes the features of n images pixels\[n, height, width, channels\], n at least 1, of one size
+    /// with sides of 1..16384 pixels, with the channels of the pipeline, in rows from top to bottom
+    /// without padding. Writes features\[n, grid height, grid width, channels of a feature\], the grid
+    /// being that of svit_extractor_grid: rows that svit_features_nearest and svit_features_knn take as
+    /// queries. Features of the same batches have the bits of svit_features_compute. The call allocates
+    /// memory for the preprocessing as svit_predict_u8 does. SVIT_E_ARGUMENT names what is out of range.
+    /// SVIT_E_NUMERIC: a feature is not finite. Other errors are those of svit_predict_u8. A call that
+    /// fails may have written some of the features.
+    pub fn svit_extract_u8(
+        extractor: *mut svit_extractor,
+        pixels: *const u8,
+        n: usize,
+        height: usize,
+        width: usize,
+        features: *mut f32,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Does the same for float images\[n, height, width, channels\]; errors besides are those of
+    /// svit_predict_f32.
+    pub fn svit_extract_f32(
+        extractor: *mut svit_extractor,
+        images: *const f32,
+        n: usize,
+        height: usize,
+        width: usize,
+        features: *mut f32,
         err: *mut svit_error,
     ) -> svit_status;
 
