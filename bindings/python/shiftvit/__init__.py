@@ -22,7 +22,7 @@ from .context import Context, default_context
 from .creation import create_model, load, load_pretrained
 from .data import Dataset, Loader
 from .errors import Error
-from .features import FeatureSet
+from .features import Extractor, FeatureSet
 from .image import read_image, write_png
 from .losses import binary_cross_entropy, cross_entropy, mean_squared_error, sigmoid, softmax
 from .model import LoadReport, Model
@@ -41,6 +41,7 @@ __all__ = [
     "Dataset",
     "Error",
     "Event",
+    "Extractor",
     "FeatureSet",
     "History",
     "LoadReport",

@@ -24,6 +24,7 @@ HANDLES: dict[str, str] = {
     "S": "session",
     "T": "trainer",
     "W": "folder_lock",
+    "X": "extractor",
 }
 
 #: What a function changes among its arguments. ``M`` means their model, also that of a session, optimiser or trainer;
@@ -32,6 +33,8 @@ CHANGES: dict[str, str] = {
     "svit_backward": "S",
     "svit_backward_input": "S",
     "svit_checkpoint_restore": "MOS",
+    "svit_extract_f32": "X",
+    "svit_extract_u8": "X",
     "svit_features_append": "F",
     "svit_forward": "S",
     "svit_forward_attention": "S",
@@ -153,6 +156,12 @@ SIGNATURES: dict[str, str] = {
     "svit_evaluate": "x CMDpzpppe",
     "svit_evaluate_logits": "x CMDpziippe",
     "svit_evaluate_with_compute": "x CMDpzipppe",
+    "svit_extract_f32": "x Xpzzzpe",
+    "svit_extract_u8": "x Xpzzzpe",
+    "svit_extractor_channels": "z X",
+    "svit_extractor_create": "x pMppe",
+    "svit_extractor_free": "- X",
+    "svit_extractor_grid": "x Xpppe",
     "svit_features_append": "x FFe",
     "svit_features_channels": "z F",
     "svit_features_class_name": "s Fz",

@@ -17,6 +17,26 @@ from .data import Dataset
 from .model import Compute, Model
 
 
+Tokens = Literal["mean", "class", "patches", "patches-3x3"]
+
+
+def _config_of(batch: int, compute: Compute, tokens: Tokens, layer: str | None) -> FeaturesConfig:
+    config: FeaturesConfig = _library.initialised("svit_features_config_init", FeaturesConfig)
+    if isinstance(batch, bool) or not 0 < batch < 2**32:
+        raise errors.ArgumentError(f"batch is {batch}; 1..65536 are accepted")
+    config.batch = batch
+    config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
+    config.tokens = _library.constant("SVIT_TOKENS_", tokens, "tokens")
+    config.layer = _library.text_bytes(layer)
+    return config
+
+
+def _grid_of(function: str, handle: _library.Handle) -> tuple[int, int]:
+    tokens, height, width = ctypes.c_int32(), ctypes.c_size_t(), ctypes.c_size_t()
+    _library.call(function, handle, ctypes.byref(tokens), ctypes.byref(height), ctypes.byref(width))
+    return height.value, width.value
+
+
 class FeatureSet(_library.Handle):
     """Features [n, channels] of images, with their labels. :meth:`Model.fit_head` trains a classifier on them."""
 
@@ -66,7 +86,7 @@ class FeatureSet(_library.Handle):
         pipeline: Mapping[str, Any] | None = None,
         batch: int = 256,
         compute: Compute = "f32",
-        tokens: Literal["mean", "class", "patches", "patches-3x3"] = "mean",
+        tokens: Tokens = "mean",
         layer: str | None = None,
         context: Context | None = None,
     ) -> FeatureSet:
@@ -87,13 +107,7 @@ class FeatureSet(_library.Handle):
         _library.expect(model, Model, "model")
         _library.expect(dataset, Dataset, "dataset")
         _library.expect(context, Context, "context", optional=True)
-        config = _library.initialised("svit_features_config_init", FeaturesConfig)
-        if isinstance(batch, bool) or not 0 < batch < 2**32:
-            raise errors.ArgumentError(f"batch is {batch}; 1..65536 are accepted")
-        config.batch = batch
-        config.compute = _library.constant("SVIT_COMPUTE_", compute, "compute")
-        config.tokens = _library.constant("SVIT_TOKENS_", tokens, "tokens")
-        config.layer = _library.text_bytes(layer)
+        config = _config_of(batch, compute, tokens, layer)
         used = model.pipeline if pipeline is None else pipeline
         if used is not None:
             _fit.warn_of_size(dataset, used)
@@ -171,9 +185,7 @@ class FeatureSet(_library.Handle):
     @property
     def grid(self) -> tuple[int, int]:
         """Rows and columns of an image's patches if each is a sample, otherwise (1, 1)."""
-        tokens, height, width = ctypes.c_int32(), ctypes.c_size_t(), ctypes.c_size_t()
-        _library.call("svit_features_grid", self, ctypes.byref(tokens), ctypes.byref(height), ctypes.byref(width))
-        return height.value, width.value
+        return _grid_of("svit_features_grid", self)
 
     def nearest(
         self, queries: Any, *, k: int = 1, metric: Literal["cosine", "euclidean"] = "cosine"
@@ -205,3 +217,84 @@ class FeatureSet(_library.Handle):
         if self.closed:
             return "<shiftvit.FeatureSet, closed>"
         return f"<shiftvit.FeatureSet: {len(self)} samples of {self.channels} channels, {self.num_classes} classes>"
+
+
+class Extractor(_library.Handle):
+    """Computes features of images as they come, such as those of a camera, with memory for one batch. Threads take
+    turns; to work in parallel, give each thread an extractor of one model on a ``Context(threads=1)``.
+
+    >>> from shiftvit import load
+    >>> model = load("examples/models/cifar10.safetensors")
+    >>> known = FeatureSet.compute(model, Dataset.synthetic(20))
+    >>> seen = Extractor(model).extract(numpy.zeros((32, 32, 3), dtype="uint8"))
+    >>> known.nearest(seen)[0].shape
+    (1, 1)
+    """
+
+    _free = "svit_extractor_free"
+    _exclusive = True
+    _copying = "create another Extractor of its model"
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        pipeline: Mapping[str, Any] | None = None,
+        batch: int = 32,
+        compute: Compute = "f32",
+        tokens: Tokens = "mean",
+        layer: str | None = None,
+        context: Context | None = None,
+    ) -> None:
+        """Creates an extractor, which follows changes of the model's weights.
+
+        Args:
+            pipeline: None: the model's.
+            batch: Images in one forward pass; larger calls run several.
+            tokens: What becomes of a layer with several tokens, as in :meth:`FeatureSet.compute`.
+            layer: A name of ``Session.layers``; None: the input of the classifier.
+
+        Raises:
+            StateError: the model has no pipeline.
+        """
+        _library.expect(model, Model, "model")
+        _library.expect(context, Context, "context", optional=True)
+        config = _config_of(batch, compute, tokens, layer)
+        images = None if pipeline is None else _library.config("svit_pipeline_config", pipeline)
+        with _library.reading(model), _library.borrowed(context, "context") as pointer:
+            config.context = pointer
+            arguments = (model, images, config)
+            _library.create(
+                "svit_extractor_create", *arguments, adopt=lambda pointer: self._adopt(pointer, uses=(model,))
+            )
+            self._channels = model.input_shape[2]
+
+    @property
+    def channels(self) -> int:
+        """Number of channels of a feature."""
+        return int(_library.call("svit_extractor_channels", self))
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of an image's patches if each is a sample, otherwise (1, 1)."""
+        return _grid_of("svit_extractor_grid", self)
+
+    def extract(self, image: Any) -> NDArray[np.float32]:
+        """Features of one image, or of several of one size.
+
+        Args:
+            image: [height, width, channels] or [n, height, width, channels] of uint8, or of floats that take the place of
+                bytes.
+
+        Returns:
+            [samples, channels], float32: for each image one, or its patches row by row; what :meth:`FeatureSet.nearest`
+            and :meth:`FeatureSet.knn` take as queries.
+        """
+        array = _arrays.array(image, "image")
+        images = _arrays.images(array[None] if array.ndim == 3 else array, "image")
+        _arrays.check_shape(images, "image", (None, None, None, self._channels))
+        rows, columns = self.grid
+        out: NDArray[np.float32] = np.empty((len(images) * rows * columns, self.channels), dtype=np.float32)
+        function = "svit_extract_u8" if images.dtype == np.uint8 else "svit_extract_f32"
+        _library.call(function, self, images, *images.shape[:3], out)
+        return out

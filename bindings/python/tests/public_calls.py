@@ -88,6 +88,9 @@ class Things:
         self.session.backward(shiftvit.cross_entropy(self.session.forward(few()[0]), few()[1])[1])
         optimizer.step(self.session)
 
+    def _make_extractor(self) -> Any:
+        return shiftvit.Extractor(self.model)
+
     def _make_predictor(self) -> Any:
         return shiftvit.Predictor(self.model)
 
@@ -228,6 +231,7 @@ GOOD: dict[str, Any] = {
     "Model.truncate.layer": "blocks.0",
     "Optimizer.set.value": 0.5, "Optimizer.set_parameter.key": "lr_scale", "Optimizer.set_parameter.value": 1.0,
     "Parameters.__init__.model": "@model", "Predictor.__init__.model": "@model", "Predictor.predict.image": "@rgb",
+    "Extractor.__init__.model": "@model", "Extractor.extract.image": "@rgb",
     "Predictor.predict_each.images": [b"no image"], "Predictor.top.image": "@rgb", "Session.counter.value": 3, "Session.gradient.name": "norm.weight",
     "Trainer.set.value": 0.5, "Trainer.resume.self": "@resuming", "load.path": "@model_file",
     "load_pretrained.path": "@timm_file", "load_pretrained.preset": "deit-tiny-patch16-224",

@@ -18,6 +18,7 @@ UNCHANGING = {
     "svit_evaluate": "M",
     "svit_evaluate_logits": "M",
     "svit_evaluate_with_compute": "M",
+    "svit_extractor_create": "M",
     "svit_features_compute": "M",
     "svit_optimizer_create": "M",
     "svit_predictor_create_from_model": "M",

@@ -77,6 +77,12 @@ def predict_one(s: Any) -> None:
             predictor.predict(X)
 
 
+def extract_one(s: Any) -> None:
+    with shiftvit.Extractor(s.model) as extractor:
+        for _ in range(5):
+            extractor.extract(X)
+
+
 def restore(s: Any) -> None:
     with shiftvit.Checkpoint(s.folder / "checkpoint.safetensors") as checkpoint:
         checkpoint.restore(s.model)
@@ -93,6 +99,7 @@ READS: dict[str, Callable[[Any], Any]] = {
     "evaluate": lambda s: s.model.evaluate(s.data),
     "forward": forward,
     "predictor": predict_one,
+    "extractor": extract_one,
     "features": lambda s: shiftvit.FeatureSet.compute(s.model, s.data),
     "optimizer": lambda s: shiftvit.Optimizer(s.model).close(),
     "parameters": lambda s: dict(s.model.parameters()),

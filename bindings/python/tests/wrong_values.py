@@ -24,7 +24,7 @@ from shiftvit._signatures import HANDLES, SIGNATURES
 
 CLASSES = {
     "Checkpoint": "K", "Context": "C", "Dataset": "D", "FeatureSet": "F", "Loader": "L", "Model": "M",
-    "Optimizer": "O", "Predictor": "P", "Session": "S", "Trainer": "T", "_Image": "I",
+    "Optimizer": "O", "Predictor": "P", "Session": "S", "Trainer": "T", "_Image": "I", "Extractor": "X",
 }  # fmt: skip
 #: Parameters of any type that also take a handle.
 ALSO = {("x", "Dataset"), ("self", "Handle")}

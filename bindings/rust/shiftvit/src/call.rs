@@ -110,6 +110,7 @@ free! {
     svit_checkpoint svit_checkpoint_free;
     svit_trainer svit_trainer_free;
     svit_features svit_features_free;
+    svit_extractor svit_extractor_free;
     svit_predictor svit_predictor_free;
 }
 

@@ -23,6 +23,7 @@ debug! {
     Loader { shape, batches }
     Session { input_size, classes, memory }
     Optimizer { steps }
+    Extractor { channels }
     Predictor { channels, classes }
     Trainer {}
     Checkpoint {}

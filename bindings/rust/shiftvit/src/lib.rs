@@ -21,8 +21,8 @@
 //! # Threads
 //!
 //! [`Context`], [`Model`], [`Dataset`], [`Features`], [`Checkpoint`] and [`Image`] are [`Sync`]: any
-//! number of threads may read them. [`Session`], [`Optimizer`], [`Loader`], [`Trainer`], [`Predictor`]
-//! and [`FolderLock`] are only [`Send`]: they move between threads, and one at a time uses them. Where
+//! number of threads may read them. [`Session`], [`Optimizer`], [`Loader`], [`Trainer`], [`Predictor`],
+//! [`Extractor`] and [`FolderLock`] are only [`Send`]: they move between threads, and one at a time uses them. Where
 //! one object changes the weights that another reads, as an optimiser and a session of one model do, their
 //! calls wait for each other.
 //!
@@ -50,6 +50,7 @@ mod dataset;
 mod debug;
 mod enums;
 mod error;
+mod extractor;
 mod features;
 mod field;
 mod files;
@@ -80,6 +81,7 @@ pub use context::{version, Context, ContextBuilder, FolderLock};
 pub use dataset::{Answers, Dataset, Element, ImageShape};
 pub use enums::*;
 pub use error::{BoxError, Error, Result, Status};
+pub use extractor::Extractor;
 pub use features::Features;
 pub use image::Image;
 pub use loader::{Batch, Loader, Target};

@@ -80,6 +80,30 @@ fn adapters_train_and_merge() {
 }
 
 #[test]
+fn extractors_have_the_features_of_data_sets() {
+    let context = context();
+    let model = pretrained(&context, &shiftvit_config());
+    let data = halves(&context, Split::Train, 5);
+    let images: Vec<u8> = (0..5).flat_map(|i| data.sample(i).unwrap().0).collect();
+    let floats: Vec<f32> = images.iter().map(|byte| f32::from(*byte)).collect();
+    for tokens in [Tokens::Mean, Tokens::Patches3x3] {
+        let layer = Some("layers.0.blocks.0".to_string());
+        let config = FeaturesConfig { batch: 2, tokens, layer, ..FeaturesConfig::default() };
+        let features = Features::compute(&model, &data, None, &config).unwrap();
+        let mut extractor = Extractor::new(&model, None, &config).unwrap();
+        assert_eq!(extractor.channels(), features.channels());
+        assert_eq!(extractor.grid().unwrap(), features.grid().unwrap());
+        assert!(extractor.extract(&images, data.shape()).unwrap() == features.values());
+        assert!(extractor.extract_f32(&floats, data.shape()).unwrap() == features.values());
+        let grey = ImageShape { channels: 1, ..data.shape() };
+        refused(extractor.extract(&images, grey), Status::Argument, "1 channels; the model has 3");
+        refused(extractor.extract(&images[1..], data.shape()), Status::Argument, "images");
+    }
+    let nothing = FeaturesConfig { layer: Some("no".to_string()), ..FeaturesConfig::default() };
+    refused(Extractor::new(&model, None, &nothing), Status::Argument, "layer is 'no'");
+}
+
+#[test]
 fn a_head_is_fitted_to_features_that_are_computed_once() {
     let context = context();
     let folder = Folder::new();
