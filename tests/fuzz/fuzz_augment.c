@@ -88,7 +88,7 @@ static void keep_own_fields(svit_augment_step *step)
 
 static svit_pipeline_config pipeline_from(fuzz_bytes *bytes)
 {
-    static const uint32_t channels[] = {3, 1, 4, 3};
+    static const uint32_t channels[] = {3, 1, 4, 7};
     svit_pipeline_config config;
     svit_pipeline_config_init(&config, sizeof config);
     config.channels = channels[fuzz_range(bytes, 0, 3)];

@@ -9,11 +9,12 @@
 static void evaluate(const svit_pipeline_config *config)
 {
     svit_error err = FUZZ_ERROR;
-    static const uint8_t pixels[6 * 9 * 4] = {1, 2, 3, 255, 254};
+    enum { CHANNELS = 9 };
+    static const uint8_t pixels[6 * 9 * CHANNELS] = {1, 2, 3, 255, 254};
     size_t height, width;
     FUZZ_CHECK(svit_pipeline_evaluation_size(config, &height, &width, &err) == SVIT_OK);
     if (config->resize_height > 128 || config->resize_width > 128 || height > 128 || width > 128 ||
-        config->source_height > 128 || config->source_width > 128)
+        config->source_height > 128 || config->source_width > 128 || config->channels > CHANNELS)
         return;
     const size_t elements = height * width * config->channels;
     float *out = malloc(elements * sizeof *out);
