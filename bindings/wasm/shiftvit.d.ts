@@ -7,7 +7,8 @@ export class ShiftvitError extends Error {
 }
 
 /* Pixels row by row: RGBA, as ImageData has them, or the channels of the model. RGBA is blended with
- * black for a model of 3 channels, and becomes the luma for one of 1. */
+ * black for a model of 3 channels, and becomes the luma for one of 1; models of other channels than
+ * 1, 3 and 4 do not take it. */
 export interface Pixels {
   readonly data: Uint8Array | Uint8ClampedArray;
   readonly width: number;

@@ -221,9 +221,10 @@ export class Model {
     if (!(Number.isInteger(width) && Number.isInteger(height) && width > 0 && height > 0))
       throw new TypeError(`the size of image ${which} is ${width} x ${height}; whole numbers above 0 are needed`);
     const has = data.length / (width * height);
-    if (has !== channels && has !== 4)
-      throw new RangeError(`image ${which}, of ${width} x ${height} pixels, has ${data.length} bytes; ` +
-        `it needs 4 for each pixel (RGBA), or the model's ${channels}`);
+    const rgba = [1, 3, 4].includes(channels);
+    if (has !== channels && !(rgba && has === 4))
+      throw new RangeError(`image ${which}, of ${width} x ${height} pixels, has ${data.length} bytes; it needs ` +
+        (rgba ? `4 for each pixel (RGBA), or the model's ${channels}` : `the model's ${channels} for each pixel`));
     memory.borrowBytes(data, (pixels) => {
       if (has !== channels) memory.exports.module_convert_rgba(pixels, width * height, channels);
       memory.call('svit_pipeline_apply_evaluation', this.#context, pipeline, pixels, 1, height, width, out);

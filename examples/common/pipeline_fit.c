@@ -25,7 +25,8 @@ static void fit_source(svit_pipeline_config *pipeline, const svit_dataset *data)
     } else {
         pipeline->source_height = pipeline->resize_height;
         pipeline->source_width = pipeline->resize_width;
-        if (pipeline->source_filter == SVIT_SOURCE_NEAREST)
+        if (pipeline->source_filter == SVIT_SOURCE_NEAREST &&
+            pipeline->channels <= SVIT_MAX_CHANNELS)
             pipeline->source_filter = SVIT_SOURCE_SHORTER_SIDE;
     }
 }

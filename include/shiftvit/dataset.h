@@ -9,10 +9,9 @@ extern "C" {
 #endif
 
 /* A dataset has samples 0..count-1; each is an image [height, width, channels] and a label in
- * 0..classes-1. Images have channels of bytes, or of floats if they come from
- * svit_dataset_memory_f32 or svit_dataset_custom: 1 (grey), 3 (RGB) or 4 (RGBA) where they are
- * files, 1..1024 where the program gives them. Those of CIFAR and the synthetic ones are RGB. A
- * dataset of multi-label or regression targets has `classes` numbers for each sample instead, and
+ * 0..classes-1. Images of files have 1 channel (grey), 3 (RGB) or 4 (RGBA), those that the program
+ * gives 1..1024, and those of CIFAR and the synthetic ones 3. They are of bytes, or of floats if
+ * they come from svit_dataset_memory_f32 or svit_dataset_custom. A dataset of multi-label or regression targets has `classes` numbers for each sample instead, and
  * the label -1. Any number of threads may read it, but only one at a time if the samples come from
  * a callback, or from custom functions without any_thread. Loaders and derived datasets keep it
  * alive. In all functions that create one, the caller owns *out and frees it with
@@ -329,7 +328,7 @@ typedef int32_t (*svit_bad_sample_callback)(size_t index, svit_status status, co
  * thread.
  *
  * SVIT_E_STOPPED: `bad`, the sample callback or the context's stop function stopped it.
- * SVIT_E_ARGUMENT: a sample callback gave a label that is out of range. SVIT_E_UNSUPPORTED names
+ * SVIT_E_ARGUMENT: a callback or a custom function gave a label that is out of range. SVIT_E_UNSUPPORTED names
  * the first image for whose format the build has no decoder. SVIT_E_MEMORY: there is not enough
  * memory. */
 SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_sample_callback bad,
@@ -339,8 +338,9 @@ SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_s
  * dataset. It covers the counts, sizes and class names, and the pixels and labels of up to 64
  * samples that are spread evenly over the dataset. Equal fingerprints do not prove that two
  * datasets are equal. It is the same on every machine and does not depend on where the samples are
- * held (files, memory, a slice). Samples of a callback, which may differ at each call, are not
- * read. Errors are those of svit_dataset_sample; *fingerprint is written only on success. */
+ * held (files, memory, a slice). Samples of a callback or of custom functions, which may differ at
+ * each call, are not read: their fingerprint covers the rest. Errors are those of
+ * svit_dataset_sample; *fingerprint is written only on success. */
 SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint64_t *fingerprint,
                                               svit_error *err);
 

@@ -39,13 +39,22 @@ bool sv_field_is_array(const sv_field *field)
     return field->count_name || field->kind == SV_FIELD_PAIR;
 }
 
+/* What the field that counts the array says. */
+static uint32_t stated_count(const sv_field *field, const void *config)
+{
+    return *(const uint32_t *)(const void *)((const char *)config + field->count_offset);
+}
+
+bool sv_field_is_of_all(const sv_field *field, const void *config)
+{
+    return field->one_above && stated_count(field, config) > field->one_above;
+}
+
 uint32_t sv_field_count(const sv_field *field, const void *config)
 {
     if (!field->count_name)
         return field->kind == SV_FIELD_PAIR ? 2 : 1;
-    const uint32_t count =
-        *(const uint32_t *)(const void *)((const char *)config + field->count_offset);
-    return field->one_above && count > field->one_above ? 1 : count;
+    return sv_field_is_of_all(field, config) ? 1 : stated_count(field, config);
 }
 
 size_t sv_field_bytes(const sv_field *field)

@@ -86,6 +86,9 @@ bool sv_field_is_array(const sv_field *field);
 /* The number of values that the array has in `config`; 1 if the field is no array. */
 uint32_t sv_field_count(const sv_field *field, const void *config);
 
+/* Whether the array has one value in `config`, which is that of all that its count says. */
+bool sv_field_is_of_all(const sv_field *field, const void *config);
+
 /* Bytes of the field's value, or of one value of an array; 0 of SV_FIELD_CONSTANT and
  * SV_FIELD_TEXT. */
 size_t sv_field_bytes(const sv_field *field);

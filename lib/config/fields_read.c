@@ -124,8 +124,10 @@ static svit_status read_value(const sv_field *field, void *out, const sv_json_va
         sv_field_key(field));
 }
 
-/* Refuses what is no array, or an array of another length. */
-static svit_status fail_length(const sv_field *field, uint32_t count, svit_error *err)
+/* Refuses what is no array, or an array of another length. `is_of_all`: its one value is that of all
+ * that are counted. */
+static svit_status fail_length(const sv_field *field, uint32_t count, bool is_of_all,
+                               svit_error *err)
 {
     const char *key = sv_field_key(field), *counter = field->count_name;
     if (field->elements)
@@ -135,12 +137,13 @@ static svit_status fail_length(const sv_field *field, uint32_t count, svit_error
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s is not an array of %" PRIu32 " to %" PRIu32 " whole numbers", key,
                        field->min_count, field->max_count);
-    char above[32] = "";
-    if (field->one_above)
-        snprintf(above, sizeof above, " or one above %" PRIu32, field->one_above);
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s is not an array of %" PRIu32 " number%s%s%s%s", key,
+    if (is_of_all)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s is not an array of 1 number, that of all %s above %" PRIu32, key,
+                       counter, field->one_above);
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s is not an array of %" PRIu32 " number%s%s%s", key,
                    count, count == 1 ? "" : "s", counter ? ", as many as " : "",
-                   counter ? counter : "", above);
+                   counter ? counter : "");
 }
 
 /* Checks the length of an array, and stores it unless the struct has it already. */
@@ -151,7 +154,7 @@ static svit_status read_length(const sv_field *field, void *config, const sv_jso
     bool is_free = field->max_count > 0;
     size_t min = is_free ? field->min_count : count, max = is_free ? field->max_count : count;
     if (value->kind != SV_JSON_ARRAY || value->count < min || value->count > max)
-        return fail_length(field, count, err);
+        return fail_length(field, count, sv_field_is_of_all(field, config), err);
     if (is_free) {
         count = (uint32_t)value->count;
         memset((char *)config + field->offset, 0, field->max_count * sv_field_bytes(field));

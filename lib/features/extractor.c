@@ -116,7 +116,7 @@ static svit_status find_layer(svit_extractor *self, svit_error *err)
     return SVIT_OK;
 }
 
-/* Allocates floats[batch, a, b, c], c of which are one number if it is 1. */
+/* Allocates floats[batch, a, b, c]. */
 static svit_status add_floats(svit_extractor *self, float **out, size_t a, size_t b, size_t c,
                               svit_error *err)
 {

@@ -5,19 +5,26 @@
 
 #include <string.h>
 
-/* In this form the average of constant weights is those weights, whatever the rounding of take. */
+/* From the difference, so that the average of constant weights is those weights, whatever the
+ * rounding of take; and from the nearer end, so that with take 1 it is the weights. */
 void sv_average_update(real *restrict average, const real *restrict weights, size_t elements,
                        real take)
 {
-    for (size_t i = 0; i < elements; i++)
-        average[i] += take * (weights[i] - average[i]);
+    const real keep = 1 - take;
+    if (take < (real)0.5)
+        for (size_t i = 0; i < elements; i++)
+            average[i] += take * (weights[i] - average[i]);
+    else
+        for (size_t i = 0; i < elements; i++)
+            average[i] = weights[i] - keep * (weights[i] - average[i]);
 }
 
 uint64_t sv_optim_due_snapshots(const svit_optimizer_config *config, uint64_t done)
 {
     if (config->ema != SVIT_EMA_SWA)
         return 0;
-    /* A product that is a whole number but for its rounding counts as that number. */
+    /* A product that is a whole number but for its rounding, by a part in 2^52, counts as that
+     * number. */
     const double start = config->swa_start * (double)config->total_steps * (1 + 1e-12);
     const uint64_t every = config->swa_every ? config->swa_every : 1;
     if (start >= (double)done)

@@ -232,20 +232,31 @@ svit_status sv_optim_check_weights(const sv_optim *optim, svit_error *err)
                    "get the weights back before training goes on");
 }
 
-/* SVIT_E_NUMERIC if a factor of the update is no float: a rate above them all, or clipping that
- * would leave nothing of the gradients. */
-static svit_status check_factors(const sv_optim *optim, double norm, double scale, double rate,
-                                 svit_error *err)
+/* The largest of the parameters' factors of the learning rate. */
+static double largest_scale(const sv_optim *optim)
 {
+    double largest = 0;
+    for (size_t i = 0; i < optim->table->count; i++)
+        if (optim->settings[i].trainable)
+            largest = fmax(largest, optim->settings[i].lr_scale);
+    return largest;
+}
+
+/* SVIT_E_NUMERIC if a factor of the update is no normal float: a rate above them, with the factor of
+ * its parameter, or that of the gradients below them. */
+static svit_status check_factors(const update_job *job, double norm, double scale, svit_error *err)
+{
+    const sv_optim *optim = job->optim;
+    const double rate = fmax(job->rate, job->element_rate) * largest_scale(optim);
     if (!(rate <= FLT_MAX))
         return sv_fail(err, SVIT_E_NUMERIC,
-                       "the learning rate of step %" PRIu64 " is %g, which no float holds",
+                       "a learning rate of step %" PRIu64 " is %g, which no float holds",
                        optim->steps, rate);
     if (scale < FLT_MIN)
         return sv_fail(
             err, SVIT_E_NUMERIC,
             "the gradients' norm, %g, is too far above clip_norm, %g: their factor would "
-            "be below all floats",
+            "be below the normal floats",
             norm, optim->config.clip_norm);
     return SVIT_OK;
 }
@@ -259,20 +270,19 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *
         return fail_not_finite(optim, gradients, err);
     double limit = optim->config.clip_norm;
     double scale = limit > 0 && norm > limit ? limit / norm : 1;
-    double rate = sv_learning_rate(&optim->config, optim->steps);
-    SVIT_TRY(check_factors(optim, norm, scale, rate, err));
-    /* The program may have changed the weights since the creation. */
-    if (optim->steps == 0)
-        start_copies(optim, weights);
 
     update_job job = {.optim = optim,
                       .weights = weights,
                       .gradients = gradients,
                       .scale = (real)scale,
-                      .rate = rate};
+                      .rate = sv_learning_rate(&optim->config, optim->steps)};
     job.element_rate = optim->ops->element_rate
                            ? optim->ops->element_rate(&optim->config, optim->steps)
                            : job.rate;
+    SVIT_TRY(check_factors(&job, norm, scale, err));
+    /* The program may have changed the weights since the creation. */
+    if (optim->steps == 0)
+        start_copies(optim, weights);
     optim->ops->plan(job.scalars, &optim->config, optim->steps);
     sv_pool_run(optim->context->pool, update_task, &job, optim->matrix_count + optim->chunk_count);
     optim->gradient_norm = norm;

@@ -57,7 +57,8 @@ static double one_cycle(const svit_optimizer_config *config, uint64_t step)
 
 static double step_decay(const svit_optimizer_config *config, uint64_t step)
 {
-    return config->learning_rate * pow(config->step_factor, (double)(step / config->step_size));
+    const double factor = pow(config->step_factor, (double)(step / config->step_size));
+    return config->learning_rate > 0 ? config->learning_rate * factor : 0;
 }
 
 /* Half a cosine down to lr_start in each period; a period is restart_factor times as long as the

@@ -29,7 +29,8 @@ uint64_t sv_optim_next_snapshots(const sv_optim *optim);
 /* Does the step of Lookahead for the same elements, if one is due after this update. */
 void sv_optim_look_ahead(const sv_optim *optim, real *weights, size_t begin, size_t count);
 
-/* Updates an average: average += take * (weights - average), `elements` values each. */
+/* Updates an average: average += take * (weights - average), `elements` values each; take in
+ * 0..1. */
 void sv_average_update(real *average, const real *weights, size_t elements, real take);
 
 #endif

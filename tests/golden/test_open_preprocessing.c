@@ -330,6 +330,37 @@ START_TEST(test_channels_of_another_number_have_the_mean)
 }
 END_TEST
 
+/* Of many channels the mean is kept, for fine-tuning: no resize of theirs is antialiased. Numbers of
+ * all seven count alike. */
+START_TEST(test_many_channels_have_one_mean)
+{
+    static const char *const means[][2] = {
+        {"[0.5,0.25,0.75]", "[0.5,0.25,0.125]"},
+        {"[0.5,0.5,0.25,0.75,0.5,0.5,0.5]", "[0.5,0.25,0.125,0.5,0.25,0.125,0.875]"}};
+    const double deviation = _i == 0 ? 0.875 / 3 : 2.625 / 7;
+    open_case all, *self = &all;
+    char text[300];
+    svit_pipeline_config pipeline;
+    svit_model *model = NULL;
+    case_vit(self);
+    snprintf(text, sizeof text,
+             "{\"image_processor_type\":\"ViTImageProcessor\",\"size\":28,\"image_mean\":%s,"
+             "\"image_std\":%s}",
+             means[_i][0], means[_i][1]);
+    case_text(self, "preprocessor_config.json", text);
+    WORKS(case_open(self, &model, "{\"in_channels\":7}"));
+    FAILS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err), SVIT_E_STATE,
+          "pipeline");
+    WORKS(svit_fine_tuning_settings(model, 9, NULL, 0, NULL, 0, &pipeline, sizeof pipeline, err));
+    ck_assert_uint_eq(pipeline.channels, 7);
+    ck_assert_double_eq_tol(pipeline.mean[0], 0.5, 1e-12);
+    ck_assert_double_eq_tol(pipeline.variance[0], deviation * deviation, 1e-12);
+    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_NEAREST);
+    svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
 #define DEIT "\"DeiTImageProcessor\","
 #define VIT_PROCESSOR "\"ViTImageProcessor\","
 
@@ -445,6 +476,7 @@ static Suite *open_preprocessing_suite(void)
     tcase_add_loop_test(tcase, test_values_that_are_none_are_no_pipeline, 0, 21);
     tcase_add_test(tcase, test_one_number_is_that_of_all_channels);
     tcase_add_test(tcase, test_channels_of_another_number_have_the_mean);
+    tcase_add_loop_test(tcase, test_many_channels_have_one_mean, 0, 2);
     tcase_add_test(tcase, test_the_input_is_what_the_preprocessor_leaves);
     tcase_add_test(tcase, test_own_files_take_no_options);
     tcase_add_test(tcase, test_the_callers_pooling_counts);

@@ -339,7 +339,7 @@ START_TEST(test_texts_that_do_not_fit_the_channels_are_refused)
         {"{\"channels\":0}", "channels is 0"},
         {"{\"channels\":1025}", "channels is 1025; it is in [1, 1024]"},
         {"{\"channels\":5,\"mean\":[0,0,0,0,0]}",
-         "mean is not an array of 1 number, as many as channels or one above 4"},
+         "mean is not an array of 1 number, that of all channels above 4"},
         {"{\"channels\":5,\"source_filter\":\"squash\"}",
          "channels is 5; above 4 source_filter must be 'nearest'"},
         {"{\"channels\":5,\"augment\":[{\"name\":\"resized-crop\"}]}",

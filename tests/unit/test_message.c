@@ -227,6 +227,11 @@ START_TEST(test_what_cannot_be_shortened_is_cut)
     memcpy(shown, whole, sizeof whole);
     sv_message_shorten(shown, 247);
     ck_assert_str_eq(shown, whole);
+    memcpy(whole, "timeout for the key 0", 21);
+    memcpy(whole + 100, ", and/or its copy: ", 19);
+    memcpy(shown, whole, sizeof whole);
+    sv_message_shorten(shown, 247);
+    ck_assert_str_eq(shown, whole);
     memcpy(whole + 200, " 'a short name' ", 16);
     whole[0] = 'x';
     memcpy(shown, whole, sizeof whole);

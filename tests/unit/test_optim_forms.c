@@ -277,7 +277,34 @@ START_TEST(test_averages_of_constant_weights_are_constant)
 }
 END_TEST
 
-/* Steps whose factors are no floats fail, and leave weights and gradients as they are. */
+/* With momentum 0 the average is the last weights, however far they were before. */
+START_TEST(test_an_average_of_no_momentum_is_the_weights)
+{
+    float average[] = {1e8f, -3e38f, 0}, weights[] = {2.25f, 3e38f, 1e-30f};
+    sv_average_update(average, weights, 3, 1);
+    ck_assert_mem_eq(average, weights, sizeof weights - sizeof *weights * 2);
+    ck_assert(average[2] == weights[2]);
+}
+END_TEST
+
+/* Steps whose factors are no floats. */
+static const struct {
+    const char *json, *message;
+    size_t good; /* steps before it */
+} BEYOND[] = {
+    {"{\"clip_norm\":1e-4}", "the gradients' norm, 1.73205e+35, is too far above clip_norm, 0.0001",
+     0},
+    {"{\"schedule\":\"step\",\"step_size\":1,\"step_factor\":1e30,\"weight_decay\":0}",
+     "a learning rate of step 2 is 1e+57, which no float holds", 2},
+    {"{\"optimizer\":\"sgd\",\"schedule\":\"step\",\"step_size\":1,\"step_factor\":1e20,"
+     "\"weight_decay\":0,\"groups\":[{\"pattern\":\"head.*\",\"lr_scale\":1e30}]}",
+     "a learning rate of step 1 is 1e+47, which no float holds", 1},
+    {"{\"optimizer\":\"muon\",\"learning_rate\":1e-20,\"adamw_learning_rate\":1,\"weight_decay\":0,"
+     "\"schedule\":\"step\",\"step_size\":1,\"step_factor\":1e20}",
+     "a learning rate of step 2 is 1e+40, which no float holds", 2},
+};
+
+/* They fail, and leave weights and gradients as they are. */
 START_TEST(test_factors_beyond_floats_are_refused)
 {
     svit_optimizer_config config;
@@ -285,25 +312,15 @@ START_TEST(test_factors_beyond_floats_are_refused)
     size_t elements;
     const float huge[CLASSES] = {1e35f, -1e35f, 0, 1e35f, 0, 0, 0};
     float found[CLASSES];
-    WORKS(svit_optimizer_config_init(&config, sizeof config));
-    if (_i == 0) {
-        config.clip_norm = 1e-4;
-    } else {
-        config.schedule = SVIT_SCHEDULE_STEP;
-        config.step_size = 1;
-        config.step_factor = 1e30;
-        config.weight_decay = 0;
-    }
+    WORKS(svit_optimizer_config_from_json(&config, sizeof config, BEYOND[_i].json, err));
     WORKS(svit_optimizer_create(&optimizer, model, &config, err));
-    for (int s = 0; s < 2 * _i; s++) { /* the first steps have the rates 1e-3 and 1e27 */
+    for (size_t s = 0; s < BEYOND[_i].good; s++) {
         WORKS(svit_session_zero_gradients(session, err));
         WORKS(svit_step(optimizer, session, err));
     }
     float *before = fit_weights(model, &elements);
     WORKS(svit_session_set_gradient(session, NAME, huge, CLASSES, err));
-    FAILS(svit_step(optimizer, session, err), SVIT_E_NUMERIC,
-          _i ? "the learning rate of step 2 is 1e+57, which no float holds"
-             : "the gradients' norm, 1.73205e+35, is too far above clip_norm, 0.0001");
+    FAILS(svit_step(optimizer, session, err), SVIT_E_NUMERIC, BEYOND[_i].message);
     float *after = fit_weights(model, &elements);
     ck_assert_mem_eq(before, after, elements * sizeof *after);
     WORKS(svit_session_get_gradient(session, NAME, found, CLASSES, err));
@@ -311,6 +328,20 @@ START_TEST(test_factors_beyond_floats_are_refused)
     free(before);
     free(after);
     svit_optimizer_free(optimizer);
+}
+END_TEST
+
+/* A rate of 0 stays 0 where its factor overflows. */
+START_TEST(test_a_rate_of_zero_stays_zero)
+{
+    svit_optimizer_config config;
+    double rate = 1;
+    WORKS(svit_optimizer_config_from_json(&config, sizeof config,
+                                          "{\"learning_rate\":0,\"schedule\":\"step\","
+                                          "\"step_size\":1,\"step_factor\":1e38}",
+                                          err));
+    WORKS(svit_learning_rate(&config, 9, &rate, err));
+    ck_assert(rate == 0);
 }
 END_TEST
 
@@ -354,7 +385,10 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_an_average_at_the_end_of_the_longest_schedule, 0, 3);
     tcase_add_test(c, test_means_begin_behind_the_fraction_of_the_schedule);
     tcase_add_loop_test(c, test_averages_of_constant_weights_are_constant, 0, 8);
-    tcase_add_loop_test(c, test_factors_beyond_floats_are_refused, 0, 2);
+    tcase_add_loop_test(c, test_factors_beyond_floats_are_refused, 0,
+                        sizeof BEYOND / sizeof *BEYOND);
+    tcase_add_test(c, test_a_rate_of_zero_stays_zero);
+    tcase_add_test(c, test_an_average_of_no_momentum_is_the_weights);
     tcase_add_test(c, test_muon_keeps_the_mean_of_the_gradients);
     suite_add_tcase(all, c);
     return all;

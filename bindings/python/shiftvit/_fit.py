@@ -73,8 +73,11 @@ def fitted(
     }
     means = means_of(channels)
     for name in ("mean", "variance"):
-        changed[name] = (list(pipeline[name]) + [pipeline[name][-1]] * means)[:means]
-    if source is None and pipeline["source_filter"] == "nearest":
+        values = list(pipeline[name])
+        changed[name] = (values + values[-1:] * means)[:means] if means == channels else [sum(values) / len(values)]
+    if means != channels:
+        changed["source_filter"] = "nearest"
+    elif source is None and pipeline["source_filter"] == "nearest":
         changed["source_filter"] = "shorter-side"
     return {**pipeline, **changed}
 

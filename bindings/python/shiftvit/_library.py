@@ -457,26 +457,31 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be the value of a field")
 
 
-def _is_finite(value: Any) -> bool:
-    try:
-        json.dumps(value, default=_plain, allow_nan=False)
-    except ValueError:
-        return False
-    return True
+def _json_value(value: Any) -> Any:
+    """A value as JSON has it: integers beyond 64 bits are floats."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _json_value(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(part) for part in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return float(value)
+    return value
 
 
 def to_json(fields: Mapping[str, Any]) -> str:
     """The JSON object of some fields."""
     if not isinstance(fields, Mapping):
         raise TypeError(f"{article(fields)} is given where a mapping of fields is needed")
+    texts = []
     for name, value in fields.items():
-        if isinstance(value, int) and not -(2**63) <= value < 2**64:
-            raise errors.ArgumentError(f"{name} is an integer outside of 64 bits; smaller ones are accepted")
-    try:
-        return json.dumps(dict(fields), default=_plain, allow_nan=False)
-    except ValueError:
-        name = next(name for name, value in fields.items() if not _is_finite(value))
-        raise errors.ArgumentError(f"{name} is {fields[name]}; finite numbers are accepted") from None
+        try:
+            text = json.dumps(_json_value(value), default=_plain, allow_nan=False)
+        except (ValueError, OverflowError, RecursionError):
+            raise errors.ArgumentError(f"{name} has a number that is not finite or too large") from None
+        texts.append(f"{json.dumps(str(name))}: {text}")
+    return "{" + ", ".join(texts) + "}"
 
 
 def names_of(map: str | Mapping[str, str] | None) -> str | None:

@@ -142,8 +142,8 @@ class Dataset(_library.Handle):
         """Reads images from a Python function when they are needed, such as those of a file that does not fit memory.
 
         Args:
-            sample: Gets an index and returns (image, label), or with ``y`` the image alone. It is called on the thread
-                that uses the dataset. Its exceptions are raised by the call that read it.
+            sample: Gets an index and returns (image, label), or with ``y`` the image alone, the same each time. It is
+                called on the thread that uses the dataset. Its exceptions are raised by the call that read it.
             count: Number of samples.
             shape: Height, width and channels (1 to 1024) of every image.
             num_classes: Labels are 0..num_classes - 1. With labels in ``y`` None takes the largest one and 1.

@@ -298,3 +298,8 @@ class Extractor(_library.Handle):
         function = "svit_extract_u8" if images.dtype == np.uint8 else "svit_extract_f32"
         _library.call(function, self, images, *images.shape[:3], out)
         return out
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<shiftvit.Extractor, closed>"
+        return f"<shiftvit.Extractor: {self.channels} channels, grid {self.grid[0]}x{self.grid[1]}>"

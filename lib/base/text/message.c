@@ -123,16 +123,19 @@ static char *longest_name(char *text, char **end)
 }
 
 /* Returns the end of a path with which the text begins, as in "/my data/a.bin is a text" and
- * "a.bin: why"; the text itself if it begins with none. Without a slash it is one word. */
+ * "a.bin: why"; the text itself if it begins with none. The first word of a path has a slash, or is
+ * all of it. */
 static char *path_end(char *text)
 {
-    static const char *const behind[] = {": ", " is ", " has ", " holds "};
-    char *slash = strchr(text, '/'), *first = NULL;
-    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
-        char *found = strstr(slash ? slash : text, behind[i]);
+    static const char *const separators[] = {": ", " is ", " has ", " holds "};
+    char *first = NULL;
+    const size_t word = strcspn(text, " ");
+    const bool has_slash = memchr(text, '/', word) != NULL;
+    for (size_t i = 0; i < sizeof separators / sizeof *separators; i++) {
+        char *found = strstr(text, separators[i]);
         first = found && (!first || found < first) ? found : first;
     }
-    const bool is_path = first && (slash || !memchr(text, ' ', (size_t)(first - text)));
+    const bool is_path = first && (has_slash || (size_t)(first - text) <= word);
     return is_path ? first : text;
 }
 

@@ -124,18 +124,21 @@ static svit_status check_antialias(const svit_pipeline_config *config, svit_erro
                    config->channels, SVIT_MAX_CHANNELS);
 }
 
-/* An image of the source size and a resized one, in floats, have sizes that memory could have. */
+/* An image of the source size and a resized one have sizes, of floats and a copy of them, that memory
+ * could have. */
 static svit_status check_bytes(const svit_pipeline_config *config, svit_error *err)
 {
-    const size_t source[] = {config->source_height, config->source_width, config->channels, 8};
-    const size_t resized[] = {config->resize_height, config->resize_width, config->channels, 8};
+    enum { BYTES = 2 * sizeof(float) };
+    const size_t source[] = {config->source_height, config->source_width, config->channels, BYTES};
+    const size_t resized[] = {config->resize_height, config->resize_width, config->channels, BYTES};
     size_t bytes;
     if (sv_size_product(&bytes, source, 4) && sv_size_product(&bytes, resized, 4))
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT,
-                   "an image of source_height x source_width or resize_height x resize_width "
-                   "pixels and %" PRIu32 " channels does not fit memory",
-                   config->channels);
+                   "images of %" PRIu32 " channels, %" PRIu32 " x %" PRIu32
+                   " pixels and resized %" PRIu32 " x %" PRIu32 ", do not fit memory",
+                   config->channels, config->source_height, config->source_width,
+                   config->resize_height, config->resize_width);
 }
 
 static svit_status check(const void *checked, svit_error *err)

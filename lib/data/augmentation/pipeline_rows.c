@@ -8,12 +8,6 @@
 
 enum { BYTES = 256 };
 
-/* The place of a channel's mean and deviation. */
-static inline size_t own(size_t c, size_t channels)
-{
-    return channels <= SVIT_MAX_CHANNELS ? c : 0;
-}
-
 /* In double, so that a float with the value of a byte becomes what the byte becomes. */
 static inline float normalized(const sv_normalization *by, double x, size_t c)
 {
@@ -35,12 +29,13 @@ void sv_normalization_set(sv_normalization *out, const svit_pipeline_config *con
 SV_OF_CHANNELS bytes_of(const size_t channels, float *restrict out, const uint8_t *restrict row,
                         const sv_normalization *by, const sv_columns *columns)
 {
+    const size_t step = channels <= SVIT_MAX_CHANNELS; /* 0: one mean is that of all */
     const sv_tap *tap = columns->first;
     for (size_t x = 0; x < columns->count; x++, tap += columns->step, out += channels) {
         const uint8_t *low = row + tap->low;
         const uint8_t *high = row + tap->high;
         for (size_t c = 0; c < channels; c++) {
-            const float *value = by->value[own(c, channels)];
+            const float *value = by->value[c * step];
             float a = value[low[c]];
             float b = value[high[c]];
             out[c] = a + (b - a) * tap->fraction;
@@ -57,13 +52,14 @@ void sv_row_of_bytes(float *out, const uint8_t *row, const sv_normalization *by,
 SV_OF_CHANNELS floats_of(const size_t channels, float *restrict out, const float *restrict row,
                          const sv_normalization *by, const sv_columns *columns)
 {
+    const size_t step = channels <= SVIT_MAX_CHANNELS; /* 0: one mean is that of all */
     const sv_tap *tap = columns->first;
     for (size_t x = 0; x < columns->count; x++, tap += columns->step, out += channels) {
         const float *low = row + tap->low;
         const float *high = row + tap->high;
         for (size_t c = 0; c < channels; c++) {
-            float a = normalized(by, (double)low[c], own(c, channels));
-            float b = normalized(by, (double)high[c], own(c, channels));
+            float a = normalized(by, (double)low[c], c * step);
+            float b = normalized(by, (double)high[c], c * step);
             out[c] = a + (b - a) * tap->fraction;
         }
     }

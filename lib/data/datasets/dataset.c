@@ -29,11 +29,14 @@ svit_status sv_dataset_check_form(const char *where, size_t count, size_t kept,
     SVIT_TRY(sv_check_sides(where, "", shape->height, shape->width, err));
     SVIT_TRY(sv_check_range(where, "channels", shape->channels, 1, SV_CHANNEL_LIMIT, err));
     SVIT_TRY(sv_check_range(where, "classes", classes, 1, INT32_MAX, err));
-    size_t bytes = 0;
     enum { COPIES = 8 }; /* of an image, that augmentation may want beside each other */
-    const size_t together = kept > COPIES ? kept : COPIES;
-    const size_t factors[] = {shape->height, shape->width, sv_image_pixel_bytes(shape), together};
-    if (count < 1 || !sv_size_product(&bytes, factors, sizeof factors / sizeof *factors))
+    size_t bytes = 0;
+    const size_t image[] = {shape->height, shape->width, sv_image_pixel_bytes(shape), COPIES};
+    if (!sv_size_product(&bytes, image, sizeof image / sizeof *image))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: images of %zu x %zu pixels and %zu channels do not fit memory", where,
+                       shape->height, shape->width, shape->channels);
+    if (count < 1 || !sv_size_multiply(&bytes, kept, bytes / COPIES))
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: count is %zu; 1 or more are accepted, as far as they fit memory", where,
                        count);

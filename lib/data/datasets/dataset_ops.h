@@ -59,7 +59,8 @@ struct svit_dataset {
     bool has_targets; /* numbers instead of labels; `classes` is their count, and a label is -1 */
     bool is_of_files; /* images are decoded and brought to their size when they are read */
     bool caller_thread_only; /* samples are read only on the thread that calls the library */
-    bool varies;             /* a sample may differ each time that it is read */
+    bool varies;             /* a sample may differ each time that it is read: fingerprints are
+                                without images */
     bool label_needs_image;  /* `label` of the kind, or that of a view's parent, is NULL */
 };
 

@@ -46,8 +46,10 @@ static svit_status refuse(void *user, size_t index, const svit_error *found, svi
 /* Counts the pixels of all images in all->workers[0]. */
 static svit_status count_all(counting *all, svit_error *err)
 {
-    SVIT_TRY(
-        sv_samples_read(&(sv_sample_reader){all->dataset, count_pixels, refuse, all, false}, err));
+    SVIT_TRY(sv_samples_read(
+        &(sv_sample_reader){
+            .dataset = all->dataset, .take = count_pixels, .refuse = refuse, .user = all},
+        err));
     for (uint32_t worker = 1; worker < sv_samples_workers(all->dataset); worker++)
         for (size_t c = 0; c < SVIT_MAX_CHANNELS; c++)
             for (size_t v = 0; v < VALUES; v++)

@@ -28,8 +28,8 @@ typedef struct sv_source {
 /* The source step of a checked configuration. */
 sv_source sv_source_of(const svit_pipeline_config *config);
 
-/* That of a caller's configuration, for images of files, which have 1, 3 or 4 channels. `where`
- * begins messages. SVIT_E_ARGUMENT, SVIT_E_VERSION. */
+/* Fills *out with the source step of a caller's configuration, for images of files, which have 1, 3
+ * or 4 channels. `where` begins messages. SVIT_E_ARGUMENT, SVIT_E_VERSION. */
 svit_status sv_source_of_files(sv_source *out, const char *where,
                                const svit_pipeline_config *pipeline, svit_error *err);
 

@@ -11,6 +11,7 @@
 #include "data/resampling/by_channels.h"
 
 #include <shiftvit/image.h>
+#include <shiftvit/pipeline.h>
 
 #include <assert.h>
 #include <math.h>
@@ -146,6 +147,7 @@ svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocato
                                 const sv_antialias_options *options, svit_error *err)
 {
     const sv_antialias_options *o = options;
+    assert(o->channels <= SVIT_MAX_CHANNELS);
     size_t resized_height = o->out_height, resized_width = o->out_width;
     if (o->cover)
         cover(o, &resized_height, &resized_width);
@@ -204,7 +206,7 @@ SV_OF_CHANNELS resize_row(const size_t channels, uint8_t *restrict out, const ui
     const int32_t *weight = across->weight;
     for (size_t o = 0; o < across->out; o++, out += channels, weight += across->taps) {
         const uint8_t *pixel = in + across->first[o] * channels;
-        int32_t sum[4] = {HALF, HALF, HALF, HALF};
+        int32_t sum[SVIT_MAX_CHANNELS] = {HALF, HALF, HALF, HALF};
         for (size_t i = 0; i < across->count[o]; i++, pixel += channels)
             for (size_t c = 0; c < channels; c++)
                 sum[c] += weight[i] * pixel[c];
@@ -313,6 +315,7 @@ void sv_antialias_enlarge(uint8_t *out, size_t out_height, size_t out_width, con
                           sv_antialias_filter filter, void *scratch)
 {
     char *memory = scratch;
+    assert(channels <= SVIT_MAX_CHANNELS);
     const sv_antialias plan = {
         .down = enlarge_axis(height, out_height, filter, memory),
         .across = enlarge_axis(width, out_width, filter, memory + enlarge_bytes(out_height)),

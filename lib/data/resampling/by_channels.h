@@ -1,11 +1,11 @@
-/* Loops over the few channels of a pixel. */
+/* Loops over the channels of a pixel, which are mostly few. */
 #ifndef SV_BY_CHANNELS_H
 #define SV_BY_CHANNELS_H
 
 /* A function whose first argument is the number of channels, or of bytes of a pixel. */
 #define SV_OF_CHANNELS static inline __attribute__((always_inline)) void
 
-#ifdef __OPTIMIZE_SIZE__
+#ifdef __OPTIMIZE_SIZE__ /* a build that is to be small has each loop once */
 #define SV_BY_CHANNELS(channels, function, ...) function(channels, __VA_ARGS__)
 #define SV_BY_PIXEL_BYTES(bytes, function, ...) function(bytes, __VA_ARGS__)
 #else

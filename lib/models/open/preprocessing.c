@@ -135,18 +135,22 @@ static bool refuse(description *out, const char *format, ...)
     return false;
 }
 
-/* Reads a number, or a list of them. Returns how many there are; 0: it is neither, or too long. */
-static size_t read_numbers(double out[SVIT_MAX_CHANNELS], const sv_json_value *value)
+/* Reads a number, or the first of a list of them. Returns how many there are, and adds them to *sum;
+ * 0: it is neither. */
+static size_t read_numbers(double out[SVIT_MAX_CHANNELS], double *sum, const sv_json_value *value)
 {
-    const sv_json_value *element = value + 1;
-    if (sv_json_number(value, &out[0]))
-        return 1;
-    if (value->kind != SV_JSON_ARRAY || value->count > SVIT_MAX_CHANNELS)
-        return 0;
-    for (size_t i = 0; i < value->count; i++, element = element->after)
-        if (!sv_json_number(element, &out[i]))
+    const bool is_list = value->kind == SV_JSON_ARRAY;
+    const sv_json_value *element = is_list ? value + 1 : value;
+    const size_t count = is_list ? value->count : 1;
+    for (size_t i = 0; i < count; i++, element = element->after) {
+        double number;
+        if (!sv_json_number(element, &number))
             return 0;
-    return value->count;
+        *sum += number;
+        if (i < SVIT_MAX_CHANNELS)
+            out[i] = number;
+    }
+    return count;
 }
 
 /* Sets *flag to true or false, as a member says. Returns false if it says neither. */
@@ -172,24 +176,24 @@ static bool read_word(description *out, const sv_json_value *root, const char *k
 }
 
 /* out[channels] = the numbers that are stated, or `otherwise`. One number is that of all channels;
- * of those of three colours, other channels have the mean, as in timm. */
+ * of those of three colours, other channels have the mean, as in timm, and so has the one number of
+ * many channels. */
 static bool read_channels(description *from, double out[SVIT_MAX_CHANNELS],
                           const sv_json_value *stated, uint32_t channels,
                           const double otherwise[COLOURS])
 {
     double number[SVIT_MAX_CHANNELS], sum = 0;
-    size_t count = COLOURS;
-    if (stated)
-        count = read_numbers(number, stated);
-    else
-        memcpy(number, otherwise, COLOURS * sizeof *number);
+    for (size_t i = 0; !stated && i < COLOURS; i++) {
+        number[i] = otherwise[i];
+        sum += number[i];
+    }
+    const size_t count = stated ? read_numbers(number, &sum, stated) : COLOURS;
     if (count == 0 || (count != 1 && count != COLOURS && count != channels))
         return refuse(from, "mean or deviation is neither a number nor a list of one for each "
                             "channel");
-    for (size_t i = 0; i < count; i++)
-        sum += number[i];
-    for (uint32_t c = 0; c < sv_pipeline_means(channels); c++)
-        out[c] = count == channels ? number[c] : sum / (double)count;
+    const uint32_t means = sv_pipeline_means(channels);
+    for (uint32_t c = 0; c < means; c++)
+        out[c] = count == means ? number[c] : sum / (double)count;
     return true;
 }
 
