@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import {
-  bytes, folder, headerOf, learnable, load, native, read, right, run, scripts, ShiftvitError, withMetadata,
+  bytes, folder, headerOf, learnable, load, native, read, right, run, scripts, ShiftvitError, withChannels,
+  withMetadata,
 } from './support.mjs';
 
 const shiftvit = await load();
@@ -95,6 +96,18 @@ const tests = {
       const message = `the preprocessing has ${channels} channels, and the model reads images of 3`;
       const computations = [() => model.logits([image]), () => model.features([image]), () => model.map(image, 0)];
       for (const use of [...computations, () => model.layers]) assert.throws(use, { message });
+      model.free();
+    }
+  },
+
+  'reads the channels of models of two and of many, which are no RGBA'() {
+    for (const channels of [2, 7]) {
+      const model = shiftvit.model(withChannels(channels)), size = { width: 32, height: 32 };
+      const logits = (count, value) => model.logits([{ data: new Uint8Array(count * 32 * 32).fill(value), ...size }]);
+      assert.ok(logits(channels, 9).every(Number.isFinite));
+      assert.notDeepEqual(logits(channels, 9), logits(channels, 99));
+      const message = `image 0, of 32 x 32 pixels, has 4096 bytes; it needs the model's ${channels} for each pixel`;
+      assert.throws(() => logits(4, 9), { name: 'RangeError', message });
       model.free();
     }
   },
