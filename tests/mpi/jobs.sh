@@ -103,6 +103,42 @@ break_off 2 TERM
 "$train" --quiet --resume "$work/broken" >/dev/null 2>"$work/err" || complain "resumed alone: $(cat "$work/err")"
 same broken 'stopped and resumed by one process without MPI'
 
+# run.json has the leaves that a fine-tuning was trained with, whatever is trained: a new run by the file has the same
+# weights without MPI, and the run goes on without it. The picture of the curves is an image for a list with targets.
+picture=$work/alone/curves.png
+[ ! -f "$picture" ] || {
+    echo 'path,first,second'
+    for row in $(seq 40); do
+        echo "alone/curves.png,0.$((row % 7)),-0.$((row % 5))"
+    done
+} >"$work/targets.csv"
+new=--data=procedural:60
+echo '{"architecture": "vit", "tokenizer": "patch", "attention": "global", "input_height": 32, "input_width": 32,
+       "patch_size": 8, "dim": 24, "depth": 2, "heads": 2, "head_dim": 12, "mlp_dim": 48}' >"$work/vit.json"
+"$train" --config "$work/vit.json" $new --epochs 1 --threads 1 --quiet --out "$work/vit" >"$work/out" 2>"$work/err" ||
+    complain "a model to begin with: $(cat "$work/err")"
+while read -r kind options_of_kind; do
+    [ "$kind" != targets ] || [ -f "$picture" ] || continue
+    # shellcheck disable=SC2086
+    timeout 60 "$mpirun" -n 2 "$train" --init-from "$work/vit/model.safetensors" $options_of_kind --epochs 1 --seed 3 \
+        --threads 1 --quiet --mpi --out "$work/$kind" </dev/null >"$work/out" 2>"$work/err" ||
+        complain "$kind: $(cat "$work/err")"
+    leaves=$([ "$kind" = small ] && echo 8 || echo 16)
+    grep -q "\"leaves\": $leaves\>" "$work/$kind/run.json" ||
+        complain "$kind: run.json has other leaves: $(grep leaves "$work/$kind/run.json")"
+    "$train" --config "$work/$kind/run.json" --threads 1 --quiet --out "$work/$kind-anew" >"$work/out" 2>"$work/err" ||
+        complain "$kind, again: $(cat "$work/err")"
+    cmp "$work/$kind/model.safetensors" "$work/$kind-anew/model.safetensors" || complain "$kind: other weights"
+    "$train" --resume "$work/$kind" --epochs 2 --threads 1 --quiet >"$work/out" 2>"$work/err" ||
+        complain "$kind, resumed: $(cat "$work/err")"
+done <<KINDS
+tuned $new
+adapted $new --lora 2
+frozen $new --freeze patch_embed.*
+small $new --batch 8
+targets --data list:targets.csv --set loss=mse
+KINDS
+
 # Two programs in one job, which differ in one option.
 # shellcheck disable=SC2086
 timeout 60 "$mpirun" -n 2 "$train" $options --mpi --out "$work/other" : \
