@@ -151,6 +151,13 @@ timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
     -n 1 "$train" $options --mpi --data folder:/none --out "$work/other" >"$work/out" 2>"$work/err" &&
     complain 'no data: exit status 0'
 [ "$(grep -c "rank 1 of 2: .*'/none'" "$work/err")" = 1 ] || complain "no data: $(cat "$work/err")"
+# What keeps them from meeting, one says for all.
+# shellcheck disable=SC2086
+timeout 60 "$mpirun" -n 2 "$train" $options --mpi --out "$work/other" : \
+    -n 1 "$train" $options --mpi --batch 8 --out "$work/other" >"$work/out" 2>"$work/err" &&
+    complain 'other leaves: exit status 0'
+[ "$(grep -c '^shiftvit-train: leaves is 16 on rank 0 and 8 on rank 2; all ranks need the same' "$work/err")" = 1 ] ||
+    complain "other leaves: $(cat "$work/err")"
 # A process that cannot describe its run. It fails before it creates its trainer, in which the others would wait.
 # shellcheck disable=SC2086
 timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
@@ -163,7 +170,8 @@ if [ -e "$3/libshiftvit-$other.so.1" ]; then
     # shellcheck disable=SC2086
     timeout 60 "$mpirun" -n 2 "$train" $options --mpi="$other" --out "$work/other" >"$work/out" 2>"$work/err" &&
         complain "--mpi=$other: exit status 0"
-    grep -q "mpirun has started 2 processes, but $other knows of one; the mpirun is that of $flavour" "$work/err" ||
+    said="mpirun has started 2 processes, but $other knows of one; the mpirun is that of $flavour"
+    [ "$(grep -c "$said" "$work/err")" = 1 ] ||
         complain "--mpi=$other: $(cat "$work/err")"
 fi
 # A run keeps its leaves.
@@ -174,6 +182,6 @@ timeout 60 "$mpirun" -n 2 "$train" --mpi --quiet --resume "$work/whole" --epochs
 grep -q "class weights', this one '.*leaves 16'; a resumed run needs the same" "$work/err" ||
     complain "leaves for a run without: $(cat "$work/err")"
 job 17 --out "$work/many" && complain '17 processes: exit status 0'
-grep -q 'ranks is 17; 1 to 16' "$work/err" || complain "17 processes: $(cat "$work/err")"
+[ "$(grep -c 'ranks is 17; 1 to 16' "$work/err")" = 1 ] || complain "17 processes: $(cat "$work/err")"
 [ $failed = 0 ] && rm -rf "$work"
 exit $failed
