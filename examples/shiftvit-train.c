@@ -94,6 +94,9 @@ static svit_status resolve_settings(train_run *self, size_t images)
     trainer->existing = options->resume      ? SVIT_EXISTING_RESUME
                         : options->overwrite ? SVIT_EXISTING_OVERWRITE
                                              : SVIT_EXISTING_REFUSE;
+    /* Settings are resolved again once the model is known; the place has its leaves by then. */
+    if (self->place.mpi)
+        trainer->leaves = self->place.reducer.leaves;
     return SVIT_OK;
 }
 
@@ -189,17 +192,15 @@ static svit_status create_model(train_run *self)
 }
 
 /* Gives the model of --init-from its head and adapters, and takes the settings by the rule. The
- * pipeline is fitted to the data already, and the leaves belong to the place among processes. */
+ * pipeline is fitted to the data already. */
 static svit_status adapt_model(train_run *self)
 {
     svit_dataset *train = self->data.split[SVIT_SPLIT_TRAIN];
     const svit_pipeline_config fitted = self->pipeline;
-    const uint32_t leaves = self->trainer_config.leaves;
     TRY(init_head(&self->options.program, &self->options.config, self->model, train));
     TRY(add_adapters(self, 0, 0));
     TRY(resolve_settings(self, svit_dataset_count(train)));
     self->pipeline = fitted;
-    self->trainer_config.leaves = leaves;
     return SVIT_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { AUTO, OPENMPI, MPICH };
 const char *const mpi_names[] = {"auto", "openmpi", "mpich", NULL};
@@ -21,6 +22,28 @@ static int find_launcher(void)
     if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK"))
         return OPENMPI;
     return getenv("PMI_SIZE") ? MPICH : AUTO;
+}
+
+/* What the mpirun that has started the process says of it. */
+typedef struct launch {
+    int launcher; /* OPENMPI, MPICH; AUTO: none has */
+    long started; /* processes; 0: it does not say */
+    long rank;    /* 0 if it does not say */
+} launch;
+
+/* Reads a number from a variable of the environment; 0 if it is not there. */
+static long number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text ? strtol(text, NULL, 10) : 0;
+}
+
+static launch find_launch(void)
+{
+    const int launcher = find_launcher();
+    if (launcher != OPENMPI)
+        return (launch){launcher, number_of("PMI_SIZE"), number_of("PMI_RANK")};
+    return (launch){launcher, number_of("OMPI_COMM_WORLD_SIZE"), number_of("PMIX_RANK")};
 }
 
 /* Writes which of the libraries it has loaded to *used. */
@@ -80,31 +103,45 @@ static svit_status take_place(mpi_place *self, struct program *program, uint32_t
 
 /* Fails if mpirun has started several processes and this MPI knows of one, because it is
  * another. */
-static svit_status check_launcher(const mpi_place *self, struct program *program, int launcher,
-                                  long started, int used)
+static svit_status check_launcher(const mpi_place *self, struct program *program,
+                                  const launch *from, int used)
 {
-    if (self->reducer.ranks > 1 || started <= 1)
+    if (self->reducer.ranks > 1 || from->started <= 1)
         return SVIT_OK;
     return program_fail(program, SVIT_E_ARGUMENT,
                         "--mpi: mpirun has started %ld processes, but %s knows of one; the mpirun "
                         "is that of %s",
-                        started, mpi_names[used], mpi_names[launcher]);
+                        from->started, mpi_names[used], mpi_names[from->launcher]);
+}
+
+/* Leaves it to rank 0 to say why no rank has a place: all of them know the same. A failure of MPI
+ * itself, or an older library, may be that of one rank alone. */
+static svit_status leave_to_first(struct program *program, svit_status status, long rank)
+{
+    enum { SECONDS = 2 };
+    if (rank == 0 || status == SVIT_E_IO || status == SVIT_E_VERSION)
+        return status;
+    program->is_mute = 1;
+    /* mpirun ends the job when the first process has failed, and rank 0 has to speak before. */
+    sleep(SECONDS);
+    return status;
 }
 
 svit_status mpi_open(mpi_place *self, struct program *program, const char *name, uint32_t leaves)
 {
     /* MPI sets such variables itself, so they are read before it starts. */
-    const int launcher = find_launcher();
-    const char *size = getenv(launcher == OPENMPI ? "OMPI_COMM_WORLD_SIZE" : "PMI_SIZE");
-    const long started = size ? strtol(size, NULL, 10) : 0;
-    int wanted = launcher, used = AUTO;
+    const launch from = find_launch();
+    int wanted = from.launcher, used = AUTO;
     for (int i = OPENMPI; i <= MPICH; i++)
         if (strcmp(name, mpi_names[i]) == 0)
             wanted = i;
     TRY(load(self, program, wanted, &used));
     TRY(allocate_reports(self, program, leaves));
-    TRY(take_place(self, program, leaves));
-    TRY(check_launcher(self, program, launcher, started, used));
+    svit_status status = take_place(self, program, leaves);
+    if (status == SVIT_OK)
+        status = check_launcher(self, program, &from, used);
+    if (status != SVIT_OK)
+        return leave_to_first(program, status, from.rank);
     if (mpi_is_first(self))
         return SVIT_OK;
     program->quiet = program->is_mute = 1;

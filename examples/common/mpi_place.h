@@ -25,7 +25,8 @@ extern const char *const mpi_names[];
 
 /* Loads libshiftvit-openmpi or libshiftvit-mpich, `name` of them or the one whose mpirun has
  * started the process, and takes the place. From then on a process other than rank 0 prints
- * nothing. A failure says what to install. */
+ * nothing, nor does it say why all have failed to take their places. A failure says what to
+ * install. */
 svit_status mpi_open(mpi_place *self, struct program *program, const char *name, uint32_t leaves);
 
 /* Returns the same on all ranks: SVIT_OK, or the failure of one of them. All call it. */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,10 +86,20 @@ static void keep_streams(void)
 #endif
 }
 
+/* A write beyond the limit of file sizes (ulimit -f) fails then, as one to a full disk does. By
+ * default the system ends the process without a word. */
+static void ignore_size_signal(void)
+{
+#ifdef SIGXFSZ
+    signal(SIGXFSZ, SIG_IGN);
+#endif
+}
+
 void program_parse(const struct option_table *table, int argc, char **argv, void *input)
 {
     static int watched;
     keep_streams();
+    ignore_size_signal();
     if (!watched)
         watched = atexit(close_stdout) == 0;
     options_parse(table, argc, argv, input, svit_version_string(), STATUS_USAGE);

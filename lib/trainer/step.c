@@ -176,8 +176,8 @@ static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
 static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
 {
     SVIT_TRY(sv_trainer_check_epoch(trainer, err));
-    /* A checkpoint comes before this run's history replaces that of another one. */
-    if (trainer->has_other_run)
+    /* The first file of a run is a checkpoint, from which it can be resumed. */
+    if (sv_trainer_writes(trainer) && !trainer->is_settled)
         SVIT_TRY(sv_trainer_save(trainer, err));
     sv_progress before = trainer->progress;
     svit_status status = close_epoch(trainer, err);

@@ -98,9 +98,6 @@ START_TEST(test_a_killed_call_leaves_the_old_file_or_the_new_one)
 }
 END_TEST
 
-/* How a training begins. */
-enum { ANEW, RESUMES };
-
 /* Ends a child whose call fails. Check's macros would write, and these writes would be counted. */
 static void must(svit_status status, const svit_error *err)
 {
@@ -125,8 +122,9 @@ static void make_trainer(uint64_t seed, int32_t existing)
          &err);
 }
 
-/* Trains in a child, with a checkpoint within each epoch. Returns whether the child was killed. */
-static int train_in_child(uint64_t seed, int begins, size_t n, int fault)
+/* Trains in a child, with a checkpoint within each epoch unless the run is one of `whole_epochs`.
+ * Returns whether the child was killed. */
+static int train_in_child(uint64_t seed, int32_t existing, int whole_epochs, size_t n, int fault)
 {
     static const scenario of = {.needs = NEEDS_MODEL | NEEDS_DATASET};
     fflush(stdout);
@@ -136,12 +134,12 @@ static int train_in_child(uint64_t seed, int begins, size_t n, int fault)
         svit_error err = {.struct_size = sizeof err};
         world_make_again(&w, &of, 0);
         files_arm(n, fault);
-        make_trainer(seed, begins == RESUMES ? SVIT_EXISTING_RESUME : SVIT_EXISTING_OVERWRITE);
-        if (begins == RESUMES)
+        make_trainer(seed, existing);
+        if (existing == SVIT_EXISTING_RESUME)
             must(svit_trainer_resume(w.has.trainer, &err), &err);
         while (event.kind != SVIT_EVENT_FINISHED) {
             must(svit_trainer_step(w.has.trainer, &event, sizeof event, &err), &err);
-            if (event.kind == SVIT_EVENT_STEP && event.step == 1)
+            if (event.kind == SVIT_EVENT_STEP && event.step == 1 && !whole_epochs)
                 must(svit_trainer_checkpoint(w.has.trainer, &err), &err);
         }
         svit_trainer_free(w.has.trainer);
@@ -176,13 +174,15 @@ static uint64_t seed_in_folder(void)
     return seed;
 }
 
-/* Lets the run go on that the killed one has left, and compares it with the whole one. */
-static void go_on(size_t n, const report *whole, int has_old_run)
+/* Lets the run go on that the killed one has left, and compares it with the whole one. A folder
+ * without a checkpoint has no run, so that a new one begins there without more ado. */
+static void go_on(size_t n, const report *whole, int has_old_run, int whole_epochs)
 {
     const int has_run = access(world_path("checkpoint.safetensors"), F_OK) == 0;
     ck_assert(has_run || !has_old_run);
     const uint64_t seed = has_run ? seed_in_folder() : 1;
-    ck_assert_int_eq(train_in_child(seed, has_run ? RESUMES : ANEW, 0, 0), 0);
+    const int32_t existing = has_run ? SVIT_EXISTING_RESUME : SVIT_EXISTING_REFUSE;
+    ck_assert_int_eq(train_in_child(seed, existing, whole_epochs, 0, 0), 0);
     ck_assert_msg(told->model == whole[seed].model, "killed at call %zu: other weights", n);
     uint64_t leftovers = 0;
     const uint64_t folder = world_digest_without(&leftovers);
@@ -193,18 +193,19 @@ static void go_on(size_t n, const report *whole, int has_old_run)
 
 START_TEST(test_a_killed_training_goes_on)
 {
-    const int has_old_run = _i;
+    const int has_old_run = _i % 2, whole_epochs = _i / 2;
     static report whole[2];
     for (uint64_t seed = 0; seed < 2; seed++) {
         begin_folder(has_old_run && seed == 1);
-        ck_assert_int_eq(train_in_child(seed, ANEW, 0, 0), 0);
+        ck_assert_int_eq(train_in_child(seed, SVIT_EXISTING_OVERWRITE, whole_epochs, 0, 0), 0);
         whole[seed] = *told;
     }
     for (size_t n = 1; n <= whole[1].calls; n += 1 + (size_t)has_old_run) {
+        const int fault = kill_at(&whole[1], n);
         begin_folder(has_old_run);
-        ck_assert_int_eq(train_in_child(1, ANEW, n, kill_at(&whole[1], n)), 1);
+        ck_assert_int_eq(train_in_child(1, SVIT_EXISTING_OVERWRITE, whole_epochs, n, fault), 1);
         counts->kills++;
-        go_on(n, whole, has_old_run);
+        go_on(n, whole, has_old_run, whole_epochs);
     }
 }
 END_TEST
@@ -225,7 +226,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("kills");
     tcase_add_unchecked_fixture(c, world_folders_make, world_folders_remove);
     tcase_add_loop_test(c, test_a_killed_call_leaves_the_old_file_or_the_new_one, 0, writer_count);
-    tcase_add_loop_test(c, test_a_killed_training_goes_on, 0, 2);
+    tcase_add_loop_test(c, test_a_killed_training_goes_on, 0, 4);
     suite_add_tcase(all, c);
     return all;
 }

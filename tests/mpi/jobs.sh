@@ -103,6 +103,42 @@ break_off 2 TERM
 "$train" --quiet --resume "$work/broken" >/dev/null 2>"$work/err" || complain "resumed alone: $(cat "$work/err")"
 same broken 'stopped and resumed by one process without MPI'
 
+# run.json has the leaves that a fine-tuning was trained with, whatever is trained: a new run by the file has the same
+# weights without MPI, and the run goes on without it. The picture of the curves is an image for a list with targets.
+picture=$work/alone/curves.png
+[ ! -f "$picture" ] || {
+    echo 'path,first,second'
+    for row in $(seq 40); do
+        echo "alone/curves.png,0.$((row % 7)),-0.$((row % 5))"
+    done
+} >"$work/targets.csv"
+new=--data=procedural:60
+echo '{"architecture": "vit", "tokenizer": "patch", "attention": "global", "input_height": 32, "input_width": 32,
+       "patch_size": 8, "dim": 24, "depth": 2, "heads": 2, "head_dim": 12, "mlp_dim": 48}' >"$work/vit.json"
+"$train" --config "$work/vit.json" $new --epochs 1 --threads 1 --quiet --out "$work/vit" >"$work/out" 2>"$work/err" ||
+    complain "a model to begin with: $(cat "$work/err")"
+while read -r kind options_of_kind; do
+    [ "$kind" != targets ] || [ -f "$picture" ] || continue
+    # shellcheck disable=SC2086
+    timeout 60 "$mpirun" -n 2 "$train" --init-from "$work/vit/model.safetensors" $options_of_kind --epochs 1 --seed 3 \
+        --threads 1 --quiet --mpi --out "$work/$kind" </dev/null >"$work/out" 2>"$work/err" ||
+        complain "$kind: $(cat "$work/err")"
+    leaves=$([ "$kind" = small ] && echo 8 || echo 16)
+    grep -q "\"leaves\": $leaves\>" "$work/$kind/run.json" ||
+        complain "$kind: run.json has other leaves: $(grep leaves "$work/$kind/run.json")"
+    "$train" --config "$work/$kind/run.json" --threads 1 --quiet --out "$work/$kind-anew" >"$work/out" 2>"$work/err" ||
+        complain "$kind, again: $(cat "$work/err")"
+    cmp "$work/$kind/model.safetensors" "$work/$kind-anew/model.safetensors" || complain "$kind: other weights"
+    "$train" --resume "$work/$kind" --epochs 2 --threads 1 --quiet >"$work/out" 2>"$work/err" ||
+        complain "$kind, resumed: $(cat "$work/err")"
+done <<KINDS
+tuned $new
+adapted $new --lora 2
+frozen $new --freeze patch_embed.*
+small $new --batch 8
+targets --data list:targets.csv --set loss=mse
+KINDS
+
 # Two programs in one job, which differ in one option.
 # shellcheck disable=SC2086
 timeout 60 "$mpirun" -n 2 "$train" $options --mpi --out "$work/other" : \
@@ -115,6 +151,13 @@ timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
     -n 1 "$train" $options --mpi --data folder:/none --out "$work/other" >"$work/out" 2>"$work/err" &&
     complain 'no data: exit status 0'
 [ "$(grep -c "rank 1 of 2: .*'/none'" "$work/err")" = 1 ] || complain "no data: $(cat "$work/err")"
+# What keeps them from meeting, one says for all.
+# shellcheck disable=SC2086
+timeout 60 "$mpirun" -n 2 "$train" $options --mpi --out "$work/other" : \
+    -n 1 "$train" $options --mpi --batch 8 --out "$work/other" >"$work/out" 2>"$work/err" &&
+    complain 'other leaves: exit status 0'
+[ "$(grep -c '^shiftvit-train: leaves is 16 on rank 0 and 8 on rank 2; all ranks need the same' "$work/err")" = 1 ] ||
+    complain "other leaves: $(cat "$work/err")"
 # A process that cannot describe its run. It fails before it creates its trainer, in which the others would wait.
 # shellcheck disable=SC2086
 timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
@@ -127,7 +170,8 @@ if [ -e "$3/libshiftvit-$other.so.1" ]; then
     # shellcheck disable=SC2086
     timeout 60 "$mpirun" -n 2 "$train" $options --mpi="$other" --out "$work/other" >"$work/out" 2>"$work/err" &&
         complain "--mpi=$other: exit status 0"
-    grep -q "mpirun has started 2 processes, but $other knows of one; the mpirun is that of $flavour" "$work/err" ||
+    said="mpirun has started 2 processes, but $other knows of one; the mpirun is that of $flavour"
+    [ "$(grep -c "$said" "$work/err")" = 1 ] ||
         complain "--mpi=$other: $(cat "$work/err")"
 fi
 # A run keeps its leaves.
@@ -138,6 +182,6 @@ timeout 60 "$mpirun" -n 2 "$train" --mpi --quiet --resume "$work/whole" --epochs
 grep -q "class weights', this one '.*leaves 16'; a resumed run needs the same" "$work/err" ||
     complain "leaves for a run without: $(cat "$work/err")"
 job 17 --out "$work/many" && complain '17 processes: exit status 0'
-grep -q 'ranks is 17; 1 to 16' "$work/err" || complain "17 processes: $(cat "$work/err")"
+[ "$(grep -c 'ranks is 17; 1 to 16' "$work/err")" = 1 ] || complain "17 processes: $(cat "$work/err")"
 [ $failed = 0 ] && rm -rf "$work"
 exit $failed

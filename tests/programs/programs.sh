@@ -335,6 +335,23 @@ if [ -e /dev/full ]; then
     done
 fi
 
+# What is larger than the limit of file sizes (in units of 512 bytes or 1 KiB) is a failure with a message, and leaves
+# no file. The results on standard output are a file here.
+while read -r file command; do
+    status=0
+    # shellcheck disable=SC2086
+    (cd "$work" && ulimit -f 8 && exec "$programs/"$command >"$work/long" 2>"$work/err" </dev/null) ||
+        status=$?
+    [ "$status" = 1 ] || fail "$command with a limit of file sizes: exit status $status: $(cat err)"
+    grep -q "^${command%% *}: cannot write .*$file" err || fail "$command with a limit of file sizes says $(cat err)"
+    [ "$file" = standard ] || absent "$file"
+done <<COMMANDS
+limited/checkpoint.safetensors shiftvit-train --data procedural:64 $small --quiet --out limited
+limited.safetensors shiftvit-convert trained limited.safetensors
+features.safetensors shiftvit-features --model trained --data procedural:200 --quiet --out features.safetensors
+standard shiftvit-train --help
+COMMANDS
+
 # Integers and decimals are written exactly.
 ! grep -Eq '\.[0-9]{18}' trained/run.json || fail 'run.json holds a decimal that is longer than needed'
 ! grep -aEq '"dropout\\?": ?0\.[0-9]{16}' trained/model.safetensors || fail 'the model file does'

@@ -56,6 +56,17 @@ run 0 shiftvit-train --resume patient --epochs 6
 [ "$(wc -l <patient/history.csv)" = 3 ] || fail "the run went on: $(cat patient/history.csv)"
 run 0 shiftvit-train --resume patient --epochs 6 --patience 3
 [ "$(wc -l <patient/history.csv)" = 5 ] || fail "the run did not go on: $(cat patient/history.csv)"
+# Without more epochs too: the run is tested at its new end, and its folder has the new patience.
+run 0 shiftvit-train --resume patient --patience 4
+[ "$(wc -l <patient/history.csv)" = 6 ] || fail "the run did not go on: $(cat patient/history.csv)"
+lasts '^test: '
+grep -q '"patience": 4' patient/run.json || fail "run.json is $(cat patient/run.json)"
+run 2 shiftvit-train --resume patient --patience 2
+says 'patience is 4 in the checkpoint and 2 here; a resumed run needs as many or more, or 0; with more epochs, any$'
+run 0 shiftvit-train --resume patient --patience 0
+[ "$(wc -l <patient/history.csv)" = 7 ] || fail "the run did not go on: $(cat patient/history.csv)"
+run 2 shiftvit-train --resume patient --patience 7
+says 'a resumed run needs 0, which never stops; with more epochs, any$'
 
 # Averages and a patience that change nothing.
 # shellcheck disable=SC2086

@@ -44,6 +44,35 @@ START_TEST(test_a_checkpoint_that_fails_costs_no_step)
 }
 END_TEST
 
+/* A run of whole epochs whose first checkpoint cannot be written leaves no file of a run, such as a
+ * history, so that the same run begins anew in the folder. */
+START_TEST(test_a_first_checkpoint_that_fails_leaves_no_run)
+{
+    static const char *const FILES[] = {"history.csv", "best.safetensors", "run.json",
+                                        "events.out.tfevents.shiftvit"};
+    plan p = plan_make(1);
+    svit_trainer_event event;
+    p.trainer.tensorboard = 1;
+    p.trainer.description = "{}";
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    for (int step = 0; step < STEPS; step++)
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    ck_assert_int_eq(mkdir(fit_path(&folder, CHECKPOINT), 0700), 0);
+    FAILS(svit_trainer_step(trainer, &event, sizeof event, err), SVIT_E_IO, CHECKPOINT);
+    svit_trainer_free(trainer);
+    ck_assert_int_eq(rmdir(fit_path(&folder, CHECKPOINT)), 0);
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++)
+        ck_assert_msg(access(fit_path(&folder, FILES[i]), F_OK) != 0, "%s is there", FILES[i]);
+    p.trainer.existing = SVIT_EXISTING_REFUSE;
+    trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    svit_trainer_free(trainer);
+    unlink(fit_path(&folder, FILES[3]));
+    svit_model_free(model);
+}
+END_TEST
+
 /* Without validation, weights that no checkpoint can hold are not called a validation's. */
 START_TEST(test_a_checkpoint_of_infinite_weights_is_named)
 {
@@ -77,6 +106,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("trainer_due");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_a_checkpoint_that_fails_costs_no_step);
+    tcase_add_test(c, test_a_first_checkpoint_that_fails_leaves_no_run);
     tcase_add_test(c, test_a_checkpoint_of_infinite_weights_is_named);
     suite_add_tcase(all, c);
     return all;

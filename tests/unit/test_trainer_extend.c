@@ -44,6 +44,68 @@ START_TEST(test_an_extension_may_have_another_patience)
 }
 END_TEST
 
+/* Without more epochs a larger patience, or 0, is accepted at any event, also where the old one has
+ * ended the run; the run then has as many epochs as one that had it from the start. */
+START_TEST(test_a_larger_patience_goes_on_without_more_epochs)
+{
+    enum { ALL = 4 };
+    const uint32_t before = (uint32_t)_i / 4, after = (uint32_t)_i % 4;
+    plan p = plan_make(ALL), later;
+    p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+    p.optimizer.learning_rate = 0;
+    p.trainer.patience = before;
+    later = p;
+    later.trainer.patience = after;
+    later.trainer.existing = SVIT_EXISTING_RESUME;
+    const uint32_t first = before > 0 && before + 1 < ALL ? before + 1 : ALL;
+    const uint32_t last = after > 0 && after + 1 < ALL ? after + 1 : ALL;
+    for (uint32_t events = 1; events <= first * (STEPS + 1); events++) {
+        leave_checkpoint(p, validation, (int)events);
+        svit_model *model = fit_model(context, CLASSES, 9);
+        svit_trainer *trainer = open_trainer(model, &later, validation);
+        if (after == before || (before > 0 && (after == 0 || after > before))) {
+            WORKS(svit_trainer_resume(trainer, err));
+            WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+            ck_assert_uint_eq(svit_trainer_history_count(trainer), last);
+        } else {
+            FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT,
+                  before > 0 ? "a resumed run needs as many or more, or 0; with more epochs, any"
+                             : "patience is 0 in the checkpoint and ");
+        }
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+    }
+}
+END_TEST
+
+/* A run that stopped early and goes on with a larger patience, or 0, has the weights of one that
+ * had it from the start, the last or the best ones; the schedule has the same length. */
+START_TEST(test_more_patience_gives_the_weights_of_one_that_had_it)
+{
+    enum { ALL = 12 };
+    plan p = plan_make(ALL), whole;
+    p.trainer.keep = _i % 2 ? SVIT_KEEP_BEST : SVIT_KEEP_LAST;
+    p.trainer.patience = 1;
+    p.trainer.existing = SVIT_EXISTING_OVERWRITE;
+    p.optimizer.learning_rate = 1;
+    whole = p;
+    whole.trainer.patience = _i / 2 ? 3 : 0;
+    svit_model *model = fit_model(context, CLASSES, 1), *wanted = train_whole(whole, validation);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    const size_t rows = svit_trainer_history_count(trainer);
+    ck_assert_uint_lt(rows, ALL);
+    svit_trainer_free(trainer);
+    trainer = resume_run(model, whole, validation);
+    WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    ck_assert_uint_gt(svit_trainer_history_count(trainer), rows);
+    ck_assert(fit_same(model, wanted));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+    svit_model_free(wanted);
+}
+END_TEST
+
 /* The schedules that have a length. */
 static const int32_t LONG[] = {SVIT_SCHEDULE_WARMUP_COSINE, SVIT_SCHEDULE_LINEAR,
                                SVIT_SCHEDULE_ONE_CYCLE, SVIT_SCHEDULE_PIECEWISE};
@@ -363,6 +425,8 @@ static Suite *suite(void)
     TCase *c = tcase_create("trainer_extend");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_an_extension_may_have_another_patience, 0, 4 * 4);
+    tcase_add_loop_test(c, test_a_larger_patience_goes_on_without_more_epochs, 0, 4 * 4);
+    tcase_add_loop_test(c, test_more_patience_gives_the_weights_of_one_that_had_it, 0, 4);
     tcase_add_loop_test(c, test_an_extension_keeps_a_length_that_was_given, 0, LONG_COUNT);
     tcase_add_test(c, test_a_given_length_that_cannot_be_is_refused);
     tcase_add_loop_test(c, test_an_extension_counts_its_arithmetic_on, 0,

@@ -19,7 +19,7 @@ START_TEST(test_another_configuration_is_refused_at_resume_by_field)
             "epochs is 2 in the checkpoint and 1 here; a resumed run needs as many or more",
             "batch is 8 in the checkpoint and 9 here; a resumed run needs the same",
             "seed is 3",
-            "patience",
+            "patience is 0 in the checkpoint and 1 here; a resumed run needs 0, which never stops;",
             "beta1 is 0.9 in the checkpoint and 0.5 here",
             "preprocessing: 'flip_probability' is 0.5 in the checkpoint and 0.25 here;",
             "the validation data are others than the checkpoint's",

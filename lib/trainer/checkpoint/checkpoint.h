@@ -69,13 +69,20 @@ typedef enum sv_entry_kind {
     SV_ENTRY_LATER        /* uint64_t; older libraries wrote none */
 } sv_entry_kind;
 
+/* Which other values of a setting than the checkpoint's a resumed run may have. */
+typedef enum sv_entry_change {
+    SV_CHANGE_NONE,
+    SV_CHANGE_EXTENDED, /* any if the run is extended by more epochs */
+    SV_CHANGE_LATER     /* that, and on any resume a larger one, or 0 for no end */
+} sv_entry_change;
+
 /* One field of svit_trainer that checkpoints store as a text entry. */
 typedef struct sv_trainer_entry {
     const char *key;
     size_t offset; /* in svit_trainer */
     sv_entry_kind kind;
-    int32_t is_state;   /* 1: a resume restores it; 0: a setting that a resumed run must share */
-    int32_t may_extend; /* 1: a setting that may change if the run is extended by more epochs */
+    int32_t is_state; /* 1: a resume restores it; 0: a setting that a resumed run must share */
+    sv_entry_change change;
 } sv_trainer_entry;
 
 /* All entries, in the order of the file. */

@@ -59,10 +59,15 @@ static const char *readable(char out[SV_TRAINER_NUMBER], const sv_trainer_entry 
     return word ? word : text;
 }
 
-/* What a resumed run needs of a setting: more epochs than before extend it. */
-static const char *needed(const sv_field *field)
+/* What a resumed run needs of a setting whose saved value is `saved`. */
+static const char *needed(const sv_trainer_entry *entry, const char *saved)
 {
-    return strcmp(sv_field_key(field), "epochs") == 0 ? "as many or more" : "the same";
+    if (entry->change != SV_CHANGE_LATER)
+        return "the same";
+    if (entry->offset == offsetof(svit_trainer, config.epochs))
+        return "as many or more";
+    return strcmp(saved, "0") == 0 ? "0, which never stops; with more epochs, any"
+                                   : "as many or more, or 0; with more epochs, any";
 }
 
 svit_status sv_trainer_setting_differs(const sv_trainer_entry *entry, const char *saved,
@@ -76,7 +81,7 @@ svit_status sv_trainer_setting_differs(const sv_trainer_entry *entry, const char
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s is %.24s in the checkpoint and %s here; a resumed run needs %s",
                        sv_field_key(field), readable(a, entry, saved), readable(b, entry, present),
-                       needed(field));
+                       needed(entry, saved));
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "the %s data are others than the checkpoint's, in number, images or split; a "
                    "resumed run needs the same",

@@ -1,10 +1,10 @@
 /* The folder of a run: its lock, and the files of another run that it may hold.
  *
- * A run that replaces another one writes its checkpoint first, before it has a best epoch or a
- * history, and then replaces or removes the other files. Before that checkpoint the old run is
- * complete; after it the new run can be resumed from the checkpoint alone. If the process is killed
- * in between, the checkpoint is that of a run without rows, and the first step after its resume
- * removes the remaining files of the old run. */
+ * A run writes its checkpoint first, before it has a best epoch or a history, and then its other
+ * files, or replaces and removes those of another run. Before that checkpoint the folder is as it
+ * was, without a run or with the whole old one; after it the new run can be resumed from the
+ * checkpoint alone. If the process is killed in between, the checkpoint is that of a run without
+ * rows, and the first step after its resume removes the remaining files of the old run. */
 #include "trainer/checkpoint/checkpoint.h"
 
 #include "base/files/file.h"

@@ -17,6 +17,25 @@ static svit_status check_setting(const sv_trainer_entry *entry, const svit_train
                                        : sv_trainer_setting_differs(entry, saved, present, err);
 }
 
+/* Whether the run ends later by the setting of `trainer`, a number of epochs of which 0 is no end,
+ * than by the saved one. */
+static bool ends_later(const sv_trainer_entry *entry, const svit_trainer *trainer,
+                       const char *saved)
+{
+    uint64_t before;
+    uint32_t now;
+    memcpy(&now, (const char *)trainer + entry->offset, sizeof now);
+    return sv_trainer_read_digits(&before, saved, 10) && before > 0 && (now == 0 || now > before);
+}
+
+/* Whether a setting may be another one than the saved one. */
+static bool may_differ(const sv_trainer_entry *entry, const svit_trainer *trainer,
+                       const char *saved, int32_t extends)
+{
+    return (extends && entry->change != SV_CHANGE_NONE) ||
+           (entry->change == SV_CHANGE_LATER && ends_later(entry, trainer, saved));
+}
+
 /* Reads one value of the progress into `into`: decimal digits, or the bits of a real number. */
 static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into, const char *saved,
                               svit_error *err)
@@ -61,7 +80,7 @@ static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer 
             return lacks_entry(entry->key, err);
         if (entry->is_state)
             SVIT_TRY(read_state(entry, copy, saved, err));
-        else if (!extends || !entry->may_extend)
+        else if (!may_differ(entry, copy, saved, extends))
             SVIT_TRY(check_setting(entry, copy, saved, err));
     }
     if (copy->progress.early == NOT_SAVED)

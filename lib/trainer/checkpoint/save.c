@@ -9,28 +9,31 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENTRY(name, field, kind, is_state, may_extend)                                             \
+#define ENTRY(name, field, kind, is_state, change)                                                 \
     {                                                                                              \
-        "trainer." name, offsetof(svit_trainer, field), kind, is_state, may_extend                 \
+        "trainer." name, offsetof(svit_trainer, field), kind, is_state, change                     \
     }
-#define SETTING(field, kind) ENTRY(#field, config.field, kind, 0, 0)
-#define RULE(field, kind) ENTRY("optimizer." #field, optimizer_config.field, kind, 0, 0)
-#define STATE(field, kind) ENTRY("state." #field, progress.field, kind, 1, 0)
+#define DATA(field, kind) ENTRY(#field, field, kind, 0, SV_CHANGE_NONE)
+#define SETTING(field, kind) ENTRY(#field, config.field, kind, 0, SV_CHANGE_NONE)
+#define RULE(field, kind)                                                                          \
+    ENTRY("optimizer." #field, optimizer_config.field, kind, 0, SV_CHANGE_NONE)
+#define STATE(field, kind) ENTRY("state." #field, progress.field, kind, 1, SV_CHANGE_NONE)
 
-/* Settings that may change if the run is extended. */
-#define SETTING_EXTENDS(field, kind) ENTRY(#field, config.field, kind, 0, 1)
-#define RULE_EXTENDS(field, kind) ENTRY("optimizer." #field, optimizer_config.field, kind, 0, 1)
+/* Settings that may change: those that say where the run ends, and those of its schedule. */
+#define SETTING_OF_END(field, kind) ENTRY(#field, config.field, kind, 0, SV_CHANGE_LATER)
+#define RULE_EXTENDS(field, kind)                                                                  \
+    ENTRY("optimizer." #field, optimizer_config.field, kind, 0, SV_CHANGE_EXTENDED)
 
 /* Keys follow the names of the fields, so a field here keeps its name for the sake of old files. */
 const sv_trainer_entry sv_trainer_entries[] = {
-    ENTRY("training_count", training_count, SV_ENTRY_U64, 0, 0),
-    ENTRY("validation_count", validation_count, SV_ENTRY_U64, 0, 0),
-    ENTRY("training_fingerprint", training_fingerprint, SV_ENTRY_FINGERPRINT, 0, 0),
-    ENTRY("validation_fingerprint", validation_fingerprint, SV_ENTRY_FINGERPRINT, 0, 0),
-    SETTING_EXTENDS(epochs, SV_ENTRY_U32),
+    DATA(training_count, SV_ENTRY_U64),
+    DATA(validation_count, SV_ENTRY_U64),
+    DATA(training_fingerprint, SV_ENTRY_FINGERPRINT),
+    DATA(validation_fingerprint, SV_ENTRY_FINGERPRINT),
+    SETTING_OF_END(epochs, SV_ENTRY_U32),
     SETTING(batch, SV_ENTRY_U32),
     SETTING(accumulate, SV_ENTRY_U32),
-    SETTING_EXTENDS(patience, SV_ENTRY_U32),
+    SETTING_OF_END(patience, SV_ENTRY_U32),
     SETTING(keep, SV_ENTRY_U32),
     SETTING(compute, SV_ENTRY_U32),
     SETTING(seed, SV_ENTRY_U64),

@@ -178,10 +178,11 @@ extern "C" {
     /// file may come after that; further calls are then refused with SVIT_E_STATE, and another trainer
     /// is needed.
     ///
-    /// A trainer with more epochs than the run extends it, whether the run was finished or not.
-    /// Patience, schedule and learning rate may then differ from those of the run. A schedule whose
-    /// length the trainer computes (total_steps 0) keeps the length that it had, computed or given;
-    /// after its end it stays at its last value.
+    /// A larger patience than the run's, or 0, is accepted: it changes where the run ends, and one that
+    /// stopped early goes on. A trainer with more epochs than the run extends it, whether the run was
+    /// finished or not. Patience, schedule and learning rate may then differ from those of the run. A
+    /// schedule whose length the trainer computes (total_steps 0) keeps the length that it had, computed
+    /// or given; after its end it stays at its last value.
     ///
     /// SVIT_E_IO: there is no checkpoint, or it cannot be read; in a folder without a run the trainer
     /// may begin one then. SVIT_E_ARGUMENT: it belongs to another model, to other data
