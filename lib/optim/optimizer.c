@@ -242,8 +242,8 @@ static double largest_scale(const sv_optim *optim)
     return largest;
 }
 
-/* SVIT_E_NUMERIC if a factor of the update is no normal float: a rate above them, with the factor of
- * its parameter, or that of the gradients below them. */
+/* SVIT_E_NUMERIC if a factor of the update is no normal float: a rate above them, with the factor
+ * of its parameter, or that of the gradients below them. */
 static svit_status check_factors(const update_job *job, double norm, double scale, svit_error *err)
 {
     const sv_optim *optim = job->optim;

@@ -330,8 +330,8 @@ START_TEST(test_channels_of_another_number_have_the_mean)
 }
 END_TEST
 
-/* Of many channels the mean is kept, for fine-tuning: no resize of theirs is antialiased. Numbers of
- * all seven count alike. */
+/* Of many channels the mean is kept, for fine-tuning: no resize of theirs is antialiased. Numbers
+ * of all seven count alike. */
 START_TEST(test_many_channels_have_one_mean)
 {
     static const char *const means[][2] = {

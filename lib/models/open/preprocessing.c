@@ -135,8 +135,8 @@ static bool refuse(description *out, const char *format, ...)
     return false;
 }
 
-/* Reads a number, or the first of a list of them. Returns how many there are, and adds them to *sum;
- * 0: it is neither. */
+/* Reads a number, or the first of a list of them. Returns how many there are, and adds them to
+ * *sum; 0: it is neither. */
 static size_t read_numbers(double out[SVIT_MAX_CHANNELS], double *sum, const sv_json_value *value)
 {
     const bool is_list = value->kind == SV_JSON_ARRAY;

@@ -22,10 +22,9 @@ pub const SVIT_LABELS_FINE: i32 = 0;
 pub const SVIT_LABELS_COARSE: i32 = 1;
 
 /// A dataset has samples 0..count-1; each is an image \[height, width, channels\] and a label in
-/// 0\..classes-1. Images have channels of bytes, or of floats if they come from
-/// svit_dataset_memory_f32 or svit_dataset_custom: 1 (grey), 3 (RGB) or 4 (RGBA) where they are
-/// files, 1..1024 where the program gives them. Those of CIFAR and the synthetic ones are RGB. A
-/// dataset of multi-label or regression targets has `classes` numbers for each sample instead, and
+/// 0\..classes-1. Images of files have 1 channel (grey), 3 (RGB) or 4 (RGBA), those that the program
+/// gives 1..1024, and those of CIFAR and the synthetic ones 3. They are of bytes, or of floats if
+/// they come from svit_dataset_memory_f32 or svit_dataset_custom. A dataset of multi-label or regression targets has `classes` numbers for each sample instead, and
 /// the label -1. Any number of threads may read it, but only one at a time if the samples come from
 /// a callback, or from custom functions without any_thread. Loaders and derived datasets keep it
 /// alive. In all functions that create one, the caller owns \*out and frees it with

@@ -348,7 +348,7 @@ extern "C" {
     /// thread.
     ///
     /// SVIT_E_STOPPED: `bad`, the sample callback or the context's stop function stopped it.
-    /// SVIT_E_ARGUMENT: a sample callback gave a label that is out of range. SVIT_E_UNSUPPORTED names
+    /// SVIT_E_ARGUMENT: a callback or a custom function gave a label that is out of range. SVIT_E_UNSUPPORTED names
     /// the first image for whose format the build has no decoder. SVIT_E_MEMORY: there is not enough
     /// memory.
     pub fn svit_dataset_verify(
@@ -363,8 +363,9 @@ extern "C" {
     /// dataset. It covers the counts, sizes and class names, and the pixels and labels of up to 64
     /// samples that are spread evenly over the dataset. Equal fingerprints do not prove that two
     /// datasets are equal. It is the same on every machine and does not depend on where the samples are
-    /// held (files, memory, a slice). Samples of a callback, which may differ at each call, are not
-    /// read. Errors are those of svit_dataset_sample; \*fingerprint is written only on success.
+    /// held (files, memory, a slice). Samples of a callback or of custom functions, which may differ at
+    /// each call, are not read: their fingerprint covers the rest. Errors are those of
+    /// svit_dataset_sample; \*fingerprint is written only on success.
     pub fn svit_dataset_fingerprint(
         dataset: *const svit_dataset,
         fingerprint: *mut u64,

@@ -99,8 +99,8 @@ pub const SVIT_EXCLUDE_NORM: i32 = 2;
 pub const SVIT_EXCLUDE_POSITION: i32 = 4;
 
 // The exponential moving average (EMA) of the weights (Polyak, Juditsky 1992):
-// average = ema_momentum * average + (1 - ema_momentum) * w after each step, computed as
-// average += (1 - ema_momentum) * (w - average).
+// average = ema_momentum * average + (1 - ema_momentum) * w after each step, computed from the
+// difference of the two, so that the average of constant weights is these weights.
 
 /// no average
 pub const SVIT_EMA_NONE: i32 = 0;
@@ -308,9 +308,9 @@ extern "C" {
     /// SVIT_E_ARGUMENT: the session belongs to another model. SVIT_E_STATE: the session was created with
     /// SVIT_MODE_INFER, the model holds its average (svit_optimizer_swap_ema), or its trainable
     /// parameters have changed since the session or the optimiser was created. SVIT_E_NUMERIC names a
-    /// parameter whose gradient is not finite, a learning rate that no float holds, or gradients so
-    /// large that clip_norm would leave nothing of them; weights, slots and gradients are then
-    /// unchanged.
+    /// parameter whose gradient is not finite, a learning rate that with the lr_scale of a
+    /// parameter is above all floats, or gradients so large that clip_norm asks for a factor below the
+    /// normal floats; weights, slots and gradients are then unchanged.
     pub fn svit_step(
         optimizer: *mut svit_optimizer,
         session: *mut svit_session,

@@ -97,8 +97,8 @@ enumeration! {
 
 enumeration! {
     /// The exponential moving average (EMA) of the weights (Polyak, Juditsky 1992):
-    /// average = ema_momentum \* average + (1 - ema_momentum) \* w after each step, computed as
-    /// average += (1 - ema_momentum) \* (w - average).
+    /// average = ema_momentum \* average + (1 - ema_momentum) \* w after each step, computed from the
+    /// difference of the two, so that the average of constant weights is these weights.
     pub enum Ema {
         /// No average.
         None = SVIT_EMA_NONE,
