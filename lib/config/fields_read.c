@@ -124,8 +124,8 @@ static svit_status read_value(const sv_field *field, void *out, const sv_json_va
         sv_field_key(field));
 }
 
-/* Refuses what is no array, or an array of another length. `is_of_all`: its one value is that of all
- * that are counted. */
+/* Refuses what is no array, or an array of another length. `is_of_all`: its one value is that of
+ * all that are counted. */
 static svit_status fail_length(const sv_field *field, uint32_t count, bool is_of_all,
                                svit_error *err)
 {

@@ -124,8 +124,8 @@ static svit_status check_antialias(const svit_pipeline_config *config, svit_erro
                    config->channels, SVIT_MAX_CHANNELS);
 }
 
-/* An image of the source size and a resized one have sizes, of floats and a copy of them, that memory
- * could have. */
+/* An image of the source size and a resized one have sizes, of floats and a copy of them, that
+ * memory could have. */
 static svit_status check_bytes(const svit_pipeline_config *config, svit_error *err)
 {
     enum { BYTES = 2 * sizeof(float) };
