@@ -11,11 +11,11 @@ extern "C" {
 /* A dataset has samples 0..count-1; each is an image [height, width, channels] and a label in
  * 0..classes-1. Images of files have 1 channel (grey), 3 (RGB) or 4 (RGBA), those that the program
  * gives 1..1024, and those of CIFAR and the synthetic ones 3. They are of bytes, or of floats if
- * they come from svit_dataset_memory_f32 or svit_dataset_custom. A dataset of multi-label or regression targets has `classes` numbers for each sample instead, and
- * the label -1. Any number of threads may read it, but only one at a time if the samples come from
- * a callback, or from custom functions without any_thread. Loaders and derived datasets keep it
- * alive. In all functions that create one, the caller owns *out and frees it with
- * svit_dataset_free. */
+ * they come from svit_dataset_memory_f32 or svit_dataset_custom. A dataset of multi-label or
+ * regression targets has `classes` numbers for each sample instead, and the label -1. Any number of
+ * threads may read it, but only one at a time if the samples come from a callback, or from custom
+ * functions without any_thread. Loaders and derived datasets keep it alive. In all functions that
+ * create one, the caller owns *out and frees it with svit_dataset_free. */
 typedef struct svit_dataset svit_dataset;
 
 /* A part of a dataset. */
@@ -328,9 +328,9 @@ typedef int32_t (*svit_bad_sample_callback)(size_t index, svit_status status, co
  * thread.
  *
  * SVIT_E_STOPPED: `bad`, the sample callback or the context's stop function stopped it.
- * SVIT_E_ARGUMENT: a callback or a custom function gave a label that is out of range. SVIT_E_UNSUPPORTED names
- * the first image for whose format the build has no decoder. SVIT_E_MEMORY: there is not enough
- * memory. */
+ * SVIT_E_ARGUMENT: a callback or a custom function gave a label that is out of range.
+ * SVIT_E_UNSUPPORTED names the first image for whose format the build has no decoder.
+ * SVIT_E_MEMORY: there is not enough memory. */
 SVIT_API svit_status svit_dataset_verify(const svit_dataset *dataset, svit_bad_sample_callback bad,
                                          void *user, size_t *bad_count, svit_error *err);
 

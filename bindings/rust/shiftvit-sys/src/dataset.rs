@@ -24,11 +24,11 @@ pub const SVIT_LABELS_COARSE: i32 = 1;
 /// A dataset has samples 0..count-1; each is an image \[height, width, channels\] and a label in
 /// 0\..classes-1. Images of files have 1 channel (grey), 3 (RGB) or 4 (RGBA), those that the program
 /// gives 1..1024, and those of CIFAR and the synthetic ones 3. They are of bytes, or of floats if
-/// they come from svit_dataset_memory_f32 or svit_dataset_custom. A dataset of multi-label or regression targets has `classes` numbers for each sample instead, and
-/// the label -1. Any number of threads may read it, but only one at a time if the samples come from
-/// a callback, or from custom functions without any_thread. Loaders and derived datasets keep it
-/// alive. In all functions that create one, the caller owns \*out and frees it with
-/// svit_dataset_free.
+/// they come from svit_dataset_memory_f32 or svit_dataset_custom. A dataset of multi-label or
+/// regression targets has `classes` numbers for each sample instead, and the label -1. Any number of
+/// threads may read it, but only one at a time if the samples come from a callback, or from custom
+/// functions without any_thread. Loaders and derived datasets keep it alive. In all functions that
+/// create one, the caller owns \*out and frees it with svit_dataset_free.
 #[repr(C)]
 pub struct svit_dataset {
     _data: [u8; 0],

@@ -348,9 +348,9 @@ extern "C" {
     /// thread.
     ///
     /// SVIT_E_STOPPED: `bad`, the sample callback or the context's stop function stopped it.
-    /// SVIT_E_ARGUMENT: a callback or a custom function gave a label that is out of range. SVIT_E_UNSUPPORTED names
-    /// the first image for whose format the build has no decoder. SVIT_E_MEMORY: there is not enough
-    /// memory.
+    /// SVIT_E_ARGUMENT: a callback or a custom function gave a label that is out of range.
+    /// SVIT_E_UNSUPPORTED names the first image for whose format the build has no decoder.
+    /// SVIT_E_MEMORY: there is not enough memory.
     pub fn svit_dataset_verify(
         dataset: *const svit_dataset,
         bad: svit_bad_sample_callback,
