@@ -513,7 +513,8 @@ SVIT_API svit_status svit_model_get_trainable(const svit_model *model, const cha
  * biases become 0.
  *
  * SVIT_E_STATE: the model has another stem. SVIT_E_ARGUMENT: n is 0. SVIT_E_NUMERIC: a value is not
- * finite; the model is then unchanged. SVIT_E_MEMORY. */
+ * finite. SVIT_E_MEMORY. SVIT_E_STOPPED. The model is unchanged in all cases. The time is that of
+ * k^3 operations some dozens of times. */
 SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, size_t n,
                                        svit_error *err);
 

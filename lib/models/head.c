@@ -10,7 +10,7 @@ void sv_model_become(svit_model *model, svit_model *with, bool classes)
     sv_model_copy_parameters(with, model, classes);
     sv_model_take_names(model, NULL);
     sv_model_release_text_head(model);
-    model->threshold = 0;
+    sv_model_drop_threshold(model, "the model has another head");
     model->output = SVIT_OUTPUT_AUTO;
     sv_model_exchange(model, with);
     svit_model_free(with);

@@ -245,6 +245,27 @@ static svit_status fit_class(world *self, svit_error *error)
     return status;
 }
 
+/* Asks before each row of rotations. A stopped call leaves the model as it was. */
+static svit_status whiten(world *self, svit_error *error)
+{
+    svit_model_config config;
+    svit_model *model = NULL;
+    WORKS(svit_model_config_from_json(&config, sizeof config,
+                                      "{\"stem\":\"whitened\",\"input_height\":8,\"input_width\":8,"
+                                      "\"patch_size\":2,\"dim\":12,\"blocks\":[1]}",
+                                      err));
+    WORKS(svit_model_create(&model, self->context, &config, 1, err));
+    const svit_status status = svit_model_whiten(model, values, 4, error);
+    if (status != SVIT_OK) {
+        svit_model *fresh = NULL;
+        WORKS(svit_model_create(&fresh, self->context, &config, 1, err));
+        ck_assert(fit_same(model, fresh));
+        svit_model_free(fresh);
+    }
+    svit_model_free(model);
+    return status;
+}
+
 /* Nine times the samples of a dataset. */
 static svit_dataset *repeated(svit_dataset *of)
 {
@@ -306,6 +327,7 @@ static const struct {
     {knn, 3},
     {fit_head, 6},
     {fit_class, 0},
+    {whiten, 0},
     {verify, 2},
     {statistics_of_bytes, 2},
     {statistics_of_floats, 6},

@@ -81,8 +81,13 @@ def _classes(y: NDArray[Any] | None, num_classes: int | None) -> int:
     """The classes, or with targets their columns."""
     if y is None and num_classes is None:
         raise TypeError("from_function() needs num_classes, or y")
-    if y is None or (num_classes is not None and y.ndim == 1):
+    if y is None:
         return _library.whole("z", num_classes)
+    if num_classes is not None and y.ndim == 1:
+        classes = _library.whole("z", num_classes)
+        if y.max(initial=-1) >= classes:
+            raise ArgumentError(f"y has the label {y.max()}, and num_classes is {classes}")
+        return classes
     columns = y.shape[1] if y.ndim == 2 else int(y.max(initial=0)) + 1
     if num_classes not in (None, columns):
         raise ArgumentError(f"y has {columns} columns, and num_classes is {num_classes}")
@@ -104,6 +109,8 @@ def record_of(
     """
     record = _library.initialised("svit_custom_dataset_init", CustomDatasetRecord)
     keep: list[Any] = []
+    if len(shape) != 3:
+        raise ArgumentError(f"shape is {tuple(shape)}; height, width and channels are needed")
     height, width, channels = (_library.whole("z", side) for side in shape)
     sizes = (height, width, channels)  # which stay, as the library's do
     if np.dtype(dtype) not in (np.uint8, np.float32):

@@ -179,6 +179,8 @@ class _Function:
 
     def _prepare(self, code: str, value: Any) -> Any:
         if code in "sn":
+            if code == "n" and value is None:
+                raise TypeError("None is given where a path is needed")
             return text_bytes(value) if code == "s" else path_bytes(value)
         if code in "fd":
             return real(value)
@@ -484,7 +486,7 @@ def to_json(fields: Mapping[str, Any]) -> str:
     return "{" + ", ".join(texts) + "}"
 
 
-def names_of(map: str | Mapping[str, str] | None) -> str | None:
+def names_of(map: str | Mapping[str, Any] | None) -> str | None:
     """Whose names tensors have, as the library takes it: a mapping of names as JSON, a word as it is."""
     return json.dumps(dict(map)) if isinstance(map, Mapping) else map
 

@@ -115,7 +115,7 @@ def load_pretrained(
     path: PathName,
     *,
     preset: str,
-    map: str | Mapping[str, str] | None = "timm",
+    map: str | Mapping[str, Any] | None = "timm",
     context: Context | None = None,
     **fields: Any,
 ) -> Model:
@@ -140,7 +140,7 @@ def load_pretrained(
     names = _library.names_of(map)
     model = _library.create("svit_model_load_mapped", context, buffer, path, names, adopt=Model._taker(context))
     pipeline = _library.fields_of("svit_pipeline_config", training_structs(preset, None, {})[2])
-    if (pipeline["output_height"], pipeline["output_width"]) != model.input_shape[:2]:
+    if (pipeline["output_height"], pipeline["output_width"], pipeline["channels"]) != model.input_shape:
         pipeline = _fit.fitted(pipeline, model.input_shape)
     model.pipeline = pipeline
     return model

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _custom, _library
+from ._handles import article
 from ._library import PathName
 from .config import means_of
 from .context import Context, chosen_context
@@ -152,6 +153,8 @@ class Dataset(_library.Handle):
             dtype: Of the images: ``numpy.uint8``, or ``numpy.float32``, which other floats become.
             classes: Names, one for each class, or for each column of targets.
         """
+        if not callable(sample):
+            raise TypeError(f"{article(sample)} is given where a function is needed")
         callback = _library.Callback(sample)
         record, keep = _custom.record_of(callback.weakly(), count, shape, num_classes, y, dtype, classes)
         return cls._create("svit_dataset_custom", context, record, keep=keep, callbacks=callback)

@@ -343,7 +343,7 @@ class Model(_library.Handle):
         self,
         path: PathName,
         *,
-        map: str | Mapping[str, str] | None = None,
+        map: str | Mapping[str, Any] | None = None,
         skip_mismatched: bool = False,
         ignore_extra: bool = False,
         allow_missing: bool = False,

@@ -70,6 +70,15 @@ class CustomDatasets(unittest.TestCase):
                 with self.assertRaisesRegex(errors.ArgumentError, f"channels is {channels}; files give images of 1"):
                     shiftvit.Predictor(model).predict("a.png")
 
+    def test_wrong_arguments_are_refused_at_once(self):
+        from_function = shiftvit.Dataset.from_function
+        with self.assertRaisesRegex(errors.ArgumentError, "y has the label 2, and num_classes is 2"):
+            from_function(lambda index: None, 3, SHAPE, 2, y=[0, 1, 2])
+        with self.assertRaisesRegex(errors.ArgumentError, r"shape is \(16, 16\); height, width and channels"):
+            from_function(lambda index: None, 3, (16, 16), 2)
+        with self.assertRaisesRegex(TypeError, "ndarray is given where a function is needed"):
+            from_function(np.zeros((3, *SHAPE), np.uint8), 3, SHAPE, 2)
+
     def test_labels_are_known_without_images(self):
         x, y = arrays(np.uint8, "labels")
         read = []
@@ -113,8 +122,6 @@ class CustomDatasets(unittest.TestCase):
         ):
             with self.subTest(problem=problem), self.assertRaisesRegex(wrong, problem):
                 from_function(lambda index: x[index], COUNT, SHAPE, **arguments)
-        with self.assertRaisesRegex(errors.ArgumentError, "the label 2; 0..1"):
-            from_function(lambda index: x[index], COUNT, SHAPE, 2, y=labels, dtype=np.float32).labels
         floats = from_function(lambda index: x[index], COUNT, SHAPE, y=y)
         with self.assertRaisesRegex(TypeError, "image 3 is an array of float32; uint8 is needed"):
             floats[3]

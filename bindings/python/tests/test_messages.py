@@ -48,6 +48,11 @@ class Messages(FolderTest):
             with self.subTest(fields=list(fields)), self.assertRaisesRegex(shiftvit.errors.ArgumentError, message):
                 shiftvit.Trainer(tiny(), shiftvit.Dataset.from_arrays(*few()), **fields)
 
+    def test_none_is_no_path(self):
+        for call in (shiftvit.load, shiftvit.read_image, tiny().save, shiftvit.Dataset.cifar10):
+            with self.assertRaisesRegex(TypeError, "None is given where a path is needed"):
+                call(None)
+
     def test_paths_stay_as_they_are(self):
         path = self.folder / "svit_model_save.svit_trainer_config.json"
         with self.assertRaisesRegex(OSError, "svit_model_save.svit_trainer_config.json"):

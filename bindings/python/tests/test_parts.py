@@ -126,6 +126,16 @@ class Models(FolderTest):
         )
         sizes = [smaller.pipeline[f"{step}_{side}"] for step in ("source", "output") for side in ("height", "width")]
         self.assertEqual(sizes, [120, 88, 96, 64])
+        for channels in (1, 2, 4, 5):
+            with self.subTest(channels=channels):
+                of_channels = {**fields, "in_channels": channels}
+                shiftvit.create_model("deit-tiny-patch16-224", **of_channels).save_timm(path)
+                other = shiftvit.load_pretrained(path, preset="deit-tiny-patch16-224", **of_channels)
+                means = channels if channels <= 4 else 1
+                self.assertEqual(other.pipeline["channels"], channels)
+                np.testing.assert_allclose(other.pipeline["mean"], [0.449] * means)
+                np.testing.assert_allclose(other.pipeline["variance"], [0.226**2] * means)
+                self.assertEqual(other.predict(np.zeros((1, 248, 248, channels), np.uint8)).shape, (1, 5))
 
 
 class Loop(FolderTest):

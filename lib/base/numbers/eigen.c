@@ -9,6 +9,9 @@
  * finite. */
 enum { MAX_SWEEPS = 60 };
 
+/* What rounding leaves of the largest element. */
+static const double ROUNDING = 1e-16;
+
 /* Rotates rows p and q of m[n, n] by the angle with cosine c and sine s. */
 static void rotate_rows(double *m, size_t n, size_t p, size_t q, double c, double s)
 {
@@ -39,19 +42,37 @@ static void rotate(double *a, double *vectors, size_t n, size_t p, size_t q)
     rotate_rows(vectors, n, p, q, c, s);
 }
 
-/* Does one rotation for every pair. Returns whether there was anything to rotate. */
-static bool sweep(double *a, double *vectors, size_t n)
+/* What a sweep needs besides the matrices. */
+typedef struct state {
+    double floor; /* elements of at most this magnitude are rounding errors of the others */
+    bool (*goes_on)(void *user);
+    void *user;
+    bool stopped;
+} state;
+
+/* Rotates row p with each row behind it. Returns whether there was anything to rotate. */
+static bool sweep_row(double *a, double *vectors, size_t n, size_t p, double floor)
 {
     bool rotated = false;
-    for (size_t p = 0; p < n; p++)
-        for (size_t q = p + 1; q < n; q++) {
-            double scale = sqrt(fabs(a[p * n + p] * a[q * n + q]));
-            if (!(fabs(a[p * n + q]) > 1e-16 * scale) || a[p * n + q] == 0)
-                continue;
-            rotate(a, vectors, n, p, q);
-            rotated = true;
-        }
+    for (size_t q = p + 1; q < n; q++) {
+        const double scale = sqrt(fabs(a[p * n + p] * a[q * n + q])), element = fabs(a[p * n + q]);
+        if (!(element > 1e-16 * scale) || element <= floor)
+            continue;
+        rotate(a, vectors, n, p, q);
+        rotated = true;
+    }
     return rotated;
+}
+
+/* Does one rotation for every pair. Returns whether there was anything to rotate. */
+static bool sweep(double *a, double *vectors, size_t n, state *self)
+{
+    bool rotated = false;
+    for (size_t p = 0; p < n && !self->stopped; p++) {
+        self->stopped = !self->goes_on(self->user);
+        rotated |= !self->stopped && sweep_row(a, vectors, n, p, self->floor);
+    }
+    return rotated && !self->stopped;
 }
 
 static void swap_rows(double *values, double *vectors, size_t n, size_t i, size_t j)
@@ -78,12 +99,18 @@ static void fix_sign(double *vector, size_t n)
         vector[k] *= sign;
 }
 
-void sv_eigen_symmetric(double *a, size_t n, double *values, double *vectors)
+bool sv_eigen_symmetric(double *a, size_t n, double *values, double *vectors,
+                        bool (*goes_on)(void *user), void *user)
 {
+    state self = {.goes_on = goes_on, .user = user};
     for (size_t i = 0; i < n * n; i++)
         vectors[i] = i / n == i % n;
-    for (int i = 0; i < MAX_SWEEPS && sweep(a, vectors, n); i++)
+    for (size_t i = 0; i < n; i++)
+        self.floor = fmax(self.floor, ROUNDING * fabs(a[i * n + i]));
+    for (int i = 0; i < MAX_SWEEPS && sweep(a, vectors, n, &self); i++)
         ;
+    if (self.stopped)
+        return false;
     for (size_t i = 0; i < n; i++)
         values[i] = a[i * n + i];
     for (size_t i = 0; i < n; i++) {
@@ -94,4 +121,5 @@ void sv_eigen_symmetric(double *a, size_t n, double *values, double *vectors)
             swap_rows(values, vectors, n, i, largest);
         fix_sign(vectors + i * n, n);
     }
+    return true;
 }

@@ -116,7 +116,7 @@ SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *em
     SVIT_TRY(sv_model_check_alone(model, "its text head changes", err));
     if (classes == 0) {
         sv_model_release_text_head(model);
-        model->threshold = 0;
+        sv_model_drop_threshold(model, "the classes are no texts");
         return SVIT_OK;
     }
     SVIT_TRY(check_numbers(classes, logit_scale, logit_bias, err));
@@ -129,7 +129,7 @@ SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *em
     if (status == SVIT_OK) {
         sv_model_release_text_head(model);
         model->text_head = head;
-        model->threshold = 0;
+        sv_model_drop_threshold(model, "the classes are other texts");
     } else {
         head_free(&model->context->allocator, head);
     }

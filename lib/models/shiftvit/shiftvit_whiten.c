@@ -101,6 +101,20 @@ static svit_status set_filters(svit_model *model, const whitening *self, svit_er
     return status;
 }
 
+/* Who asks whether a call goes on, and what was said. */
+typedef struct asking {
+    svit_context *context;
+    svit_status status;
+    svit_error *err;
+} asking;
+
+static bool goes_on(void *user)
+{
+    asking *self = user;
+    self->status = sv_context_go_on(self->context, self->err);
+    return self->status == SVIT_OK;
+}
+
 SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, size_t n,
                                        svit_error *err)
 {
@@ -127,8 +141,11 @@ SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, siz
     self.moments = self.values + self.k;
     self.vectors = self.moments + self.k * self.k;
     sum_moments(&self, nhwc, n);
-    sv_eigen_symmetric(self.moments, self.k, self.values, self.vectors);
-    svit_status status = set_filters(model, &self, err);
+    asking ask = {.context = model->context, .err = err};
+    svit_status status =
+        sv_eigen_symmetric(self.moments, self.k, self.values, self.vectors, goes_on, &ask)
+            ? set_filters(model, &self, err)
+            : ask.status;
     sv_release(allocator, self.patch, self.doubles * sizeof *self.patch);
     return status;
 }

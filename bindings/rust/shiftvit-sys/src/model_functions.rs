@@ -258,7 +258,8 @@ extern "C" {
     /// biases become 0.
     ///
     /// SVIT_E_STATE: the model has another stem. SVIT_E_ARGUMENT: n is 0. SVIT_E_NUMERIC: a value is not
-    /// finite; the model is then unchanged. SVIT_E_MEMORY.
+    /// finite. SVIT_E_MEMORY. SVIT_E_STOPPED. The model is unchanged in all cases. The time is that of
+    /// k^3 operations some dozens of times.
     pub fn svit_model_whiten(
         model: *mut svit_model,
         nhwc: *const f32,
