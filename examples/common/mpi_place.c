@@ -43,7 +43,8 @@ static launch find_launch(void)
     const int launcher = find_launcher();
     if (launcher != OPENMPI)
         return (launch){launcher, number_of("PMI_SIZE"), number_of("PMI_RANK")};
-    return (launch){launcher, number_of("OMPI_COMM_WORLD_SIZE"), number_of("PMIX_RANK")};
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK") ? "OMPI_COMM_WORLD_RANK" : "PMIX_RANK";
+    return (launch){launcher, number_of("OMPI_COMM_WORLD_SIZE"), number_of(rank)};
 }
 
 /* Writes which of the libraries it has loaded to *used. */
@@ -114,12 +115,12 @@ static svit_status check_launcher(const mpi_place *self, struct program *program
                         from->started, mpi_names[used], mpi_names[from->launcher]);
 }
 
-/* Leaves it to rank 0 to say why no rank has a place: all of them know the same. A failure of MPI
- * itself, or an older library, may be that of one rank alone. */
+/* Leaves it to rank 0 to say why no rank has a place, where all of them know the same. Failures of
+ * memory, of MPI itself or of an older library may be those of one rank alone. */
 static svit_status leave_to_first(struct program *program, svit_status status, long rank)
 {
     enum { SECONDS = 2 };
-    if (rank == 0 || status == SVIT_E_IO || status == SVIT_E_VERSION)
+    if (rank == 0 || (status != SVIT_E_ARGUMENT && status != SVIT_E_STATE))
         return status;
     program->is_mute = 1;
     /* mpirun ends the job when the first process has failed, and rank 0 has to speak before. */

@@ -514,7 +514,7 @@ SVIT_API svit_status svit_model_get_trainable(const svit_model *model, const cha
  *
  * SVIT_E_STATE: the model has another stem. SVIT_E_ARGUMENT: n is 0. SVIT_E_NUMERIC: a value is not
  * finite. SVIT_E_MEMORY. SVIT_E_STOPPED. The model is unchanged in all cases. The time is that of
- * k^3 operations some dozens of times. */
+ * k^2 operations for each patch, and of some dozens of times k^3. */
 SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, size_t n,
                                        svit_error *err);
 
@@ -561,9 +561,9 @@ SVIT_API const char *svit_model_text_class_name(const svit_model *model, size_t 
  * for never, at most 1. It is saved with the model (the metadata key "known_threshold"), and
  * predictors read it when they are created; what they predict stays the same. It belongs to
  * probabilities that change: a step of an optimizer (svit_step), a head for other classes or with
- * more of them (svit_model_add_classes), other texts (svit_model_set_text_head) and an output that
- * is not SVIT_OUTPUT_SOFTMAX remove it; weights that are set, loaded or restored keep it.
- * svit_choose_threshold finds it. SVIT_E_ARGUMENT: it is none
+ * more of them (svit_model_add_classes), the end after a block (svit_model_truncate), other texts
+ * (svit_model_set_text_head) and an output that is not SVIT_OUTPUT_SOFTMAX remove it; weights that
+ * are set, loaded or restored keep it. svit_choose_threshold finds it. SVIT_E_ARGUMENT: it is none
  * of these numbers. */
 SVIT_API svit_status svit_model_set_threshold(svit_model *model, double threshold, svit_error *err);
 

@@ -221,9 +221,9 @@ SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
  * SVIT_E_ARGUMENT: the session belongs to another model. SVIT_E_STATE: the session was created with
  * SVIT_MODE_INFER, the model holds its average (svit_optimizer_swap_ema), or its trainable
  * parameters have changed since the session or the optimiser was created. SVIT_E_NUMERIC names a
- * parameter whose gradient is not finite, a learning rate that with the lr_scale of a
- * parameter is above all floats, or gradients so large that clip_norm asks for a factor below the
- * normal floats; weights, slots and gradients are then unchanged. */
+ * parameter whose gradient is not finite, a learning rate that is above all floats, by itself or
+ * with the lr_scale of a parameter, or gradients so large that clip_norm asks for a factor below
+ * the normal floats. Weights, slots and gradients are unchanged in all cases. */
 SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session, svit_error *err);
 
 /* Writes the learning rate of update number `step`, from 0, to *learning_rate. With T total_steps,

@@ -316,7 +316,8 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer);
  *
  * SVIT_E_IO: there is no checkpoint, or it cannot be read; in a folder without a run the trainer
  * may begin one then. SVIT_E_ARGUMENT: it belongs to another model, to other data
- * (svit_dataset_fingerprint) or to another configuration; the message names the field.
+ * (svit_dataset_fingerprint, which does not see the images of functions) or to another
+ * configuration; the message names the field.
  * SVIT_E_FORMAT names the damaged entry. SVIT_E_STATE: the run has begun, or `existing` is
  * SVIT_EXISTING_OVERWRITE. A checkpoint of library 0.1 has no fingerprints: it is accepted with a
  * warning in the log. */

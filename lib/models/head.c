@@ -5,12 +5,12 @@
 #include "models/model.h"
 #include "models/parts/text_head.h"
 
-void sv_model_become(svit_model *model, svit_model *with, bool classes)
+void sv_model_become(svit_model *model, svit_model *with, bool classes, const char *why)
 {
+    sv_model_drop_threshold(model, why); /* whoever is told of it sees the model as it was */
     sv_model_copy_parameters(with, model, classes);
     sv_model_take_names(model, NULL);
     sv_model_release_text_head(model);
-    sv_model_drop_threshold(model, "the model has another head");
     model->output = SVIT_OUTPUT_AUTO;
     sv_model_exchange(model, with);
     svit_model_free(with);
@@ -29,7 +29,7 @@ static svit_status change_head(svit_model *model, uint32_t num_classes, uint64_t
     SVIT_TRY(sv_config_check(&sv_model_config_type, &config, err));
     SVIT_TRY(sv_model_open_zero(&changed, model->context, &config, err));
     sv_initial_weights(changed->weights, &changed->parameters, &config, seed, model->context->pool);
-    sv_model_become(model, changed, keep_rows);
+    sv_model_become(model, changed, keep_rows, "the model gets another head");
     if (keep_rows)
         model->output = output;
     return SVIT_OK;

@@ -73,8 +73,8 @@ void sv_model_copy_parameters(svit_model *to, const svit_model *from, bool class
 
 /* Turns `model` into `with`, which is freed: what both have of parameters is copied before, as by
  * sv_model_copy_parameters, and they are exchanged as by sv_model_exchange. Class names, text head,
- * threshold and output are dropped. */
-void sv_model_become(svit_model *model, svit_model *with, bool classes);
+ * threshold and output are dropped, the threshold with a warning that says `why`. */
+void sv_model_become(svit_model *model, svit_model *with, bool classes, const char *why);
 
 /* Replaces the model's class names by those of sv_names_copy; NULL: it has none. */
 void sv_model_take_names(svit_model *model, char **names);

@@ -77,6 +77,6 @@ SVIT_API svit_status svit_model_truncate(svit_model *model, const char *layer, s
     SVIT_TRY(sv_config_check(&sv_model_config_type, &config, err));
     /* Each of its parameters is one of the model, so none needs an initial value. */
     SVIT_TRY(sv_model_open_zero(&part, model->context, &config, err));
-    sv_model_become(model, part, true);
+    sv_model_become(model, part, true, "the model loses its head");
     return SVIT_OK;
 }

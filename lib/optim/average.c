@@ -11,7 +11,9 @@ void sv_average_update(real *restrict average, const real *restrict weights, siz
                        real take)
 {
     const real keep = 1 - take;
-    if (take < (real)0.5)
+    if (keep == 0)
+        memcpy(average, weights, elements * sizeof *average);
+    else if (take < (real)0.5)
         for (size_t i = 0; i < elements; i++)
             average[i] += take * (weights[i] - average[i]);
     else

@@ -242,23 +242,29 @@ static double largest_scale(const sv_optim *optim)
     return largest;
 }
 
-/* SVIT_E_NUMERIC if a factor of the update is no normal float: a rate above them, with the factor
- * of its parameter, or that of the gradients below them. */
+/* SVIT_E_NUMERIC unless a learning rate, also with the factor of its parameters, is a float. */
+static svit_status check_rate(const sv_optim *optim, double rate, svit_error *err)
+{
+    const double largest = rate * fmax(1, largest_scale(optim));
+    if (largest <= FLT_MAX)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_NUMERIC,
+                   "a learning rate of step %" PRIu64 " is %g, which no float holds", optim->steps,
+                   largest);
+}
+
+/* SVIT_E_NUMERIC if a factor of the update is no normal float: a rate above them, or that of the
+ * gradients, by clipping, below them. */
 static svit_status check_factors(const update_job *job, double norm, double scale, svit_error *err)
 {
-    const sv_optim *optim = job->optim;
-    const double rate = fmax(job->rate, job->element_rate) * largest_scale(optim);
-    if (!(rate <= FLT_MAX))
-        return sv_fail(err, SVIT_E_NUMERIC,
-                       "a learning rate of step %" PRIu64 " is %g, which no float holds",
-                       optim->steps, rate);
-    if (scale < FLT_MIN)
-        return sv_fail(
-            err, SVIT_E_NUMERIC,
-            "the gradients' norm, %g, is too far above clip_norm, %g: their factor would "
-            "be below the normal floats",
-            norm, optim->config.clip_norm);
-    return SVIT_OK;
+    SVIT_TRY(check_rate(job->optim, job->rate, err));
+    SVIT_TRY(check_rate(job->optim, job->element_rate, err));
+    if (scale >= FLT_MIN)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_NUMERIC,
+                   "the gradients' norm, %g, is too far above clip_norm, %g: their factor would be "
+                   "below the normal floats",
+                   norm, job->optim->config.clip_norm);
 }
 
 svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *gradients,

@@ -91,13 +91,13 @@ START_TEST(test_whitening_needs_a_whole_patch)
 }
 END_TEST
 
-/* A = V^T D V with rows of V orthonormal, also for repeated and zero eigenvalues. */
 static bool always(void *user)
 {
     (void)user;
     return true;
 }
 
+/* A = V^T D V with rows of V orthonormal, also for repeated and zero eigenvalues. */
 START_TEST(test_eigenvectors_rebuild_the_matrix)
 {
     enum { N = 7 };

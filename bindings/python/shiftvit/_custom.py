@@ -83,6 +83,8 @@ def _classes(y: NDArray[Any] | None, num_classes: int | None) -> int:
         raise TypeError("from_function() needs num_classes, or y")
     if y is None:
         return _library.whole("z", num_classes)
+    if y.ndim == 1 and y.min(initial=0) < 0:
+        raise ArgumentError(f"y has the label {y.min()}; labels are 0 and above")
     if num_classes is not None and y.ndim == 1:
         classes = _library.whole("z", num_classes)
         if y.max(initial=-1) >= classes:

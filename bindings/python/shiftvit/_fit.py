@@ -73,9 +73,8 @@ def fitted(
     }
     means = means_of(channels)
     if channels != pipeline["channels"]:  # the mean of the three colours, as for checkpoints of other libraries
-        for name, power in (("mean", 1), ("variance", 0.5)):
-            values = [value**power for value in pipeline[name]]
-            changed[name] = [(sum(values) / len(values)) ** (1 / power)] * means
+        changed["mean"] = [float(np.mean(pipeline["mean"]))] * means
+        changed["variance"] = [float(np.mean(np.sqrt(pipeline["variance"])) ** 2)] * means  # of the mean deviation
     if means != channels:
         changed["source_filter"] = "nearest"
     elif source is None and pipeline["source_filter"] == "nearest":
@@ -153,7 +152,7 @@ def warn_of_scale(x: Any, pipeline: Mapping[str, Any], what: str = "x") -> None:
 
 def fine_tuning(model: Model, data: Dataset) -> dict[str, Any]:
     """The settings of trainer and optimiser by which a trained model learns the images of a dataset."""
-    structs = fine_tuning_structs(model, len(data), read=False)
+    structs = fine_tuning_structs(model, len(data), pipeline_too=False)
     fields = training_fields(*structs)
     images = _library.fields_of("svit_pipeline_config", structs[2])
     of_call = {"loss", "existing", *images}

@@ -461,6 +461,8 @@ def _plain(value: Any) -> Any:
 
 def _json_value(value: Any) -> Any:
     """A value as JSON has it: integers beyond 64 bits are floats."""
+    if isinstance(value, np.floating):
+        value = float(value)
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, Mapping):

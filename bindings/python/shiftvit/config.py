@@ -95,14 +95,14 @@ def training_structs(
     return trainer, optimizer, images
 
 
-def fine_tuning_structs(model: Model, images: int, *, read: bool = True) -> tuple[TrainerConfig, Any, Any]:
-    """The structs of trainer, optimiser and pipeline with which a trained model learns so many images. Without ``read``
-    the pipeline is the default, and nothing is said of it."""
+def fine_tuning_structs(model: Model, images: int, *, pipeline_too: bool = True) -> tuple[TrainerConfig, Any, Any]:
+    """The structs of trainer, optimiser and pipeline with which a trained model learns so many images. Without
+    ``pipeline_too`` the pipeline is the default, and its warnings are not logged."""
     trainer = _library.initialised("svit_trainer_config_init", TrainerConfig)
     optimizer = _library.filled("svit_optimizer_config_init")
     pipeline = _library.filled("svit_pipeline_config_init")
     size = ctypes.sizeof(trainer)
-    used = (pipeline, len(pipeline)) if read else (None, 0)
+    used = (pipeline, len(pipeline)) if pipeline_too else (None, 0)
     _library.call("svit_fine_tuning_settings", model, images, trainer, size, optimizer, len(optimizer), *used)
     return trainer, optimizer, pipeline
 

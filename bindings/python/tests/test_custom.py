@@ -74,6 +74,9 @@ class CustomDatasets(unittest.TestCase):
         from_function = shiftvit.Dataset.from_function
         with self.assertRaisesRegex(errors.ArgumentError, "y has the label 2, and num_classes is 2"):
             from_function(lambda index: None, 3, SHAPE, 2, y=[0, 1, 2])
+        for classes in (None, 2):
+            with self.assertRaisesRegex(errors.ArgumentError, "y has the label -1; labels are 0 and above"):
+                from_function(lambda index: None, 3, SHAPE, classes, y=[0, -1, 1])
         with self.assertRaisesRegex(errors.ArgumentError, r"shape is \(16, 16\); height, width and channels"):
             from_function(lambda index: None, 3, (16, 16), 2)
         with self.assertRaisesRegex(TypeError, "ndarray is given where a function is needed"):

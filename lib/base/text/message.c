@@ -122,21 +122,21 @@ static char *longest_name(char *text, char **end)
     return longest;
 }
 
-/* Returns the end of a path with which the text begins, as in "/my data/a.bin is a text" and
- * "a.bin: why"; the text itself if it begins with none. The first word of a path has a slash, or is
- * all of it. */
+/* Returns the end of a path with which the text begins, as in "my data/a.bin is a text" and
+ * "a.bin: why"; the text itself if it begins with none. A path is one word, or has a slash and no
+ * comma. */
 static char *path_end(char *text)
 {
     static const char *const separators[] = {": ", " is ", " has ", " holds "};
     char *first = NULL;
-    const size_t word = strcspn(text, " ");
-    const bool has_slash = memchr(text, '/', word) != NULL;
     for (size_t i = 0; i < sizeof separators / sizeof *separators; i++) {
         char *found = strstr(text, separators[i]);
         first = found && (!first || found < first) ? found : first;
     }
-    const bool is_path = first && (has_slash || (size_t)(first - text) <= word);
-    return is_path ? first : text;
+    const size_t length = first ? (size_t)(first - text) : 0;
+    const bool is_word = !memchr(text, ' ', length);
+    const bool has_slash = memchr(text, '/', length) && !memchr(text, ',', length);
+    return is_word || has_slash ? text + length : text;
 }
 
 void sv_message_shorten(char *text, size_t most)

@@ -161,7 +161,7 @@ static svit_status open_custom(svit_dataset **out, svit_context *context,
     dataset->has_targets = own->targets != NULL;
     dataset->label_needs_image = !ops->label;
     dataset->caller_thread_only = !own->any_thread;
-    dataset->varies = true; /* for all that is known; its functions may be slow, too */
+    dataset->varies = true; /* the functions may give other pixels at each call */
     self->functions = *own;
     self->functions.class_names = NULL;
     *out = dataset;

@@ -115,8 +115,9 @@ SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *em
     }
     SVIT_TRY(sv_model_check_alone(model, "its text head changes", err));
     if (classes == 0) {
+        if (model->text_head)
+            sv_model_drop_threshold(model, "its classes are no texts any more");
         sv_model_release_text_head(model);
-        sv_model_drop_threshold(model, "the classes are no texts");
         return SVIT_OK;
     }
     SVIT_TRY(check_numbers(classes, logit_scale, logit_bias, err));
@@ -127,9 +128,9 @@ SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *em
     SVIT_TRY(head_create(&head, model, names, classes, logit_scale, logit_bias, err));
     svit_status status = normalise(head, embeddings, err);
     if (status == SVIT_OK) {
+        sv_model_drop_threshold(model, "its classes become other texts");
         sv_model_release_text_head(model);
         model->text_head = head;
-        sv_model_drop_threshold(model, "the classes are other texts");
     } else {
         head_free(&model->context->allocator, head);
     }

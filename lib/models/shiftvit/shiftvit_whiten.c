@@ -40,24 +40,42 @@ static void add_products(const whitening *self)
             self->moments[i * self->k + j] += self->patch[i] * self->patch[j];
 }
 
-/* moments[k, k] = the mean over all patches of patch patch^T. */
-static void sum_moments(const whitening *self, const float *nhwc, size_t n)
+/* Who asks whether a call goes on, and what was said. */
+typedef struct asking {
+    svit_context *context;
+    svit_status status;
+    svit_error *err;
+} asking;
+
+static bool goes_on(void *user)
+{
+    asking *self = user;
+    self->status = sv_context_go_on(self->context, self->err);
+    return self->status == SVIT_OK;
+}
+
+/* moments[k, k] = the mean over all patches of patch patch^T. Returns false if it was stopped. */
+static bool sum_moments(const whitening *self, const float *nhwc, size_t n, asking *ask)
 {
     const svit_model_config *config = self->config;
     const size_t p = config->patch_size, k = self->k;
     const size_t down = config->input_height / p, across = config->input_width / p;
     const size_t image = (size_t)config->input_height * config->input_width * config->in_channels;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (!goes_on(ask))
+            return false;
         for (size_t patch = 0; patch < down * across; patch++) {
             read_patch(self->patch, config, nhwc + i * image, patch / across * p,
                        patch % across * p);
             add_products(self);
         }
+    }
     for (size_t i = 0; i < k; i++)
         for (size_t j = i; j < k; j++) {
             double mean = self->moments[i * k + j] / (double)(n * down * across);
             self->moments[i * k + j] = self->moments[j * k + i] = mean;
         }
+    return true;
 }
 
 /* weight[2 k, k] in the layout of files: the filters, then their negatives. */
@@ -101,20 +119,6 @@ static svit_status set_filters(svit_model *model, const whitening *self, svit_er
     return status;
 }
 
-/* Who asks whether a call goes on, and what was said. */
-typedef struct asking {
-    svit_context *context;
-    svit_status status;
-    svit_error *err;
-} asking;
-
-static bool goes_on(void *user)
-{
-    asking *self = user;
-    self->status = sv_context_go_on(self->context, self->err);
-    return self->status == SVIT_OK;
-}
-
 SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, size_t n,
                                        svit_error *err)
 {
@@ -140,12 +144,11 @@ SVIT_API svit_status svit_model_whiten(svit_model *model, const float *nhwc, siz
     self.values = self.patch + self.k;
     self.moments = self.values + self.k;
     self.vectors = self.moments + self.k * self.k;
-    sum_moments(&self, nhwc, n);
     asking ask = {.context = model->context, .err = err};
-    svit_status status =
-        sv_eigen_symmetric(self.moments, self.k, self.values, self.vectors, goes_on, &ask)
-            ? set_filters(model, &self, err)
-            : ask.status;
+    const bool found =
+        sum_moments(&self, nhwc, n, &ask) &&
+        sv_eigen_symmetric(self.moments, self.k, self.values, self.vectors, goes_on, &ask);
+    const svit_status status = found ? set_filters(model, &self, err) : ask.status;
     sv_release(allocator, self.patch, self.doubles * sizeof *self.patch);
     return status;
 }

@@ -107,7 +107,8 @@ svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
         SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_BEST_FILE, err));
     if (trainer->progress.rows == 0) {
         SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_HISTORY_FILE, err));
-        SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_EVENTS_FILE, err));
+        if (trainer->has_other_run || trainer->resumed)
+            SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_EVENTS_FILE, err));
     }
     SVIT_TRY(write_description(trainer, err));
     trainer->has_other_run = 0;

@@ -112,7 +112,7 @@ pub type svit_log_function = Option<
 /// svit_features_nearest, _knn    before each part of the queries
 /// svit_features_coreset          before each sample that it chooses
 /// svit_model_fit_head            before each update
-/// svit_model_whiten              before each row of rotations
+/// svit_model_whiten              before each image, and before each row of rotations
 /// svit_model_fit_class           before each pass over the samples, with old features
 /// svit_dataset_statistics        every 128 images, of floats every 64, of a callback before each
 /// svit_dataset_verify            every 128 images, of a callback before each
