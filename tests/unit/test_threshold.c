@@ -131,6 +131,80 @@ START_TEST(test_a_row_with_a_nan_has_no_label)
 }
 END_TEST
 
+/* The model whose threshold is to be removed, what the warning says, and how often it came. */
+typedef struct removal {
+    svit_model *model;
+    const char *why;
+    int count;
+} removal;
+
+/* Whoever hears of it sees the model as it was. */
+static void hear(void *user, int32_t level, const char *message)
+{
+    removal *self = user;
+    ck_assert_int_eq(level, SVIT_LOG_WARNING);
+    ck_assert_msg(strstr(message, self->why) != NULL, "%s", message);
+    ck_assert_uint_eq(svit_model_parameter_elements(self->model),
+                      svit_model_parameter_elements(model));
+    self->count++;
+}
+
+static svit_status other_head(svit_model *of, svit_error *err)
+{
+    return svit_model_replace_head(of, CLASSES + 2, 1, err);
+}
+
+static svit_status more_classes(svit_model *of, svit_error *err)
+{
+    return svit_model_add_classes(of, 1, 1, err);
+}
+
+static svit_status end_early(svit_model *of, svit_error *err)
+{
+    return svit_model_truncate(of, "layers.0.blocks.0", err);
+}
+
+static svit_status take_texts(svit_model *of, svit_error *err)
+{
+    static const char *const names[] = {"a", "b"};
+    float embeddings[2 * CLASSES] = {1};
+    embeddings[CLASSES + 1] = 1;
+    return svit_model_set_text_head(of, embeddings, names, 2, CLASSES, 1, 0, err);
+}
+
+/* What removes a threshold says so once, before it changes anything; without one nothing is
+ * said. */
+START_TEST(test_what_removes_a_threshold_says_so)
+{
+    static const struct {
+        svit_status (*change)(svit_model *of, svit_error *err);
+        const char *why;
+    } CHANGES[] = {{other_head, "is left out: the model gets another head"},
+                   {more_classes, "is left out: the model gets another head"},
+                   {end_early, "is left out: the model loses its head"},
+                   {take_texts, "is left out: its classes become other texts"}};
+    removal heard = {.why = CHANGES[_i].why};
+    svit_context_config config;
+    svit_context *hearing = NULL;
+    svit_model_config fields;
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    config.log = hear;
+    config.log_user = &heard;
+    WORKS(svit_context_create(&hearing, &config, err));
+    WORKS(svit_model_get_config(model, &fields, sizeof fields, err));
+    for (int with = 0; with < 2; with++) {
+        WORKS(svit_model_create(&heard.model, hearing, &fields, 1, err));
+        WORKS(svit_model_set_threshold(heard.model, with * 0.5, err));
+        WORKS(CHANGES[_i].change(heard.model, err));
+        ck_assert_double_eq(svit_model_threshold(heard.model), 0);
+        ck_assert_int_eq(heard.count, with);
+        svit_model_free(heard.model);
+    }
+    svit_context_free(hearing);
+}
+END_TEST
+
 /* By every way through a file, and along with adapters. A new head has none. */
 START_TEST(test_the_threshold_is_kept_with_the_model)
 {
@@ -256,6 +330,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_the_threshold_is_the_largest_that_enough_rows_reach);
     tcase_add_test(c, test_labels_are_none_below_the_threshold);
     tcase_add_test(c, test_a_row_with_a_nan_has_no_label);
+    tcase_add_loop_test(c, test_what_removes_a_threshold_says_so, 0, 4);
     tcase_add_test(c, test_the_threshold_is_kept_with_the_model);
     tcase_add_test(c, test_training_and_other_outputs_remove_it);
     tcase_add_test(c, test_thresholds_of_files_are_checked);
