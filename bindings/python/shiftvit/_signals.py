@@ -72,6 +72,9 @@ class _Signals:
             if not self._held:
                 self._put_back()
         finally:
+            # A handler that Python runs where that call begins raises before it has put anything back.
+            if self._replaced and not self._held:
+                self._put_back()
             if self._open or not self._held:
                 self._deliver()
 

@@ -56,6 +56,26 @@ class Signals(FolderTest):
             for access in state.accesses.values():
                 self.assertEqual((access._readers, access._writer), ({}, None), handle)
 
+    def test_a_handler_that_raises_where_handlers_are_put_back_leaves_none_replaced(self):
+        of_package = _signals._signals
+        raising = [True]
+
+        def trace(frame, event, argument):
+            if raising and frame.f_code is type(of_package)._put_back.__code__:
+                raising.clear()
+                sys.settrace(before)
+                raise Alarm
+
+        token = of_package.hold()
+        self.assertIsNot(signal.getsignal(signal.SIGALRM), alarm)
+        before = sys.gettrace()
+        sys.settrace(trace)
+        with self.assertRaises(Alarm):
+            of_package.release(token)
+        sys.settrace(before)
+        self.assertEqual(raising, [])
+        self.assertIs(signal.getsignal(signal.SIGALRM), alarm)
+
     def test_short_calls_are_interrupted_whole(self):
         session = shiftvit.Session(self.model, max_batch=1)
         one = self.images[:1]
