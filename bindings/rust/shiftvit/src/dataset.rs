@@ -334,7 +334,8 @@ impl Dataset {
         Ok(found)
     }
 
-    /// A fingerprint, by which a program notices that it was given another data set.
+    /// A fingerprint, by which a program notices that it was given another data set. The images of functions
+    /// are not read for it.
     pub fn fingerprint(&self) -> Result<u64> {
         let mut fingerprint = 0;
         let _reader = reader(&self.0.reads)?;
