@@ -1,7 +1,6 @@
 /* What extractors compute of images. */
 #include "features/extractor.h"
 
-#include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline.h"
 #include "data/decoding/image_shape.h"
@@ -78,37 +77,30 @@ svit_status sv_extractor_forward(svit_extractor *self, size_t n, float *rows, sv
     return SVIT_OK;
 }
 
-/* Computes the features of n images batch by batch. */
-static svit_status extract_batches(svit_extractor *self, const sv_pipeline *plan,
-                                   const char *images, size_t n, const sv_image_shape *shape,
-                                   float *features, svit_error *err)
+/* A call, and where its features go. */
+typedef struct extraction {
+    svit_extractor *extractor;
+    float *features;
+} extraction;
+
+static svit_status take_batch(void *user, size_t first, size_t n, svit_error *err)
 {
-    for (size_t done = 0, batch; done < n; done += batch) {
-        batch = sv_size_min(n - done, self->config.batch);
-        if (done > 0)
-            SVIT_TRY(sv_context_go_on(self->context, err));
-        SVIT_TRY(sv_pipeline_evaluate_batch(plan, self->context,
-                                            images + done * sv_image_bytes(shape), batch, shape,
-                                            self->inputs, err));
-        SVIT_TRY(sv_extractor_forward(self, batch, features + done * sv_shape_elements(self->grid),
-                                      err));
-    }
-    return SVIT_OK;
+    const extraction *self = user;
+    const size_t image = sv_shape_elements(self->extractor->grid);
+    return sv_extractor_forward(self->extractor, n, self->features + first * image, err);
 }
 
-/* Checks n images, bytes or floats, and computes their features. */
+/* Computes the features of n images, bytes or floats. */
 static svit_status extract(const char *where, svit_extractor *self, const void *images, size_t n,
                            const sv_image_shape *shape, float *features, svit_error *err)
 {
-    const sv_allocator *allocator = &self->context->allocator;
-    sv_pipeline *plan;
-    SVIT_TRY(sv_pipeline_check_images(where, &self->pipeline, images, n, shape, err));
-    SVIT_TRY(svit_context_check(self->context, err));
-    SVIT_TRY(sv_pipeline_create(&plan, allocator, &self->pipeline, shape->height, shape->width,
-                                shape->is_f32, err));
-    const svit_status status = extract_batches(self, plan, images, n, shape, features, err);
-    sv_pipeline_free(allocator, plan);
-    return status;
+    const sv_pipeline_taker taker = {.config = &self->pipeline,
+                                     .context = self->context,
+                                     .batch = self->config.batch,
+                                     .inputs = self->inputs,
+                                     .take = take_batch,
+                                     .user = &(extraction){self, features}};
+    return sv_pipeline_evaluate_for(&taker, where, images, n, shape, err);
 }
 
 SVIT_API svit_status svit_extract_u8(svit_extractor *extractor, const uint8_t *pixels, size_t n,

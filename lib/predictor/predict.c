@@ -1,7 +1,6 @@
 /* Predictions of arrays of images: preprocessing, model, and what is made of the logits. */
 #include "predictor/predictor.h"
 
-#include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "context/context.h"
 #include "data/augmentation/pipeline.h"
@@ -59,38 +58,32 @@ svit_status sv_predictor_forward(svit_predictor *predictor, size_t first, size_t
     return apply_output(predictor, probabilities, n, err);
 }
 
-/* Predicts n images batch by batch. */
-static svit_status predict_batches(svit_predictor *predictor, const sv_pipeline *plan,
-                                   const char *images, size_t n, const sv_image_shape *shape,
-                                   float *probabilities, svit_error *err)
+/* A call, and where its probabilities go. */
+typedef struct prediction {
+    svit_predictor *predictor;
+    float *probabilities;
+} prediction;
+
+static svit_status take_batch(void *user, size_t first, size_t n, svit_error *err)
 {
-    for (size_t done = 0, batch; done < n; done += batch) {
-        batch = sv_size_min(n - done, predictor->max_batch);
-        if (done > 0)
-            SVIT_TRY(sv_context_go_on(predictor->context, err));
-        SVIT_TRY(sv_pipeline_evaluate_batch(plan, predictor->context,
-                                            images + done * sv_image_bytes(shape), batch, shape,
-                                            predictor->inputs, err));
-        SVIT_TRY(sv_predictor_forward(
-            predictor, done, batch, probabilities + done * svit_predictor_classes(predictor), err));
-    }
-    return SVIT_OK;
+    const prediction *self = user;
+    const size_t classes = svit_predictor_classes(self->predictor);
+    return sv_predictor_forward(self->predictor, first, n, self->probabilities + first * classes,
+                                err);
 }
 
-/* Checks and predicts n images, bytes or floats. All batches share a plan of the pipeline. */
+/* Predicts n images, bytes or floats. */
 static svit_status predict(const char *where, svit_predictor *predictor, const void *images,
                            size_t n, const sv_image_shape *shape, float *probabilities,
                            svit_error *err)
 {
-    const sv_allocator *allocator = &predictor->context->allocator;
-    sv_pipeline *plan;
-    SVIT_TRY(sv_pipeline_check_images(where, &predictor->pipeline, images, n, shape, err));
-    SVIT_TRY(svit_context_check(predictor->context, err));
-    SVIT_TRY(sv_pipeline_create(&plan, allocator, &predictor->pipeline, shape->height, shape->width,
-                                shape->is_f32, err));
-    svit_status status = predict_batches(predictor, plan, images, n, shape, probabilities, err);
-    sv_pipeline_free(allocator, plan);
-    return status;
+    const sv_pipeline_taker taker = {.config = &predictor->pipeline,
+                                     .context = predictor->context,
+                                     .batch = predictor->max_batch,
+                                     .inputs = predictor->inputs,
+                                     .take = take_batch,
+                                     .user = &(prediction){predictor, probabilities}};
+    return sv_pipeline_evaluate_for(&taker, where, images, n, shape, err);
 }
 
 SVIT_API svit_status svit_predict_u8(svit_predictor *predictor, const uint8_t *pixels, size_t n,

@@ -223,12 +223,9 @@ START_TEST(test_they_are_the_datasets_of_the_same_arrays)
 }
 END_TEST
 
-START_TEST(test_labels_apart_are_read_without_images)
+static svit_status open_balanced(svit_loader **out, svit_dataset *custom, svit_error *err)
 {
-    const svit_custom_dataset functions = functions_of(_i);
-    svit_dataset *custom = open_custom(&functions);
     svit_pipeline_config pipeline;
-    int32_t label;
     ck_assert_int_eq(svit_pipeline_config_init(&pipeline, sizeof pipeline), SVIT_OK);
     const svit_loader_config balanced = {.struct_size = sizeof balanced,
                                          .batch = BATCH,
@@ -236,13 +233,21 @@ START_TEST(test_labels_apart_are_read_without_images)
                                          .sampling = SVIT_SAMPLING_BALANCED,
                                          .leaves = 1,
                                          .ranks = 1};
+    return svit_loader_create(out, custom, &pipeline, &balanced, err);
+}
+
+START_TEST(test_labels_apart_are_read_without_images)
+{
+    const svit_custom_dataset functions = functions_of(_i);
+    svit_dataset *custom = open_custom(&functions);
+    int32_t label;
     svit_loader *loader = NULL;
     if (functions.label) {
-        WORKS(svit_loader_create(&loader, custom, &pipeline, &balanced, err));
+        WORKS(open_balanced(&loader, custom, err));
         WORKS(svit_dataset_label(custom, 5, &label, err));
         ck_assert_int_eq(self.label_calls, COUNT + 1);
     } else {
-        FAILS(svit_loader_create(&loader, custom, &pipeline, &balanced, err), SVIT_E_UNSUPPORTED,
+        FAILS(open_balanced(&loader, custom, err), SVIT_E_UNSUPPORTED,
               functions.targets ? "targets instead of labels" : "do not tell them apart");
     }
     ck_assert_int_eq(self.samples, 0);
@@ -255,22 +260,14 @@ END_TEST
 START_TEST(test_labels_that_change_do_no_harm)
 {
     const svit_custom_dataset functions = functions_of(4);
-    svit_pipeline_config pipeline;
-    ck_assert_int_eq(svit_pipeline_config_init(&pipeline, sizeof pipeline), SVIT_OK);
-    const svit_loader_config balanced = {.struct_size = sizeof balanced,
-                                         .batch = BATCH,
-                                         .shuffle = 1,
-                                         .sampling = SVIT_SAMPLING_BALANCED,
-                                         .leaves = 1,
-                                         .ranks = 1};
     svit_loader *loader = NULL;
     for (size_t i = 0; i < COUNT; i++)
         self.labels[i] = 1;
     self.moved = 2;
     svit_dataset *custom = open_custom(&functions);
-    WORKS(svit_loader_create(&loader, custom, &pipeline, &balanced, err));
+    WORKS(open_balanced(&loader, custom, err));
     svit_loader_free(loader);
-    WORKS(svit_loader_create(&loader, custom, &pipeline, &balanced, err));
+    WORKS(open_balanced(&loader, custom, err));
     ck_assert_int_eq(self.label_calls, 2 * COUNT);
     svit_loader_free(loader);
     svit_dataset_free(custom);

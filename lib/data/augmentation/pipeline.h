@@ -49,6 +49,25 @@ svit_status sv_pipeline_evaluate_batch(const sv_pipeline *plan, svit_context *co
                                        const void *pixels, size_t n, const sv_image_shape *shape,
                                        float *out, svit_error *err);
 
+/* Who takes images that have been through the evaluation pipeline, a batch at a time. */
+typedef struct sv_pipeline_taker {
+    const svit_pipeline_config *config; /* checked */
+    svit_context *context;
+    size_t batch;  /* images, at most */
+    float *inputs; /* [batch] */
+    /* Takes the first n of `inputs`, the images from `first` on. */
+    svit_status (*take)(void *user, size_t first, size_t n, svit_error *err);
+    void *user;
+} sv_pipeline_taker;
+
+/* Checks images[n] of `shape`, the argument of the public function `where`, and brings them to the
+ * taker. The stop function of the context is asked before each batch but the first. Errors are
+ * those of sv_pipeline_check_images, sv_pipeline_create, svit_context_check and `take`;
+ * SVIT_E_STOPPED. */
+svit_status sv_pipeline_evaluate_for(const sv_pipeline_taker *taker, const char *where,
+                                     const void *images, size_t n, const sv_image_shape *shape,
+                                     svit_error *err);
+
 /* The random augmentation of one image. It is a function of its key, except that with per_batch the
  * crop is a function of the seed, the epoch and the batch. Epochs are below 2^52. */
 typedef struct sv_augmentation {

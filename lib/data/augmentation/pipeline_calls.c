@@ -1,4 +1,4 @@
-/* The public functions that run the evaluation pipeline on a batch. Each image is one task of the
+/* Runs the evaluation pipeline on batches, for public functions. Each image is one task of the
  * worker pool. */
 #include <shiftvit/pipeline.h>
 
@@ -65,6 +65,38 @@ svit_status sv_pipeline_check_images(const char *where, const svit_pipeline_conf
         return SVIT_OK;
     return sv_check_values(where, images, n, bytes / n / sizeof(float), sv_pipeline_limit(config),
                            err);
+}
+
+static svit_status take_batches(const sv_pipeline_taker *taker, const sv_pipeline *plan,
+                                const char *images, size_t n, const sv_image_shape *shape,
+                                svit_error *err)
+{
+    for (size_t done = 0, batch; done < n; done += batch) {
+        batch = sv_size_min(n - done, taker->batch);
+        if (done > 0)
+            SVIT_TRY(sv_context_go_on(taker->context, err));
+        SVIT_TRY(sv_pipeline_evaluate_batch(plan, taker->context,
+                                            images + done * sv_image_bytes(shape), batch, shape,
+                                            taker->inputs, err));
+        SVIT_TRY(taker->take(taker->user, done, batch, err));
+    }
+    return SVIT_OK;
+}
+
+/* All batches share a plan of the pipeline. */
+svit_status sv_pipeline_evaluate_for(const sv_pipeline_taker *taker, const char *where,
+                                     const void *images, size_t n, const sv_image_shape *shape,
+                                     svit_error *err)
+{
+    const sv_allocator *allocator = &taker->context->allocator;
+    sv_pipeline *plan;
+    SVIT_TRY(sv_pipeline_check_images(where, taker->config, images, n, shape, err));
+    SVIT_TRY(svit_context_check(taker->context, err));
+    SVIT_TRY(sv_pipeline_create(&plan, allocator, taker->config, shape->height, shape->width,
+                                shape->is_f32, err));
+    const svit_status status = take_batches(taker, plan, images, n, shape, err);
+    sv_pipeline_free(allocator, plan);
+    return status;
 }
 
 /* Checks the images and evaluates them. The channels of `shape` are not set yet: they are the
