@@ -1,14 +1,14 @@
 /* Finds what differs from good images: remembers their patches, and measures how far those of other
  * images are from the nearest of them. Nothing is trained. */
-#include "common/anomaly_maps.h"
-#include "common/bad_option.h"
-#include "common/feature_results.h"
-#include "common/image_cut.h"
-#include "common/image_folder.h"
-#include "common/model_path.h"
-#include "common/output_check.h"
-#include "common/results.h"
-#include "common/shown.h"
+#include "data/bad_option.h"
+#include "data/image_cut.h"
+#include "data/image_folder.h"
+#include "models/model_path.h"
+#include "outputs/output_check.h"
+#include "pictures/anomaly_maps.h"
+#include "program/json_line.h"
+#include "program/shown.h"
+#include "results/feature_results.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -220,10 +220,10 @@ static void report_fit(const anomaly_options *self, const svit_features *memory,
 {
     if (self->program.json) {
         json_t *object =
-            json_pack("{s:o, s:s, s:I, s:I, s:I}", "out", results_text(self->out), "layer",
+            json_pack("{s:o, s:s, s:I, s:I, s:I}", "out", json_line_text(self->out), "layer",
                       svit_features_layer(memory), "images", (json_int_t)images, "patches",
                       (json_int_t)patches, "kept", (json_int_t)svit_features_count(memory));
-        results_json(object, RESULTS_DIGITS);
+        json_line_print(object, JSON_LINE_DIGITS);
     } else if (!self->program.quiet) {
         fprintf(stderr, "%zu of %zu patches of %zu images, layer %s\n", svit_features_count(memory),
                 patches, images, svit_features_layer(memory));
@@ -274,9 +274,9 @@ static svit_status print_scores(struct program *program, svit_dataset *images,
     for (size_t i = 0; i < count; i++) {
         TRY(svit_dataset_path(images, scores[i].image, path, sizeof path, NULL, &program->err));
         if (program->json)
-            results_json(json_pack("{s:o, s:f}", "image", results_text(path), "score",
-                                   (double)scores[i].score),
-                         RESULTS_DIGITS);
+            json_line_print(json_pack("{s:o, s:f}", "image", json_line_text(path), "score",
+                                      (double)scores[i].score),
+                            JSON_LINE_DIGITS);
         else
             printf("%12.6g  %s\n", (double)scores[i].score, shown_text(shown, path));
     }

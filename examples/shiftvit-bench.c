@@ -6,8 +6,8 @@
 #include "bench/bench_work.h"
 #include "bench/machine_peak.h"
 #include "bench/work_count.h"
-#include "common/config_option.h"
-#include "common/progress.h"
+#include "settings/config_option.h"
+#include "training/progress.h"
 
 #include <sys/resource.h>
 

@@ -1,11 +1,11 @@
 /* Writes a model to another file, with its weights in another type, or as an ONNX file; reads and
  * writes the files of other libraries. */
-#include "common/convert_from.h"
-#include "common/model_path.h"
-#include "common/output_check.h"
-#include "common/results.h"
-#include "common/shown.h"
-#include "common/text_classes.h"
+#include "models/convert_from.h"
+#include "models/model_path.h"
+#include "models/text_classes.h"
+#include "outputs/output_check.h"
+#include "program/json_line.h"
+#include "program/shown.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -214,9 +214,9 @@ static svit_status report(const convert_options *self, const svit_model *model)
                shown_text(shown, self->out));
         return SVIT_OK;
     }
-    json_t *object = json_pack("{s:o, s:s, s:I}", "out", results_text(self->out), "dtype",
+    json_t *object = json_pack("{s:o, s:s, s:I}", "out", json_line_text(self->out), "dtype",
                                dtype_names[self->dtype], "bytes", (json_int_t)bytes);
-    results_json(object, RESULTS_DIGITS);
+    json_line_print(object, JSON_LINE_DIGITS);
     return SVIT_OK;
 }
 

@@ -1,10 +1,10 @@
 /* Draws the learning curves of several trainings together. */
-#include "common/history_file.h"
-#include "common/output_check.h"
-#include "common/path_text.h"
-#include "common/plot.h"
-#include "common/results.h"
-#include "common/shown.h"
+#include "outputs/output_check.h"
+#include "pictures/plot.h"
+#include "program/json_line.h"
+#include "program/path_text.h"
+#include "program/shown.h"
+#include "training/history_file.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -144,9 +144,9 @@ static void report(const curves_options *self)
 {
     char shown[SHOWN_CAPACITY];
     if (self->program.json)
-        results_json(json_pack("{s:o, s:I}", "out", results_text(self->out), "runs",
-                               (json_int_t)self->run_count),
-                     RESULTS_DIGITS);
+        json_line_print(json_pack("{s:o, s:I}", "out", json_line_text(self->out), "runs",
+                                  (json_int_t)self->run_count),
+                        JSON_LINE_DIGITS);
     else
         printf("%zu runs: %s\n", self->run_count, shown_text(shown, self->out));
 }

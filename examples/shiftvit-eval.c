@@ -1,14 +1,15 @@
 /* Prints loss, top-1 and top-5 accuracy of a model on a data set. */
-#include "common/bad_option.h"
-#include "common/class_list.h"
-#include "common/class_report.h"
-#include "common/confusion_picture.h"
-#include "common/data_option.h"
-#include "common/model_path.h"
-#include "common/output_check.h"
-#include "common/results.h"
-#include "common/run_data.h"
-#include "common/shown.h"
+#include "data/bad_option.h"
+#include "data/class_list.h"
+#include "data/data_option.h"
+#include "models/model_path.h"
+#include "outputs/output_check.h"
+#include "pictures/confusion_picture.h"
+#include "program/json_line.h"
+#include "program/shown.h"
+#include "results/class_report.h"
+#include "results/results.h"
+#include "training/run_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,9 +209,9 @@ static void print_threshold(const eval_options *options, double threshold)
 {
     char shown[SHOWN_CAPACITY];
     if (options->program.json)
-        results_json(json_pack("{s:o, s:f, s:f}", "out", results_text(options->out), "accept",
-                               options->accept, "threshold", threshold),
-                     RESULTS_DIGITS);
+        json_line_print(json_pack("{s:o, s:f, s:f}", "out", json_line_text(options->out), "accept",
+                                  options->accept, "threshold", threshold),
+                        JSON_LINE_DIGITS);
     else
         printf("none of these below %.2f %%, which %g %% of the images reach: %s\n",
                100 * threshold, 100 * options->accept, shown_text(shown, options->out));

@@ -1,11 +1,11 @@
 /* Writes images of a data set as PNG files, or the data set as shards. */
-#include "common/bad_option.h"
-#include "common/out_folder.h"
-#include "common/path_text.h"
-#include "common/results.h"
-#include "common/shard_writer.h"
-#include "common/shown.h"
-#include "common/split_folders.h"
+#include "data/bad_option.h"
+#include "data/shard_writer.h"
+#include "data/split_folders.h"
+#include "outputs/out_folder.h"
+#include "program/json_line.h"
+#include "program/path_text.h"
+#include "program/shown.h"
 
 #include <dirent.h>
 #include <jansson.h>
@@ -292,11 +292,11 @@ static void report(const export_options *self, size_t count, size_t shards)
     const int is_folder = shards == SIZE_MAX;
     if (self->program.json) {
         json_t *object =
-            json_pack("{s:o, s:I}", "out", results_text(is_folder ? self->out : self->shards),
+            json_pack("{s:o, s:I}", "out", json_line_text(is_folder ? self->out : self->shards),
                       "images", (json_int_t)count);
         if (!is_folder)
             json_object_set_new(object, "shards", json_integer((json_int_t)shards));
-        results_json(object, RESULTS_DIGITS);
+        json_line_print(object, JSON_LINE_DIGITS);
     } else if (!self->program.quiet && is_folder) {
         fprintf(stderr, "%zu images in %s/\n", count, shown_text(shown, self->out));
     } else if (!self->program.quiet) {

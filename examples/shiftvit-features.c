@@ -1,13 +1,13 @@
 /* Writes what a layer of a model computes for the images of a data set, or finds the images of a
  * folder that are most alike. */
-#include "common/bad_option.h"
-#include "common/data_option.h"
-#include "common/model_path.h"
-#include "common/neighbours.h"
-#include "common/output_check.h"
-#include "common/results.h"
-#include "common/run_data.h"
-#include "common/shown.h"
+#include "data/bad_option.h"
+#include "data/data_option.h"
+#include "models/model_path.h"
+#include "outputs/output_check.h"
+#include "program/json_line.h"
+#include "program/shown.h"
+#include "results/neighbours.h"
+#include "training/run_data.h"
 
 #include <stdio.h>
 
@@ -223,11 +223,11 @@ static void report(const features_options *self, const svit_features *features)
                svit_features_channels(features), layer, shown);
         return;
     }
-    json_t *object = json_pack("{s:o, s:s, s:I, s:I, s:I}", "out", results_text(self->out), "layer",
-                               layer, "images", (json_int_t)svit_features_count(features),
+    json_t *object = json_pack("{s:o, s:s, s:I, s:I, s:I}", "out", json_line_text(self->out),
+                               "layer", layer, "images", (json_int_t)svit_features_count(features),
                                "channels", (json_int_t)svit_features_channels(features), "classes",
                                (json_int_t)svit_features_classes(features));
-    results_json(object, RESULTS_DIGITS);
+    json_line_print(object, JSON_LINE_DIGITS);
 }
 
 static svit_status compute(features_options *self, svit_model *model, svit_dataset *data,

@@ -1,14 +1,14 @@
 /* Trains the classifier of a model on features, adds a class to it from a few images, and measures
  * both. */
-#include "common/added_class.h"
-#include "common/bad_option.h"
-#include "common/feature_results.h"
-#include "common/image_folder.h"
-#include "common/load_parts.h"
-#include "common/model_path.h"
-#include "common/output_check.h"
-#include "common/results.h"
-#include "common/shown.h"
+#include "data/bad_option.h"
+#include "data/image_folder.h"
+#include "models/load_parts.h"
+#include "models/model_path.h"
+#include "outputs/output_check.h"
+#include "program/json_line.h"
+#include "program/shown.h"
+#include "results/added_class.h"
+#include "results/feature_results.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,14 +282,14 @@ static void report(const head_options *self, const svit_model *model, size_t fou
     svit_model_config config;
     svit_model_get_config(model, &config, sizeof config, NULL);
     if (self->program.json) {
-        json_t *object = json_pack("{s:o, s:I}", "out", results_text(self->out), "classes",
+        json_t *object = json_pack("{s:o, s:I}", "out", json_line_text(self->out), "classes",
                                    (json_int_t)config.num_classes);
         if (self->add_class) {
-            json_object_set_new(object, "class", results_text(self->add_class));
+            json_object_set_new(object, "class", json_line_text(self->add_class));
             json_object_set_new(object, "images", json_integer((json_int_t)count));
             json_object_set_new(object, "found", json_integer((json_int_t)found));
         }
-        results_json(object, RESULTS_DIGITS);
+        json_line_print(object, JSON_LINE_DIGITS);
         return;
     }
     if (self->add_class)

@@ -1,9 +1,9 @@
 /* Describes a model file, or the build and the machine. */
-#include "common/class_list.h"
-#include "common/config_option.h"
-#include "common/model_path.h"
-#include "common/results.h"
-#include "common/shown.h"
+#include "data/class_list.h"
+#include "models/model_path.h"
+#include "program/json_line.h"
+#include "program/shown.h"
+#include "settings/config_option.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -160,7 +160,7 @@ static svit_status model_object(json_t **out, struct program *program, const cha
     TRY(svit_model_multiply_adds(&config, &forward, &training, &program->err));
     const double threshold = svit_model_threshold(model);
     *out = json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "file",
-                     results_text(path), "config", json_loads(text, 0, NULL), "parameters",
+                     json_line_text(path), "config", json_loads(text, 0, NULL), "parameters",
                      (json_int_t)svit_model_parameter_elements(model), "multiply_adds",
                      (json_int_t)forward, "multiply_adds_training", (json_int_t)training, "tensors",
                      parameters_array(model), "output", output_name(model), "classes",
@@ -258,7 +258,7 @@ static void print_model(json_t *object)
 
 static void print_line(json_t *object)
 {
-    results_json(json_incref(object), RESULTS_DIGITS);
+    json_line_print(json_incref(object), JSON_LINE_DIGITS);
 }
 
 static svit_status describe_model(info_options *options)

@@ -1,10 +1,10 @@
 /* Draws the patches that a ViT sees of an image, and with --spt those of an SL-ViT; or what
  * augmentation makes of images. */
-#include "common/augment_grid.h"
-#include "common/output_check.h"
-#include "common/patch_grid.h"
-#include "common/results.h"
-#include "common/shown.h"
+#include "outputs/output_check.h"
+#include "pictures/augment_grid.h"
+#include "pictures/patch_grid.h"
+#include "program/json_line.h"
+#include "program/shown.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -129,9 +129,9 @@ static void report(const patches_options *self, const patch_set *set)
         printf("%zu patches of %zu values: %s\n", patches, values, shown_text(shown, self->out));
         return;
     }
-    json_t *object = json_pack("{s:o, s:I, s:I}", "out", results_text(self->out), "patches",
+    json_t *object = json_pack("{s:o, s:I, s:I}", "out", json_line_text(self->out), "patches",
                                (json_int_t)patches, "values", (json_int_t)values);
-    results_json(object, RESULTS_DIGITS);
+    json_line_print(object, JSON_LINE_DIGITS);
 }
 
 static svit_status cut_and_draw(patches_options *self, const svit_image *image, float *whole,
@@ -167,10 +167,10 @@ static svit_status show_augmented(patches_options *self)
                shown_text(shown, self->out));
         return SVIT_OK;
     }
-    json_t *object = json_pack("{s:o, s:I, s:I, s:I}", "out", results_text(self->out), "images",
+    json_t *object = json_pack("{s:o, s:I, s:I, s:I}", "out", json_line_text(self->out), "images",
                                (json_int_t)self->count, "height", (json_int_t)sides[0], "width",
                                (json_int_t)sides[1]);
-    results_json(object, RESULTS_DIGITS);
+    json_line_print(object, JSON_LINE_DIGITS);
     return SVIT_OK;
 }
 

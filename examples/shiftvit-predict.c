@@ -1,11 +1,11 @@
 /* Prints the classes of images by confidence, or the numbers that a model predicts. Draws a grid of
  * the images with their classes, and their attention maps. */
-#include "common/image_paths.h"
-#include "common/model_path.h"
-#include "common/output_check.h"
-#include "common/picture_grid.h"
-#include "common/results.h"
-#include "common/shown.h"
+#include "models/image_paths.h"
+#include "models/model_path.h"
+#include "outputs/output_check.h"
+#include "pictures/picture_grid.h"
+#include "program/json_line.h"
+#include "program/shown.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -221,11 +221,11 @@ static void print_json(const svit_predictor *predictor, const struct ranking *ra
         json_object_set_new(entry, numbers ? "value" : "probability", json_real(value));
         json_array_append_new(classes, entry);
     }
-    json_t *object = json_pack("{s:o, s:o}", "image", results_text(path),
+    json_t *object = json_pack("{s:o, s:o}", "image", json_line_text(path),
                                numbers ? "outputs" : "classes", classes);
     if (ranking->is_none)
         json_object_set_new(object, "none_of_these", json_true());
-    results_json(object, numbers ? RESULTS_DIGITS : 6);
+    json_line_print(object, numbers ? JSON_LINE_DIGITS : 6);
 }
 
 static void fill_cell(grid_cell *cell, const svit_predictor *predictor,

@@ -1,24 +1,25 @@
 /* Trains a model on a data set, validates it after each epoch, tests it at the end and saves it. */
-#include "common/curves.h"
-#include "common/data_folder.h"
-#include "common/init_from.h"
-#include "common/interrupts.h"
-#include "common/model_path.h"
-#include "common/mpi_place.h"
-#include "common/old_model.h"
-#include "common/out_folder.h"
-#include "common/output_check.h"
-#include "common/path_text.h"
-#include "common/pipeline_fit.h"
-#include "common/progress.h"
-#include "common/results.h"
-#include "common/run_file.h"
-#include "common/shown.h"
-#include "common/stored_options.h"
-#include "common/train_command_line.h"
-#include "common/train_notes.h"
-#include "common/train_settings.h"
-#include "common/whitening.h"
+#include "data/data_folder.h"
+#include "data/whitening.h"
+#include "models/init_from.h"
+#include "models/model_path.h"
+#include "outputs/old_model.h"
+#include "outputs/out_folder.h"
+#include "outputs/output_check.h"
+#include "pictures/curves.h"
+#include "program/json_line.h"
+#include "program/path_text.h"
+#include "program/shown.h"
+#include "results/results.h"
+#include "settings/pipeline_fit.h"
+#include "training/interrupts.h"
+#include "training/mpi_place.h"
+#include "training/progress.h"
+#include "training/run_file.h"
+#include "training/stored_options.h"
+#include "training/train_command_line.h"
+#include "training/train_notes.h"
+#include "training/train_settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -362,7 +363,8 @@ static svit_status test(train_run *self)
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
     if (!self->data.split[SVIT_SPLIT_TEST] || config.mask_ratio > 0) {
         if (program->json)
-            results_json(json_pack("{s:s, s:i}", "split", "test", "images", 0), RESULTS_DIGITS);
+            json_line_print(json_pack("{s:s, s:i}", "split", "test", "images", 0),
+                            JSON_LINE_DIGITS);
         else
             puts(config.mask_ratio > 0 ? "test: none" : "test: no images");
         return SVIT_OK;

@@ -210,8 +210,8 @@ read_programs() {
     # Options and names of files, meant to be split.
     # shellcheck disable=SC2046,SC2086
     "$1" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude -I"$builds/gcc/include" \
-        -Iexamples -Ibindings/mpi/include $(pkg-config --cflags cairo jansson) $mpi_flags $mpi_program \
-        $(find examples -maxdepth 1 -name '*.c' ! -name train_mpi.c) examples/common/*.c examples/bench/*.c
+        -Iexamples/common -Ibindings/mpi/include $(pkg-config --cflags cairo jansson) $mpi_flags $mpi_program \
+        $(find examples -name '*.c' ! -name train_mpi.c ! -path '*/windows/*')
 }
 
 # tests NAME FOLDER [MESON TEST OPTION...]

@@ -2,9 +2,9 @@
 #include "bench_gemm.h"
 
 #include "bench_line.h"
-#include "common/config_option.h"
 #include "machine_peak.h"
 #include "matmul_list.h"
+#include "settings/config_option.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef EXAMPLE_BENCH_GEMM_H
 #define EXAMPLE_BENCH_GEMM_H
 
-#include "common/program.h"
+#include "program/program.h"
 
 enum { BENCH_REPEAT_MAX = 1000 };
 

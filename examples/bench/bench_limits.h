@@ -2,7 +2,7 @@
 #ifndef EXAMPLE_BENCH_LIMITS_H
 #define EXAMPLE_BENCH_LIMITS_H
 
-#include "common/program.h"
+#include "program/program.h"
 
 /* Prints one JSON object a line for 1, 2, 3, 4, 8, 16, ... threads up to those of the context. */
 void bench_limits(const struct program *program);

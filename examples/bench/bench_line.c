@@ -1,6 +1,6 @@
 /* The output lines of shiftvit-bench, one JSON object each, and their statistics. */
 #include "bench_line.h"
-#include "common/results.h"
+#include "program/json_line.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void bench_line_real(json_t *line, const char *key, double value)
 
 void bench_line_print(json_t *line)
 {
-    results_json(line, 6);
+    json_line_print(line, 6);
 }
 
 static int compare_reals(const void *a, const void *b)

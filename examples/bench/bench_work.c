@@ -1,8 +1,8 @@
 /* The works that shiftvit-bench measures call by call. */
 #include "bench_work.h"
 
-#include "common/config_option.h"
-#include "common/pipeline_fit.h"
+#include "settings/config_option.h"
+#include "settings/pipeline_fit.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef EXAMPLE_BENCH_WORK_H
 #define EXAMPLE_BENCH_WORK_H
 
-#include "common/program.h"
+#include "program/program.h"
 
 enum { WORK_TRAIN, WORK_INFER, WORK_LATENCY, WORK_DATA, WORK_GEMM, WORK_LIMITS };
 

@@ -1,7 +1,7 @@
 /* Measures the throughput of a small piece of work on several threads at once. */
 #include "throughput.h"
 
-#include "common/progress.h"
+#include "training/progress.h"
 
 #include <pthread.h>
 #include <sched.h>

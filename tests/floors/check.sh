@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks the first two laws of docs/architecture.md: includes point down only, and each outside thing
-# has one adapter. Checks also that no folder of lib/ is a long corridor, that no line of C is wider than 100 columns, and
-# that scripts leave no temporary folders.
+# has one adapter. Checks also that no folder of lib/ and of the programs is a long corridor, that no line of C is wider
+# than 100 columns, and that scripts leave no temporary folders.
 # check.sh SOURCE_ROOT
 set -eu
 LC_ALL=C
@@ -9,10 +9,11 @@ export LC_ALL
 cd "$1"
 here=tests/floors
 find lib -name '*.[ch]' | sort | xargs awk -f "$here/floors.awk"
+find examples/common -name '*.[ch]' ! -path '*/windows/*' | sort | xargs awk -f "$here/programs.awk"
 
 # Sources and headers in one folder, without those of its subfolders.
 most=25
-crowded=$(find lib -name '*.[ch]' | sed 's#/[^/]*$##' | sort | uniq -c |
+crowded=$(find lib examples -name '*.[ch]' | sed 's#/[^/]*$##' | sort | uniq -c |
     awk -v most=$most '$1 > most { print $2 "/ has " $1 " files, of at most " most }')
 [ -z "$crowded" ] || {
     echo "$crowded"

@@ -6,8 +6,9 @@ root=$1
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 trap 'exit 1' HUP INT TERM
-mkdir -p "$copy/tests"
+mkdir -p "$copy/tests" "$copy/examples"
 cp -R "$root/lib" "$copy/lib"
+cp -R "$root/examples/common" "$copy/examples/common"
 cp -R "$root/tests/floors" "$copy/tests/floors"
 sh "$copy/tests/floors/check.sh" "$copy" >/dev/null || {
     echo "the tree itself breaks a rule"
@@ -58,6 +59,10 @@ plant lib/layers/planted.c '#include <png.h>' 'lib/data/decoding/png.c'
 plant lib/layers/planted.c '#include <jpeglib.h>' 'lib/data/decoding/jpeg.c'
 plant lib/layers/planted.c '#include <webp/decode.h>' 'lib/data/decoding/webp.c'
 plant lib/base/planted.c '#include <jansson.h>' 'examples/'
+plant examples/common/program/planted.c '#include "settings/settings.h"' 'may not look'
+plant examples/common/models/planted.h '#include "outputs/output_check.h"' 'may not look'
+plant examples/common/data/planted.c '#include "data_option.h"' 'does not say its folder'
+plant examples/common/planted.c '#include "program/program.h"' 'is no folder'
 plant lib/models/planted.c 'long f(void) { return strtol("1", 0, 10); }' 'lib/base/numbers/digits.c'
 mkdir "$copy/lib/nowhere"
 plant lib/nowhere/planted.c 'int x;' 'is no floor'

@@ -1,5 +1,5 @@
 """advice.py ROOT: messages of the library that name its functions or structs are replaced by the programs' own
-words (ADVICE in examples/common/program.c), or are of mistakes that no program makes."""
+words (ADVICE in examples/common/program/program.c), or are of mistakes that no program makes."""
 import pathlib
 import re
 import sys
@@ -63,12 +63,12 @@ def advice_of(row):
 
 def main(root):
     root = pathlib.Path(root)
-    program = (root / "examples/common/program.c").read_text()
+    program = (root / "examples/common/program/program.c").read_text()
     table = re.search(r"ADVICE\[\]\[2\] = \{(.*?)\n\};", program, re.S).group(1)
     rows = [advice_of(row) for row in re.split(r"\n    \{", table)[1:]]
     sources = [path for ending in ("c", "h") for path in sorted((root / "lib").rglob(f"*.{ending}"))]
     messages = [(path, text) for path in sources for text in texts(path) if "svit_" in text]
-    failures = [f"{path}: '{text}' needs a row of ADVICE in examples/common/program.c"
+    failures = [f"{path}: '{text}' needs a row of ADVICE in examples/common/program/program.c"
                 for path, text in messages if text not in OF_CALLERS and not any(row in text for row in rows)]
     known = {text for _, text in messages}
     # A struct's name before its field or its message is put there by the library.

@@ -1,0 +1,291 @@
+/* The option --model: a model file, the folder of a training run, or a checkpoint of another
+ * library. */
+#include "models/model_path.h"
+
+#include "program/shown.h"
+#include "settings/pipeline_fit.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const model_path_files[] = {"best.safetensors",
+                                        "model.safetensors",
+                                        "model.safetensors.index.json",
+                                        "open_clip_model.safetensors",
+                                        "checkpoint.safetensors",
+                                        NULL};
+
+const char model_path_adapter[] = "adapter_model.safetensors";
+
+int model_path_is_index(const char *path)
+{
+    static const char ending[] = ".index.json";
+    const size_t bytes = strlen(path), end = sizeof ending - 1;
+    return bytes > end && strcmp(path + bytes - end, ending) == 0;
+}
+
+svit_status model_path_of(struct program *self, char *path, const char *option, const char *given)
+{
+    if (!path_is_folder(given)) {
+        if (snprintf(path, PATH_CAPACITY, "%s", given) >= PATH_CAPACITY)
+            return program_fail(self, SVIT_E_ARGUMENT, "%s: the path is too long", option);
+        return SVIT_OK;
+    }
+    TRY(path_join(self, path, given, model_path_adapter));
+    if (path_exists(path))
+        return SVIT_OK;
+    for (size_t i = 0; model_path_files[i]; i++) {
+        TRY(path_join(self, path, given, model_path_files[i]));
+        if (path_exists(path))
+            return SVIT_OK;
+    }
+    return program_fail(self, SVIT_E_IO,
+                        "%s: the folder '%s' holds no best.safetensors, model.safetensors, "
+                        "model.safetensors.index.json, open_clip_model.safetensors, "
+                        "checkpoint.safetensors or adapter_model.safetensors",
+                        option, given);
+}
+
+svit_status model_path_find(struct program *self, char *path, const char *given)
+{
+    return model_path_of(self, path, "--model", given);
+}
+
+svit_status model_path_check(struct program *self, const char *given)
+{
+    return path_exists(given) ? SVIT_OK
+                              : program_fail(self, SVIT_E_IO, "--model: cannot open '%s': %s",
+                                             given, strerror(errno));
+}
+
+int model_path_is_several(const char *path, const char *given)
+{
+    char name_folder[PATH_CAPACITY];
+    return model_path_is_index(path) ||
+           (path_is_folder(given) &&
+            strcmp(path_split(name_folder, path), model_path_adapter) == 0);
+}
+
+void model_path_note(const struct program *self, const char *path, const char *given)
+{
+    char shown[SHOWN_CAPACITY];
+    if (!self->quiet && strcmp(path, given) != 0)
+        fprintf(stderr, "the model is %s\n", shown_text(shown, path));
+}
+
+svit_status model_path(struct program *self, char *path, const char *option, const char *given)
+{
+    TRY(model_path_of(self, path, option, given));
+    model_path_note(self, path, given);
+    return SVIT_OK;
+}
+
+enum { REPORT_CAPACITY = 1 << 20 };
+
+/* Prints "FIELD = VALUE, by SOURCE" for each line "field FIELD VALUE SOURCE" of a report, and the
+ * names of the tensors that were not used. */
+static void print_report(FILE *stream, char *text)
+{
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char name[64], value[64];
+        int after = 0;
+        if (sscanf(line, "field %63s %63s %n", name, value, &after) == 2)
+            fprintf(stream, "%s = %s, by %s\n", name, value, line + after);
+        else
+            fprintf(stream, "%s\n", line);
+    }
+}
+
+static svit_status open_explained(svit_model **out, struct program *self,
+                                  const svit_open_options *options, const char *given)
+{
+    char *text = calloc(1, REPORT_CAPACITY);
+    svit_load_report report = {
+        .struct_size = sizeof report, .text = text, .capacity = REPORT_CAPACITY};
+    if (!text)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for a report of %d bytes",
+                            REPORT_CAPACITY);
+    svit_status status = svit_model_open(out, self->context, given, options, &report, &self->err);
+    print_report(stderr, text);
+    free(text);
+    return status;
+}
+
+/* How svit_model_open is to read what is opened; `fields` outlives it. */
+static svit_open_options options_of(const config_option *config, const char *fields)
+{
+    return (svit_open_options){.struct_size = sizeof(svit_open_options),
+                               .name = config->name,
+                               .fields = fields,
+                               .prefix = config->prefix,
+                               .base = config->base};
+}
+
+static const char *opened_name(const config_option *config)
+{
+    return config->opens ? config->opens : "--model";
+}
+
+/* Writes the fields of a ViT that have one value as a JSON object to *text, but for those of
+ * `without`, which svit_model_open then finds out. Free it with free(). */
+static svit_status stated_fields(char **text, struct program *self, const svit_model_config *stated,
+                                 const char *const *without)
+{
+    char *all;
+    const char *key;
+    json_t *value;
+    void *next;
+    TRY(config_text(&all, self, stated));
+    json_t *fields = json_loads(all, 0, NULL);
+    free(all);
+    json_object_del(fields, "architecture");
+    for (size_t i = 0; without[i]; i++)
+        json_object_del(fields, without[i]);
+    json_object_foreach_safe(fields, next, key, value) if (json_is_array(value))
+        json_object_del(fields, key);
+    *text = json_dumps(fields, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(fields);
+    return *text ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for a configuration");
+}
+
+svit_status model_open_several(svit_model **out, struct program *self, const config_option *config,
+                               const svit_model_config *stated, const char *const *without,
+                               const char *given)
+{
+    char *fields;
+    if (stated->architecture != SVIT_ARCHITECTURE_VIT)
+        return program_fail(
+            self, SVIT_E_ARGUMENT,
+            "%s: '%s' is in several files, as ViTs may be, and --preset or --config "
+            "states a model that is none; a model in one file is accepted",
+            opened_name(config), given);
+    TRY(stated_fields(&fields, self, stated, without));
+    const svit_open_options options = options_of(config, fields);
+    const svit_status status =
+        svit_model_open(out, self->context, given, &options, NULL, &self->err);
+    free(fields);
+    return status;
+}
+
+/* Opens weights whose configuration --preset or --config states. A file that has one of its own
+ * says what the model is. */
+static svit_status open_stated(svit_model **out, struct program *self, const config_option *config,
+                               const char *given)
+{
+    static const char *const nothing = NULL;
+    char path[PATH_CAPACITY];
+    svit_model_config stated, own;
+    int same = 1;
+    TRY(config_refuse_checkpoint(self, config));
+    TRY(model_path(self, path, opened_name(config), given));
+    TRY(config_resolve(&stated, self, config, 0));
+    if (model_path_is_several(path, given))
+        TRY(model_open_several(out, self, config, &stated, &nothing, given));
+    else if (svit_model_load(out, self->context, path, NULL) != SVIT_OK)
+        return svit_model_load_with_config(out, self->context, &stated, path, &self->err);
+    svit_status status = svit_model_get_config(*out, &own, sizeof own, &self->err);
+    if (status == SVIT_OK)
+        status = config_is_same(&same, self, &stated, &own);
+    if (status == SVIT_OK && !same)
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "%s: '%s' says what its model is, which is another one; it opens "
+                              "without the option",
+                              config->preset ? "--preset" : "--config", path);
+    if (status != SVIT_OK) {
+        svit_model_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+svit_status model_open_to_change(svit_model **out, struct program *self,
+                                 const config_option *config, const char *given)
+{
+    char path[PATH_CAPACITY];
+    if (config->preset || config->file)
+        return open_stated(out, self, config, given);
+    /* This says which file of a folder is read. The library finds it again, and adapters and
+     * weights under other names besides. */
+    if (path_is_folder(given))
+        (void)model_path(self, path, opened_name(config), given);
+    char *fields;
+    TRY(config_set_text(&fields, self, config));
+    const svit_open_options options = options_of(config, fields);
+    const svit_status status =
+        config->explain ? open_explained(out, self, &options, given)
+                        : svit_model_open(out, self->context, given, &options, NULL, &self->err);
+    free(fields);
+    /* The options are legal, so SVIT_E_ARGUMENT means that something is not known. */
+    if (status != SVIT_E_ARGUMENT || config_is_given(config))
+        return status;
+    return program_fail(self, status, "--name, --set, --preset or --config is needed: %s",
+                        self->err.message);
+}
+
+svit_status model_open(svit_model **out, struct program *self, const config_option *config,
+                       const char *given)
+{
+    svit_model_config changed;
+    int same;
+    TRY(model_open_to_change(out, self, config, given));
+    svit_status status = config_change_model(&same, &changed, self, *out, config);
+    if (status == SVIT_OK && !same)
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "--set: the model file says what the model is; another value is "
+                              "accepted for weights without a configuration");
+    if (status != SVIT_OK) {
+        svit_model_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+svit_status model_note_features(struct program *self, const svit_model *model, const char *what)
+{
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
+    if (config.mask_ratio > 0)
+        return program_fail(
+            self, SVIT_E_ARGUMENT,
+            "the model is a masked autoencoder, which has no classes; shiftvit-train "
+            "--init-from gives its encoder a classifier");
+    if (!config.classifier && !self->quiet)
+        fprintf(stderr, "%s: the model has no classifier; its %u features are taken for %s\n",
+                option_program_name, config.num_classes, what);
+    return SVIT_OK;
+}
+
+svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,
+                           svit_pipeline_config *pipeline)
+{
+    svit_model_config own;
+    if (svit_model_get_pipeline(model, pipeline, sizeof *pipeline, &self->err) == SVIT_OK)
+        return SVIT_OK;
+    if (!config->preset)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "the model's file does not say how images become its input; a "
+                            "preprocessor_config.json beside another library's weights does, and "
+                            "shiftvit-convert --from NAMES --preset NAME writes a file with the "
+                            "preset's preprocessing");
+    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
+    TRY(svit_training_preset(config->preset, NULL, 0, NULL, 0, pipeline, sizeof *pipeline,
+                             &self->err));
+    pipeline_fit(pipeline, &own, NULL);
+    return svit_model_set_pipeline(model, pipeline, &self->err);
+}
+
+int model_path_is_run(const char *folder)
+{
+    static const char *const files[] = {"run.json", "checkpoint.safetensors", "history.csv"};
+    char path[PATH_CAPACITY];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        int length = snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        if (length < PATH_CAPACITY && path_exists(path))
+            return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,139 @@
+/* Pipelines of presets, of files and of other models, fitted to a model and its data. */
+#include "settings/pipeline_fit.h"
+
+#include "settings/settings.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config *model)
+{
+    uint32_t margin_height = pipeline->resize_height - pipeline->output_height;
+    uint32_t margin_width = pipeline->resize_width - pipeline->output_width;
+    pipeline->channels = model->in_channels;
+    pipeline->output_height = model->input_height;
+    pipeline->output_width = model->input_width;
+    pipeline->resize_height = model->input_height + margin_height;
+    pipeline->resize_width = model->input_width + margin_width;
+}
+
+/* The means that images of that many channels have. */
+static uint32_t means_of(const svit_pipeline_config *pipeline)
+{
+    return pipeline->channels <= SVIT_MAX_CHANNELS ? pipeline->channels : 1;
+}
+
+void pipeline_set_channels(svit_pipeline_config *pipeline, uint32_t channels)
+{
+    if (channels == pipeline->channels)
+        return;
+    double mean = 0, deviation = 0;
+    const uint32_t had = means_of(pipeline);
+    for (uint32_t c = 0; c < had; c++) {
+        mean += pipeline->mean[c] / had;
+        deviation += sqrt(pipeline->variance[c]) / had;
+    }
+    pipeline->channels = channels;
+    for (uint32_t c = 0; c < means_of(pipeline); c++) {
+        pipeline->mean[c] = mean;
+        pipeline->variance[c] = deviation * deviation;
+    }
+}
+
+static void fit_source(svit_pipeline_config *pipeline, const svit_dataset *data)
+{
+    if (data) {
+        pipeline->source_height = (uint32_t)svit_dataset_height(data);
+        pipeline->source_width = (uint32_t)svit_dataset_width(data);
+    } else {
+        pipeline->source_height = pipeline->resize_height;
+        pipeline->source_width = pipeline->resize_width;
+        if (pipeline->source_filter == SVIT_SOURCE_NEAREST &&
+            pipeline->channels <= SVIT_MAX_CHANNELS)
+            pipeline->source_filter = SVIT_SOURCE_SHORTER_SIDE;
+    }
+}
+
+void pipeline_fit(svit_pipeline_config *pipeline, const svit_model_config *model,
+                  const svit_dataset *data)
+{
+    pipeline_fit_model(pipeline, model);
+    fit_source(pipeline, data);
+}
+
+/* Fails if --set gives a size that is not `is`, the size of `what`. */
+static svit_status check_size(struct program *self, const json_t *sizes, const char *field,
+                              uint32_t is, const char *what)
+{
+    const json_t *given = json_object_get(sizes, field);
+    if (!given || json_integer_value(given) == is)
+        return SVIT_OK;
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "--set %s=%" JSON_INTEGER_FORMAT ": it is that of %s, %" PRIu32, field,
+                        json_integer_value(given), what, is);
+}
+
+svit_status pipeline_check_output(struct program *self, const json_t *sizes,
+                                  const svit_model_config *model)
+{
+    static const char INPUT[] = "the model's input";
+    TRY(check_size(self, sizes, "channels", model->in_channels, INPUT));
+    TRY(check_size(self, sizes, "output_height", model->input_height, INPUT));
+    return check_size(self, sizes, "output_width", model->input_width, INPUT);
+}
+
+/* `sizes` are those of the settings. */
+static svit_status fit(svit_pipeline_config *pipeline, struct program *self, const json_t *sizes,
+                       const svit_dataset *data)
+{
+    static const char IMAGES[] = "the images of --data";
+    const svit_pipeline_config set = *pipeline;
+    fit_source(pipeline, data);
+    if (data) {
+        TRY(check_size(self, sizes, "source_height", pipeline->source_height, IMAGES));
+        return check_size(self, sizes, "source_width", pipeline->source_width, IMAGES);
+    }
+    if (json_object_get(sizes, "source_height"))
+        pipeline->source_height = set.source_height;
+    if (json_object_get(sizes, "source_width"))
+        pipeline->source_width = set.source_width;
+    if (json_object_get(sizes, "source_filter"))
+        pipeline->source_filter = set.source_filter;
+    return SVIT_OK;
+}
+
+svit_status pipeline_fit_data(svit_pipeline_config *pipeline, struct program *self,
+                              const config_option *option, const svit_dataset *data)
+{
+    settings given;
+    TRY(settings_read(&given, self, option));
+    svit_status status = fit(pipeline, self, given.sizes, data);
+    settings_free(&given);
+    return status;
+}
+
+int pipeline_wants_statistics(const svit_pipeline_config *preset)
+{
+    int is_normalised = preset->scale != 1;
+    for (size_t i = 0; i < means_of(preset); i++)
+        is_normalised |= preset->mean[i] != 0 || preset->variance[i] != 1;
+    return !is_normalised;
+}
+
+svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct program *self,
+                                     const svit_dataset *training)
+{
+    TRY(svit_dataset_statistics(training, pipeline->scale, pipeline->mean, pipeline->variance,
+                                &self->err));
+    for (uint32_t c = 0; c < means_of(pipeline); c++) {
+        if (pipeline->variance[c] > 0)
+            continue;
+        pipeline->variance[c] = 1;
+        if (!self->quiet)
+            fprintf(stderr,
+                    "%s: warning: channel %" PRIu32 " is %g in all training images: it becomes 0\n",
+                    option_program_name, c, pipeline->mean[c]);
+    }
+    return SVIT_OK;
+}

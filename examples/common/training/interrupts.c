@@ -1,0 +1,39 @@
+/* Signals that end a training after its step, or within a validation. */
+#include "training/interrupts.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static volatile sig_atomic_t seen;
+
+static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP}; /* Ctrl-C, kill, a closed terminal */
+enum { SIGNAL_COUNT = sizeof SIGNALS / sizeof *SIGNALS };
+
+static void remember(int signal_number)
+{
+    seen = signal_number;
+}
+
+void interrupts_watch(void)
+{
+    struct sigaction action = {.sa_handler = remember, .sa_flags = (int)SA_RESETHAND}, old;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        if (sigaction(SIGNALS[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(SIGNALS[i], &action, NULL);
+}
+
+void interrupts_unwatch(void)
+{
+    struct sigaction old;
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        if (sigaction(SIGNALS[i], NULL, &old) == 0 && old.sa_handler == remember)
+            signal(SIGNALS[i], SIG_DFL);
+    seen = 0;
+}
+
+int32_t interrupts_seen(void *unused)
+{
+    (void)unused;
+    return seen;
+}
