@@ -1,7 +1,7 @@
 /* Decodes the image files of images.safetensors and compares every byte with Pillow's pixels. A
  * file that has none is refused. The argument is the format whose files are read, "jpeg", "png" or
  * "webp", by their first bytes, or "other" for those that begin as no image. */
-#include "test_data_support.h"
+#include "data_support.h"
 
 #include "io/safetensors.h"
 

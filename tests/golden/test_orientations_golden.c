@@ -1,7 +1,7 @@
 /* Turns images by the metadata of orientations.safetensors, in EXIF data and XMP of every kind, as
  * Pillow turns them. The argument is the format, "jpeg", "png" or "webp". make_orientations.py
  * describes the records. */
-#include "test_data_support.h"
+#include "data_support.h"
 
 #include "io/safetensors.h"
 

@@ -1,6 +1,6 @@
 /* Compares antialiased resizes of random sizes with Pillow 13 and with Pillow 12, each by the order
  * of its directions. make_resizes.py describes the golden file. */
-#include "test_data_support.h"
+#include "data_support.h"
 
 #include "data/resampling/antialias.h"
 #include "io/safetensors.h"

@@ -1,7 +1,7 @@
 /* The int8 backend of CPUs without dot products of bytes: the products of two steps of k are added
  * to a 32-bit sum at once (PMADDWD), in integers of 16 bits, to which packed B is widened. It is
  * compiled for each instruction set. The sums are exact and the scales those of int8_pack_impl.h,
- * so the bits are those of VNNI and AMX. Plain reference: tests/unit/test_int8.c. */
+ * so the bits are those of VNNI and AMX. Plain reference: tests/unit/gemm/test_int8.c. */
 #ifndef SV_DOUBLE
 #define SV_INTEGER_SUMS
 enum { INTERLEAVE = 2, TOGETHER = 1, PADDING = 2 }; /* padding keeps loads of packed B aligned */

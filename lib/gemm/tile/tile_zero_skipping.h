@@ -6,7 +6,7 @@
  * A comes out of a norm, which would have mapped a zero group to factor * weight + bias and not to
  * zeros. The correction term adds the product of that with B (sv_zero_skipping in kernels.h).
  *
- * Plain reference: tests/unit/test_zero_skipping.c compares with the sums over the zeros. */
+ * Plain reference: tests/unit/gemm/test_zero_skipping.c compares with the sums over the zeros. */
 #ifndef SV_TILE_ZERO_SKIPPING_H
 #define SV_TILE_ZERO_SKIPPING_H
 
