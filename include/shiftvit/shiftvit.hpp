@@ -3,7 +3,8 @@
  * A class holds one handle of the C interface and has all functions that take it, whose comments
  * in the C header say what arguments mean; arrays and texts stay pointers. Objects can be moved and
  * not copied. An object without a handle is false; its functions get NULL, which the library
- * refuses or answers with 0. Configurations have functions too; what takes neither stays C.
+ * refuses or answers with 0. Configurations are made and read by
+ * functions, too; everything else stays C.
  *
  * A function that can fail returns `result`. That is void, and failures are thrown as
  * shiftvit::error. If exceptions are off, or SHIFTVIT_NO_EXCEPTIONS is defined before this header
@@ -18,7 +19,7 @@
 #include <shiftvit/data.hpp>      /* context, folder_lock, dataset, loader */
 #include <shiftvit/image.hpp>     /* image, and what a pipeline makes of one */
 #include <shiftvit/network.hpp>   /* model, session, optimizer, checkpoint */
-#include <shiftvit/inference.hpp> /* predictor, features */
+#include <shiftvit/inference.hpp> /* predictor, extractor, features */
 #include <shiftvit/training.hpp>  /* trainer, evaluate, evaluate_logits, metrics */
 /* clang-format on */
 

@@ -248,8 +248,11 @@ class Model(_library.Handle):
         return self
 
     def is_trainable(self, name: str) -> bool:
-        """True if the parameter ``name`` is trainable."""
-        return bool(_library.number("svit_model_get_trainable", self, name, kind=ctypes.c_int32))
+        """True if the parameter ``name`` is trainable. An unknown name is a KeyError."""
+        try:
+            return bool(_library.number("svit_model_get_trainable", self, name, kind=ctypes.c_int32))
+        except errors.ArgumentError:
+            raise KeyError(name) from None
 
     def replace_head(self, num_classes: int, *, seed: int = 0) -> Model:
         """Gives the model a new classifier with random weights, drops the class names, texts, threshold and

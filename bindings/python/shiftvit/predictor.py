@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,12 @@ from .model import Compute, Model, Output, Tta
 #: Images as files: their paths, or their bytes.
 PATHS = (str, os.PathLike)
 FILES = (*PATHS, bytes, bytearray, memoryview)
+
+
+def _count_as(error: errors.Error, indices: Sequence[int]) -> None:
+    """Names the image of a message by its place in the caller's list: the library counts those of its call."""
+    text = re.sub(r"\bimage (\d+)\b", lambda found: f"image {indices[int(found[1])]}", error.message, count=1)
+    error.args = (text, *error.args[1:])
 
 
 class Predictor(_library.Handle):
@@ -129,7 +136,7 @@ class Predictor(_library.Handle):
                     raise failure
             return rows
         if isinstance(image, (list, tuple)) and len({np.shape(part) for part in image}) > 1:
-            return np.stack([self._one(part) for part in image])
+            return np.stack([self._one(part, index) for index, part in enumerate(image)])
         if isinstance(image, FILES):
             row = np.empty(self.num_classes, dtype=np.float32)
             if isinstance(image, PATHS):
@@ -183,19 +190,27 @@ class Predictor(_library.Handle):
             files = (_library.path_array(given),) if indices is paths else _library.bytes_arrays(given)
             rows = np.empty((len(indices), self.num_classes), dtype=np.float32)
             records = _library.records(len(indices)) if each else None
-            _library.call(name, self, *files, len(indices), rows, records)
+            try:
+                _library.call(name, self, *files, len(indices), rows, records)
+            except errors.NumericError as error:
+                _count_as(error, indices)
+                raise
             out[indices] = rows
-            for place, (index, record) in enumerate(zip(indices, records or ())):
-                # The library counts the images of its call.
-                record.message = record.message.replace(b"encoded image %d" % place, b"encoded image %d" % index, 1)
-                failures[index] = _library.failure(name, record)
+            for index, record in zip(indices, records or ()):
+                failures[index] = failure = _library.failure(name, record)
+                if failure is not None and indices is others:
+                    _count_as(failure, indices)
         return out, failures
 
-    def _one(self, image: Any) -> NDArray[np.float32]:
+    def _one(self, image: Any, index: int) -> NDArray[np.float32]:
         """The row of one array among others of other sizes."""
         array = _arrays.array(image, "image")
         _arrays.check_shape(array, "image", (None, None, self._channels))
-        return self.predict(array)
+        try:
+            return self.predict(array)
+        except (errors.NumericError, errors.ArgumentError) as error:
+            _count_as(error, [index])
+            raise
 
     def labels(self, probabilities: Any) -> NDArray[np.int32]:
         """The class of the largest of each row of probabilities, or -1, none of these, where it is below the model's

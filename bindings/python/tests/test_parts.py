@@ -575,6 +575,10 @@ class Predictors(FolderTest):
         self.assertEqual([type(failure) for failure in failures], [
             type(None), errors.FormatError, errors.MissingFileError, type(None)])
         self.assertIn("encoded image 1", str(failures[1]))
+        # The library counts within its call; the names of files are no places.
+        failures = predictor.predict_each([files[0], "encoded image 0.png", b"?", "no/image 0"])[1]
+        for failure, text in zip(failures[1:], ("encoded image 0.png", "encoded image 2", "no/image 0")):
+            self.assertIn(text, str(failure))
         with self.assertRaisesRegex(errors.FormatError, "encoded image 1"):
             predictor.predict([paths[0], b"no image", "missing.png"])
         self.assertEqual(predictor.predict_each([])[0].shape, (0, predictor.num_classes))

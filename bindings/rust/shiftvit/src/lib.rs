@@ -32,7 +32,10 @@
 //! is the [`source`](std::error::Error::source) of that call's [`Error`], which takes over the status and the
 //! text of one of this crate.
 //!
-//! In a closure of samples or a loss a call fails with [`Status::State`] where it would wait for the call
+//! The closure of [`Dataset::from_images`] runs on threads of the library: its panics and errors become texts
+//! of the call's [`Error`], and it must use nothing of its context, for which it would wait for ever.
+//!
+//! In a closure of other samples or a loss a call fails with [`Status::State`] where it would wait for the call
 //! that runs the closure: a loss cannot use the model of its trainer, and samples cannot read their own data
 //! set. What the running call only reads may be read too: the samples of [`Model::evaluate`] may use the
 //! model. For calls of other threads a closure waits as any call does. So closures never return that wait

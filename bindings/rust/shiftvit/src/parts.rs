@@ -22,7 +22,7 @@ pub enum Augment {
     TrivialAugment,
     /// AutoAugment: a random pair of operations of the policy.
     AutoAugment { policy: AutoAugmentPolicy },
-    /// A box of a random area and ratio of its sides, resized to the image's own size.
+    /// A box of a random area and ratio of its sides, resized to the size that the images of the pipeline have.
     ResizedCrop { scale: [f64; 2], ratio: [f64; 2], filter: ResizeFilter },
     /// Erases a random box.
     Erasing { probability: f64, scale: [f64; 2], ratio: [f64; 2] },
@@ -32,7 +32,7 @@ pub enum Augment {
     Mixup { alpha: f64, probability: f64, off_epoch: u32 },
     /// CutMix: takes a box of each image from another one. `off_epoch` is as in `Mixup`.
     CutMix { alpha: f64, probability: f64, off_epoch: u32 },
-    /// A batch has its first samples `count` times each.
+    /// An epoch reads its first samples `count` times each, in place of the others.
     Repeat { count: u32 },
 }
 
@@ -234,11 +234,12 @@ impl Field<sys::svit_schedule_point> for SchedulePoint {
 /// Parameters without weight decay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecayExclude {
-    /// Biases, and the temperatures of attention.
+    /// Biases, temperatures and lambdas of attention, factors of LayerScale.
     pub bias: bool,
     /// Scales and biases of norms.
     pub norm: bool,
-    /// Position embeddings and class tokens.
+    /// Position embeddings; class, distillation, register and mask tokens; the query of attention pooling; learnt
+    /// frequencies of rotary positions.
     pub position: bool,
 }
 

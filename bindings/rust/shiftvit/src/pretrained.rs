@@ -50,7 +50,7 @@ pub struct LoadReport {
     pub extra: u32,
     /// Of these, integers and F64: they are never an error.
     pub buffers: u32,
-    /// Their names, after "missing ", "mismatched ", "extra " or "buffer "; of [`Model::open`] first
+    /// Their names, after "missing ", "mismatched ", "extra ", "buffer " or "converted "; of [`Model::open`] first
     /// "field NAME VALUE SOURCE" for each field and what states it.
     pub lines: Vec<String>,
 }

@@ -28,6 +28,7 @@ as_ptr! {
     Loader, svit_loader, |loader| loader.raw.get();
     Trainer, svit_trainer, |trainer| trainer.raw.get();
     Predictor, svit_predictor, |predictor| predictor.raw.get();
+    Extractor, svit_extractor, |extractor| extractor.raw.get();
     Features, svit_features, |features| features.raw();
     Checkpoint, svit_checkpoint, |checkpoint| checkpoint.raw.get();
 }
