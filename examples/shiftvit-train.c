@@ -72,6 +72,19 @@ static svit_status take_rule(train_run *self, size_t images)
                                 sizeof *optimizer, &self->pipeline, sizeof self->pipeline, NULL);
 }
 
+/* Finds whether the preset leaves mean and variance to the training set, and nothing else gives
+ * them: a run that goes on has its own, whatever they are, and so has the model of the rule. */
+static svit_status find_statistics(train_run *self)
+{
+    static const char *const FIELDS[] = {"scale", "mean", "variance"};
+    train_options *options = &self->options;
+    int given = self->by_rule || options->resumed_training;
+    for (size_t i = 0; i < 3 && !given; i++)
+        TRY(config_gives(&given, &options->program, &options->config, FIELDS[i]));
+    self->wants_statistics = !given && pipeline_wants_statistics(&self->pipeline);
+    return SVIT_OK;
+}
+
 /* Takes the settings of a resumed run, of the preset or of the rule, overrides them by those of
  * --config and of --set, and then by the options. */
 static svit_status resolve_settings(train_run *self, size_t images)
@@ -90,7 +103,7 @@ static svit_status resolve_settings(train_run *self, size_t images)
     if (options->program.seed_given)
         trainer->seed = options->program.seed;
     options->program.seed = trainer->seed;
-    self->wants_statistics = !self->by_rule && pipeline_wants_statistics(&self->pipeline);
+    TRY(find_statistics(self));
     trainer->folder = options->out;
     trainer->existing = options->resume      ? SVIT_EXISTING_RESUME
                         : options->overwrite ? SVIT_EXISTING_OVERWRITE

@@ -50,6 +50,13 @@ photos='--data folder:photos --batch 16'
     again --data procedural:40 $shift_vit --limit-val 10 --seed 7
     again --data procedural:40 $shift_vit --val-fraction 0 --preset shiftvit-cifar100 --keep last --on-bad skip
     again --data folder:photos $vit --preset vit-cifar100 --val-fraction 0.3 --set patch_size=8
+    # A mean and a variance that are given are no reason to take those of the images.
+    again --data folder:photos $vit --preset vit-cifar100 --val-fraction 0.3 --set patch_size=8 --set mean=[0,0,0] \
+        --set variance=[1,1,1]
+    cp -r first bytes
+    run 0 shiftvit-info --model bytes
+    prints '^ +mean +\[0\.0, 0\.0, 0\.0\]$'
+    again $photos --init-from bytes
     echo '{"dim": 16, "blocks": [1, 1], "batch": 8, "learning_rate": 0.01}' >fields.json
     again --data folder:photos --config fields.json --freeze 'layers.0*'
     goes_on --data procedural:40 $shift_vit --gemm tile
@@ -63,6 +70,7 @@ photos='--data folder:photos --batch 16'
     again $photos --init-from own/best.safetensors --set dropout=0.25 --freeze 'layers*'
     again $photos --init-from own --config own/run.json --lr 0.01
     again $photos --init-from checkpoint
+    run 0 shiftvit-train --config first/run.json --lora 2 --threads 1 --out adapted
     # As many classes without names: the classifier is a new one each time.
     run 0 shiftvit-convert first nameless.safetensors --to pytorch
     again $photos --init-from nameless.safetensors --set heads=2 --set norm_eps=1e-12 --set activation=gelu \
@@ -71,6 +79,11 @@ photos='--data folder:photos --batch 16'
     again $photos --init-from wrapped --set input_height=14 --set input_width=14
     again $photos --init-from twins --prefix student.backbone.vit.
     again $photos --init-from adapter --base checkpoint
+
+    # Points go with the schedule that they belong to.
+    run 0 shiftvit-train --data procedural:40 $shift_vit --preset shiftvit-cifar10-fast --epochs 1 --out points
+    run 0 shiftvit-train --resume points --epochs 2 --set schedule=constant
+    ! grep 'points has no effect' err || fail 'the points of the old schedule were kept'
 
     # A run that was killed goes on as itself.
     "$programs/shiftvit-train" $photos --init-from checkpoint --lora 2 --epochs 60 --checkpoint-seconds 0.05 \

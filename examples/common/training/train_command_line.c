@@ -53,12 +53,13 @@ static svit_status read_stored(run_file *stored, train_options *options, int arg
 static svit_status parse(train_options *options, run_file *stored, int argc, char **argv)
 {
     *options = train_defaults;
+    options->is_begun = 1;
     program_parse(&train_table, argc, argv, options);
     TRY(read_stored(stored, options, argc, argv));
-    if (stored->arguments) {
-        *options = train_defaults;
-        program_parse(&train_table, stored->argument_count, stored->arguments, options);
-    }
+    const int has_more = stored->arguments != NULL;
+    *options = train_defaults;
+    program_parse(&train_table, has_more ? stored->argument_count : argc,
+                  has_more ? stored->arguments : argv, options);
     if (options->resume && !has_data(options))
         return program_fail(&options->program, SVIT_E_ARGUMENT,
                             "the run of '%s' has not stored where its data is; --data is needed",

@@ -143,6 +143,8 @@ static int parse_text(int key, char *text, const struct option_state *state, tra
         self->freeze[self->freeze_count++] = text;
         return 0;
     case OPTION_END:
+        if (self->is_begun && self->config.file)
+            return 0;
         option_check_rules(state, rules);
         if (self->lora >= 0 && self->resume)
             option_error(state, "--lora: a resumed run has the adapters that it began with");

@@ -24,6 +24,7 @@ typedef struct train_options {
     const char *freeze[SVIT_MAX_GROUPS]; /* patterns of parameters to freeze */
     size_t freeze_count;
     int overwrite;
+    int is_begun; /* 1: options that --config FILE adds are not there yet, so none is missed */
     const char *mpi; /* one of mpi_names; NULL: the process trains alone */
 } train_options;
 

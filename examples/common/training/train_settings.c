@@ -5,20 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Reads the settings that the resumed run has stored. */
+static svit_status read_resumed(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+                                train_options *options)
+{
+    svit_pipeline_config pipeline;
+    TRY(config_init_training(trainer, optimizer, &pipeline));
+    return svit_training_from_json(trainer, optimizer, &pipeline, options->resumed_training,
+                                   &options->program.err);
+}
+
 /* Whether a stored run is resumed with more epochs than it had. */
 static svit_status find_extension(int *extends, const svit_trainer_config *trainer,
                                   train_options *options)
 {
-    struct program *program = &options->program;
     svit_trainer_config stored;
     svit_optimizer_config optimizer;
-    svit_pipeline_config pipeline;
     *extends = 0;
     if (!options->resume || !options->resumed_training)
         return SVIT_OK;
-    TRY(config_init_training(&stored, &optimizer, &pipeline));
-    TRY(svit_training_from_json(&stored, &optimizer, &pipeline, options->resumed_training,
-                                &program->err));
+    TRY(read_resumed(&stored, &optimizer, options));
     *extends = trainer->epochs > stored.epochs;
     return SVIT_OK;
 }
@@ -40,15 +46,16 @@ static svit_status extend_schedule(const svit_trainer_config *trainer,
     return SVIT_OK;
 }
 
-/* Leaves out the points of a preset's or a stored schedule, `before`, that another one replaces. */
-static svit_status drop_points(svit_optimizer_config *optimizer, train_options *options,
-                               int32_t before)
+/* Leaves out the points of a preset's or a stored schedule that another one replaces. */
+static svit_status drop_points(svit_optimizer_config *optimizer, train_options *options)
 {
     int given;
+    svit_trainer_config trainer;
+    svit_optimizer_config before = {.schedule = SVIT_SCHEDULE_PIECEWISE};
     TRY(config_gives(&given, &options->program, &options->config, "points"));
-    const int is_new = !options->resumed_training;
-    const int32_t schedule = optimizer->schedule;
-    if (!given && (is_new ? schedule != SVIT_SCHEDULE_PIECEWISE : schedule != before))
+    if (options->resumed_training)
+        TRY(read_resumed(&trainer, &before, options));
+    if (!given && optimizer->schedule != before.schedule)
         optimizer->point_count = 0;
     return SVIT_OK;
 }
@@ -93,9 +100,8 @@ static svit_status apply_freeze(svit_optimizer_config *optimizer, train_options 
 svit_status train_settings_override(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     train_options *options)
 {
-    const int32_t schedule = optimizer->schedule;
     apply_options(trainer, optimizer, options);
     TRY(extend_schedule(trainer, optimizer, options));
-    TRY(drop_points(optimizer, options, schedule));
+    TRY(drop_points(optimizer, options));
     return apply_freeze(optimizer, options);
 }
