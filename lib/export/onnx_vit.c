@@ -37,7 +37,8 @@ static sv_onnx_value shifted_copies(const sv_onnx_vit *self, const sv_onnx_value
     return sv_onnx_concat(self->graph, copies, SV_COPIES, 3);
 }
 
-/* images[N, height, width, c] -> [N, patches, patch_size * patch_size * c] */
+/* images[N, height, width, c] -> [N, patches, patch_size * patch_size * c], without the pixels
+ * behind the last whole patch */
 static sv_onnx_value patch_rows(const sv_onnx_vit *self, const sv_onnx_value *images)
 {
     static const int64_t order[6] = {0, 1, 3, 2, 4, 5};
@@ -46,7 +47,12 @@ static sv_onnx_value patch_rows(const sv_onnx_vit *self, const sv_onnx_value *im
     const int64_t columns = self->config->input_width / size;
     const int64_t cut[6] = {0, rows, size, columns, size, -1};
     const int64_t row[3] = {0, rows * columns, (int64_t)sv_vit_patch_elements(self->config)};
-    sv_onnx_value x = sv_onnx_reshape(self->graph, images, cut, 6);
+    sv_onnx_value x = *images;
+    if (self->config->input_height % size != 0)
+        x = sv_onnx_slice(self->graph, &x, 1, 0, rows * size);
+    if (self->config->input_width % size != 0)
+        x = sv_onnx_slice(self->graph, &x, 2, 0, columns * size);
+    x = sv_onnx_reshape(self->graph, &x, cut, 6);
     x = sv_onnx_transpose(self->graph, &x, order, 6);
     return sv_onnx_reshape(self->graph, &x, row, 3);
 }

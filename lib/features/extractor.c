@@ -104,7 +104,9 @@ static svit_status find_layer(svit_extractor *self, svit_error *err)
     }
     SVIT_TRY(find_prefix(self, err));
     find_grid(self);
-    if (self->tokens > 1 && self->config.tokens == SVIT_TOKENS_CLASS && self->prefix == 0)
+    /* Registers may be the only tokens before the patches. */
+    const bool has_class = self->prefix > 0 && sv_vit_has_class_token(&self->model->config);
+    if (self->tokens > 1 && self->config.tokens == SVIT_TOKENS_CLASS && !has_class)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "tokens is 'class'; layer '%.40s' has no class token, and 'mean' and "
                        "'patches' are accepted",

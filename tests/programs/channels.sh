@@ -29,6 +29,10 @@ for channels in 1 4; do
     run 0 shiftvit-info --model folder$channels
     prints "^ +in_channels +$channels\$"
     prints "^ +channels +$channels\$"
+    # Of a preset of RGB each channel has the mean of the means, and of the deviations.
+    prints "$(awk -v n=$channels 'BEGIN {
+        for (m = "0\\.47[0-9]*"; n > 1; n--) m = m ", 0\\.47[0-9]*"
+        print "^ +mean +\\[" m "\\]$" }')"
     run 0 shiftvit-eval --model folder$channels/model.safetensors --data folder:images --tta flip-shift --seed 3
     tail -n 1 out | cmp - test || fail "the test after training and shiftvit-eval differ: $(cat out test)"
     run 0 shiftvit-predict --model folder$channels images/ring --top 1 --grid grid.png

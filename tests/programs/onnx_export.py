@@ -220,6 +220,8 @@ VITS = [
     VIT | {"attention": "lsa", "patch_size": 8, "input_height": 8, "input_width": 8},
     PAPER, PAPER | {"heads": 1, "head_dim": 16}, PAPER | {"tokenizer": "patch", "attention": "global"},
     VIT | {"pool": "mean"}, VIT | {"pool": "mean", "final_norm": False, "head_norm": True},
+    VIT | {"input_height": 14, "input_width": 19, "patch_padding": "valid"},
+    TOKENS | {"input_height": 15, "patch_padding": "valid"},
     TOKENS, TOKENS | {"position_tokens": "patches"}, TOKENS | {"position_tokens": "class-patches"},
     TOKENS | {"register_tokens": 0, "position_tokens": "patches"}, TOKENS | {"pool": "mean-patches"},
     TOKENS | {"pool": "class-mean"}, TOKENS | {"pool": "class-mean", "head_norm": True, "head_units": [5]},

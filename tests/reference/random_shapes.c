@@ -238,6 +238,17 @@ static void draw_head(random_state *state, svit_model_config *config)
         config->classifier ? (uint32_t)random_between(state, 1, 20) : vit_features(config);
 }
 
+/* Pixels behind the last whole patch, which none reads. */
+static void draw_rest(random_state *state, svit_model_config *config)
+{
+    config->patch_padding =
+        config->tokenizer == SVIT_TOKENIZER_PATCH && random_between(state, 0, 2) == 0;
+    if (config->patch_padding == SVIT_PADDING_SAME)
+        return;
+    config->input_height += (uint32_t)random_between(state, 0, config->patch_size - 1);
+    config->input_width += (uint32_t)random_between(state, 0, config->patch_size - 1);
+}
+
 svit_model_config random_vit(random_state *state, size_t *images)
 {
     svit_model_config config;
@@ -256,6 +267,7 @@ svit_model_config random_vit(random_state *state, size_t *images)
         draw_attention(state, &config);
         config.tokenizer = (int32_t)random_between(state, 0, SVIT_TOKENIZER_CONV);
         config.spt_order = random_coin(state);
+        draw_rest(state, &config);
         config.pool = (int32_t)random_between(state, SVIT_POOL_FLATTEN, SVIT_POOL_MEAN);
         config.names = random_between(state, 0, 3) == 0;
         if (config.names == SVIT_NAMES_PAPER)

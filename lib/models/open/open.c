@@ -30,13 +30,12 @@ static const struct needed {
     {"rope", "axial or centred"},
 };
 
-/* What a side has beyond whole patches is read by none of them: the input is what they cover. */
-static void cut_side(sv_facts *facts, const char *side)
+/* What a side has beyond whole patches is read by none of them. */
+static bool has_rest(const sv_facts *facts, const char *side)
 {
     const double pixels = sv_facts_value(facts, side, 0),
                  patch = sv_facts_value(facts, "patch_size", 0);
-    if (patch > 0 && pixels > patch && fmod(pixels, patch) != 0)
-        sv_facts_correct(facts, side, pixels - fmod(pixels, patch), ", as far as patches cover it");
+    return patch > 0 && pixels > patch && fmod(pixels, patch) != 0;
 }
 
 /* Facts that follow from others. */
@@ -61,8 +60,9 @@ static void complete(sv_open *open)
     if (!sv_facts_find(facts, "input_width") && sv_facts_find(facts, "input_height"))
         sv_facts_assume(facts, "input_width", sv_facts_value(facts, "input_height", 0),
                         "the height");
-    cut_side(facts, "input_height");
-    cut_side(facts, "input_width");
+    if (has_rest(facts, "input_height") || has_rest(facts, "input_width"))
+        sv_facts_assume(facts, "patch_padding", SVIT_PADDING_VALID,
+                        "a side that is no whole patches");
 }
 
 /* The likely numbers of heads: of 64, 32, 80, 96 or 128 channels. Returns `text`. */

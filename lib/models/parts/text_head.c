@@ -34,17 +34,24 @@ static svit_status fill_head(struct sv_text_head *head, const sv_allocator *allo
                              const char *const *names, svit_error *err)
 {
     const int64_t shape[] = {(int64_t)head->classes, (int64_t)head->channels};
-    size_t index, elements;
-    if (!sv_size_multiply(&elements, head->classes, head->channels))
-        return sv_fail(err, SVIT_E_MEMORY, "%zu embeddings do not fit memory", head->classes);
+    size_t index;
     SVIT_TRY(
         sv_parameter_add(&head->table, &index, SV_TEXT_HEAD_TENSOR, SV_ROLE_WEIGHT, shape, 2, err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&head->weight, elements, sizeof *head->weight,
-                               "the embeddings of texts", err));
     return sv_names_copy(&head->names, allocator, names, head->classes, "names", err);
 }
 
-/* Creates a head whose weights are 0. */
+/* Allocates the weights, which are 0. */
+static svit_status add_weight(struct sv_text_head *head, const sv_allocator *allocator,
+                              svit_error *err)
+{
+    size_t elements;
+    if (!sv_size_multiply(&elements, head->classes, head->channels))
+        return sv_fail(err, SVIT_E_MEMORY, "%zu embeddings do not fit memory", head->classes);
+    return sv_allocate_array(allocator, (void **)&head->weight, elements, sizeof *head->weight,
+                             "the embeddings of texts", err);
+}
+
+/* Creates a head without weights. */
 static svit_status head_create(struct sv_text_head **out, const svit_model *model,
                                const char *const *names, size_t classes, double scale, double bias,
                                svit_error *err)
@@ -126,7 +133,9 @@ SVIT_API svit_status svit_model_set_text_head(svit_model *model, const float *em
                        "channels is %zu; the model's logits are embeddings of %u", channels,
                        model->config.num_classes);
     SVIT_TRY(head_create(&head, model, names, classes, logit_scale, logit_bias, err));
-    svit_status status = normalise(head, embeddings, err);
+    svit_status status = add_weight(head, &model->context->allocator, err);
+    if (status == SVIT_OK)
+        status = normalise(head, embeddings, err);
     if (status == SVIT_OK) {
         sv_model_drop_threshold(model, "its classes become other texts");
         sv_model_release_text_head(model);
@@ -144,6 +153,7 @@ svit_status sv_model_copy_text_head(svit_model *to, const svit_model *from, svit
         return SVIT_OK;
     SVIT_TRY(head_create(&to->text_head, to, (const char *const *)head->names, head->classes,
                          head->scale, head->bias, err));
+    SVIT_TRY(add_weight(to->text_head, &to->context->allocator, err));
     memcpy(to->text_head->weight, head->weight,
            head->classes * head->channels * sizeof *head->weight);
     return SVIT_OK;
@@ -174,7 +184,7 @@ svit_status sv_text_head_metadata(const sv_metadata_sink *sink, const svit_model
     return status;
 }
 
-/* Creates the head that the metadata describe, with weights of 0. */
+/* Creates the head that the metadata describe, without weights. */
 static svit_status create_described(svit_model *model, const sv_json_value *root, const char *path,
                                     svit_error *err)
 {
@@ -220,8 +230,10 @@ svit_status sv_text_head_read(svit_model *model, const sv_safetensors *file, con
     status = create_described(model, sv_json_root(json), path, err);
     sv_json_free(json);
     SVIT_TRY(status);
-    const struct sv_text_head *head = model->text_head;
+    struct sv_text_head *head = model->text_head;
+    /* Before memory for weights: a small file can describe as many as it likes. */
     SVIT_TRY(sv_parameter_array_check(&head->table, NULL, file, path, "", err));
+    SVIT_TRY(add_weight(head, &model->context->allocator, err));
     return sv_parameter_array_read(&head->table, NULL, head->weight, file, path, "", err);
 }
 

@@ -60,6 +60,7 @@ static const sv_field FIELDS[] = {
     SV_MODEL_FLAG(rms_norm),
     SV_MODEL_WORD(block, "sequential", "parallel", "parallel-fused"),
     SV_MODEL_RATE(mask_ratio),
+    SV_MODEL_WORD(patch_padding, "same", "valid"),
 };
 _Static_assert(sizeof FIELDS / sizeof *FIELDS <= SV_VIT_MAX_FIELDS, "a ViT has more fields");
 const sv_field_table sv_vit_fields = SV_MODEL_FIELD_TABLE(FIELDS);
@@ -365,9 +366,31 @@ static svit_status check_tokenizer(const svit_model_config *config, svit_error *
     return SVIT_OK;
 }
 
+/* Patches cover the input, or as much of it as whole ones do, which only the plain tokenizer reads
+ * so, and no masked autoencoder makes again. */
+static svit_status check_padding(const svit_model_config *config, svit_error *err)
+{
+    const char *field = config->tokenizer != SVIT_TOKENIZER_PATCH ? "tokenizer"
+                        : config->mask_ratio > 0                  ? "mask_ratio"
+                                                                  : NULL;
+    if (config->patch_padding == SVIT_PADDING_SAME)
+        return sv_model_config_check_patches(config, err);
+    if (field)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "patch_padding is 'valid', which does not go with this '%s'; with it "
+                       "tokenizer is 'patch' and mask_ratio 0",
+                       field);
+    if (sv_model_patches(config) == 0)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "input_height and input_width are %u and %u; both are at least patch_size, "
+                       "%u",
+                       config->input_height, config->input_width, config->patch_size);
+    return SVIT_OK;
+}
+
 svit_status sv_vit_check(const svit_model_config *config, svit_error *err)
 {
-    SVIT_TRY(sv_model_config_check_patches(config, err));
+    SVIT_TRY(check_padding(config, err));
     SVIT_TRY(check_tokenizer(config, err));
     SVIT_TRY(check_heads(config, err));
     SVIT_TRY(check_tokens(config, err));

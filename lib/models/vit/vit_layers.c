@@ -15,20 +15,22 @@ typedef struct patch_grid {
 } patch_grid;
 
 /* What is made for one size of the input refuses others: position embeddings, and a head that reads
- * all tokens. Otherwise an input of any size is whole patches. */
+ * all tokens. Otherwise an input of any size is whole patches, or has at least one. */
 static svit_status check_input(const sv_builder *build)
 {
     const svit_model_config *config = build->config;
     const size_t height = build->shape.height, width = build->shape.width;
+    const size_t size = config->patch_size;
     if (sv_vit_has_positions(config))
         return sv_builder_check_size(build, "position embedding is");
     if (config->pool == SVIT_POOL_FLATTEN)
         return sv_builder_check_size(build, "head is");
-    if (height % config->patch_size == 0 && width % config->patch_size == 0)
+    const bool is_valid = config->patch_padding == SVIT_PADDING_VALID;
+    if (is_valid ? height >= size && width >= size : height % size == 0 && width % size == 0)
         return SVIT_OK;
-    return sv_fail(build->source.err, SVIT_E_ARGUMENT,
-                   "input is %zu x %zu; both are multiples of patch_size, %u", height, width,
-                   config->patch_size);
+    return sv_fail(build->source.err, SVIT_E_ARGUMENT, "input is %zu x %zu; both are %s, %zu",
+                   height, width, is_valid ? "at least patch_size" : "multiples of patch_size",
+                   size);
 }
 
 static svit_status add_tokens(sv_builder *build)

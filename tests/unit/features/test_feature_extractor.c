@@ -132,6 +132,29 @@ START_TEST(test_sizes_weights_and_lifetimes)
 }
 END_TEST
 
+/* Registers are no class token, though they lie before the patches as well. */
+START_TEST(test_registers_are_no_class_token)
+{
+    static const char REGISTERS[] =
+        "{\"architecture\":\"vit\"," SIZE "\"dim\":24,\"depth\":1,\"heads\":2,\"head_dim\":12,"
+        "\"mlp_dim\":40,\"head_units\":[],\"pool\":\"mean-patches\",\"class_token\":\"none\","
+        "\"register_tokens\":2}";
+    fixture f;
+    svit_extractor *extractor = NULL;
+    svit_features_config config;
+    open_fixture(&f, REGISTERS, 1);
+    svit_features_config_init(&config, sizeof config);
+    config.layer = "blocks.0";
+    config.tokens = SVIT_TOKENS_CLASS;
+    FAILS(svit_extractor_create(&extractor, f.model, NULL, &config, err), SVIT_E_ARGUMENT,
+          "layer 'blocks.0' has no class token");
+    config.tokens = SVIT_TOKENS_PATCHES;
+    OK(svit_extractor_create(&extractor, f.model, NULL, &config, err));
+    svit_extractor_free(extractor);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(test_what_is_refused)
 {
     fixture f;
@@ -174,6 +197,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_they_have_the_bits_of_datasets, 0, 3 * CASE_COUNT);
     tcase_add_test(c, test_their_rows_are_queries);
     tcase_add_test(c, test_sizes_weights_and_lifetimes);
+    tcase_add_test(c, test_registers_are_no_class_token);
     tcase_add_test(c, test_what_is_refused);
     suite_add_tcase(all, c);
     return all;

@@ -424,6 +424,7 @@ static const struct {
     {",\"position_tokens\":\"none\"", "this 'position_tokens'"},
     {",\"rope\":\"axial\",\"rope_theta\":100", "this 'rope'"},
     {",\"lora_rank\":2,\"lora_alpha\":1", "this 'lora_rank'"},
+    {",\"patch_padding\":\"valid\"", "this 'mask_ratio'"},
 };
 
 START_TEST(test_what_does_not_go_with_masks_is_named)

@@ -116,6 +116,8 @@ static const struct {
     {ANY_SIZE "\"pool\":\"mean\"}", 24, 13,
      "input is 24 x 13; both are multiples of patch_size, 4"},
     {ANY_SIZE "\"pool\":\"mean\"}", 2, 4, "input is 2 x 4; both are multiples of patch_size, 4"},
+    {ANY_SIZE "\"pool\":\"mean\",\"patch_padding\":\"valid\"}", 3, 9,
+     "input is 3 x 9; both are at least patch_size, 4"},
 };
 
 START_TEST(test_other_sizes_are_refused)

@@ -1,6 +1,7 @@
 /* Classes that are embeddings of texts: what predictors make of them, and files that keep them. */
 #include "build.h"
 #include "fit.h"
+#include "ledger.h"
 
 #include "models/model.h"
 #include "models/parts/text_head.h"
@@ -258,6 +259,47 @@ START_TEST(test_damaged_files_are_refused)
 }
 END_TEST
 
+/* A small file can describe any number of classes: memory is taken once their tensor is there. */
+START_TEST(test_texts_without_their_tensor_take_no_memory)
+{
+    enum { MANY = 1024, WIDE = 512 };
+    static const char *names[MANY];
+    static float texts[MANY * WIDE];
+    ledger book = {0};
+    svit_context_config with;
+    svit_context *counted = NULL;
+    svit_model *wide = fit_model(context, WIDE, 1), *back = NULL;
+    size_t bytes;
+    for (size_t i = 0; i < MANY * WIDE; i++)
+        texts[i] = 1;
+    for (size_t i = 0; i < MANY; i++)
+        names[i] = "";
+    WORKS(svit_model_set_text_head(wide, texts, names, MANY, WIDE, 1, 0, err));
+    WORKS(svit_model_save_memory(wide, NULL, 0, &bytes, err));
+    char *file = malloc(bytes);
+    WORKS(svit_model_save_memory(wide, file, bytes, &bytes, err));
+    svit_model_free(wide);
+    char *at = strstr(file + 8, "\"text_head.weight\"");
+    ck_assert_ptr_nonnull(at);
+    memcpy(at, "\"text_head.wieght\"", 18);
+    svit_context_config_init(&with, sizeof with);
+    with.allocate = ledger_allocate;
+    with.release = ledger_release;
+    with.allocator_user = &book;
+    WORKS(svit_context_create(&counted, &with, err));
+    FAILS(svit_model_load_memory(&back, counted, file, bytes, err), SVIT_E_FORMAT,
+          "text_head.weight");
+    const size_t without = book.peak_bytes;
+    book.peak_bytes = 0;
+    memcpy(at, "\"text_head.weight\"", 18);
+    WORKS(svit_model_load_memory(&back, counted, file, bytes, err));
+    ck_assert_uint_ge(book.peak_bytes, without + sizeof texts / 2);
+    svit_model_free(back);
+    svit_context_free(counted);
+    free(file);
+}
+END_TEST
+
 START_TEST(test_what_is_not_accepted_is_named)
 {
     static const char *const null[] = {"a", NULL};
@@ -297,6 +339,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_files_keep_the_classes);
     tcase_add_test(c, test_an_embedding_of_zeros_has_the_bias);
     tcase_add_test(c, test_files_of_adapted_models_keep_the_classes);
+    tcase_add_test(c, test_texts_without_their_tensor_take_no_memory);
     tcase_add_loop_test(c, test_damaged_files_are_refused, 0, sizeof DAMAGE / sizeof *DAMAGE);
     tcase_add_test(c, test_what_is_not_accepted_is_named);
     suite_add_tcase(all, c);
