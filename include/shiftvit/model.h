@@ -232,9 +232,9 @@ typedef struct svit_model_config {
     int32_t norm;          /* SVIT_NORM_* */
     int32_t patch_norm;    /* 1: a norm after the patch embedding */
     int32_t final_norm;    /* 1: a norm before the pooling; of a ShiftViT or a ViT */
-    int32_t patch_padding; /* SVIT_PADDING_* of the patch embedding; of a ViT, too: with _SAME the
-                              input is whole patches, with _VALID pixels behind the last whole one
-                              are not read, as by timm and transformers */
+    int32_t patch_padding; /* SVIT_PADDING_* of the patch embedding. A ViT has it, too: the input
+                              is whole patches, or with SVIT_PADDING_VALID pixels behind the last
+                              whole one are not read, as by timm and transformers */
     int32_t merge_padding; /* SVIT_PADDING_* of the patch merging */
 
     /* All architectures, but for mlp_ratio. */

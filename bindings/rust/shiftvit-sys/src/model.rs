@@ -302,9 +302,9 @@ pub struct svit_model_config {
     pub patch_norm: i32,
     /// 1: a norm before the pooling; of a ShiftViT or a ViT
     pub final_norm: i32,
-    /// SVIT_PADDING_\* of the patch embedding; of a ViT, too: with _SAME the
-    /// input is whole patches, with _VALID pixels behind the last whole one
-    /// are not read, as by timm and transformers
+    /// SVIT_PADDING_\* of the patch embedding. A ViT has it, too: the input
+    /// is whole patches, or with SVIT_PADDING_VALID pixels behind the last
+    /// whole one are not read, as by timm and transformers
     pub patch_padding: i32,
     /// SVIT_PADDING_\* of the patch merging
     pub merge_padding: i32,

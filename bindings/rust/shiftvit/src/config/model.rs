@@ -62,9 +62,9 @@ config! {
         patch_norm: bool;
         /// True: a norm before the pooling; of a ShiftViT or a ViT.
         final_norm: bool;
-        /// `Padding` of the patch embedding; of a ViT, too: with _SAME the
-        /// input is whole patches, with _VALID pixels behind the last whole one
-        /// are not read, as by timm and transformers.
+        /// `Padding` of the patch embedding. A ViT has it, too: the input
+        /// is whole patches, or with `Padding::Valid` pixels behind the last
+        /// whole one are not read, as by timm and transformers.
         patch_padding: Padding;
         /// `Padding` of the patch merging.
         merge_padding: Padding;
