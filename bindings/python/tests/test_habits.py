@@ -401,6 +401,9 @@ class Values(unittest.TestCase):
         np.testing.assert_array_equal(rows, [predictor.predict(image) for image in images])
         with self.assertRaisesRegex(errors.ArgumentError, r"image has the shape \[20\]"):
             predictor.predict([images[0], np.zeros(20, np.uint8)])
+        # Each size is a call of its own; the message counts the images of the list.
+        with self.assertRaisesRegex(errors.ArgumentError, "image 1 has"):
+            predictor.predict([np.full((32, 32, 3), 0.5, np.float32), np.full((20, 20, 3), np.nan, np.float32)])
         with self.assertRaisesRegex(TypeError, "image is None"):
             predictor.predict(None)
         with self.assertRaisesRegex(errors.ArgumentError, "k is -1"):
