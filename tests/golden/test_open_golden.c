@@ -51,11 +51,6 @@ static const struct family {
      "{\"architecture\":\"vit_tiny_patch16_224\",\"global_pool\":\"token\",\"model_args\":"
      "{\"img_size\":[28,35],\"num_heads\":2,\"patch_size\":7}}",
      NULL},
-    /* Two rows and four columns of pixels that no patch covers. */
-    {"pretrained_timm_plain", "config.json",
-     "{\"architecture\":\"vit_tiny_patch16_224\",\"global_pool\":\"token\",\"model_args\":"
-     "{\"img_size\":[30,39],\"num_heads\":2,\"patch_size\":7}}",
-     NULL},
     {"pretrained_timm_distilled", "config.json",
      "{\"architecture\":\"deit_tiny_distilled_patch16_224\",\"model_args\":{\"num_heads\":3}}",
      NULL},

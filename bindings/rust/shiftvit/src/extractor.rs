@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// shared::<shiftvit::Extractor>(); // One thread at a time.
 /// ```
 pub struct Extractor {
-    raw: Handle<sys::svit_extractor>,
+    pub(crate) raw: Handle<sys::svit_extractor>,
     model: Arc<ModelInner>,
     image_channels: usize,
     _contexts: Vec<Context>,
