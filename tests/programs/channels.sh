@@ -29,10 +29,6 @@ for channels in 1 4; do
     run 0 shiftvit-info --model folder$channels
     prints "^ +in_channels +$channels\$"
     prints "^ +channels +$channels\$"
-    # Of a preset of RGB each channel has the mean of the means, and of the deviations.
-    prints "$(awk -v n=$channels 'BEGIN {
-        for (m = "0\\.47[0-9]*"; n > 1; n--) m = m ", 0\\.47[0-9]*"
-        print "^ +mean +\\[" m "\\]$" }')"
     run 0 shiftvit-eval --model folder$channels/model.safetensors --data folder:images --tta flip-shift --seed 3
     tail -n 1 out | cmp - test || fail "the test after training and shiftvit-eval differ: $(cat out test)"
     run 0 shiftvit-predict --model folder$channels images/ring --top 1 --grid grid.png
@@ -63,6 +59,17 @@ run 0 shiftvit-info --model opaque
 prints '^ +variance +\[[0-9]+[0-9.]*, [0-9]+[0-9.]*, [0-9]+[0-9.]*, 1\.0\]$'
 run 0 shiftvit-predict --model statistics images/ring --attention attention.png
 is_png attention.png
+
+# Of a preset of RGB each channel has the mean of the means, and of the deviations.
+for channels in 1 4; do
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train --preset shiftvit-cifar10-fast $small --set augment=[] --set in_channels=$channels --epochs 1 \
+        --limit-train 16 --limit-test 16 --val-fraction 0 --data folder:images --out coloured$channels
+    run 0 shiftvit-info --model coloured$channels
+    prints "$(awk -v n=$channels 'BEGIN {
+        for (m = "0\\.47[0-9]*"; n > 1; n--) m = m ", 0\\.47[0-9]*"
+        print "^ +mean +\\[" m "\\]$" }')"
+done
 
 # What does not fit is named.
 # shellcheck disable=SC2086

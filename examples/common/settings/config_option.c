@@ -319,12 +319,13 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
     if (!resumed && option->preset) {
         TRY(config_resolve(&own, self, option, 0));
         model = &own;
-        pipeline_set_channels(pipeline, own.in_channels);
     }
     TRY(settings_read(&given, self, option));
     /* The flag is of the command that extends a run, not of the run. */
     if (resumed)
         trainer->schedule_anew = json_object_get(given.training, "schedule") != NULL;
+    if (model == &own)
+        pipeline_add_channels(given.training, pipeline, own.in_channels);
     svit_status status = apply(trainer, optimizer, pipeline, self, option, given.training);
     if (status == SVIT_OK && model) {
         pipeline_fit_model(pipeline, model);

@@ -19,26 +19,36 @@ void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config 
 }
 
 /* The means that images of that many channels have. */
-static uint32_t means_of(const svit_pipeline_config *pipeline)
+static uint32_t means_of(uint32_t channels)
 {
-    return pipeline->channels <= SVIT_MAX_CHANNELS ? pipeline->channels : 1;
+    return channels <= SVIT_MAX_CHANNELS ? channels : 1;
 }
 
-void pipeline_set_channels(svit_pipeline_config *pipeline, uint32_t channels)
+/* Adds an array of equal numbers, one for each mean of `channels`, unless there is one. */
+static void add_numbers(json_t *given, const char *field, double number, uint32_t channels)
 {
-    if (channels == pipeline->channels)
+    if (json_object_get(given, field))
         return;
+    json_t *numbers = json_array();
+    for (uint32_t c = 0; c < means_of(channels); c++)
+        json_array_append_new(numbers, json_real(number));
+    json_object_set_new(given, field, numbers);
+}
+
+void pipeline_add_channels(json_t *given, const svit_pipeline_config *preset, uint32_t channels)
+{
     double mean = 0, deviation = 0;
-    const uint32_t had = means_of(pipeline);
+    const uint32_t had = means_of(preset->channels);
+    if (channels == preset->channels)
+        return;
     for (uint32_t c = 0; c < had; c++) {
-        mean += pipeline->mean[c] / had;
-        deviation += sqrt(pipeline->variance[c]) / had;
+        mean += preset->mean[c] / had;
+        deviation += sqrt(preset->variance[c]) / had;
     }
-    pipeline->channels = channels;
-    for (uint32_t c = 0; c < means_of(pipeline); c++) {
-        pipeline->mean[c] = mean;
-        pipeline->variance[c] = deviation * deviation;
-    }
+    if (!json_object_get(given, "channels"))
+        json_object_set_new(given, "channels", json_integer(channels));
+    add_numbers(given, "mean", mean, channels);
+    add_numbers(given, "variance", deviation * deviation, channels);
 }
 
 static void fit_source(svit_pipeline_config *pipeline, const svit_dataset *data)
@@ -116,7 +126,7 @@ svit_status pipeline_fit_data(svit_pipeline_config *pipeline, struct program *se
 int pipeline_wants_statistics(const svit_pipeline_config *preset)
 {
     int is_normalised = preset->scale != 1;
-    for (size_t i = 0; i < means_of(preset); i++)
+    for (size_t i = 0; i < means_of(preset->channels); i++)
         is_normalised |= preset->mean[i] != 0 || preset->variance[i] != 1;
     return !is_normalised;
 }
@@ -126,7 +136,7 @@ svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct prog
 {
     TRY(svit_dataset_statistics(training, pipeline->scale, pipeline->mean, pipeline->variance,
                                 &self->err));
-    for (uint32_t c = 0; c < means_of(pipeline); c++) {
+    for (uint32_t c = 0; c < means_of(pipeline->channels); c++) {
         if (pipeline->variance[c] > 0)
             continue;
         pipeline->variance[c] = 1;

@@ -6,9 +6,10 @@
 
 #include <jansson.h>
 
-/* Gives the pipeline of a preset that many channels. Where it had others, each is normalised by the
- * mean of their means and of their deviations, as those of other libraries' checkpoints are. */
-void pipeline_set_channels(svit_pipeline_config *pipeline, uint32_t channels);
+/* Adds to the settings, unless they have them, the channels of a model where those of its preset
+ * are others, and the means and variances: each channel gets the mean of the preset's means and of
+ * its deviations, as those of other libraries' checkpoints do. */
+void pipeline_add_channels(json_t *given, const svit_pipeline_config *preset, uint32_t channels);
 
 /* The pipeline's channels and its output become those of the model's input; the margin of the crop
  * stays. */
