@@ -169,25 +169,43 @@ START_TEST(test_an_encoder_stands_anywhere)
 }
 END_TEST
 
-/* More places than are told apart: the first ones can be chosen, but the others' tensors are
- * unknown. */
-START_TEST(test_more_encoders_than_are_told_apart)
+/* The caller's prefix is found whatever its place. As many encoders beside it as are passed over
+ * are left out, and of one more the tensors are unknown. */
+START_TEST(test_an_encoder_among_many_is_found)
 {
-    enum { COUNT = 9 };
+    static const size_t counts[] = {8, 9, 41, 42};
     static const int64_t SHAPE[] = {32, 3, 7, 7};
-    static own_tensor list[COUNT];
+    static own_tensor list[CASE_TENSORS];
     open_case all, *self = &all;
     svit_model *model = NULL;
+    char name[60], prefix[30];
+    const size_t last = counts[_i] - 1;
     case_begin(self, "pretrained_timm_plain");
-    for (int i = 0; i < COUNT; i++) {
-        char name[40];
-        snprintf(name, sizeof name, "e%d.patch_embed.proj.weight", i);
+    snprintf(prefix, sizeof prefix, "e%02zu.", last);
+    for (size_t i = 0; i < last; i++) {
+        snprintf(name, sizeof name, "e%02zu.patch_embed.proj.weight", i);
         list[i] = own(name, 4, SHAPE, NULL);
     }
-    own_write(self, list, COUNT);
-    const svit_open_options options = {.struct_size = sizeof options, .prefix = "e8."};
+    const size_t count = own_golden(list + last, self, prefix);
+    own_write(self, list, count + last);
+    case_text(self, "config.json", TIMM);
+    svit_open_options options = {.struct_size = sizeof options, .prefix = prefix};
+    const svit_status status =
+        svit_model_open(&model, self->context, self->folder.path, &options, NULL, &self->err);
+    if (last <= 40) {
+        ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+        ck_assert_double_le(case_difference(self, model), 1e-5);
+    } else {
+        ck_assert_msg(
+            status == SVIT_E_FORMAT &&
+                strstr(self->err.message, "'e40.patch_embed.proj.weight' belongs to no parameter"),
+            "%d: %s", (int)status, self->err.message);
+    }
+    svit_model_free(model);
+    options.prefix = "e99.";
     FAILS(svit_model_open(&model, self->context, self->folder.path, &options, NULL, err),
-          SVIT_E_ARGUMENT, "no encoder's names begin with the prefix 'e8.'");
+          SVIT_E_ARGUMENT, "no encoder's names begin with the prefix 'e99.'");
+    own_free(list + last, count);
     case_end(self);
 }
 END_TEST
@@ -388,7 +406,7 @@ static Suite *open_limits_suite(void)
     tcase_add_loop_test(tcase, test_what_is_no_encoder, 0, 3);
     tcase_add_test(tcase, test_an_encoder_has_one_library);
     tcase_add_loop_test(tcase, test_an_encoder_stands_anywhere, 0, 14);
-    tcase_add_test(tcase, test_more_encoders_than_are_told_apart);
+    tcase_add_loop_test(tcase, test_an_encoder_among_many_is_found, 0, 4);
     tcase_add_loop_test(tcase, test_classes_tell_the_pooling, 0, sizeof CLASSES / sizeof *CLASSES);
     tcase_add_test(tcase, test_flat_patches_are_embedded);
     tcase_add_test(tcase, test_questions_name_candidates);

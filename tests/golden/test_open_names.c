@@ -206,7 +206,7 @@ START_TEST(test_prefixes_have_a_limit)
 }
 END_TEST
 
-/* Of as many encoders as are told apart the caller chooses one. */
+/* Of many encoders the caller chooses one. */
 START_TEST(test_many_encoders_need_a_choice)
 {
     enum { COUNT = 8 };

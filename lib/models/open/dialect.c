@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_PLACES = 8 };
+/* The encoder that is opened, and as many others as are passed over. */
+enum { MAX_PLACES = SV_MAX_OTHERS + 1 };
 
 /* A place of a file where an encoder's names begin. */
 typedef struct place {
@@ -16,17 +17,30 @@ typedef struct place {
 } place;
 
 typedef struct places {
+    const char *wanted; /* the caller's prefix, or NULL */
     place list[MAX_PLACES];
     size_t count;
 } places;
 
+/* Whether the caller's prefix is that of a place. */
+static bool is_wanted(const places *found, const place *at)
+{
+    return found->wanted && strlen(found->wanted) == at->prefix &&
+           memcmp(found->wanted, at->name, at->prefix) == 0;
+}
+
+/* Adds a place that is not there yet. If the list is full, only the one that the caller wants is
+ * added, in the place of the last. */
 static void add_place(places *found, const sv_name_map *map, const char *name, size_t prefix)
 {
+    const place added = {map, name, prefix};
     for (size_t i = 0; i < found->count; i++)
         if (found->list[i].prefix == prefix && memcmp(found->list[i].name, name, prefix) == 0)
             return;
     if (found->count < MAX_PLACES)
-        found->list[found->count++] = (place){map, name, prefix};
+        found->list[found->count++] = added;
+    else if (is_wanted(found, &added))
+        found->list[MAX_PLACES - 1] = added;
 }
 
 /* Adds the place of a tensor that is an anchor of the map. */
@@ -65,8 +79,8 @@ static int rank_of(const place *at)
 
 /* `best` is the first place of the highest rank. If that is what is wrong, another one has it
  * too. */
-static svit_status fail_places(const sv_open *open, const places *found, const char *wanted,
-                               size_t best, svit_error *err)
+static svit_status fail_places(const sv_open *open, const places *found, size_t best,
+                               svit_error *err)
 {
     size_t next = best + 1;
     if (found->count == 0)
@@ -77,11 +91,12 @@ static svit_status fail_places(const sv_open *open, const places *found, const c
                        open->weights,
                        sv_safetensors_count(open->file) > 0 ? sv_safetensors_at(open->file, 0)->name
                                                             : "");
-    if (wanted)
+    if (found->wanted)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: no encoder's names begin with the prefix '%.60s'; there are some that "
                        "begin with '%.*s'",
-                       open->weights, wanted, (int)found->list[0].prefix, found->list[0].name);
+                       open->weights, found->wanted, (int)found->list[0].prefix,
+                       found->list[0].name);
     while (rank_of(&found->list[next]) != rank_of(&found->list[best]))
         next++;
     return sv_fail(err, SVIT_E_ARGUMENT,
@@ -92,13 +107,12 @@ static svit_status fail_places(const sv_open *open, const places *found, const c
 }
 
 /* Chooses the place that the caller's prefix names, or that of the highest rank. */
-static svit_status choose(place *out, const sv_open *open, const places *found, const char *wanted,
-                          svit_error *err)
+static svit_status choose(place *out, const sv_open *open, const places *found, svit_error *err)
 {
     size_t best = 0, equal = 0;
     for (size_t i = 0; i < found->count; i++) {
         const place *at = &found->list[i];
-        if (wanted && strlen(wanted) == at->prefix && memcmp(wanted, at->name, at->prefix) == 0) {
+        if (is_wanted(found, at)) {
             *out = *at;
             return SVIT_OK;
         }
@@ -106,8 +120,8 @@ static svit_status choose(place *out, const sv_open *open, const places *found, 
         equal = difference > 0 ? 1 : equal + (difference == 0);
         best = difference > 0 ? i : best;
     }
-    if (wanted || equal != 1)
-        return fail_places(open, found, wanted, best, err);
+    if (found->wanted || equal != 1)
+        return fail_places(open, found, best, err);
     *out = found->list[best];
     return SVIT_OK;
 }
@@ -218,13 +232,13 @@ static void pass_text_tower(sv_open *open, const place *chosen)
 
 svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err)
 {
-    places found = {.count = 0};
+    places found = {.wanted = wanted};
     const sv_name_map *map;
     place at = {.map = NULL};
     for (size_t m = 0; (map = sv_builtin_name_map(m)); m++)
         for (size_t i = 0; i < sv_safetensors_count(open->file); i++)
             look_at(&found, map, sv_safetensors_at(open->file, i)->name);
-    SVIT_TRY(choose(&at, open, &found, wanted, err));
+    SVIT_TRY(choose(&at, open, &found, err));
     if (at.prefix >= sizeof open->prefix)
         return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: the names begin with more than %zu bytes",
                        open->weights, sizeof open->prefix - 1);
