@@ -67,6 +67,13 @@ refused $weights "OUT: '$weights' is a file that IN $lost" shiftvit-convert $kno
 # shellcheck disable=SC2086
 refused base.safetensors "OUT: 'base.safetensors' is a file that IN $lost" shiftvit-convert $known adapter \
     base.safetensors
+# So are the files of its preprocessing.
+for file in adapter/preprocessor_config.json adapter/processor_config.json; do
+    echo '{}' >"$file"
+    # shellcheck disable=SC2086
+    refused "$file" "OUT: '$file' is a file that IN $lost" shiftvit-convert $known adapter "$file"
+    rm "$file"
+done
 cp base.safetensors other.safetensors
 # shellcheck disable=SC2086
 refused other.safetensors "OUT: 'other.safetensors' is the file of --base" shiftvit-convert $known \

@@ -10,6 +10,10 @@
 
 static const char ADAPTER_CONFIG[] = "adapter_config.json";
 
+/* What svit_model_open reads beside the weights of an adapter. */
+static const char *const ADAPTER_SIDES[] = {ADAPTER_CONFIG, "preprocessor_config.json",
+                                            "processor_config.json"};
+
 /* What svit_model_open reads beside any weights. */
 static const char *const SIDES[] = {"config.json", "preprocessor_config.json",
                                     "processor_config.json", "open_clip_config.json"};
@@ -70,8 +74,11 @@ static int role_in_weights(const char *given, const char *path)
 static int is_of_adapter(const char *folder, const char *path)
 {
     char config[PATH_CAPACITY];
-    if (is_in(folder, model_path_adapter, path) || is_in(folder, ADAPTER_CONFIG, path))
+    if (is_in(folder, model_path_adapter, path))
         return 1;
+    for (size_t i = 0; i < sizeof ADAPTER_SIDES / sizeof *ADAPTER_SIDES; i++)
+        if (is_in(folder, ADAPTER_SIDES[i], path))
+            return 1;
     json_t *root = find(config, folder, ADAPTER_CONFIG) ? json_load_file(config, 0, NULL) : NULL;
     const char *base = json_string_value(json_object_get(root, "base_model_name_or_path"));
     const int found = base && role_in_weights(base, path) != MODEL_FILE_OTHER;

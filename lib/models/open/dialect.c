@@ -219,11 +219,36 @@ static void pass_others(sv_open *open, const places *found, const place *chosen)
     }
 }
 
+/* Whether an encoder is an image tower in a checkpoint of OpenCLIP: of its own code, or a model of
+ * timm inside of it. */
+static bool is_tower(const place *at)
+{
+    static const char trunk[] = "visual.trunk.";
+    const size_t bytes = sizeof trunk - 1;
+    return strcmp(at->map->name, "openclip") == 0 ||
+           (at->prefix >= bytes && memcmp(at->name + at->prefix - bytes, trunk, bytes) == 0);
+}
+
+/* A folder may describe the model for two libraries, as many of timm's do. Each description is of
+ * the tensors under its own library's names, and has other defaults for what it leaves out. */
+static void choose_configuration(sv_open *open, const place *chosen)
+{
+    const sv_json *config = open->side[SV_SIDE_CONFIG].json,
+                  *openclip = open->side[SV_SIDE_OPENCLIP].json;
+    const sv_json_value *root = config ? sv_json_root(config) : NULL;
+    const bool tells = sv_json_text(sv_json_get(root, "architecture")) ||
+                       sv_json_text(sv_json_get(root, "model_type"));
+    if (openclip && (is_tower(chosen) || !tells))
+        open->openclip = sv_json_root(openclip);
+    else
+        open->config = root;
+}
+
 /* What stands beside an image tower of OpenCLIP, whichever library's names the tower has. */
 static void pass_text_tower(sv_open *open, const place *chosen)
 {
     const sv_name_map *map;
-    if (!open->side[SV_SIDE_OPENCLIP].json && !has_word(chosen, "visual"))
+    if (!open->openclip && !has_word(chosen, "visual"))
         return;
     for (size_t m = 0; (map = sv_builtin_name_map(m)); m++)
         if (map->beside)
@@ -246,6 +271,7 @@ svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err)
     open->prefix[at.prefix] = '\0';
     open->map = *at.map;
     pass_others(open, &found, &at);
+    choose_configuration(open, &at);
     pass_text_tower(open, &at);
     return set_prefixes(open, err);
 }

@@ -9,12 +9,14 @@
 /* A configuration with the names of 21,000 classes has less than this. */
 enum { SIDE_LIMIT = 16 << 20 };
 
-static const char *const SIDE_NAMES[SV_SIDE_FILES] = {[SV_SIDE_CONFIG] = "config.json",
-                                                      [SV_SIDE_PREPROCESSOR] =
-                                                          "preprocessor_config.json",
-                                                      [SV_SIDE_PROCESSOR] = "processor_config.json",
-                                                      [SV_SIDE_OPENCLIP] = "open_clip_config.json",
-                                                      [SV_SIDE_ADAPTER] = "adapter_config.json"};
+static const char *const SIDE_NAMES[SV_SIDE_FILES] = {
+    [SV_SIDE_CONFIG] = "config.json",
+    [SV_SIDE_PREPROCESSOR] = "preprocessor_config.json",
+    [SV_SIDE_PROCESSOR] = "processor_config.json",
+    [SV_SIDE_OPENCLIP] = "open_clip_config.json",
+    [SV_SIDE_ADAPTER] = "adapter_config.json",
+    [SV_SIDE_ADAPTER_PREPROCESSOR] = "preprocessor_config.json",
+    [SV_SIDE_ADAPTER_PROCESSOR] = "processor_config.json"};
 
 /* The names under which libraries save weights, the first that is there counts. */
 static const char *const WEIGHTS[] = {"best.safetensors", "model.safetensors",
@@ -193,7 +195,8 @@ svit_status sv_open_files(sv_open *open, const char *base, svit_error *err)
         memcpy(open->weights, path, strlen(path) + 1);
     }
     if (open->adapter_path[0] != '\0') {
-        SVIT_TRY(read_side(open, SV_SIDE_ADAPTER, err));
+        for (size_t i = SV_SIDE_ADAPTER; i < SV_SIDE_FILES; i++)
+            SVIT_TRY(read_side(open, i, err));
         if (!open->side[SV_SIDE_ADAPTER].json)
             return sv_fail(err, SVIT_E_IO, "%s: adapter_config.json is not beside it",
                            open->adapter_path);

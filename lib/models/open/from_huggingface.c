@@ -196,7 +196,7 @@ static const char *class_of(const sv_open *open, const sv_json_value *root)
 
 svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
 {
-    const sv_json_value *root = sv_json_root(open->side[SV_SIDE_CONFIG].json), *object = root;
+    const sv_json_value *root = open->config, *object = root;
     const char *type_name = sv_json_text(sv_json_get(root, "model_type"));
     const model_type *type = find_type(type_name);
     if (!type)

@@ -292,8 +292,7 @@ static svit_status state_timm(sv_open *open, const sv_json_value *tower, const c
 
 svit_status sv_open_from_openclip(sv_open *open, svit_error *err)
 {
-    const sv_json_value *root = sv_json_root(open->side[SV_SIDE_OPENCLIP].json);
-    const sv_json_value *model = sv_json_get(root, "model_cfg");
+    const sv_json_value *model = sv_json_get(open->openclip, "model_cfg");
     const sv_json_value *tower = sv_json_get(model, "vision_cfg");
     const char *name = "";
     if (!sv_json_is(tower, SV_JSON_OBJECT))

@@ -144,11 +144,31 @@ static bool is_bare(const sv_json_value *root)
     return first && strcmp(first, "TimmWrapperModel") == 0;
 }
 
+/* Whether an array or an object has names, which transformers' LABEL_0 and so on are not. */
+static bool has_names(const sv_json_value *names)
+{
+    const bool is_list = sv_json_is(names, SV_JSON_ARRAY) && names->count > 0;
+    const char *first = sv_json_text(is_list ? names + 1 : sv_json_get(names, "0"));
+    return first && strncmp(first, "LABEL_", 6) != 0;
+}
+
+/* The class names, which timm has had in several places, and transformers in one of its own. NULL:
+ * there are none. */
+static const sv_json_value *names_of(const sv_json_value *root, const sv_json_value *pretrained)
+{
+    const sv_json_value *const places[] = {
+        sv_json_get(root, "labels"), sv_json_get(root, "label_names"),
+        sv_json_get(root, "id2label"), sv_json_get(pretrained, "label_names")};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (has_names(places[i]))
+            return places[i];
+    return NULL;
+}
+
 svit_status sv_open_from_timm(sv_open *open, svit_error *err)
 {
-    const sv_json_value *root = sv_json_root(open->side[SV_SIDE_CONFIG].json);
+    const sv_json_value *root = open->config;
     const sv_json_value *pretrained = sv_open_timm_pretrained(root);
-    const sv_json_value *labels = sv_json_get(root, "labels");
     const char *name = sv_json_text(sv_json_get(root, "architecture"));
     const char *pool = sv_json_text(sv_json_get(root, "global_pool"));
     SVIT_TRY(state_prefix(open, sv_json_get(root, "model_args"), name, err));
@@ -164,6 +184,6 @@ svit_status sv_open_from_timm(sv_open *open, svit_error *err)
     if (!is_bare(root))
         (void)sv_json_number(sv_json_get(root, "num_classes"), &open->classes);
     open->classes_from = "config.json: num_classes";
-    open->class_names = labels ? labels : sv_json_get(root, "label_names");
+    open->class_names = names_of(root, pretrained);
     return SVIT_OK;
 }

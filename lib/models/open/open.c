@@ -112,21 +112,21 @@ static svit_status collect(sv_open *open, const svit_open_options *options, svit
     SVIT_TRY(sv_open_refuse_timm_name(open, options->name, err));
     SVIT_TRY(sv_open_refuse_timm_name(open, sv_json_text(sv_json_get(root, "architecture")), err));
     SVIT_TRY(sv_open_dialect(open, options->prefix, err));
+    const char *architecture = sv_json_text(sv_json_get(open->config, "architecture"));
     if (open->adapter.file)
         SVIT_TRY(sv_adapter_names(open, err));
     if (options->fields)
         SVIT_TRY(sv_facts_state_json(&open->facts, open->allocator, options->fields, err));
     if (options->name)
         SVIT_TRY(sv_open_from_timm_name(open, options->name, err));
-    if (open->side[SV_SIDE_OPENCLIP].json)
+    if (open->openclip)
         SVIT_TRY(sv_open_from_openclip(open, err));
-    else if (sv_json_text(sv_json_get(root, "architecture")))
+    else if (architecture)
         SVIT_TRY(sv_open_from_timm(open, err));
-    else if (sv_json_text(sv_json_get(root, "model_type")))
+    else if (sv_json_text(sv_json_get(open->config, "model_type")))
         SVIT_TRY(open_transformers(open, err));
     SVIT_TRY(sv_open_from_tensors(open, err));
-    const char *timm =
-        options->name ? options->name : sv_json_text(sv_json_get(root, "architecture"));
+    const char *timm = options->name ? options->name : architecture;
     if (timm)
         sv_open_compare_with_usual(open, timm);
     complete(open);

@@ -22,7 +22,9 @@ enum {
     SV_SIDE_PREPROCESSOR,
     SV_SIDE_PROCESSOR,
     SV_SIDE_OPENCLIP,
-    SV_SIDE_ADAPTER,
+    SV_SIDE_ADAPTER, /* this and what follows is in the folder of an adapter */
+    SV_SIDE_ADAPTER_PREPROCESSOR,
+    SV_SIDE_ADAPTER_PROCESSOR,
     SV_SIDE_FILES
 };
 
@@ -33,6 +35,9 @@ typedef struct sv_open {
     char weights[SV_OPEN_PATH]; /* the file of the weights */
     sv_safetensors *file;
     sv_side_file side[SV_SIDE_FILES];
+    /* The root of config.json or of OpenCLIP's configuration, whichever is about the tensors. The
+     * other one is NULL, as both are if neither file is there. */
+    const sv_json_value *config, *openclip;
     sv_name_map map;  /* with the prefixes below */
     char prefix[128]; /* before the names of the encoder, "" or ending with a dot */
     char prefix_text[SV_MAX_PREFIXES][128];
@@ -79,8 +84,8 @@ svit_status sv_adapter_names(sv_open *open, svit_error *err);
 svit_status sv_adapter_check(const sv_open *open, svit_load_report *report, svit_error *err);
 void sv_adapter_close(sv_open *open);
 
-/* dialect.c: finds out whose names the tensors have and what stands before them. `wanted` is the
- * caller's prefix, or NULL. */
+/* dialect.c: finds out whose names the tensors have and what stands before them, and which
+ * configuration is about them. `wanted` is the caller's prefix, or NULL. */
 svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err);
 
 /* Lets tensors that match a pattern be passed over. */

@@ -1,0 +1,235 @@
+/* What the image processors of transformers do with images, by preprocessor_config.json or
+ * processor_config.json. */
+#include "models/open/description.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const sv_colours UNCHANGED = {{0, 0, 0}, {1, 1, 1}},
+                        HALVES = {{0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}};
+
+/* What an image processor of transformers does where its file says nothing. `square`: a size of one
+ * number is both sides, not the shorter one. `crop`: the side of the centre that it cuts; 0: it
+ * cuts none, whatever crop_size says. `models`: the model types whose processor it is. */
+typedef struct processor {
+    const char *name, *models;
+    bool square, bicubic;
+    double crop;
+    const sv_colours *otherwise;
+} processor;
+
+static const processor PROCESSORS[] = {
+    {"ViT", " vit vit_mae vit_msn ijepa ", true, false, 0, &HALVES},
+    {"DeiT", " deit ", true, true, 224, &HALVES},
+    {"Beit", " beit ", true, true, 0, &HALVES},
+    {"CLIP", " clip ", false, true, 224, &sv_colours_openai},
+    {"Bit", " dinov2 dinov2_with_registers ", false, true, 224, &sv_colours_openai},
+    {"Siglip", " siglip ", false, true, 0, &HALVES},
+    {"DINOv3ViT", " dinov3_vit ", true, false, 0, &sv_colours_imagenet},
+};
+
+/* Whether a class is NAMEImageProcessor, in any of its versions, or NAMEFeatureExtractor. */
+static bool is_class(const char *class, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(class, name, length) == 0 &&
+           (strncmp(class + length, "ImageProcessor", 14) == 0 ||
+            strcmp(class + length, "FeatureExtractor") == 0);
+}
+
+/* The processor that a file names, or that of the model's type; NULL: it is none of the table. */
+static const processor *find_processor(const sv_json_value *root, const sv_json_value *config)
+{
+    const char *class = sv_json_text(sv_json_get(root, "image_processor_type"));
+    const char *model = sv_json_text(sv_json_get(config, "model_type"));
+    char word[32];
+    if (!class)
+        class = sv_json_text(sv_json_get(root, "feature_extractor_type"));
+    snprintf(word, sizeof word, " %.28s ", model ? model : "");
+    for (size_t i = 0; i < sizeof PROCESSORS / sizeof *PROCESSORS; i++)
+        if (class ? is_class(class, PROCESSORS[i].name)
+                  : strstr(PROCESSORS[i].models, word) != NULL)
+            return &PROCESSORS[i];
+    return NULL;
+}
+
+/* How many members of an object are given. */
+static size_t count_given(const sv_json_value *object)
+{
+    const sv_json_value *member = object + 1;
+    size_t count = 0;
+    for (size_t i = 0; i < object->count; i++, member = member->after)
+        count += member->kind != SV_JSON_NULL;
+    return count;
+}
+
+/* Sets two sides from a number, or from an object of height and width. Further members, which
+ * change what these two mean, make it neither. */
+static bool read_box(const sv_json_value *size, double *height, double *width)
+{
+    if (sv_json_number(size, height)) {
+        *width = *height;
+        return true;
+    }
+    return sv_json_number(sv_open_given(size, "height"), height) &&
+           sv_json_number(sv_open_given(size, "width"), width) && count_given(size) == 2;
+}
+
+/* Sets both sides from an object of shortest_edge alone, since longest_edge bounds the other. */
+static bool read_edge(const sv_json_value *size, double *height, double *width)
+{
+    if (!sv_json_number(sv_open_given(size, "shortest_edge"), height) || count_given(size) != 1)
+        return false;
+    *width = *height;
+    return true;
+}
+
+/* Whether a number of a file is one of pixels. */
+static bool is_side(double pixels)
+{
+    return pixels >= 1 && pixels <= 8192 && pixels == floor(pixels);
+}
+
+/* Sets *flag to true or false, as a member says. Returns false if it says neither. */
+static bool read_flag(sv_description *out, const sv_json_value *root, const char *key, bool *flag)
+{
+    const sv_json_value *member = sv_open_given(root, key);
+    if (!member)
+        return true;
+    *flag = sv_json_is(member, SV_JSON_TRUE);
+    return *flag || sv_json_is(member, SV_JSON_FALSE) ||
+           sv_no_pipeline(out, "%s is neither true nor false", key);
+}
+
+/* The resize of transformers: resampling is 2 (bilinear) or 3 (bicubic) in Pillow's count. */
+static bool describe_resize(sv_description *out, const sv_json_value *root, const processor *class)
+{
+    const sv_json_value *filter = sv_open_given(root, "resample"),
+                        *size = sv_open_given(root, "size");
+    double resample = class ? (class->bicubic ? 3 : 2) : 0;
+    if (filter && !sv_json_number(filter, &resample))
+        return sv_no_pipeline(out, "resample is no number; 2, bilinear, and 3, bicubic, are known");
+    if (resample != 2 && resample != 3)
+        return sv_no_pipeline(out, "resample is neither 2, bilinear, nor 3, bicubic");
+    bool square = class ? class->square : !sv_open_given(root, "crop_size");
+    if (!read_flag(out, root, "default_to_square", &square))
+        return false;
+    const bool is_edge = read_edge(size, &out->source_height, &out->source_width);
+    if (!is_edge && !read_box(size, &out->source_height, &out->source_width))
+        return sv_no_pipeline(
+            out, "size has neither shortest_edge nor height and width, and these alone");
+    if (!is_side(out->source_height) || !is_side(out->source_width))
+        return sv_no_pipeline(out, "size is not of 1 to 8192 whole pixels");
+    out->bicubic = resample == 3;
+    out->squash = sv_json_is(size, SV_JSON_OBJECT) ? !is_edge : square;
+    return true;
+}
+
+/* The centre that transformers cuts after the resize. A file whose processor is not known cuts
+ * where it has a crop_size. */
+static bool describe_crop(sv_description *out, const sv_json_value *root, const processor *class)
+{
+    const sv_json_value *size = sv_open_given(root, "crop_size");
+    bool crops = class ? class->crop > 0 : size != NULL;
+    if (!read_flag(out, root, "do_center_crop", &crops))
+        return false;
+    if (!crops)
+        return true;
+    out->crop_height = out->crop_width = class ? class->crop : 0;
+    if (size && !read_box(size, &out->crop_height, &out->crop_width))
+        return sv_no_pipeline(
+            out, "crop_size is neither a number nor height and width, and these alone");
+    if (!is_side(out->crop_height) || !is_side(out->crop_width))
+        return sv_no_pipeline(out,
+                              "the centre is cut, but crop_size is not 1 to 8192 whole pixels");
+    return (out->crop_height <= out->source_height && out->crop_width <= out->source_width) ||
+           sv_no_pipeline(out, "crop_size is larger than size, so that images get a border");
+}
+
+/* Whether no member asks for what no pipeline does. */
+static bool check_steps(sv_description *out, const sv_json_value *root, bool of_colours)
+{
+    static const struct {
+        const char *key;
+        bool done;       /* what pipelines do, and the processors where nothing is said */
+        bool of_colours; /* and not of sizes */
+    } steps[] = {{"do_resize", true, false},
+                 {"do_pad", false, false},
+                 {"do_flip_channel_order", false, true},
+                 {"rescale_offset", false, true},
+                 {"use_square_size", false, false}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        bool asked = steps[i].done;
+        if (steps[i].of_colours != of_colours)
+            continue;
+        if (!read_flag(out, root, steps[i].key, &asked))
+            return false;
+        if (asked != steps[i].done)
+            return sv_no_pipeline(out, "%s is %s", steps[i].key, asked ? "true" : "false");
+    }
+    return true;
+}
+
+/* The factor of the bytes, and the colours where these are normalised. */
+static bool describe_colours(sv_description *out, const sv_json_value *root, const processor *class)
+{
+    const sv_json_value *factor = sv_open_given(root, "rescale_factor");
+    bool rescales = true, normalises = true;
+    if (!read_flag(out, root, "do_rescale", &rescales) ||
+        !read_flag(out, root, "do_normalize", &normalises))
+        return false;
+    if (!rescales)
+        out->scale = 1;
+    else if (factor && !sv_json_number(factor, &out->scale))
+        return sv_no_pipeline(out, "rescale_factor is no number");
+    out->has_colours = true;
+    if (!normalises)
+        return true;
+    out->mean = sv_open_given(root, "image_mean");
+    out->deviation = sv_open_given(root, "image_std");
+    if (class)
+        out->otherwise = class->otherwise;
+    out->has_colours = class || (out->mean && out->deviation);
+    return out->has_colours ||
+           sv_no_pipeline(out,
+                          "it states neither its image processor nor image_mean and image_std");
+}
+
+/* A processor that is named and not known here may read the same members otherwise. */
+static bool describe(sv_description *out, const sv_json_value *root, const sv_json_value *config)
+{
+    const processor *class = find_processor(root, config);
+    if (!sv_json_is(root, SV_JSON_OBJECT))
+        return sv_no_pipeline(out, "image_processor is no object");
+    if (!class &&
+        (sv_json_get(root, "image_processor_type") || sv_json_get(root, "feature_extractor_type")))
+        return sv_no_pipeline(out, "the image processor that it names is not known");
+    const bool has_colours = check_steps(out, root, true) && describe_colours(out, root, class);
+    return check_steps(out, root, false) && describe_resize(out, root, class) &&
+           describe_crop(out, root, class) && has_colours;
+}
+
+/* The processor that a file describes; NULL: there is none. processor_config.json has it in a
+ * member beside those of a tokenizer and others. */
+static const sv_json_value *processor_in(const sv_side_file *side, bool is_nested)
+{
+    const sv_json_value *root = side->json ? sv_json_root(side->json) : NULL;
+    return is_nested ? sv_open_given(root, "image_processor") : root;
+}
+
+bool sv_describe_processor(sv_description *out, const sv_open *open, bool of_adapter)
+{
+    const sv_side_file *outer =
+        &open->side[of_adapter ? SV_SIDE_ADAPTER_PROCESSOR : SV_SIDE_PROCESSOR];
+    const sv_side_file *own =
+        &open->side[of_adapter ? SV_SIDE_ADAPTER_PREPROCESSOR : SV_SIDE_PREPROCESSOR];
+    /* transformers 5 takes the nested one where it finds both. */
+    const sv_json_value *nested = processor_in(outer, true);
+    const sv_json_value *root = nested ? nested : processor_in(own, false);
+    *out = (sv_description){
+        .file = nested ? outer->name : own->name, .scale = 1.0 / 255, .otherwise = &UNCHANGED};
+    if (root)
+        (void)describe(out, root, open->config);
+    return root != NULL;
+}
