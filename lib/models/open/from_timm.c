@@ -38,7 +38,7 @@ static svit_status state_prefix(sv_open *open, const sv_json_value *arguments, c
     return SVIT_OK;
 }
 
-/* The size of the input: [channels, height, width]. */
+/* The size of the images: [channels, height, width]. */
 static svit_status state_input(sv_open *open, const sv_json_value *size, svit_error *err)
 {
     double sides[3];
@@ -54,6 +54,31 @@ static svit_status state_input(sv_open *open, const sv_json_value *size, svit_er
     sv_facts_assume(&open->facts, "input_height", sides[1], from);
     sv_facts_assume(&open->facts, "input_width", sides[2], from);
     return SVIT_OK;
+}
+
+static const char IMG_SIZE[] = "config.json: img_size";
+
+/* The size that the model was made for. With dynamic_img_size it tells the grid of the positions
+ * alone: timm interpolates them for images of any size. */
+static svit_status state_made_size(sv_open *open, const sv_json_value *arguments, svit_error *err)
+{
+    const sv_json_value *size = sv_json_get(arguments, "img_size");
+    double height, width;
+    if (!size || size->kind == SV_JSON_NULL ||
+        !sv_json_is(sv_json_get(arguments, "dynamic_img_size"), SV_JSON_TRUE))
+        return sv_open_state_image(open, size, IMG_SIZE, err);
+    SVIT_TRY(sv_open_read_sides(open, size, IMG_SIZE, &height, &width, err));
+    sv_open_note_image(open, height, width);
+    return SVIT_OK;
+}
+
+/* Where no file tells the size of the images, it is the one that the model was made for. */
+static void assume_made_size(sv_open *open)
+{
+    if (open->image[0] <= 0)
+        return;
+    sv_facts_assume(&open->facts, "input_height", open->image[0], IMG_SIZE);
+    sv_facts_assume(&open->facts, "input_width", open->image[1], IMG_SIZE);
 }
 
 /* Arguments that are stated otherwise than the fields they are about. */
@@ -125,8 +150,7 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
         sv_facts_assume(&open->facts, "position_tokens",
                         bare->kind == SV_JSON_TRUE ? SVIT_POSITION_PATCHES : SVIT_POSITION_ALL,
                         "config.json: no_embed_class");
-    SVIT_TRY(sv_open_state_image(open, sv_json_get(arguments, "img_size"), "config.json: img_size",
-                                 err));
+    SVIT_TRY(state_made_size(open, arguments, err));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         SVIT_TRY(sv_open_state_member(open, arguments, members[i][0], members[i][1],
                                       "config.json: model_args", err));
@@ -177,6 +201,7 @@ svit_status sv_open_from_timm(sv_open *open, svit_error *err)
     if (pool)
         SVIT_TRY(state_pool(open, pool, "config.json: global_pool", err));
     SVIT_TRY(state_input(open, sv_json_get(pretrained, "input_size"), err));
+    assume_made_size(open);
     /* transformers writes such files of timm's models too, with a model_type; timm itself has no
      * pipeline for the logits. */
     if (sv_json_get(root, "model_type") || sv_json_get(root, "problem_type"))

@@ -196,6 +196,27 @@ static bool describe_colours(sv_description *out, const sv_json_value *root, con
                           "it states neither its image processor nor image_mean and image_std");
 }
 
+/* Whether models of this type compute images of any size, each with positions of its own grid. */
+static bool takes_any_size(const sv_json_value *config)
+{
+    static const char *const types[] = {"dinov2", "dinov2_with_registers", "dinov3_vit"};
+    const char *type = sv_json_text(sv_json_get(config, "model_type"));
+    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i], type) == 0)
+            return true;
+    return false;
+}
+
+/* Whether all images of the model have one size. transformers gives whole images to the types that
+ * take any size; of those that take one size alone the centre is what is left. */
+static bool check_whole(sv_description *out, const sv_json_value *config)
+{
+    const bool keeps_ratio = !out->squash && out->crop_height == 0;
+    return !(keeps_ratio && takes_any_size(config)) ||
+           sv_no_pipeline(out, "images keep their ratio and no centre is cut, so that the model "
+                               "takes each in another size");
+}
+
 /* A processor that is named and not known here may read the same members otherwise. */
 static bool describe(sv_description *out, const sv_json_value *root, const sv_json_value *config)
 {
@@ -207,7 +228,7 @@ static bool describe(sv_description *out, const sv_json_value *root, const sv_js
         return sv_no_pipeline(out, "the image processor that it names is not known");
     const bool has_colours = check_steps(out, root, true) && describe_colours(out, root, class);
     return check_steps(out, root, false) && describe_resize(out, root, class) &&
-           describe_crop(out, root, class) && has_colours;
+           describe_crop(out, root, class) && check_whole(out, config) && has_colours;
 }
 
 /* The processor that a file describes; NULL: there is none. processor_config.json has it in a

@@ -50,12 +50,11 @@ static grid stated_grid(const sv_open *open)
                               : grid_of_input(open);
 }
 
-/* Whether only the caller's input tells a grid, and the file may have another one, from which its
- * positions are interpolated. */
-static bool is_callers_input(const sv_open *open)
+/* Whether only the input tells a grid, by the caller or the preprocessor, and the file may have
+ * another one, from which its positions are interpolated. */
+static bool is_input_alone(const sv_open *open)
 {
-    const sv_fact *input = sv_facts_find(&open->facts, "input_height");
-    return input && input->is_final && open->image[0] <= 0 &&
+    return sv_facts_find(&open->facts, "input_height") && open->image[0] <= 0 &&
            !sv_facts_find(&open->facts, "position_height");
 }
 
@@ -163,7 +162,7 @@ svit_status sv_open_state_positions(sv_open *open, svit_error *err)
                                      [SVIT_POSITION_PATCHES] = 0,
                                      [SVIT_POSITION_CLASS_PATCHES] = prefix - registers}};
     grid found = find_grid(&of, open, stated_grid(open), &kind);
-    if (found.height == 0 && is_callers_input(open))
+    if (found.height == 0 && is_input_alone(open))
         found = find_grid(&of, open, (grid){0, 0}, &kind);
     if (found.height == 0)
         return fail_grid(open, &of, err);

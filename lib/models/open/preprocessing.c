@@ -215,7 +215,9 @@ static void take_sizes(sv_open *open, sv_description *from, const svit_model_con
 static void take_side(sv_facts *facts, const char *side, double pixels)
 {
     const sv_fact *stated = sv_facts_find(facts, side);
-    if (stated && stated->value != pixels)
+    if (!stated)
+        sv_facts_assume(facts, side, pixels, "the preprocessor");
+    else if (stated->value != pixels)
         sv_facts_correct(facts, side, pixels, ", cropped by the preprocessor");
 }
 
