@@ -33,24 +33,23 @@ static svit_status check_real(const char *key, double value, int32_t is_legal, s
                    "the checkpoint's entry '%s' is %g, which no run can produce", key, value);
 }
 
-/* Checks epochs, steps and the state of early stopping. Epochs and patience are those of the
- * checkpoint's run, which the trainer may extend by others. */
+/* Checks epochs, steps and the state of early stopping. Epochs are those of the checkpoint's run,
+ * which the trainer may extend. Patience has no part: it ends a run at the end of an epoch, and one
+ * that got a smaller patience within an epoch goes on to this end. */
 static svit_status check_position(const svit_trainer *trainer, const sv_progress *at,
                                   const svit_checkpoint *checkpoint, svit_error *err)
 {
     int32_t validates = trainer->validation.loader != NULL;
-    uint64_t epochs = 0, patience = 0;
+    uint64_t epochs = 0;
     SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, err));
-    SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_PATIENCE_KEY, &patience, err));
     SVIT_TRY(sv_trainer_check_number(STATE_KEY "epoch", at->epoch, 0, epochs, err));
     SVIT_TRY(sv_trainer_check_number(STATE_KEY "rows", at->rows, at->epoch, at->epoch, err));
     SVIT_TRY(sv_trainer_check_number(STATE_KEY "best_epoch", at->best_epoch,
                                      validates && at->epoch > 0, validates ? at->epoch : 0, err));
     uint64_t waited = validates ? at->epoch - at->best_epoch : 0;
     SVIT_TRY(sv_trainer_check_number(STATE_KEY "waited", at->waited, waited, waited, err));
-    int32_t is_over = at->epoch == epochs || (validates && patience && waited >= patience);
     return sv_trainer_check_number(STATE_KEY "position", at->position, 0,
-                                   is_over ? 0 : trainer->steps, err);
+                                   at->epoch == epochs ? 0 : trainer->steps, err);
 }
 
 /* Checks the sums over the current epoch. */

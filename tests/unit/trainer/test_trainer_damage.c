@@ -213,7 +213,7 @@ START_TEST(test_a_best_epoch_without_validation_is_refused)
 }
 END_TEST
 
-/* A step of an epoch after the last one, or after patience has ended the run. */
+/* A step of an epoch after the last one. */
 START_TEST(test_a_step_after_the_end_is_refused)
 {
     const char *file = "checkpoint.safetensors";

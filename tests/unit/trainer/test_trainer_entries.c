@@ -159,20 +159,27 @@ START_TEST(test_sums_of_no_samples)
 END_TEST
 
 /* Without a learning rate the first epoch stays the best, so that patience ends the run behind the
- * second. */
-START_TEST(test_a_step_after_patience_is_refused)
+ * second. A step after that would have samples. */
+START_TEST(test_patience_ends_a_resumed_run_and_a_step_has_samples)
 {
     plan p = entries_plan();
+    svit_trainer_event event;
     p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
     p.optimizer.learning_rate = 0;
     p.trainer.patience = 1;
-    svit_model *whole = train_whole(p, validation);
     leave_checkpoint(p, validation, 2 * (STEPS + 1));
-    check_resume(&p, validation, whole, SVIT_OK, NULL);
-    leave_checkpoint(p, validation, 2 * (STEPS + 1));
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    svit_model *model = fit_model(context, CLASSES, 9);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    ck_assert_int_eq(event.kind, SVIT_EVENT_FINISHED);
+    ck_assert_int_eq(event.stopped_early, 1);
+    ck_assert_uint_eq(event.epoch, 2);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
     checkpoint_edit(checkpoint_path(), STATE "position", 0, "1");
-    check_resume(&p, validation, whole, SVIT_E_FORMAT, STATE "position");
-    svit_model_free(whole);
+    check_resume(&p, validation, NULL, SVIT_E_FORMAT, STATE "train.samples");
 }
 END_TEST
 
@@ -325,7 +332,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_entries_of_the_schedule);
     tcase_add_loop_test(c, test_each_number_of_the_history, 0, 2);
     tcase_add_test(c, test_sums_of_no_samples);
-    tcase_add_test(c, test_a_step_after_patience_is_refused);
+    tcase_add_test(c, test_patience_ends_a_resumed_run_and_a_step_has_samples);
     tcase_add_test(c, test_a_checkpoint_without_an_objective);
     tcase_add_test(c, test_a_window_is_part_of_the_run);
     tcase_add_loop_test(c, test_schedules_with_periods_are_resumed, 0, 2);
