@@ -174,12 +174,13 @@ static double steps_left(const svit_trainer *trainer)
            (all - early) * (double)trainer->multiply_adds / (double)trainer->early_multiply_adds;
 }
 
-/* Returns the seconds to the end of the last epoch at the speed of the current one. */
-static double eta(const svit_trainer *trainer)
+/* Returns the seconds to the end of the last epoch at the speed of the current one. Of that, `done`
+ * validations are over. Without a step in this process, the speed is not known. */
+static double eta(const svit_trainer *trainer, uint64_t done)
 {
     if (!trainer->timed_steps)
         return 0;
-    double epochs_left = (double)(trainer->config.epochs - trainer->progress.epoch);
+    double epochs_left = (double)(trainer->config.epochs - trainer->progress.epoch - done);
     return steps_left(trainer) * trainer->training_seconds / (double)trainer->timed_steps +
            epochs_left * trainer->validation_seconds;
 }
@@ -214,8 +215,8 @@ void sv_trainer_describe(const svit_trainer *trainer, svit_trainer_event *event,
         .images_per_second = trainer->training_seconds > 0
                                  ? (double)trainer->timed_samples / trainer->training_seconds
                                  : 0,
-        .seconds = trainer->timed_steps ? sv_clock_seconds() - trainer->epoch_start : 0,
-        .eta_seconds = eta(trainer),
+        .seconds = sv_clock_seconds() - trainer->epoch_start,
+        .eta_seconds = eta(trainer, kind == SVIT_EVENT_EPOCH),
         .best_epoch = progress->best_epoch,
         .pflop = pflop(trainer, progress->epoch * trainer->training_count + progress->train.samples,
                        progress->early),

@@ -146,8 +146,6 @@ static svit_status add_row(svit_trainer *trainer, svit_error *err)
         row->val_loss = metrics.loss / (double)metrics.samples;
         row->val_top1 = sv_objective_top1(&trainer->objective, &metrics);
         row->val_top5 = sv_objective_top5(&trainer->objective, &metrics);
-        /* sv_trainer_describe counted this epoch's validation as still to come. */
-        row->eta_seconds -= trainer->validation_seconds;
     }
     trainer->progress.rows++;
     return SVIT_OK;
@@ -175,6 +173,8 @@ static svit_status close_epoch(svit_trainer *trainer, svit_error *err)
  */
 static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
 {
+    /* A run may be resumed here, behind the last step of an epoch. */
+    start_clock(trainer, sv_clock_seconds());
     SVIT_TRY(sv_trainer_check_epoch(trainer, err));
     /* The first file of a run is a checkpoint, from which it can be resumed. */
     if (sv_trainer_writes(trainer) && !trainer->is_settled)

@@ -123,6 +123,27 @@ START_TEST(test_events_tell_where_the_run_stands)
 }
 END_TEST
 
+/* A run that is resumed behind the last step of an epoch begins with the validation, which takes
+ * time; how long the steps to come take is not known. */
+START_TEST(test_a_validation_without_a_step_has_its_time)
+{
+    plan p = plan_make(3);
+    svit_trainer_event event;
+    leave_checkpoint(p, validation, STEPS);
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    svit_model *model = fit_model(context, CLASSES, 9);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_resume(trainer, err));
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    ck_assert_int_eq(event.kind, SVIT_EVENT_EPOCH);
+    ck_assert_double_gt(event.seconds, 0);
+    ck_assert_double_lt(event.seconds, 600);
+    ck_assert_double_eq(event.eta_seconds, 0);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
 /* The line of history.csv that tells an epoch, without validation with empty columns. */
 static size_t history_line(char *out, size_t bytes, const svit_trainer_event *row)
 {
@@ -415,6 +436,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_run_broken_after_any_event_and_resumed_gives_the_same_bits, 0, 3);
     tcase_add_test(c, test_micro_batches_and_leaves_give_the_gradient_of_the_batch);
     tcase_add_test(c, test_events_tell_where_the_run_stands);
+    tcase_add_test(c, test_a_validation_without_a_step_has_its_time);
     tcase_add_loop_test(c, test_the_history_file_has_a_line_for_each_epoch, 0, 2);
     tcase_add_test(c, test_a_stop_tells_the_step_or_the_end_of_the_epoch);
     tcase_add_test(c, test_a_callback_sees_the_average_and_cannot_run_the_trainer);
