@@ -123,7 +123,6 @@ svit_status sv_trainer_objective_differs(const char *saved, const char *present,
 /* extend.c */
 
 #define SV_TRAINER_EPOCHS_KEY "trainer.epochs"
-#define SV_TRAINER_PATIENCE_KEY "trainer.patience"
 #define SV_TRAINER_SCHEDULE_KEY "trainer.schedule_epochs"
 
 /* Reads an entry of decimal digits. SVIT_E_FORMAT: the entry is missing or something else. */
@@ -131,7 +130,7 @@ svit_status sv_trainer_read_entry(const svit_checkpoint *checkpoint, const char 
                                   svit_error *err);
 
 /* Logs a warning if `checkpoint`, which was resumed, is of a run that the trainer extends at a
- * learning rate near 0. */
+ * learning rate near 0, since its schedule has ended. */
 void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
 
 /* Whether `checkpoint` is of a run with fewer epochs than the trainer's, which thus extends it. */
@@ -144,9 +143,9 @@ uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoi
 void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs);
 
 /* Gives `copy`, a copy of a trainer, the schedule length of the checkpoint's run if both have the
- * same schedule and that of the trainer was computed: an extended run keeps the length that it
- * began with, whether that was computed or given, unless the configuration wants it anew.
- * SVIT_E_FORMAT names a damaged entry. */
+ * same schedule and that of the trainer was computed: a resumed run keeps the length that it began
+ * with, whether that was computed or given, unless it is extended and the configuration wants it
+ * anew. SVIT_E_FORMAT names a damaged entry. */
 svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                       svit_error *err);
 

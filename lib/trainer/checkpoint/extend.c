@@ -36,7 +36,10 @@ void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkp
     sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL);
     if (epochs >= trainer->config.epochs)
         return;
-    const double rate = sv_learning_rate(config, epochs * trainer->steps);
+    const uint64_t done = epochs * trainer->steps;
+    if (!sv_schedule_uses(config->schedule, SV_SCHEDULE_LENGTH) || done < config->total_steps)
+        return;
+    const double rate = sv_learning_rate(config, done);
     if (rate > NO_RATE * config->learning_rate)
         return;
     sv_context_warn(trainer->context,
@@ -80,22 +83,26 @@ void sv_trainer_compute_schedule(svit_trainer *trainer, uint64_t epochs)
     set_length(trainer, schedule_length(trainer, epochs), epochs);
 }
 
-static svit_status read_total(uint64_t *total, const svit_checkpoint *checkpoint, svit_error *err)
+/* Reads the length of the checkpoint's schedule, which may have none. */
+static svit_status read_total(uint64_t *total, const svit_trainer *copy,
+                              const svit_checkpoint *checkpoint, svit_error *err)
 {
+    const bool least = sv_schedule_uses(copy->optimizer_config.schedule, SV_SCHEDULE_LENGTH);
     SVIT_TRY(sv_trainer_read_entry(checkpoint, TOTAL_KEY, total, err));
-    return sv_trainer_check_number(TOTAL_KEY, *total, 1, UINT64_MAX, err);
+    return sv_trainer_check_number(TOTAL_KEY, *total, least, UINT64_MAX, err);
 }
 
-/* Gives `copy` the length that was given to the checkpoint's run. */
+/* Gives `copy` the length that was given to the checkpoint's run, and the warm-up unless the caller
+ * gives one. */
 static svit_status adopt_given(svit_trainer *copy, const svit_checkpoint *checkpoint,
                                svit_error *err)
 {
     uint64_t total = 0, warmup = 0;
-    SVIT_TRY(read_total(&total, checkpoint, err));
+    SVIT_TRY(read_total(&total, copy, checkpoint, err));
     SVIT_TRY(sv_trainer_read_entry(checkpoint, WARMUP_KEY, &warmup, err));
     SVIT_TRY(sv_trainer_check_number(WARMUP_KEY, warmup, 0, total, err));
     copy->optimizer_config.total_steps = total;
-    copy->optimizer_config.warmup_steps = warmup;
+    copy->optimizer_config.warmup_steps = copy->warmup_steps ? copy->warmup_steps : warmup;
     copy->schedule_epochs = 0;
     return SVIT_OK;
 }
@@ -119,9 +126,9 @@ svit_status sv_trainer_adopt_schedule(svit_trainer *copy, const svit_checkpoint 
     SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &all, err));
     SVIT_TRY(sv_trainer_check_number(key, epochs, 0, all, err));
     if (epochs == 0)
-        return sv_trainer_extends(copy, checkpoint) ? adopt_given(copy, checkpoint, err) : SVIT_OK;
+        return adopt_given(copy, checkpoint, err);
     /* An older library may have counted the steps of these epochs in another way. */
-    SVIT_TRY(read_total(&total, checkpoint, err));
+    SVIT_TRY(read_total(&total, copy, checkpoint, err));
     set_length(copy, total, epochs);
     return SVIT_OK;
 }

@@ -245,16 +245,19 @@ static svit_status read_history(svit_trainer *trainer, const svit_checkpoint *ch
 }
 
 /* Restores the run as `copy` describes it; sets the progress last. The optimiser is created anew if
- * its schedule has another length, and optimiser and session are with `anew`. */
+ * its schedule has another length or warm-up, and optimiser and session are with `anew`. */
 static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                            const svit_trainer *copy, bool anew, svit_error *err)
 {
     svit_optimizer *optimizer = trainer->optimizer;
     svit_session *session = trainer->session;
+    const svit_optimizer_config *config = &copy->optimizer_config;
+    const bool is_other = config->total_steps != trainer->optimizer_config.total_steps ||
+                          config->warmup_steps != trainer->optimizer_config.warmup_steps;
     svit_status status =
         svit_loader_seek(trainer->loader, copy->progress.epoch, copy->progress.position, err);
-    if (status == SVIT_OK && (anew || copy->schedule_epochs != trainer->schedule_epochs))
-        status = svit_optimizer_create(&optimizer, trainer->model, &copy->optimizer_config, err);
+    if (status == SVIT_OK && (anew || is_other))
+        status = svit_optimizer_create(&optimizer, trainer->model, config, err);
     if (status == SVIT_OK && anew)
         status = sv_trainer_open_session(trainer, trainer->session_is_early, &session, err);
     if (status == SVIT_OK)
@@ -269,7 +272,7 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
         return status;
     }
     trainer->optimizer = optimizer;
-    trainer->optimizer_config = copy->optimizer_config;
+    trainer->optimizer_config = *config;
     trainer->schedule_epochs = copy->schedule_epochs;
     trainer->session = session;
     trainer->progress = copy->progress;

@@ -94,6 +94,53 @@ START_TEST(test_settings_of_another_schedule_are_warned_of)
 }
 END_TEST
 
+/* An extension is warned of where its schedule has ended at a rate of nearly 0, and not where the
+ * rate is as low without an end. */
+START_TEST(test_an_extension_without_a_rate_is_warned_of)
+{
+    static const struct {
+        int32_t schedule;
+        uint64_t total;
+        double rate, last; /* of the points, that of the last one */
+        int32_t warns;
+    } cases[] = {
+        {SVIT_SCHEDULE_LINEAR, 0, 0.01, 0, 1},     {SVIT_SCHEDULE_WARMUP_COSINE, 6, 0.01, 0, 1},
+        {SVIT_SCHEDULE_ONE_CYCLE, 0, 0.01, 0, 1},  {SVIT_SCHEDULE_LINEAR, 12, 0.01, 0, 0},
+        {SVIT_SCHEDULE_PIECEWISE, 0, 0.01, 0, 1},  {SVIT_SCHEDULE_PIECEWISE, 0, 0.01, 0.5, 0},
+        {SVIT_SCHEDULE_STEP, 0, 0.01, 0, 0},       {SVIT_SCHEDULE_CONSTANT, 0, 0, 0, 0},
+        {SVIT_SCHEDULE_PIECEWISE, 12, 0.01, 0, 0}, /* 0 in its middle */
+    };
+    svit_context *own = listening();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        svit_trainer *trainer = NULL;
+        plan p = plan_make(2);
+        p.optimizer.schedule = cases[i].schedule;
+        p.optimizer.total_steps = cases[i].total;
+        p.optimizer.learning_rate = cases[i].rate;
+        p.optimizer.lr_start = 0;
+        p.optimizer.step_size = 1;
+        p.optimizer.step_factor = 0.1;
+        p.optimizer.point_count = 3;
+        p.optimizer.points[0] = (svit_schedule_point){0, 1};
+        p.optimizer.points[1] = (svit_schedule_point){0.5, cases[i].total ? 0 : 1};
+        p.optimizer.points[2] = (svit_schedule_point){1, cases[i].last};
+        leave_checkpoint(p, validation, 1);
+        p.trainer.epochs = 3;
+        p.trainer.existing = SVIT_EXISTING_RESUME;
+        svit_model *model = fit_model(own, CLASSES, 9);
+        WORKS(svit_trainer_create(&trainer, own, model, training, validation, &p.trainer,
+                                  &p.optimizer, &p.pipeline, err));
+        logged[0] = '\0';
+        WORKS(svit_trainer_resume(trainer, err));
+        ck_assert_msg((strstr(logged, "schedule has ended") != NULL) == cases[i].warns,
+                      "case %zu: '%s'", i, logged);
+        svit_trainer_free(trainer);
+        svit_model_free(model);
+    }
+    svit_context_free(own);
+}
+END_TEST
+
 START_TEST(test_what_does_not_fit_the_model_is_named)
 {
     static uint8_t grey[4 * SIDE * SIDE];
@@ -402,6 +449,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_warnings_are_clean_text);
     tcase_add_test(c, test_settings_of_another_schedule_are_warned_of);
+    tcase_add_test(c, test_an_extension_without_a_rate_is_warned_of);
     tcase_add_test(c, test_what_does_not_fit_the_model_is_named);
     tcase_add_test(c, test_top_1_and_top_5_are_those_of_the_logits);
     tcase_add_test(c, test_a_trainer_names_and_freezes);

@@ -14,7 +14,8 @@ static svit_trainer *resume_run(svit_model *model, plan p, svit_dataset *with)
 }
 
 /* Without a learning rate the first epoch stays the best. The new patience counts from the next end
- * of an epoch on, also where more epochs have passed since the best one. */
+ * of an epoch on, also where more epochs have passed since the best one; until then the run can be
+ * stopped and resumed. Regression: its checkpoints were refused. */
 START_TEST(test_an_extension_may_have_another_patience)
 {
     enum { OLD = 4, ALL = 7 };
@@ -31,6 +32,11 @@ START_TEST(test_an_extension_may_have_another_patience)
         longer.trainer.patience = after;
         svit_model *model = fit_model(context, CLASSES, 9);
         svit_trainer *trainer = resume_run(model, longer, validation);
+        svit_trainer_event event;
+        WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+        WORKS(svit_trainer_checkpoint(trainer, err));
+        svit_trainer_free(trainer);
+        trainer = resume_run(model, longer, validation);
         WORKS(svit_trainer_run(trainer, NULL, NULL, err));
         /* The epochs that have an end: those that are done, and the one that has begun. */
         uint32_t rows = (events + STEPS) / (STEPS + 1);
@@ -111,10 +117,10 @@ static const int32_t LONG[] = {SVIT_SCHEDULE_WARMUP_COSINE, SVIT_SCHEDULE_LINEAR
                                SVIT_SCHEDULE_ONE_CYCLE, SVIT_SCHEDULE_PIECEWISE};
 enum { LONG_COUNT = sizeof LONG / sizeof *LONG };
 
-/* A run whose length and warm-up were given keeps both, if it is extended without them; a run that
- * is only resumed needs the same settings. The extension is a run as any other, which is resumed
- * and extended again. */
-START_TEST(test_an_extension_keeps_a_length_that_was_given)
+/* A run whose length and warm-up were given keeps both, if it is resumed or extended without them.
+ * The extension is a run as any other: the program that made it resumes it, and extends it again.
+ * Regression: the resume was refused. */
+START_TEST(test_a_run_keeps_a_length_that_was_given)
 {
     enum { OLD = 2, ALL = 4, TOTAL = 11, WARMUP = 3 };
     plan p = plan_make(OLD), later;
@@ -128,15 +134,11 @@ START_TEST(test_an_extension_keeps_a_length_that_was_given)
         leave_checkpoint(p, validation, events);
         later = p;
         later.optimizer.total_steps = later.optimizer.warmup_steps = 0;
-        later.trainer.existing = SVIT_EXISTING_RESUME;
         svit_model *model = fit_model(context, CLASSES, 9);
-        svit_trainer *trainer = open_trainer(model, &later, validation);
-        FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT,
-              "warmup_steps is 3 in the checkpoint");
-        svit_trainer_free(trainer);
+        svit_trainer *trainer;
         svit_trainer_event event;
-        for (uint32_t epochs = OLD + 1; epochs <= ALL; epochs++) {
-            later.trainer.epochs = epochs;
+        for (uint32_t resumes = 0; resumes < 2 * (ALL - OLD + 1); resumes++) {
+            later.trainer.epochs = OLD + resumes / 2;
             trainer = resume_run(model, later, validation);
             do {
                 double rate;
@@ -144,7 +146,8 @@ START_TEST(test_an_extension_keeps_a_length_that_was_given)
                 const uint64_t steps = svit_optimizer_steps(svit_trainer_optimizer(trainer));
                 WORKS(svit_learning_rate(&p.optimizer, steps - 1, &rate, err));
                 ck_assert_double_eq(event.learning_rate, rate);
-            } while (event.kind != SVIT_EVENT_FINISHED);
+            } while (event.kind != SVIT_EVENT_FINISHED && resumes % 2);
+            WORKS(svit_trainer_checkpoint(trainer, err));
             svit_trainer_free(trainer);
         }
         later.trainer.epochs++;
@@ -155,6 +158,54 @@ START_TEST(test_an_extension_keeps_a_length_that_was_given)
         svit_trainer_free(trainer);
         svit_model_free(model);
     }
+}
+END_TEST
+
+/* A warm-up that the caller gives counts: in an extension, and a plain resume needs that of the
+ * run. */
+START_TEST(test_a_given_length_may_have_a_given_warmup)
+{
+    plan p = plan_make(2);
+    svit_trainer_event event;
+    double rate;
+    p.optimizer.schedule = SVIT_SCHEDULE_LINEAR;
+    p.optimizer.total_steps = 11;
+    p.optimizer.warmup_steps = 3;
+    leave_checkpoint(p, validation, 1);
+    p.optimizer.total_steps = 0;
+    p.optimizer.warmup_steps = 4;
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    svit_model *model = fit_model(context, CLASSES, 9);
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT,
+          "warmup_steps is 3 in the checkpoint and 4 here");
+    svit_trainer_free(trainer);
+    p.trainer.epochs = 3;
+    trainer = resume_run(model, p, validation);
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    p.optimizer.total_steps = 11;
+    WORKS(svit_learning_rate(&p.optimizer, 1, &rate, err));
+    ck_assert_double_eq(event.learning_rate, rate);
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+END_TEST
+
+/* A run without a length is not damaged where the average of the trainer needs one. */
+START_TEST(test_an_average_that_the_run_lacks_is_named)
+{
+    plan p = plan_make(2);
+    p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+    leave_checkpoint(p, validation, 1);
+    p.optimizer.ema = SVIT_EMA_SWA;
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    svit_model *model = fit_model(context, CLASSES, 9);
+    for (p.trainer.epochs = 2; p.trainer.epochs <= 3; p.trainer.epochs++) {
+        svit_trainer *trainer = open_trainer(model, &p, validation);
+        FAILS(svit_trainer_resume(trainer, err), SVIT_E_ARGUMENT, "ema is none in the checkpoint");
+        svit_trainer_free(trainer);
+    }
+    svit_model_free(model);
 }
 END_TEST
 
@@ -427,7 +478,9 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_an_extension_may_have_another_patience, 0, 4 * 4);
     tcase_add_loop_test(c, test_a_larger_patience_goes_on_without_more_epochs, 0, 4 * 4);
     tcase_add_loop_test(c, test_more_patience_gives_the_weights_of_one_that_had_it, 0, 4);
-    tcase_add_loop_test(c, test_an_extension_keeps_a_length_that_was_given, 0, LONG_COUNT);
+    tcase_add_loop_test(c, test_a_run_keeps_a_length_that_was_given, 0, LONG_COUNT);
+    tcase_add_test(c, test_a_given_length_may_have_a_given_warmup);
+    tcase_add_test(c, test_an_average_that_the_run_lacks_is_named);
     tcase_add_test(c, test_a_given_length_that_cannot_be_is_refused);
     tcase_add_loop_test(c, test_an_extension_counts_its_arithmetic_on, 0,
                         EARLY_COUNT * SHORT * (STEPS + 1));
