@@ -66,8 +66,9 @@ typedef struct svit_trainer_config {
     uint32_t struct_size;   /* sizeof(svit_trainer_config) */
     uint32_t epochs;        /* 1..1000000; a checkpoint holds the history of some 520,000 */
     uint32_t batch;         /* samples in a step, 1..65536 */
-    uint32_t accumulate;    /* 1..batch: forward and backward passes over which the gradients of a
-                               step are accumulated; more of them need less memory */
+    uint32_t accumulate;    /* 1..batch: at most so many forward and backward passes, over which the
+                               gradients of a step are accumulated; more of them need less
+                               memory */
     uint32_t patience;      /* epochs since the best one after which training stops; 0: it never
                                stops early */
     int32_t keep;           /* SVIT_KEEP_* */
@@ -127,8 +128,9 @@ typedef struct svit_trainer_config {
                               and train on smaller images: those of the pipeline, reduced with
                               antialiasing to early_height x early_width, which a session of the
                               model accepts. Validation has the whole size. In a run that was
-                              extended it is the part of the epochs of its schedule; if that has
-                              no length, of `epochs` */
+                              extended it is the part of the epochs from which total_steps was
+                              computed, for the schedule or for SVIT_EMA_SWA; where it was given,
+                              or neither needs it, of `epochs` */
 } svit_trainer_config;
 
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,
@@ -241,7 +243,8 @@ typedef struct svit_trainer_event {
     double learning_rate;     /* of the last step */
     double images_per_second; /* of training in this epoch and process */
     double seconds;           /* time spent in this epoch in this process, validation included */
-    double eta_seconds;       /* expected time to the end of the last epoch */
+    double eta_seconds;       /* expected time to the end of the last epoch; 0 where this process
+                                 has made no step of this epoch */
     uint64_t best_epoch;      /* epoch with the highest validation top-1, of equal ones the one with
                                  the lowest validation loss; if the loss is not
                                  SVIT_LOSS_CROSS_ENTROPY, the one with the lowest validation loss;
@@ -310,9 +313,11 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer);
  *
  * A larger patience than the run's, or 0, is accepted: it changes where the run ends, and one that
  * stopped early goes on. A trainer with more epochs than the run extends it, whether the run was
- * finished or not. Patience, schedule and learning rate may then differ from those of the run. A
- * schedule whose length the trainer computes (total_steps 0) keeps the length that it had, computed
- * or given; after its end it stays at its last value.
+ * finished or not. Patience, schedule and learning rate may then differ from those of the run.
+ *
+ * A schedule whose length the trainer computes (total_steps 0) keeps the length that it had,
+ * computed or given. With a given length it keeps its warm-up too, if warmup_steps is 0. After its
+ * end it stays at its last value.
  *
  * SVIT_E_IO: there is no checkpoint, or it cannot be read; in a folder without a run the trainer
  * may begin one then. SVIT_E_ARGUMENT: it belongs to another model, to other data
@@ -349,16 +354,18 @@ SVIT_API svit_optimizer *svit_trainer_optimizer(svit_trainer *trainer);
 
 /* Runs the training to its end and calls `callback`, which may be NULL, after each event.
  * SVIT_E_STOPPED: the callback, or the context's stop function (svit_stop_function), stopped the
- * run; svit_trainer_stop_value returns its value, and with a folder a checkpoint was written. After
- * any failure the last checkpoint is still valid. */
+ * run; svit_trainer_stop_value returns its value, and with a folder a checkpoint was written. Where
+ * a function of a dataset, of the loss or of the reducer stopped it, which is a failure as any
+ * other, no checkpoint was written and svit_trainer_stop_value returns 0. After any failure the
+ * last checkpoint is still valid. */
 SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callback callback,
                                       void *user, svit_error *err);
 
 /* Works up to the next event and writes it to *event. After SVIT_EVENT_FINISHED it returns this
  * event again. `size` is sizeof(svit_trainer_event) as the caller was compiled. SVIT_E_STOPPED: the
  * context's stop function came before a step, or ended a validation, which the next call begins
- * again. Other errors are
- * those of svit_loader_next, svit_forward, svit_cross_entropy, svit_backward, svit_step and
+ * again; or a function of a dataset, of the loss or of the reducer stopped. Other errors are those
+ * of svit_loader_next, svit_forward, svit_cross_entropy, svit_backward, svit_step and
  * svit_checkpoint_save. */
 SVIT_API svit_status svit_trainer_step(svit_trainer *trainer, svit_trainer_event *event,
                                        size_t size, svit_error *err);

@@ -253,8 +253,8 @@ START_TEST(test_an_extended_run_computes_its_schedule_anew_if_asked)
 }
 END_TEST
 
-/* The length is the stored one, of a run that is extended or only resumed: an older library may have
- * counted another for the same epochs. Regression: the optimiser of the resume had its own. */
+/* The length is the stored one, of a run that is extended or only resumed: an older library may
+ * have counted another for the same epochs. Regression: the optimiser of the resume had its own. */
 START_TEST(test_a_run_keeps_the_length_that_its_checkpoint_has)
 {
     plan p = plan_make(2);

@@ -74,8 +74,9 @@ pub struct svit_trainer_config {
     pub epochs: u32,
     /// samples in a step, 1..65536
     pub batch: u32,
-    /// 1\..batch: forward and backward passes over which the gradients of a
-    /// step are accumulated; more of them need less memory
+    /// 1\..batch: at most so many forward and backward passes, over which the
+    /// gradients of a step are accumulated; more of them need less
+    /// memory
     pub accumulate: u32,
     /// epochs since the best one after which training stops; 0: it never
     /// stops early
@@ -162,8 +163,9 @@ pub struct svit_trainer_config {
     /// and train on smaller images: those of the pipeline, reduced with
     /// antialiasing to early_height x early_width, which a session of the
     /// model accepts. Validation has the whole size. In a run that was
-    /// extended it is the part of the epochs of its schedule; if that has
-    /// no length, of `epochs`
+    /// extended it is the part of the epochs from which total_steps was
+    /// computed, for the schedule or for SVIT_EMA_SWA; where it was given,
+    /// or neither needs it, of `epochs`
     pub early_fraction: f64,
 }
 
@@ -205,7 +207,8 @@ pub struct svit_trainer_event {
     pub images_per_second: f64,
     /// time spent in this epoch in this process, validation included
     pub seconds: f64,
-    /// expected time to the end of the last epoch
+    /// expected time to the end of the last epoch; 0 where this process
+    /// has made no step of this epoch
     pub eta_seconds: f64,
     /// epoch with the highest validation top-1, of equal ones the one with
     /// the lowest validation loss; if the loss is not

@@ -180,9 +180,11 @@ extern "C" {
     ///
     /// A larger patience than the run's, or 0, is accepted: it changes where the run ends, and one that
     /// stopped early goes on. A trainer with more epochs than the run extends it, whether the run was
-    /// finished or not. Patience, schedule and learning rate may then differ from those of the run. A
-    /// schedule whose length the trainer computes (total_steps 0) keeps the length that it had, computed
-    /// or given; after its end it stays at its last value.
+    /// finished or not. Patience, schedule and learning rate may then differ from those of the run.
+    ///
+    /// A schedule whose length the trainer computes (total_steps 0) keeps the length that it had,
+    /// computed or given. With a given length it keeps its warm-up too, if warmup_steps is 0. After its
+    /// end it stays at its last value.
     ///
     /// SVIT_E_IO: there is no checkpoint, or it cannot be read; in a folder without a run the trainer
     /// may begin one then. SVIT_E_ARGUMENT: it belongs to another model, to other data
@@ -223,8 +225,10 @@ extern "C" {
 
     /// Runs the training to its end and calls `callback`, which may be NULL, after each event.
     /// SVIT_E_STOPPED: the callback, or the context's stop function (svit_stop_function), stopped the
-    /// run; svit_trainer_stop_value returns its value, and with a folder a checkpoint was written. After
-    /// any failure the last checkpoint is still valid.
+    /// run; svit_trainer_stop_value returns its value, and with a folder a checkpoint was written. Where
+    /// a function of a dataset, of the loss or of the reducer stopped it, which is a failure as any
+    /// other, no checkpoint was written and svit_trainer_stop_value returns 0. After any failure the
+    /// last checkpoint is still valid.
     pub fn svit_trainer_run(
         trainer: *mut svit_trainer,
         callback: svit_trainer_callback,
@@ -235,8 +239,8 @@ extern "C" {
     /// Works up to the next event and writes it to \*event. After SVIT_EVENT_FINISHED it returns this
     /// event again. `size` is sizeof(svit_trainer_event) as the caller was compiled. SVIT_E_STOPPED: the
     /// context's stop function came before a step, or ended a validation, which the next call begins
-    /// again. Other errors are
-    /// those of svit_loader_next, svit_forward, svit_cross_entropy, svit_backward, svit_step and
+    /// again; or a function of a dataset, of the loss or of the reducer stopped. Other errors are those
+    /// of svit_loader_next, svit_forward, svit_cross_entropy, svit_backward, svit_step and
     /// svit_checkpoint_save.
     pub fn svit_trainer_step(
         trainer: *mut svit_trainer,

@@ -20,8 +20,9 @@ config! {
         epochs: u32;
         /// Samples in a step, 1..65536.
         batch: u32;
-        /// 1\..batch: forward and backward passes over which the gradients of a
-        /// step are accumulated; more of them need less memory.
+        /// 1\..batch: at most so many forward and backward passes, over which the
+        /// gradients of a step are accumulated; more of them need less
+        /// memory.
         accumulate: u32;
         /// Epochs since the best one after which training stops; 0: it never
         /// stops early.
@@ -81,8 +82,9 @@ config! {
         /// and train on smaller images: those of the pipeline, reduced with
         /// antialiasing to early_height x early_width, which a session of the
         /// model accepts. Validation has the whole size. In a run that was
-        /// extended it is the part of the epochs of its schedule; if that has
-        /// no length, of `epochs`.
+        /// extended it is the part of the epochs from which total_steps was
+        /// computed, for the schedule or for `Ema::Swa`; where it was given,
+        /// or neither needs it, of `epochs`.
         early_fraction: f64;
     }
     lists {
