@@ -306,7 +306,7 @@ static svit_status measure(struct program *program, const svit_features *memory,
 
 static svit_status report(anomaly_options *self, const svit_features *memory,
                           const svit_features *patches, svit_dataset *images,
-                          const svit_pipeline_config *pipeline)
+                          const svit_model *model, const svit_pipeline_config *pipeline)
 {
     struct program *program = &self->program;
     const size_t count = svit_dataset_count(images);
@@ -318,7 +318,8 @@ static svit_status report(anomaly_options *self, const svit_features *memory,
             : program_fail(program, SVIT_E_MEMORY, "no memory for %zu images", count);
     /* The maps come first: who reads the lines may need the first alone and close the pipe. */
     if (status == SVIT_OK && self->maps)
-        status = anomaly_maps_draw(program, self->maps, images, patches, distances, pipeline);
+        status =
+            anomaly_maps_draw(program, self->maps, images, patches, distances, model, pipeline);
     if (status == SVIT_OK) {
         qsort(scores, count, sizeof *scores, by_score);
         status = print_scores(program, images, scores, count);
@@ -367,7 +368,7 @@ static svit_status score(anomaly_options *self, svit_model *model, const svit_fe
                               self->memory, svit_features_channels(memory),
                               svit_features_channels(patches));
     if (status == SVIT_OK)
-        status = report(self, memory, patches, images, pipeline);
+        status = report(self, memory, patches, images, model, pipeline);
     svit_features_free(patches);
     svit_dataset_free(images);
     return status;

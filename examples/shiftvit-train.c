@@ -31,8 +31,8 @@ typedef struct train_run {
     svit_trainer_config trainer_config;
     svit_optimizer_config optimizer_config;
     svit_pipeline_config pipeline;
-    int by_rule;          /* 1: model and settings follow from --init-from and the data */
-    int wants_statistics; /* 1: the pipeline takes mean and variance of the training set */
+    int by_rule;                    /* 1: model and settings follow from --init-from and the data */
+    int takes_mean, takes_variance; /* 1: of the training set */
     data_splits data;
     svit_model *model;
     svit_trainer *trainer;
@@ -72,16 +72,24 @@ static svit_status take_rule(train_run *self, size_t images)
                                 sizeof *optimizer, &self->pipeline, sizeof self->pipeline, NULL);
 }
 
-/* Finds whether the preset leaves mean and variance to the training set, and nothing else gives
- * them: a run that goes on has its own, whatever they are, and so has the model of the rule. */
+/* Finds what the preset leaves to the training set and nothing else gives: a run that goes on has a
+ * mean and a variance of its own, whatever they are, and so has the model of the rule. */
 static svit_status find_statistics(train_run *self)
 {
-    static const char *const FIELDS[] = {"scale", "mean", "variance"};
     train_options *options = &self->options;
-    int given = self->by_rule || options->resumed_training;
-    for (size_t i = 0; i < 3 && !given; i++)
-        TRY(config_gives(&given, &options->program, &options->config, FIELDS[i]));
-    self->wants_statistics = !given && pipeline_wants_statistics(&self->pipeline);
+    svit_error *err = &options->program.err;
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+    svit_pipeline_config preset;
+    int has_mean, has_variance;
+    if (self->by_rule || options->resumed_training || !options->config.preset)
+        return SVIT_OK;
+    TRY(svit_training_preset(options->config.preset, &trainer, sizeof trainer, &optimizer,
+                             sizeof optimizer, &preset, sizeof preset, err));
+    TRY(config_gives(&has_mean, &options->program, &options->config, "mean"));
+    TRY(config_gives(&has_variance, &options->program, &options->config, "variance"));
+    self->takes_mean = !has_mean && pipeline_wants_statistics(&preset);
+    self->takes_variance = !has_variance && pipeline_wants_statistics(&preset);
     return SVIT_OK;
 }
 
@@ -300,8 +308,9 @@ static svit_status prepare(train_run *self)
     if (self->by_rule)
         TRY(resolve_settings(self, 1)); /* the pipeline, by which the data is read */
     TRY(open_data(self));
-    if (self->wants_statistics)
-        TRY(pipeline_take_statistics(&self->pipeline, program, self->data.split[SVIT_SPLIT_TRAIN]));
+    if (self->takes_mean || self->takes_variance)
+        TRY(pipeline_take_statistics(&self->pipeline, program, self->data.split[SVIT_SPLIT_TRAIN],
+                                     self->takes_mean, self->takes_variance));
     if (!self->options.resume)
         TRY(self->by_rule ? adapt_model(self) : create_model(self));
     TRY(check_only_class(self));

@@ -71,6 +71,9 @@ photos='--data folder:photos --batch 16'
     again $photos --init-from own --config own/run.json --lr 0.01
     again $photos --init-from checkpoint
     run 0 shiftvit-train --config first/run.json --lora 2 --threads 1 --out adapted
+    run 0 shiftvit-train $photos --init-from own --out ruled
+    run 2 shiftvit-train --config ruled/run.json --name vit_tiny_patch16_224 --out none
+    says '^shiftvit-train: --name is for finding out what a checkpoint is'
     # As many classes without names: the classifier is a new one each time.
     run 0 shiftvit-convert first nameless.safetensors --to pytorch
     again $photos --init-from nameless.safetensors --set heads=2 --set norm_eps=1e-12 --set activation=gelu \
@@ -79,6 +82,12 @@ photos='--data folder:photos --batch 16'
     again $photos --init-from wrapped --set input_height=14 --set input_width=14
     again $photos --init-from twins --prefix student.backbone.vit.
     again $photos --init-from adapter --base checkpoint
+
+    # A given length of the schedule stays that of the run, whatever asks for a computed one.
+    run 0 shiftvit-train --data procedural:40 $shift_vit --schedule linear --set total_steps=40 --epochs 1 --out given
+    run 0 shiftvit-train --resume given --set total_steps=0
+    run 0 shiftvit-train --resume given --set total_steps=0 --epochs 2
+    grep -q '"total_steps": 40\b' given/run.json || fail 'the run has lost the length of its schedule'
 
     # Points go with the schedule that they belong to.
     run 0 shiftvit-train --data procedural:40 $shift_vit --preset shiftvit-cifar10-fast --epochs 1 --out points

@@ -50,6 +50,12 @@ run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=1 --set dim=16 --
     --set head_units=[32] --batch 16 --epochs 1 --threads 2 --data folder:images --out statistics
 run 0 shiftvit-info --model statistics
 prints '^ +variance +\[[0-9.]+\]$'
+# What is given stays, and the other is that of the images.
+run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=1 --set dim=16 --set depth=1 --set heads=2 \
+    --set head_units=[32] --set variance=[1000] --batch 16 --epochs 1 --threads 2 --data folder:images --out half
+run 0 shiftvit-info --model half
+prints '^ +mean +\[[0-9]+[0-9.]+\]$'
+prints '^ +variance +\[1000\.0\]$'
 # The alpha of opaque images has no variance: the run ended with a message on a field that nobody had set.
 run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=4 --set dim=16 --set depth=1 --set heads=2 \
     --set head_units=[32] --batch 16 --epochs 1 --threads 2 --data folder:images --out opaque
@@ -69,6 +75,17 @@ for channels in 1 4; do
     prints "$(awk -v n=$channels 'BEGIN {
         for (m = "0\\.47[0-9]*"; n > 1; n--) m = m ", 0\\.47[0-9]*"
         print "^ +mean +\\[" m "\\]$" }')"
+done
+
+# So do those of a run that is repeated for other channels.
+# shellcheck disable=SC2086
+run 0 shiftvit-train --preset shiftvit-cifar10-fast $small --set augment=[] --epochs 1 --limit-train 16 --limit-test 16 \
+    --val-fraction 0 --data folder:images --out coloured3
+for from in 1 3; do
+    run 0 shiftvit-train --config coloured$from/run.json --set in_channels=4 --out again
+    run 0 shiftvit-info --model again
+    prints '^ +mean +\[0\.47[0-9]*, 0\.47[0-9]*, 0\.47[0-9]*, 0\.47[0-9]*\]$'
+    rm -r again
 done
 
 # What does not fit is named.

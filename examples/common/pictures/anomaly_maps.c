@@ -127,7 +127,7 @@ svit_status anomaly_maps_check(struct program *self, const char *folder, const s
 
 static svit_status draw(struct program *self, const char *path, const char *picture,
                         const float *values, size_t rows, size_t columns,
-                        const svit_pipeline_config *pipeline)
+                        const svit_pipeline_config *pipeline, const svit_model_config *model)
 {
     svit_image *image = NULL;
     TRY(svit_image_read(&image, self->context, path, 3, &self->err));
@@ -135,18 +135,20 @@ static svit_status draw(struct program *self, const char *path, const char *pict
     const image_frame frame = {0, 0, whole.width, whole.height};
     cairo_t *canvas = canvas_create((int)(frame.width + 0.5), (int)(frame.height + 0.5));
     picture_image(canvas, image, &frame);
-    picture_heat(canvas, values, rows, columns, image, &frame, pipeline);
+    picture_heat(canvas, values, rows, columns, image, &frame, pipeline, model);
     svit_image_free(image);
     return canvas_write(self, canvas, picture);
 }
 
 svit_status anomaly_maps_draw(struct program *self, const char *folder, const svit_dataset *images,
                               const svit_features *patches, const float *distances,
-                              const svit_pipeline_config *pipeline)
+                              const svit_model *model, const svit_pipeline_config *pipeline)
 {
     char path[PATH_CAPACITY], picture[PATH_CAPACITY];
     int32_t tokens;
     size_t rows, columns;
+    svit_model_config config;
+    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
     TRY(svit_features_grid(patches, &tokens, &rows, &columns, &self->err));
     TRY(path_make_folder(self, folder));
     float *values = calloc(rows * columns, sizeof *values);
@@ -167,7 +169,7 @@ svit_status anomaly_maps_draw(struct program *self, const char *folder, const sv
         if (status == SVIT_OK)
             status = picture_path(self, picture, folder, path);
         if (status == SVIT_OK)
-            status = draw(self, path, picture, values, rows, columns, pipeline);
+            status = draw(self, path, picture, values, rows, columns, pipeline, &config);
     }
     free(values);
     return status;

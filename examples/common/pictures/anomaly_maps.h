@@ -21,9 +21,9 @@ svit_status anomaly_maps_check(struct program *self, const char *folder,
 
 /* Draws every image of a data set of files to NAME.png in `folder`, which is created, where NAME is
  * the name of its file without the ending. The colours are distances[samples of `patches`], from
- * the smallest to the largest of all images. */
+ * the smallest to the largest of all images. `model` has computed the patches. */
 svit_status anomaly_maps_draw(struct program *self, const char *folder, const svit_dataset *images,
                               const svit_features *patches, const float *distances,
-                              const svit_pipeline_config *pipeline);
+                              const svit_model *model, const svit_pipeline_config *pipeline);
 
 #endif

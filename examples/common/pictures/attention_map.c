@@ -58,18 +58,19 @@ svit_status attention_map_open(attention_map *self, struct program *program, svi
 {
     size_t height;
     size_t width;
-    svit_model_config config;
+    svit_model_config *config = &self->config;
     svit_error *err = &program->err;
     self->model = model;
-    TRY(svit_model_get_config(self->model, &config, sizeof config, err));
+    TRY(svit_model_get_config(self->model, config, sizeof *config, err));
     TRY(svit_model_get_pipeline(self->model, &self->pipeline, sizeof self->pipeline, err));
     TRY(svit_pipeline_evaluation_size(&self->pipeline, &height, &width, err));
     TRY(create_session(self, program, height, width));
-    self->rows = height / config.patch_size;
-    self->columns = width / config.patch_size;
-    self->class_query = config.pool == SVIT_POOL_CLASS_TOKEN || config.pool == SVIT_POOL_CLASS_MEAN;
-    TRY(read_size(self, program, &config, name));
-    return create_arrays(self, program, height * width, config.num_classes);
+    self->rows = height / config->patch_size;
+    self->columns = width / config->patch_size;
+    self->class_query =
+        config->pool == SVIT_POOL_CLASS_TOKEN || config->pool == SVIT_POOL_CLASS_MEAN;
+    TRY(read_size(self, program, config, name));
+    return create_arrays(self, program, height * width, config->num_classes);
 }
 
 void attention_map_close(attention_map *self)

@@ -8,6 +8,7 @@
 typedef struct attention_map {
     svit_model *model;
     svit_session *session;
+    svit_model_config config;
     svit_pipeline_config pipeline;
     size_t heads, tokens; /* class, distillation and register tokens included, which come first */
     size_t rows, columns; /* of patches */

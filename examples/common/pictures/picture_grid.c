@@ -14,7 +14,8 @@ static svit_status draw_attention(struct program *self, cairo_t *canvas, attenti
     const image_frame frame = picture_frame(image, left, top, SIDE);
     TRY(attention_map_run(map, self, path));
     picture_image(canvas, image, &frame);
-    picture_heat(canvas, map->values, map->rows, map->columns, image, &frame, &map->pipeline);
+    picture_heat(canvas, map->values, map->rows, map->columns, image, &frame, &map->pipeline,
+                 &map->config);
     return SVIT_OK;
 }
 

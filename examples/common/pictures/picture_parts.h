@@ -19,10 +19,10 @@ image_frame picture_frame(const svit_image *image, double left, double top, doub
 void picture_image(cairo_t *canvas, const svit_image *image, const image_frame *frame);
 
 /* Draws values[rows, columns], each in 0..1, as colours over the part of the image that the model
- * sees: all of it, or the centre that the source step of `pipeline` crops. `frame` is that of the
- * whole image. */
+ * sees: all of it, or the centre that the source step of `pipeline` crops, without pixels at the
+ * bottom and right that no patch of `model` reads. `frame` is that of the whole image. */
 void picture_heat(cairo_t *canvas, const float *values, size_t rows, size_t columns,
                   const svit_image *image, const image_frame *frame,
-                  const svit_pipeline_config *pipeline);
+                  const svit_pipeline_config *pipeline, const svit_model_config *model);
 
 #endif

@@ -7,48 +7,62 @@
 #include <math.h>
 #include <stdio.h>
 
-void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config *model)
-{
-    uint32_t margin_height = pipeline->resize_height - pipeline->output_height;
-    uint32_t margin_width = pipeline->resize_width - pipeline->output_width;
-    pipeline->channels = model->in_channels;
-    pipeline->output_height = model->input_height;
-    pipeline->output_width = model->input_width;
-    pipeline->resize_height = model->input_height + margin_height;
-    pipeline->resize_width = model->input_width + margin_width;
-}
-
 /* The means that images of that many channels have. */
 static uint32_t means_of(uint32_t channels)
 {
     return channels <= SVIT_MAX_CHANNELS ? channels : 1;
 }
 
-/* Adds an array of equal numbers, one for each mean of `channels`, unless there is one. */
-static void add_numbers(json_t *given, const char *field, double number, uint32_t channels)
+/* Gives the pipeline that many channels, each with the mean of the means and of the deviations that
+ * it had, unless it had as many. */
+static void change_channels(svit_pipeline_config *pipeline, uint32_t channels)
+{
+    double mean = 0, deviation = 0;
+    const uint32_t had = means_of(pipeline->channels);
+    if (channels == pipeline->channels)
+        return;
+    for (uint32_t c = 0; c < had; c++) {
+        mean += pipeline->mean[c] / had;
+        deviation += sqrt(pipeline->variance[c]) / had;
+    }
+    pipeline->channels = channels;
+    for (uint32_t c = 0; c < means_of(channels); c++) {
+        pipeline->mean[c] = mean;
+        pipeline->variance[c] = deviation * deviation;
+    }
+}
+
+void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config *model)
+{
+    uint32_t margin_height = pipeline->resize_height - pipeline->output_height;
+    uint32_t margin_width = pipeline->resize_width - pipeline->output_width;
+    change_channels(pipeline, model->in_channels);
+    pipeline->output_height = model->input_height;
+    pipeline->output_width = model->input_width;
+    pipeline->resize_height = model->input_height + margin_height;
+    pipeline->resize_width = model->input_width + margin_width;
+}
+
+/* Adds an array to the settings, unless they have it. */
+static void add_numbers(json_t *given, const char *field, const double *values, uint32_t count)
 {
     if (json_object_get(given, field))
         return;
     json_t *numbers = json_array();
-    for (uint32_t c = 0; c < means_of(channels); c++)
-        json_array_append_new(numbers, json_real(number));
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(numbers, json_real(values[i]));
     json_object_set_new(given, field, numbers);
 }
 
 void pipeline_add_channels(json_t *given, const svit_pipeline_config *preset, uint32_t channels)
 {
-    double mean = 0, deviation = 0;
-    const uint32_t had = means_of(preset->channels);
-    if (channels == preset->channels)
+    svit_pipeline_config changed = *preset;
+    if (channels == preset->channels || json_object_get(given, "channels"))
         return;
-    for (uint32_t c = 0; c < had; c++) {
-        mean += preset->mean[c] / had;
-        deviation += sqrt(preset->variance[c]) / had;
-    }
-    if (!json_object_get(given, "channels"))
-        json_object_set_new(given, "channels", json_integer(channels));
-    add_numbers(given, "mean", mean, channels);
-    add_numbers(given, "variance", deviation * deviation, channels);
+    change_channels(&changed, channels);
+    json_object_set_new(given, "channels", json_integer(channels));
+    add_numbers(given, "mean", changed.mean, means_of(channels));
+    add_numbers(given, "variance", changed.variance, means_of(channels));
 }
 
 static void fit_source(svit_pipeline_config *pipeline, const svit_dataset *data)
@@ -132,11 +146,15 @@ int pipeline_wants_statistics(const svit_pipeline_config *preset)
 }
 
 svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct program *self,
-                                     const svit_dataset *training)
+                                     const svit_dataset *training, int mean, int variance)
 {
-    TRY(svit_dataset_statistics(training, pipeline->scale, pipeline->mean, pipeline->variance,
-                                &self->err));
+    svit_pipeline_config found = *pipeline;
+    TRY(svit_dataset_statistics(training, pipeline->scale, found.mean, found.variance, &self->err));
     for (uint32_t c = 0; c < means_of(pipeline->channels); c++) {
+        if (mean)
+            pipeline->mean[c] = found.mean[c];
+        if (variance)
+            pipeline->variance[c] = found.variance[c];
         if (pipeline->variance[c] > 0)
             continue;
         pipeline->variance[c] = 1;

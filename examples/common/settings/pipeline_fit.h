@@ -6,13 +6,14 @@
 
 #include <jansson.h>
 
-/* Adds to the settings, unless they have them, the channels of a model where those of its preset
- * are others, and the means and variances: each channel gets the mean of the preset's means and of
- * its deviations, as those of other libraries' checkpoints do. */
+/* Adds to the settings, unless they have channels, those of a model where its preset has others,
+ * and the means and variances that pipeline_fit_model makes, so that the settings that are given
+ * are checked for these channels. */
 void pipeline_add_channels(json_t *given, const svit_pipeline_config *preset, uint32_t channels);
 
 /* The pipeline's channels and its output become those of the model's input; the margin of the crop
- * stays. */
+ * stays. Where it had other channels, each gets the mean of their means and of their deviations, as
+ * those of other libraries' checkpoints do. */
 void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config *model);
 
 /* Does that, and the source becomes the size of the images of `data`. NULL: they are of various
@@ -36,9 +37,9 @@ svit_status pipeline_fit_data(svit_pipeline_config *pipeline, struct program *se
  * as those of Keras' ViT example do: its values are the bytes themselves. */
 int pipeline_wants_statistics(const svit_pipeline_config *preset);
 
-/* Gives the pipeline the mean and variance of the training images. The deviation is at least 1e-7,
+/* Gives the pipeline the mean of the training images, the variance, or both. The deviation is at least 1e-7,
  * as in Keras' Normalization; a channel of one value is a warning. */
 svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct program *self,
-                                     const svit_dataset *training);
+                                     const svit_dataset *training, int mean, int variance);
 
 #endif

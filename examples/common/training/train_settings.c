@@ -29,6 +29,21 @@ static svit_status find_extension(int *extends, const svit_trainer_config *train
     return SVIT_OK;
 }
 
+/* Keeps a given length of the stored run's schedule where this one has none of its own, as the
+ * library does: the description of the run tells it. */
+static svit_status keep_length(const svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+                               train_options *options)
+{
+    svit_trainer_config stored;
+    svit_optimizer_config before;
+    if (!options->resumed_training || trainer->schedule_anew)
+        return SVIT_OK;
+    TRY(read_resumed(&stored, &before, options));
+    if (optimizer->total_steps == 0 && optimizer->schedule == before.schedule)
+        optimizer->total_steps = before.total_steps;
+    return SVIT_OK;
+}
+
 /* Chooses the schedule of a run that is extended. With a rate of its own it keeps that rate, unless
  * a schedule is given; such a schedule has no length from before. */
 static svit_status extend_schedule(const svit_trainer_config *trainer,
@@ -37,6 +52,7 @@ static svit_status extend_schedule(const svit_trainer_config *trainer,
     struct program *program = &options->program;
     int extends, gives_rate, gives_length;
     TRY(find_extension(&extends, trainer, options));
+    TRY(keep_length(trainer, optimizer, options));
     TRY(config_gives(&gives_rate, program, &options->config, "learning_rate"));
     TRY(config_gives(&gives_length, program, &options->config, "total_steps"));
     if (extends && trainer->schedule_anew && !gives_length)

@@ -34,12 +34,12 @@ static inline numbered *numbered_make(void)
     }
     WORKS(svit_dataset_memory(&self->dataset, self->context, self->rgb, self->labels, SAMPLES, SIDE,
                               SIDE, 3, SAMPLES, err));
-    svit_pipeline_config *pipeline = &self->pipeline;
-    ck_assert_int_eq(svit_pipeline_config_init(pipeline, sizeof *pipeline), SVIT_OK);
-    pipeline->source_height = pipeline->source_width = SIDE;
-    pipeline->resize_height = pipeline->resize_width = SIDE;
-    pipeline->output_height = pipeline->output_width = OUT;
-    pipeline->scale = 1;
+    svit_pipeline_config *settings = &self->pipeline;
+    ck_assert_int_eq(svit_pipeline_config_init(settings, sizeof *settings), SVIT_OK);
+    settings->source_height = settings->source_width = SIDE;
+    settings->resize_height = settings->resize_width = SIDE;
+    settings->output_height = settings->output_width = OUT;
+    settings->scale = 1;
     return self;
 }
 
