@@ -37,8 +37,8 @@ svit_status pipeline_fit_data(svit_pipeline_config *pipeline, struct program *se
  * as those of Keras' ViT example do: its values are the bytes themselves. */
 int pipeline_wants_statistics(const svit_pipeline_config *preset);
 
-/* Gives the pipeline the mean of the training images, the variance, or both. The deviation is at least 1e-7,
- * as in Keras' Normalization; a channel of one value is a warning. */
+/* Gives the pipeline the mean of the training images, the variance, or both. The deviation is at
+ * least 1e-7, as in Keras' Normalization; a channel of one value is a warning. */
 svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct program *self,
                                      const svit_dataset *training, int mean, int variance);
 
