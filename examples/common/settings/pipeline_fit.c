@@ -161,7 +161,7 @@ svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct prog
         if (!self->quiet)
             fprintf(stderr,
                     "%s: warning: channel %" PRIu32 " is %g in all training images: it becomes 0\n",
-                    option_program_name, c, pipeline->mean[c]);
+                    option_program_name, c, found.mean[c]);
     }
     return SVIT_OK;
 }
