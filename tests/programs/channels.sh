@@ -54,7 +54,7 @@ prints '^ +variance +\[[0-9.]+\]$'
 run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=1 --set dim=16 --set depth=1 --set heads=2 \
     --set head_units=[32] --set variance=[1000] --batch 16 --epochs 1 --threads 2 --data folder:images --out half
 run 0 shiftvit-info --model half
-prints '^ +mean +\[[0-9]+[0-9.]+\]$'
+prints '^ +mean +\[[1-9][0-9.]+\]$'
 prints '^ +variance +\[1000\.0\]$'
 # The alpha of opaque images has no variance: the run ended with a message on a field that nobody had set.
 run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=4 --set dim=16 --set depth=1 --set heads=2 \
