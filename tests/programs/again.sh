@@ -73,7 +73,7 @@ photos='--data folder:photos --batch 16'
     run 0 shiftvit-train --config first/run.json --lora 2 --threads 1 --out adapted
     run 0 shiftvit-train $photos --init-from own --out ruled
     run 2 shiftvit-train --config ruled/run.json --name vit_tiny_patch16_224 --out none
-    says '^shiftvit-train: --name is for finding out what a checkpoint is'
+    says '^shiftvit-train: --name is for finding out what a checkpoint is, which --config says'
     # As many classes without names: the classifier is a new one each time.
     run 0 shiftvit-convert first nameless.safetensors --to pytorch
     again $photos --init-from nameless.safetensors --set heads=2 --set norm_eps=1e-12 --set activation=gelu \
@@ -85,7 +85,7 @@ photos='--data folder:photos --batch 16'
 
     # A given length of the schedule stays that of the run, whatever asks for a computed one.
     run 0 shiftvit-train --data procedural:40 $shift_vit --schedule linear --set total_steps=40 --epochs 1 --out given
-    run 0 shiftvit-train --resume given --set total_steps=0
+    run 0 shiftvit-train --resume given --set total_steps=0 --schedule linear
     run 0 shiftvit-train --resume given --set total_steps=0 --epochs 2
     grep -q '"total_steps": 40\b' given/run.json || fail 'the run has lost the length of its schedule'
 

@@ -59,7 +59,7 @@ prints '^ +variance +\[1000\.0\]$'
 # The alpha of opaque images has no variance: the run ended with a message on a field that nobody had set.
 run 0 shiftvit-train --preset slvit-cifar100 --set in_channels=4 --set dim=16 --set depth=1 --set heads=2 \
     --set head_units=[32] --batch 16 --epochs 1 --threads 2 --data folder:images --out opaque
-says '^shiftvit-train: warning: channel 3 is 255 in all training images'
+says '^shiftvit-train: warning: channel 3 is 255 in all training images: it becomes 0$'
 lasts "^test: $result\$"
 run 0 shiftvit-info --model opaque
 prints '^ +variance +\[[0-9]+[0-9.]*, [0-9]+[0-9.]*, [0-9]+[0-9.]*, 1\.0\]$'
@@ -81,12 +81,26 @@ done
 # shellcheck disable=SC2086
 run 0 shiftvit-train --preset shiftvit-cifar10-fast $small --set augment=[] --epochs 1 --limit-train 16 --limit-test 16 \
     --val-fraction 0 --data folder:images --out coloured3
+four='0\.47[0-9]*, 0\.47[0-9]*, 0\.47[0-9]*, 0\.47[0-9]*'
 for from in 1 3; do
     run 0 shiftvit-train --config coloured$from/run.json --set in_channels=4 --out again
     run 0 shiftvit-info --model again
-    prints '^ +mean +\[0\.47[0-9]*, 0\.47[0-9]*, 0\.47[0-9]*, 0\.47[0-9]*\]$'
+    prints "^ +mean +\\[$four\\]\$"
+    prints '^ +variance +\[0\.06[0-9]*, 0\.06[0-9]*, 0\.06[0-9]*, 0\.06[0-9]*\]$'
     rm -r again
 done
+run 0 shiftvit-train --config coloured3/run.json --set in_channels=4 --set mean=[0.1,0.2,0.3,0.4] --out again
+run 0 shiftvit-info --model again
+prints '^ +mean +\[0\.1, 0\.2, 0\.3, 0\.4\]$'
+prints '^ +variance +\[0\.06[0-9]*, 0\.06[0-9]*, 0\.06[0-9]*, 0\.06[0-9]*\]$'
+run 2 shiftvit-train --config coloured3/run.json --set in_channels=4 --set mean=[0,0.3,0.9] --out none
+says 'mean is not an array of 4 numbers, as many as channels'
+echo '{"in_channels": 4, "channels": 4}' >four.json
+# shellcheck disable=SC2086
+run 0 shiftvit-train --preset shiftvit-cifar10-fast $small --config four.json --set augment=[] --epochs 1 --limit-train 16 \
+    --limit-test 16 --val-fraction 0 --data folder:images --out stated
+run 0 shiftvit-info --model stated
+prints "^ +mean +\\[$four\\]\$"
 
 # What does not fit is named.
 # shellcheck disable=SC2086

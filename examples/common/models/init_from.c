@@ -146,7 +146,7 @@ svit_status init_from(struct program *self, svit_model *model, const config_opti
                                   .judge = judge,
                                   .user = &adapters};
     const int is_whole = is_checkpoint(self, &own, config, path, given);
-    if (!is_whole && config->repeats_rule)
+    if (!is_whole && config->repeats_rule && !config->explain)
         TRY(config_refuse_checkpoint(self, config));
     if (!is_whole)
         TRY(load_parts(self, model, &call));

@@ -73,24 +73,28 @@ image_frame picture_frame(const svit_image *image, double left, double top, doub
     return frame;
 }
 
-/* The part of a side that whole patches cover, from its beginning. */
-static double covered(const svit_model_config *model, uint32_t side)
+/* The part of a side that `cells` whole patches cover, from its beginning. Cells that are something
+ * else, such as merged patches, cover all of it. */
+static double covered(const svit_model_config *model, size_t side, size_t cells)
 {
-    const uint32_t rest = side % model->patch_size;
-    return model->patch_padding == SVIT_PADDING_VALID ? (double)(side - rest) / side : 1;
+    return side / model->patch_size == cells ? (double)(cells * model->patch_size) / (double)side
+                                             : 1;
 }
 
 /* Returns the part of the image's frame that the model sees: all of it, or the centre that the
  * source step crops, as far as patches read it. */
 static image_frame seen_frame(const image_frame *whole, const svit_image *image,
-                              const svit_pipeline_config *pipeline, const svit_model_config *model)
+                              const svit_pipeline_config *pipeline, const svit_model_config *model,
+                              size_t rows, size_t columns)
 {
     double part[2];
+    size_t height = 0, width = 0;
+    svit_pipeline_evaluation_size(pipeline, &height, &width, NULL);
     image_cut_part(part, svit_image_height(image), svit_image_width(image), pipeline);
     return (image_frame){whole->left + whole->width * (1 - part[1]) / 2,
                          whole->top + whole->height * (1 - part[0]) / 2,
-                         whole->width * part[1] * covered(model, pipeline->output_width),
-                         whole->height * part[0] * covered(model, pipeline->output_height)};
+                         whole->width * part[1] * covered(model, width, columns),
+                         whole->height * part[0] * covered(model, height, rows)};
 }
 
 /* Scales a surface to a frame, draws it and frees it. */
@@ -122,6 +126,6 @@ void picture_heat(cairo_t *canvas, const float *values, size_t rows, size_t colu
                   const svit_image *image, const image_frame *frame,
                   const svit_pipeline_config *pipeline, const svit_model_config *model)
 {
-    const image_frame seen = seen_frame(frame, image, pipeline, model);
+    const image_frame seen = seen_frame(frame, image, pipeline, model, rows, columns);
     draw_surface(canvas, heat_surface(values, rows, columns), &seen, CAIRO_FILTER_BILINEAR);
 }

@@ -162,7 +162,7 @@ svit_status config_refuse_checkpoint(struct program *self, const config_option *
     return given ? program_fail(self, SVIT_E_ARGUMENT,
                                 "%s is for finding out what a checkpoint is, which %s says; one of "
                                 "the two is accepted",
-                                given, option->preset ? "--preset" : "--config")
+                                given, option->preset_given ? "--preset" : "--config")
                  : SVIT_OK;
 }
 

@@ -13,56 +13,64 @@ static uint32_t means_of(uint32_t channels)
     return channels <= SVIT_MAX_CHANNELS ? channels : 1;
 }
 
-/* Gives the pipeline that many channels, each with the mean of the means and of the deviations that
- * it had, unless it had as many. */
-static void change_channels(svit_pipeline_config *pipeline, uint32_t channels)
-{
-    double mean = 0, deviation = 0;
-    const uint32_t had = means_of(pipeline->channels);
-    if (channels == pipeline->channels)
-        return;
-    for (uint32_t c = 0; c < had; c++) {
-        mean += pipeline->mean[c] / had;
-        deviation += sqrt(pipeline->variance[c]) / had;
-    }
-    pipeline->channels = channels;
-    for (uint32_t c = 0; c < means_of(channels); c++) {
-        pipeline->mean[c] = mean;
-        pipeline->variance[c] = deviation * deviation;
-    }
-}
-
 void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config *model)
 {
     uint32_t margin_height = pipeline->resize_height - pipeline->output_height;
     uint32_t margin_width = pipeline->resize_width - pipeline->output_width;
-    change_channels(pipeline, model->in_channels);
+    pipeline->channels = model->in_channels;
     pipeline->output_height = model->input_height;
     pipeline->output_width = model->input_width;
     pipeline->resize_height = model->input_height + margin_height;
     pipeline->resize_width = model->input_width + margin_width;
 }
 
-/* Adds an array to the settings, unless they have it. */
-static void add_numbers(json_t *given, const char *field, const double *values, uint32_t count)
+/* Replaces the array of a field, if there is one, by one of equal numbers for other channels: their
+ * mean, or the square of the mean of their roots. */
+static void even_out(json_t *given, const char *field, uint32_t channels, int of_roots)
 {
-    if (json_object_get(given, field))
-        return;
+    const json_t *had = json_object_get(given, field);
+    const size_t count = json_array_size(had);
+    double mean = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double value = json_number_value(json_array_get(had, i));
+        mean += (of_roots ? sqrt(value) : value) / (double)count;
+    }
+    json_t *numbers = json_array();
+    for (uint32_t c = 0; c < means_of(channels); c++)
+        json_array_append_new(numbers, json_real(of_roots ? mean * mean : mean));
+    if (count > 0)
+        json_object_set(given, field, numbers);
+    json_decref(numbers);
+}
+
+void pipeline_change_channels(json_t *given, uint32_t channels)
+{
+    even_out(given, "mean", channels, 0);
+    even_out(given, "variance", channels, 1);
+    json_object_set_new(given, "channels", json_integer(channels));
+}
+
+static json_t *numbers_of(const double *values, uint32_t count)
+{
     json_t *numbers = json_array();
     for (uint32_t i = 0; i < count; i++)
         json_array_append_new(numbers, json_real(values[i]));
-    json_object_set_new(given, field, numbers);
+    return numbers;
 }
 
 void pipeline_add_channels(json_t *given, const svit_pipeline_config *preset, uint32_t channels)
 {
-    svit_pipeline_config changed = *preset;
-    if (channels == preset->channels || json_object_get(given, "channels"))
+    const json_t *stated = json_object_get(given, "channels");
+    const json_int_t wanted = stated ? json_integer_value(stated) : (json_int_t)channels;
+    const uint32_t had = means_of(preset->channels);
+    if (wanted == preset->channels || wanted < 1 || wanted > UINT32_MAX)
         return;
-    change_channels(&changed, channels);
-    json_object_set_new(given, "channels", json_integer(channels));
-    add_numbers(given, "mean", changed.mean, means_of(channels));
-    add_numbers(given, "variance", changed.variance, means_of(channels));
+    json_t *own = json_object();
+    json_object_set_new(own, "mean", numbers_of(preset->mean, had));
+    json_object_set_new(own, "variance", numbers_of(preset->variance, had));
+    pipeline_change_channels(own, (uint32_t)wanted);
+    json_object_update_missing(given, own);
+    json_decref(own);
 }
 
 static void fit_source(svit_pipeline_config *pipeline, const svit_dataset *data)
@@ -160,8 +168,9 @@ svit_status pipeline_take_statistics(svit_pipeline_config *pipeline, struct prog
         pipeline->variance[c] = 1;
         if (!self->quiet)
             fprintf(stderr,
-                    "%s: warning: channel %" PRIu32 " is %g in all training images: it becomes 0\n",
-                    option_program_name, c, found.mean[c]);
+                    "%s: warning: channel %" PRIu32
+                    " is %g in all training images: it becomes %g\n",
+                    option_program_name, c, found.mean[c], found.mean[c] - pipeline->mean[c]);
     }
     return SVIT_OK;
 }

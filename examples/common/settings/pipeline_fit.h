@@ -6,14 +6,16 @@
 
 #include <jansson.h>
 
-/* Adds to the settings, unless they have channels, those of a model where its preset has others,
- * and the means and variances that pipeline_fit_model makes, so that the settings that are given
- * are checked for these channels. */
+/* Gives the settings of a pipeline another number of channels: each gets the mean of their means
+ * and of their deviations, as those of other libraries' checkpoints do. */
+void pipeline_change_channels(json_t *given, uint32_t channels);
+
+/* Adds to the settings of a model, whose preset has other channels, what they lack of these
+ * channels, means and variances: the preset's, changed so. */
 void pipeline_add_channels(json_t *given, const svit_pipeline_config *preset, uint32_t channels);
 
 /* The pipeline's channels and its output become those of the model's input; the margin of the crop
- * stays. Where it had other channels, each gets the mean of their means and of their deviations, as
- * those of other libraries' checkpoints do. */
+ * stays. */
 void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config *model);
 
 /* Does that, and the source becomes the size of the images of `data`. NULL: they are of various

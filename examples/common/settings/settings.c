@@ -3,6 +3,7 @@
 
 #include "program/path_text.h"
 #include "program/shown.h"
+#include "settings/pipeline_fit.h"
 
 #include <errno.h>
 #include <math.h>
@@ -257,6 +258,21 @@ static svit_status put_set(settings *out, struct program *self, const config_opt
     return status;
 }
 
+/* Gives the file's pipeline the channels that --set gives the model. */
+static void fit_channels(settings *out, const config_option *option)
+{
+    static const char FIELD[] = "in_channels=";
+    const json_t *had = json_object_get(out->training, "channels");
+    for (size_t i = 0; had && i < option->set_count; i++) {
+        if (strncmp(option->sets[i], FIELD, sizeof FIELD - 1) != 0)
+            continue;
+        const long channels = strtol(option->sets[i] + sizeof FIELD - 1, NULL, 10);
+        if (channels >= 1 && channels <= INT32_MAX && channels != json_integer_value(had))
+            pipeline_change_channels(out->training, (uint32_t)channels);
+        had = json_object_get(out->training, "channels");
+    }
+}
+
 svit_status settings_read(settings *out, struct program *self, const config_option *option)
 {
     field_names names;
@@ -265,6 +281,8 @@ svit_status settings_read(settings *out, struct program *self, const config_opti
     if (status == SVIT_OK) {
         if (option->file)
             status = read_file(out, self, option, &names);
+        if (status == SVIT_OK)
+            fit_channels(out, option);
         for (size_t i = 0; status == SVIT_OK && i < option->set_count; i++)
             status = put_set(out, self, option, option->sets[i], &names);
         names_free(&names);

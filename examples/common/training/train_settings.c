@@ -31,12 +31,11 @@ static svit_status find_extension(int *extends, const svit_trainer_config *train
 
 /* Keeps a given length of the stored run's schedule where this one has none of its own, as the
  * library does: the description of the run tells it. */
-static svit_status keep_length(const svit_trainer_config *trainer, svit_optimizer_config *optimizer,
-                               train_options *options)
+static svit_status keep_length(svit_optimizer_config *optimizer, train_options *options)
 {
     svit_trainer_config stored;
     svit_optimizer_config before;
-    if (!options->resumed_training || trainer->schedule_anew)
+    if (!options->resumed_training)
         return SVIT_OK;
     TRY(read_resumed(&stored, &before, options));
     if (optimizer->total_steps == 0 && optimizer->schedule == before.schedule)
@@ -52,7 +51,8 @@ static svit_status extend_schedule(const svit_trainer_config *trainer,
     struct program *program = &options->program;
     int extends, gives_rate, gives_length;
     TRY(find_extension(&extends, trainer, options));
-    TRY(keep_length(trainer, optimizer, options));
+    if (!extends || !trainer->schedule_anew)
+        TRY(keep_length(optimizer, options));
     TRY(config_gives(&gives_rate, program, &options->config, "learning_rate"));
     TRY(config_gives(&gives_length, program, &options->config, "total_steps"));
     if (extends && trainer->schedule_anew && !gives_length)
