@@ -102,6 +102,14 @@ run 0 shiftvit-train --preset shiftvit-cifar10-fast $small --config four.json --
 run 0 shiftvit-info --model stated
 prints "^ +mean +\\[$four\\]\$"
 
+# By the rule the channels are those of the model, which is opened after the first settings.
+run 0 shiftvit-train --init-from coloured1 --set mean=[0.5] --set variance=[0.1] --epochs 1 --limit-train 16 \
+    --data folder:images --out ruled
+run 0 shiftvit-info --model ruled
+prints '^ +mean +\[0\.5\]$'
+run 2 shiftvit-train --init-from coloured1 --set mean=[0.5,0.4,0.3] --data folder:images --out none
+says 'mean is not an array of 1 number, as many as channels'
+
 # What does not fit is named.
 # shellcheck disable=SC2086
 run 2 shiftvit-train $small --set in_channels=1 --data procedural:100 --out none

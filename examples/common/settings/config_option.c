@@ -300,6 +300,14 @@ static svit_status apply(svit_trainer_config *trainer, svit_optimizer_config *op
     return status == SVIT_OK ? status : name_set(self, option, status);
 }
 
+/* Leaves out what depends on the channels, which only a model tells. */
+static void drop_channels(settings *given)
+{
+    static const char *const FIELDS[] = {"channels", "mean", "variance", "augment"};
+    for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++)
+        json_object_del(given->training, FIELDS[i]);
+}
+
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
                                     const config_option *option, const char *resumed,
@@ -326,6 +334,8 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
         trainer->schedule_anew = json_object_get(given.training, "schedule") != NULL;
     if (model == &own)
         pipeline_add_channels(given.training, pipeline, own.in_channels);
+    if (!model && !resumed)
+        drop_channels(&given);
     svit_status status = apply(trainer, optimizer, pipeline, self, option, given.training);
     if (status == SVIT_OK && model) {
         pipeline_fit_model(pipeline, model);

@@ -140,6 +140,7 @@ static svit_status state_computation(sv_open *open, const sv_json_value *object,
     SVIT_TRY(sv_facts_state(&open->facts, "rope_pairs", SVIT_ROPE_PAIRS_HALVES, err, "DINOv3"));
     SVIT_TRY(sv_open_state_member(open, object, "rope_theta", "rope_theta", "config.json", err));
     sv_facts_assume(&open->facts, "rope_theta", 100, "DINOv3");
+    sv_open_note_image(open, 224, 224);
     sv_facts_assume(&open->facts, "input_height", 224, "DINOv3");
     sv_facts_assume(&open->facts, "input_width", 224, "DINOv3");
     return SVIT_OK;
