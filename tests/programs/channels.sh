@@ -95,6 +95,9 @@ prints '^ +mean +\[0\.1, 0\.2, 0\.3, 0\.4\]$'
 prints '^ +variance +\[0\.06[0-9]*, 0\.06[0-9]*, 0\.06[0-9]*, 0\.06[0-9]*\]$'
 run 2 shiftvit-train --config coloured3/run.json --set in_channels=4 --set mean=[0,0.3,0.9] --out none
 says 'mean is not an array of 4 numbers, as many as channels'
+echo '{"channels": 3, "mean": ["a", 1, 2]}' >words.json
+run 2 shiftvit-train --config words.json --set in_channels=4 --data folder:images --out none
+says 'mean is not an array of 4 numbers, as many as channels'
 echo '{"in_channels": 4, "channels": 4}' >four.json
 # shellcheck disable=SC2086
 run 0 shiftvit-train --preset shiftvit-cifar10-fast $small --config four.json --set augment=[] --epochs 1 --limit-train 16 \

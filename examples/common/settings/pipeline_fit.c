@@ -25,7 +25,7 @@ void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config 
 }
 
 /* Replaces the array of a field, if there is one, by one of equal numbers for other channels: their
- * mean, or the square of the mean of their roots. */
+ * mean, or the square of the mean of their roots. One that no pipeline has stays, to be refused. */
 static void even_out(json_t *given, const char *field, uint32_t channels, int of_roots)
 {
     const json_t *had = json_object_get(given, field);
@@ -33,6 +33,8 @@ static void even_out(json_t *given, const char *field, uint32_t channels, int of
     double mean = 0;
     for (size_t i = 0; i < count; i++) {
         const double value = json_number_value(json_array_get(had, i));
+        if (!json_is_number(json_array_get(had, i)) || (of_roots && value < 0))
+            return;
         mean += (of_roots ? sqrt(value) : value) / (double)count;
     }
     json_t *numbers = json_array();

@@ -5,73 +5,50 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reads the settings that the resumed run has stored. */
-static svit_status read_resumed(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
-                                train_options *options)
+/* The settings that a resumed run has stored. */
+typedef struct stored_settings {
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+} stored_settings;
+
+static svit_status read_stored_settings(stored_settings *out, train_options *options)
 {
     svit_pipeline_config pipeline;
-    TRY(config_init_training(trainer, optimizer, &pipeline));
-    return svit_training_from_json(trainer, optimizer, &pipeline, options->resumed_training,
-                                   &options->program.err);
+    TRY(config_init_training(&out->trainer, &out->optimizer, &pipeline));
+    return svit_training_from_json(&out->trainer, &out->optimizer, &pipeline,
+                                   options->resumed_training, &options->program.err);
 }
 
-/* Whether a stored run is resumed with more epochs than it had. */
-static svit_status find_extension(int *extends, const svit_trainer_config *trainer,
-                                  train_options *options)
-{
-    svit_trainer_config stored;
-    svit_optimizer_config optimizer;
-    *extends = 0;
-    if (!options->resume || !options->resumed_training)
-        return SVIT_OK;
-    TRY(read_resumed(&stored, &optimizer, options));
-    *extends = trainer->epochs > stored.epochs;
-    return SVIT_OK;
-}
-
-/* Keeps a given length of the stored run's schedule where this one has none of its own, as the
- * library does: the description of the run tells it. */
-static svit_status keep_length(svit_optimizer_config *optimizer, train_options *options)
-{
-    svit_trainer_config stored;
-    svit_optimizer_config before;
-    if (!options->resumed_training)
-        return SVIT_OK;
-    TRY(read_resumed(&stored, &before, options));
-    if (optimizer->total_steps == 0 && optimizer->schedule == before.schedule)
-        optimizer->total_steps = before.total_steps;
-    return SVIT_OK;
-}
-
-/* Chooses the schedule of a run that is extended. With a rate of its own it keeps that rate, unless
- * a schedule is given; such a schedule has no length from before. */
-static svit_status extend_schedule(const svit_trainer_config *trainer,
-                                   svit_optimizer_config *optimizer, train_options *options)
+/* Chooses the schedule of a run that goes on. Where it has no length of its own, a given length of
+ * the stored one stays, as in the library, so that the description of the run tells it. Extended by
+ * more epochs and with a rate of its own it keeps that rate, unless a schedule is given; such a
+ * schedule has no length from before. */
+static svit_status resume_schedule(const svit_trainer_config *trainer,
+                                   svit_optimizer_config *optimizer, train_options *options,
+                                   const stored_settings *stored)
 {
     struct program *program = &options->program;
-    int extends, gives_rate, gives_length;
-    TRY(find_extension(&extends, trainer, options));
-    if (!extends || !trainer->schedule_anew)
-        TRY(keep_length(optimizer, options));
+    const int extends = trainer->epochs > stored->trainer.epochs;
+    const int is_new = extends && trainer->schedule_anew;
+    int gives_rate, gives_length;
+    if (!is_new && optimizer->total_steps == 0 && optimizer->schedule == stored->optimizer.schedule)
+        optimizer->total_steps = stored->optimizer.total_steps;
     TRY(config_gives(&gives_rate, program, &options->config, "learning_rate"));
     TRY(config_gives(&gives_length, program, &options->config, "total_steps"));
-    if (extends && trainer->schedule_anew && !gives_length)
+    if (is_new && !gives_length)
         optimizer->total_steps = 0;
-    if (extends && !trainer->schedule_anew && (gives_rate || options->lr >= 0))
+    if (extends && !is_new && (gives_rate || options->lr >= 0))
         optimizer->schedule = SVIT_SCHEDULE_CONSTANT;
     return SVIT_OK;
 }
 
-/* Leaves out the points of a preset's or a stored schedule that another one replaces. */
-static svit_status drop_points(svit_optimizer_config *optimizer, train_options *options)
+/* Leaves out the points of a preset's or a stored schedule, `before`, that another one replaces. */
+static svit_status drop_points(svit_optimizer_config *optimizer, train_options *options,
+                               int32_t before)
 {
     int given;
-    svit_trainer_config trainer;
-    svit_optimizer_config before = {.schedule = SVIT_SCHEDULE_PIECEWISE};
     TRY(config_gives(&given, &options->program, &options->config, "points"));
-    if (options->resumed_training)
-        TRY(read_resumed(&trainer, &before, options));
-    if (!given && optimizer->schedule != before.schedule)
+    if (!given && optimizer->schedule != before)
         optimizer->point_count = 0;
     return SVIT_OK;
 }
@@ -116,8 +93,14 @@ static svit_status apply_freeze(svit_optimizer_config *optimizer, train_options 
 svit_status train_settings_override(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     train_options *options)
 {
+    stored_settings stored;
+    int32_t before = SVIT_SCHEDULE_PIECEWISE; /* the one that has points, in a preset */
     apply_options(trainer, optimizer, options);
-    TRY(extend_schedule(trainer, optimizer, options));
-    TRY(drop_points(optimizer, options));
+    if (options->resumed_training) {
+        TRY(read_stored_settings(&stored, options));
+        TRY(resume_schedule(trainer, optimizer, options, &stored));
+        before = stored.optimizer.schedule;
+    }
+    TRY(drop_points(optimizer, options, before));
     return apply_freeze(optimizer, options);
 }
