@@ -157,6 +157,16 @@ class dataset : public handle<svit_dataset, svit_dataset_free>
     {
         return take(svit_dataset_match_classes, parent.get(), names, count);
     }
+    /* The samples of `first`, then those of `second`. */
+    result concatenate(const dataset &first, const dataset &second)
+    {
+        svit_dataset *const parents[] = {first.get(), second.get()};
+        return concatenate(parents, 2);
+    }
+    result concatenate(svit_dataset *const *parents, std::size_t n)
+    {
+        return take(svit_dataset_concatenate, parents, n);
+    }
     std::size_t count() const noexcept
     {
         return svit_dataset_count(get());

@@ -259,6 +259,17 @@ SVIT_API svit_status svit_dataset_match_classes(svit_dataset **out, svit_dataset
                                                 const char *const *names, size_t count,
                                                 svit_error *err);
 
+/* Creates a dataset of the samples of parents[0], then those of parents[1], and so on to
+ * parents[count - 1], all of which it keeps alive; `count` is 1 or more, and one dataset may occur
+ * twice. All have the same height, width and channels, images of bytes or of floats, and labels or
+ * targets. Classes are matched by their names, and those that parents[0] lacks follow its own in
+ * the order in which they come; if no parent has names, labels stay as they are. Targets have the
+ * same names in the same order. If some parents are of image files and others are not, a first
+ * resized crop cuts from files what the source step has made of them. SVIT_E_ARGUMENT names what
+ * differs, and the parent. New in 0.4. */
+SVIT_API svit_status svit_dataset_concatenate(svit_dataset **out, svit_dataset *const *parents,
+                                              size_t count, svit_error *err);
+
 /* Drops the caller's reference to a dataset. NULL is allowed. */
 SVIT_API void svit_dataset_free(svit_dataset *dataset);
 

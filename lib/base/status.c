@@ -87,6 +87,12 @@ svit_status sv_fail_memory(svit_error *err, size_t bytes, const char *what)
     return sv_fail(err, SVIT_E_MEMORY, "%zu bytes for %s could not be allocated", bytes, what);
 }
 
+svit_status sv_fail_null(svit_error *err, const char *function, const char *argument)
+{
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s is NULL; a valid pointer is needed", function,
+                   argument);
+}
+
 svit_status sv_fail_function(svit_error *err, svit_status status, const char *function,
                              const char *message)
 {

@@ -17,6 +17,9 @@ svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...
 /* Fails with SVIT_E_MEMORY because `bytes` bytes for `what` could not be allocated. */
 svit_status sv_fail_memory(svit_error *err, size_t bytes, const char *what);
 
+/* Fails with SVIT_E_ARGUMENT because `argument` of `function` is NULL. */
+svit_status sv_fail_null(svit_error *err, const char *function, const char *argument);
+
 /* Fails as a function of the caller has, with its message, or one that names the function if
  * `message` is empty. A positive status becomes SVIT_E_STOPPED. */
 svit_status sv_fail_function(svit_error *err, svit_status status, const char *function,
@@ -32,6 +35,7 @@ const char *sv_errno_text(int code, char *buffer, size_t capacity);
 #if (defined(__clang_analyzer__) || defined(SV_ANALYZER)) && !defined(SV_STATUS_DEFINES)
 #define sv_fail(err, status, ...) (sv_fail(err, status, __VA_ARGS__), (status))
 #define sv_fail_memory(...) (sv_fail_memory(__VA_ARGS__), SVIT_E_MEMORY)
+#define sv_fail_null(...) (sv_fail_null(__VA_ARGS__), SVIT_E_ARGUMENT)
 #endif
 
 /* Returns from the calling function with the callee's status unless it is SVIT_OK. */
@@ -46,8 +50,7 @@ const char *sv_errno_text(int code, char *buffer, size_t capacity);
 #define SV_REQUIRE(pointer)                                                                        \
     do {                                                                                           \
         if (!(pointer))                                                                            \
-            return sv_fail(err, SVIT_E_ARGUMENT, "%s: %s is NULL; a valid pointer is needed",      \
-                           __func__, #pointer);                                                    \
+            return sv_fail_null(err, __func__, #pointer);                                          \
     } while (0)
 
 #endif

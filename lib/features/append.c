@@ -113,15 +113,8 @@ static svit_status match_names(joined *to, const svit_features *features,
     }
     SVIT_TRY(sv_names_check_distinct(names, features->classes, "features", allocator, err));
     SVIT_TRY(sv_names_check_distinct(others, other->classes, "other", allocator, err));
-    SVIT_TRY(
-        sv_texts_match(to->map, others, other->classes, names, features->classes, allocator, err));
-    for (size_t k = 0; k < other->classes; k++) {
-        if (to->map[k] < features->classes)
-            continue;
-        to->texts[to->classes] = other->names[k];
-        to->map[k] = to->classes++;
-    }
-    return SVIT_OK;
+    return sv_texts_append(to->texts, &to->classes, to->map, others, other->classes, allocator,
+                           err);
 }
 
 static svit_status match(joined *to, const svit_features *features, const svit_features *other,

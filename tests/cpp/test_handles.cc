@@ -111,6 +111,13 @@ static void test_classes_by_name(shiftvit::context &context)
     CHECK(code_of([&] { return matched.match_classes(unnamed, names, 2); }) == SVIT_E_ARGUMENT);
     WORKS(data.path(0, path));
     CHECK(path.empty());
+    shiftvit::dataset both;
+    WORKS(both.concatenate(data, data));
+    CHECK(both.count() == 4 && both.classes() == data.classes());
+    CHECK(code_of([&] { return both.concatenate(data, unnamed); }) == SVIT_E_ARGUMENT);
+    svit_dataset *const parents[] = {data.get(), both.get(), data.get()};
+    WORKS(both.concatenate(parents, 3));
+    CHECK(both.count() == 8);
 }
 
 static void test_train_and_predict(shiftvit::context &context, const std::string &folder)

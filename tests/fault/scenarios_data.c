@@ -172,6 +172,17 @@ SCENARIO(svit_dataset_match_classes, NEEDS_FILES | NEEDS_DATASET, HAS_IMAGES)
     return svit_dataset_match_classes(&w->made.dataset, w->has.dataset, names, 3, err);
 }
 
+SCENARIO(svit_dataset_concatenate, NEEDS_FILES | NEEDS_DATASET, HAS_IMAGES)
+{
+    svit_dataset *other = NULL;
+    static const char *const names[] = {"d", "c", "b", "a"};
+    SVIT_TRY(svit_dataset_match_classes(&other, w->has.dataset, names, 4, err));
+    svit_dataset *const parents[] = {w->has.dataset, other, w->has.dataset};
+    const svit_status status = svit_dataset_concatenate(&w->made.dataset, parents, 3, err);
+    svit_dataset_free(other);
+    return status;
+}
+
 SCENARIO(svit_dataset_path, NEEDS_FILES | NEEDS_DATASET, HAS_IMAGES | KEEPS)
 {
     return svit_dataset_path(w->has.dataset, 1, OUT(char, 256), 256, OUT(size_t, 1), err);

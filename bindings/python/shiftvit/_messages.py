@@ -7,6 +7,7 @@ import re
 #: What a program in Python calls in place of a function that messages recommend.
 _FUNCTIONS = {
     "svit_checkpoint_restore": "Checkpoint.restore",
+    "svit_dataset_concatenate": "Dataset.concatenate",
     "svit_dataset_match_classes": "Dataset.match_classes",
     "svit_features_append": "FeatureSet.append",
     "svit_model_add_classes": "Model.add_classes",

@@ -126,6 +126,7 @@ SIGNATURES: dict[str, str] = {
     "svit_dataset_cifar100": "x pCniie",
     "svit_dataset_class_name": "s Dz",
     "svit_dataset_classes": "z D",
+    "svit_dataset_concatenate": "x ppze",
     "svit_dataset_count": "z D",
     "svit_dataset_custom": "x pCpe",
     "svit_dataset_fingerprint": "x Dpe",

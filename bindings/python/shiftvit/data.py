@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -240,6 +240,29 @@ class Dataset(_library.Handle):
         """Draws ``count`` images of shapes and textures, 32 x 32 RGB, in 10 classes. Nothing is downloaded."""
         part = _library.constant("SVIT_SPLIT_", split, "split")
         return cls._create("svit_dataset_synthetic", context, seed, part, count)
+
+    @classmethod
+    def concatenate(cls, datasets: Iterable[Dataset]) -> Dataset:
+        """The samples of the first dataset, then those of the second, and so on. Shapes and kinds of images are the same,
+        and all have labels, or targets of the same names. Classes are matched by their names: those that the first
+        dataset lacks follow its own.
+
+        Raises:
+            ArgumentError: the datasets differ, some have class names and others do not, or there are none.
+        """
+        parts = list(datasets)
+        for index, part in enumerate(parts):
+            _library.expect(part, Dataset, f"datasets[{index}]")
+
+        def adopt(pointer: int) -> Dataset:
+            keep = [part._state.keep for part in parts]
+            return cls.__new__(cls)._adopt(pointer, keep, callbacks=[part._callbacks for part in parts])
+
+        with _library.reading(*parts):
+            pointers = (ctypes.c_void_p * len(parts))(*[part._state.pointer for part in parts])
+            chain = _library.create("svit_dataset_concatenate", pointers, len(parts), adopt=adopt)
+        chain._source = next((part._source for part in parts if part._source), None)
+        return chain
 
     def __len__(self) -> int:
         return int(_library.call("svit_dataset_count", self))

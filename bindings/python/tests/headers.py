@@ -36,7 +36,7 @@ def code_of(declaration: str) -> str:
         return "e"
     if declaration.count("*") == 1 and re.match(r"const char \*", declaration):
         return "n" if re.match(r"const char \*(path|folder|file)\b", declaration) else "s"
-    handle = re.match(r"(?:const )?(svit_\w+) \*(?!\*)", declaration)
+    handle = re.match(r"(?:const )?(svit_\w+) \*(?!\*|const \*)", declaration)
     if handle and handle[1] in HANDLES:
         return HANDLES[handle[1]]
     if "*" in declaration or "[" in declaration or re.search(r"svit_\w+_(function|callback)\b", declaration):

@@ -131,6 +131,9 @@ class Things:
         shiftvit.write_png(self.folder / "photos" / "one" / "1.png", synthetic(2)[0][0])
         return self.folder / "photos"
 
+    def _make_datasets(self) -> Any:
+        return [self.dataset, self.dataset]
+
     def _make_files(self) -> Any:
         return shiftvit.Dataset.folder(self.photos, 32)
 
@@ -214,7 +217,7 @@ GOOD: dict[str, Any] = {
     "Dataset.cifar10.folder": "@cifar10", "Dataset.cifar10.split": "test", "Dataset.cifar100.folder": "@cifar100",
     "Dataset.cifar100.split": "test", "Dataset.folder.path": "@photos", "Dataset.folder.height": 32,
     "Dataset.shards.pattern": "@shard", "Dataset.match_classes.self": "@named",
-    "Dataset.path.self": "@files", "Dataset.path.index": 0,
+    "Dataset.concatenate.datasets": "@datasets", "Dataset.path.self": "@files", "Dataset.path.index": 0,
     "Dataset.match_classes.names": [*shiftvit.Dataset.synthetic(1).classes, "one more"],
     "Dataset.csv.path": "@list", "Dataset.from_function.sample": lambda index: (np.zeros((4, 4, 3), np.uint8), 0),
     "Dataset.from_function.shape": (4, 4, 3), "Dataset.from_function.num_classes": 3,

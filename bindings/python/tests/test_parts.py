@@ -1,6 +1,7 @@
 """The parts: models, parameters, sessions, optimisers, datasets, loaders, checkpoints, features, predictors."""
 
 import copy
+import gc
 import io
 import pickle
 import tarfile
@@ -354,6 +355,39 @@ class Data(FolderTest):
             labels.flags.writeable = True
         with self.assertRaises(ValueError):
             labels[0] = 1
+
+    def test_concatenated_datasets_match_their_classes_by_name(self):
+        calls = []
+
+        def sample(index):
+            calls.append(index)
+            return np.full((2, 2, 1), 9, np.uint8)
+
+        named = {"dtype": np.uint8, "shape": (2, 2, 1)}
+        first = shiftvit.Dataset.from_function(sample, 2, y=[0, 1], classes=["a", "b"], **named)
+        second = shiftvit.Dataset.from_function(sample, 3, y=[0, 1, 1], classes=["c", "a"], **named)
+        both = shiftvit.Dataset.concatenate(part for part in (first, second))
+        first.close()
+        second.close()
+        del first, second
+        gc.collect()
+        self.assertEqual(both.classes, ["a", "b", "c"])
+        self.assertEqual(both.labels.tolist(), [0, 1, 2, 0, 0])
+        self.assertEqual(both[4][0][0, 0, 0], 9)
+        self.assertEqual(calls, [2])
+        arrays = shiftvit.Dataset.from_arrays(np.zeros((1, 2, 2, 1), np.uint8), [2])
+        self.assertEqual(shiftvit.Dataset.concatenate([arrays, arrays]).labels.tolist(), [2, 2])
+        for wrong, kind, reason in (
+            ([], ValueError, "count is 0"),
+            ([both, arrays], ValueError, r"parents\[1\] has no class names"),
+            ([both, both[0]], TypeError, r"datasets\[1\]"),
+            (both, TypeError, r"datasets\[0\]"),
+        ):
+            with self.assertRaisesRegex(kind, reason):
+                shiftvit.Dataset.concatenate(wrong)
+        arrays.close()
+        with self.assertRaises(errors.StateError):
+            shiftvit.Dataset.concatenate([both, arrays])
 
     def test_classes_of_other_names(self):
         data = shiftvit.Dataset.synthetic(12)

@@ -66,7 +66,8 @@ def takes(call: Call, parameter: inspect.Parameter) -> set[str]:
     """The classes of handles that a parameter takes."""
     if parameter.name == "self":
         return {call.owner.__name__} if call.owner else set()
-    found = {name for name in CLASSES if re.search(rf"\b{name}\b", str(parameter.annotation))}
+    annotation = re.sub(r"\bIterable\[\w+\]", "", str(parameter.annotation))
+    found = {name for name in CLASSES if re.search(rf"\b{name}\b", annotation)}
     return found | {kind for name, kind in ALSO if name == parameter.name and call.name.startswith("Model.")}
 
 

@@ -92,3 +92,18 @@ svit_status sv_texts_match(size_t *places, const char *const *texts, size_t n,
     sv_release(allocator, order, count * sizeof *order);
     return SVIT_OK;
 }
+
+svit_status sv_texts_append(const char **texts, size_t *count, size_t *places,
+                            const char *const *more, size_t n, const sv_allocator *allocator,
+                            svit_error *err)
+{
+    const size_t known = *count;
+    SVIT_TRY(sv_texts_match(places, more, n, texts, known, allocator, err));
+    for (size_t i = 0; i < n; i++) {
+        if (places[i] < known)
+            continue;
+        texts[*count] = more[i];
+        places[i] = (*count)++;
+    }
+    return SVIT_OK;
+}

@@ -24,4 +24,11 @@ svit_status sv_texts_match(size_t *places, const char *const *texts, size_t n,
                            const char *const *among, size_t count, const sv_allocator *allocator,
                            svit_error *err);
 
+/* Appends to texts[*count], which has room for them, those of more[n] that it lacks, and adds their
+ * number to *count. places[n] are the places of all of them. Texts of `more` that are equal are
+ * appended as often as they occur. SVIT_E_MEMORY. */
+svit_status sv_texts_append(const char **texts, size_t *count, size_t *places,
+                            const char *const *more, size_t n, const sv_allocator *allocator,
+                            svit_error *err);
+
 #endif

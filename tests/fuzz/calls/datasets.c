@@ -143,6 +143,13 @@ static void match_classes(void)
     keep(svit_dataset_match_classes(&view, ANY(datasets), names, calls_choose(5), ERR), &view);
 }
 
+static void concatenate(void)
+{
+    svit_dataset *chain = NULL;
+    svit_dataset *const parents[] = {ANY(datasets), ANY(datasets), ANY(datasets)};
+    keep(svit_dataset_concatenate(&chain, parents, calls_choose(4), ERR), &chain);
+}
+
 static void sample_u8(void)
 {
     int32_t label;
@@ -229,8 +236,9 @@ static void write_list(void)
 }
 
 static const calls_operation operations[] = {
-    memory,          memory_targets, memory_f32, synthetic,      callback,      folder,
-    folder_pipeline, list,           slice,      select_samples, match_classes, sample_u8,
-    label,           fingerprint,    sample_f32, targets,        path,          verify,
-    statistics,      write_image,    read_image, resize_image,   write_list,    custom};
+    memory,        memory_targets,  memory_f32,   synthetic,  callback,
+    folder,        folder_pipeline, list,         slice,      select_samples,
+    match_classes, concatenate,     sample_u8,    label,      fingerprint,
+    sample_f32,    targets,         path,         verify,     statistics,
+    write_image,   read_image,      resize_image, write_list, custom};
 const calls_table calls_of_datasets = CALLS_TABLE(operations);

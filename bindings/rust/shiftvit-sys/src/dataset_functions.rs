@@ -261,6 +261,21 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
+    /// Creates a dataset of the samples of parents\[0\], then those of parents\[1\], and so on to
+    /// parents\[count - 1\], all of which it keeps alive; `count` is 1 or more, and one dataset may occur
+    /// twice. All have the same height, width and channels, images of bytes or of floats, and labels or
+    /// targets. Classes are matched by their names, and those that parents\[0\] lacks follow its own in
+    /// the order in which they come; if no parent has names, labels stay as they are. Targets have the
+    /// same names in the same order. If some parents are of image files and others are not, a first
+    /// resized crop cuts from files what the source step has made of them. SVIT_E_ARGUMENT names what
+    /// differs, and the parent. New in 0.4.
+    pub fn svit_dataset_concatenate(
+        out: *mut *mut svit_dataset,
+        parents: *const *mut svit_dataset,
+        count: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
     /// Drops the caller's reference to a dataset. NULL is allowed.
     pub fn svit_dataset_free(dataset: *mut svit_dataset);
 

@@ -9,8 +9,8 @@ use crate::call::{call, create, Handle, Pinned};
 use crate::config::PipelineConfig;
 use crate::context::Context;
 use crate::enums::{Cifar100Labels, Source, Split};
-use crate::error::Result;
-use crate::lock::{reader, ReadLock};
+use crate::error::{Error, Result, Status};
+use crate::lock::{reader, ReadLocks};
 use crate::samples::{BadSample, SampleFunction};
 use crate::text;
 use shiftvit_sys as sys;
@@ -28,13 +28,13 @@ enum Owner {
     Floats(Vec<f32>, Vec<i32>),
     FloatsWithTargets(Vec<f32>, Vec<f32>),
     Function(Pinned<SampleFunction>),
-    Parent(Arc<DatasetInner>),
+    Parents(Vec<Arc<DatasetInner>>),
 }
 
 pub(crate) struct DatasetInner {
     // Is dropped first: after it nothing reads the owner's memory any more.
     raw: Handle<sys::svit_dataset>,
-    pub(crate) reads: ReadLock,
+    pub(crate) reads: ReadLocks,
     _owner: Owner,
     context: Context,
 }
@@ -81,9 +81,9 @@ impl ImageShape {
 impl Dataset {
     fn adopt(context: &Context, raw: Handle<sys::svit_dataset>, owner: Owner) -> Self {
         let reads = match &owner {
-            Owner::Function(_) => Some(Arc::new(Mutex::new(()))),
-            Owner::Parent(parent) => parent.reads.clone(),
-            _ => None,
+            Owner::Function(_) => vec![Arc::new(Mutex::new(()))],
+            Owner::Parents(sets) => sets.iter().flat_map(|set| set.reads.iter().cloned()).collect(),
+            _ => Vec::new(),
         };
         Dataset(Arc::new(DatasetInner { raw, reads, _owner: owner, context: context.clone() }))
     }
@@ -190,7 +190,7 @@ impl Dataset {
         let raw = create(|out, err| unsafe {
             sys::svit_dataset_slice(out, self.raw(), first, count, err)
         })?;
-        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
+        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parents(vec![self.0.clone()])))
     }
 
     /// A view of the samples of these indices.
@@ -199,7 +199,7 @@ impl Dataset {
         let raw = create(|out, err| unsafe {
             sys::svit_dataset_select(out, self.raw(), indices.as_ptr(), indices.len(), err)
         })?;
-        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
+        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parents(vec![self.0.clone()])))
     }
 
     /// A view whose classes are these names: a label becomes that of the same name, so that a test set
@@ -212,7 +212,23 @@ impl Dataset {
             let (parent, names, count) = (self.raw(), names.as_ptr(), names.len());
             sys::svit_dataset_match_classes(out, parent, names, count, err)
         })?;
-        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parent(self.0.clone())))
+        Ok(Dataset::adopt(&self.0.context, raw, Owner::Parents(vec![self.0.clone()])))
+    }
+
+    /// The samples of the first data set, then those of the second, and so on. Shapes and kinds of images are
+    /// the same, and all have labels, or targets of the same names. Classes are matched by their names:
+    /// those that the first data set lacks follow its own.
+    pub fn concatenate(sets: &[&Dataset]) -> Result<Self> {
+        let first = sets.first().ok_or_else(|| {
+            Error::new(Status::Argument, "no data sets are given; one or more are needed")
+        })?;
+        let parents: Vec<*mut _> = sets.iter().map(|set| set.raw()).collect();
+        // SAFETY: the handles are alive, and the array has the length that is passed.
+        let raw = create(|out, err| unsafe {
+            sys::svit_dataset_concatenate(out, parents.as_ptr(), parents.len(), err)
+        })?;
+        let owners = sets.iter().map(|set| set.0.clone()).collect();
+        Ok(Dataset::adopt(&first.0.context, raw, Owner::Parents(owners)))
     }
 
     /// The path of a sample; `None` if the samples are no files.

@@ -179,16 +179,17 @@ fn all_from<'a>(locks: &[Lock<'a>], first: usize) -> Result<Guards<'a>, usize> {
     Ok(guards)
 }
 
-/// The lock of a data set that one reader may use at a time; `None`: any number of readers.
-pub(crate) type ReadLock = Option<Arc<Mutex<()>>>;
+/// The locks of the functions that give a data set's samples, each of which one reader may use at a time;
+/// empty: any number of readers.
+pub(crate) type ReadLocks = Vec<Arc<Mutex<()>>>;
 
-fn samples<'a>(sets: impl IntoIterator<Item = &'a ReadLock>) -> impl Iterator<Item = Lock<'a>> {
+fn samples<'a>(sets: impl IntoIterator<Item = &'a ReadLocks>) -> impl Iterator<Item = Lock<'a>> {
     sets.into_iter().flatten().map(|lock| Lock::Samples(lock))
 }
 
 /// Locks a data set for reading.
-pub(crate) fn reader(set: &ReadLock) -> Result<Option<Guard<'_>>> {
-    set.as_deref().map(|lock| Guard::of(Lock::Samples(lock))).transpose()
+pub(crate) fn reader(set: &ReadLocks) -> Result<Guards<'_>> {
+    together(samples([set]))
 }
 
 /// Many readers or one writer of a model.
@@ -207,7 +208,7 @@ impl ModelLock {
     /// Locks the model and data sets for reading.
     pub(crate) fn read_with<'a>(
         &'a self,
-        sets: impl IntoIterator<Item = &'a ReadLock>,
+        sets: impl IntoIterator<Item = &'a ReadLocks>,
     ) -> Result<Guards<'a>> {
         together(samples(sets).chain([Lock::ReadModel(&self.0)]))
     }
@@ -215,7 +216,7 @@ impl ModelLock {
     /// Locks the model for a change, and data sets for reading.
     pub(crate) fn write_with<'a>(
         &'a self,
-        sets: impl IntoIterator<Item = &'a ReadLock>,
+        sets: impl IntoIterator<Item = &'a ReadLocks>,
     ) -> Result<Guards<'a>> {
         together(samples(sets).chain([Lock::ChangeModel(&self.0)]))
     }

@@ -6,7 +6,7 @@ use crate::dataset::Dataset;
 use crate::enums::EventKind;
 use crate::error::{BoxError, Result, Status};
 use crate::field::{try_filled, Field};
-use crate::lock::{Guards, ReadLock};
+use crate::lock::{Guards, ReadLocks};
 use crate::loss_function::{self, LossCall, LossFunction};
 use crate::model::{pointer, Model, ModelInner};
 use crate::optimizer::OptimizerSettings;
@@ -112,7 +112,7 @@ unsafe impl Send for Trainer {}
 fn read_locks<'a>(
     training: &'a Dataset,
     validation: Option<&'a Dataset>,
-) -> impl Iterator<Item = &'a ReadLock> {
+) -> impl Iterator<Item = &'a ReadLocks> {
     [training].into_iter().chain(validation).map(|set| &set.0.reads)
 }
 

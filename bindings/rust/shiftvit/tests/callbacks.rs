@@ -225,6 +225,21 @@ fn a_function_of_samples_cannot_enter_its_own_data_set() {
     own.lock().unwrap().take();
 }
 
+/// A call with a concatenated data set holds the functions of all its parts.
+#[test]
+fn a_function_of_samples_cannot_enter_another_part_of_its_data_set() {
+    let context = context();
+    let shape = ImageShape::new(2, 2, 1);
+    let second = Dataset::from_function(&context, 1, shape, 2, |_, _| Ok::<i32, BoxError>(1));
+    let second = second.unwrap();
+    let other = second.clone();
+    let first = Dataset::from_function(&context, 1, shape, 2, move |_, _| other.label(0)).unwrap();
+    assert_eq!(first.sample(0).unwrap().1, 1);
+    let both = Dataset::concatenate(&[&first, &second]).unwrap();
+    refused(both.sample(0), Status::State, "at sample 0: the data set is in use");
+    assert_eq!(both.sample(1).unwrap().1, 1);
+}
+
 #[test]
 fn closures_are_dropped_with_the_last_object_that_uses_them() {
     let alive = Arc::new(());

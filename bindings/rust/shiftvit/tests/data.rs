@@ -87,6 +87,30 @@ fn classes_are_matched_by_name_and_samples_have_paths() {
     refused(empty, Status::Format, "have 0 samples");
 }
 
+#[test]
+fn concatenated_data_sets_have_the_classes_of_all() {
+    let context = context();
+    let folder = Folder::new();
+    let list = |lines: &str| {
+        let file = folder.path("list.csv");
+        std::fs::write(&file, lines).unwrap();
+        Dataset::csv(&context, &file, &pipeline()).unwrap()
+    };
+    let first = list("path,label\n/a.png,cat\n/b.png,dog\n");
+    let second = list("path,label\n/c.png,bee\n/d.png,cat\n");
+    let both = Dataset::concatenate(&[&first, &second]).unwrap();
+    drop((first, second));
+    assert_eq!(both.class_names(), ["cat", "dog", "bee"]);
+    let labels: Vec<_> = (0..4).map(|index| both.label(index).unwrap()).collect();
+    assert_eq!(labels, [0, 1, 2, 0]);
+    assert_eq!(both.path(2).unwrap().unwrap(), Path::new("/c.png"));
+    refused(Dataset::concatenate(&[]), Status::Argument, "no data sets");
+    let shape = ImageShape::new(2, 2, 1);
+    let small = Dataset::from_function(&context, 1, shape, 2, |_, _| Ok::<i32, BoxError>(0));
+    let refusal = Dataset::concatenate(&[&both, &small.unwrap()]);
+    refused(refusal, Status::Argument, "parents[1] has images of 2 x 2 pixels");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_path_has_the_bytes_of_its_file() {
