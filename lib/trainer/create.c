@@ -379,8 +379,7 @@ static svit_status check_arguments(svit_trainer **out, const svit_context *conte
                                       : NULL;
     if (!missing)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "svit_trainer_create: %s is NULL; a valid pointer is needed", missing);
+    return sv_fail_null(err, "svit_trainer_create", missing);
 }
 
 /* Allocates a trainer that can tell the other ranks a failure. After a failure of its own,

@@ -276,8 +276,7 @@ static svit_status step(svit_trainer *trainer, svit_trainer_event *event, svit_e
 static svit_status check_event(const svit_trainer_event *event, size_t size, svit_error *err)
 {
     if (!event)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "svit_trainer_step: event is NULL; a valid pointer is needed");
+        return sv_fail_null(err, "svit_trainer_step", "event");
     return sv_config_check_size(size, sizeof *event, "svit_trainer_event", err);
 }
 

@@ -379,7 +379,7 @@ class Data(FolderTest):
         self.assertEqual(shiftvit.Dataset.concatenate([arrays, arrays]).labels.tolist(), [2, 2])
         for wrong, kind, reason in (
             ([], ValueError, "count is 0"),
-            ([both, arrays], ValueError, r"parents\[1\] has no class names"),
+            ([both, arrays], ValueError, "differ in class names: 0 and 1"),
             ([both, both[0]], TypeError, r"datasets\[1\]"),
             (both, TypeError, r"datasets\[0\]"),
         ):

@@ -6,10 +6,14 @@
 
 #include <string.h>
 
+typedef struct part {
+    svit_dataset *set; /* with the labels of the chain */
+    size_t end;        /* one past its last sample in the chain */
+} part;
+
 typedef struct chain {
     svit_dataset base;
-    svit_dataset **parts; /* [part_count], with the labels of the chain */
-    size_t *ends;         /* [part_count] one past the last sample of each part */
+    part *parts; /* [part_count] */
     size_t part_count;
     char **names; /* [classes] copies; NULL: the names are those of each part, or there are none */
 } chain;
@@ -20,50 +24,50 @@ static const svit_dataset *find_part(const chain *self, size_t *index)
     size_t low = 0, high = self->part_count - 1;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (self->ends[middle] <= *index)
+        if (self->parts[middle].end <= *index)
             low = middle + 1;
         else
             high = middle;
     }
     if (low > 0)
-        *index -= self->ends[low - 1];
-    return self->parts[low];
+        *index -= self->parts[low - 1].end;
+    return self->parts[low].set;
 }
 
 static svit_status chain_sample(const svit_dataset *dataset, size_t index,
                                 const sv_first_crop *crop, void *pixels, int32_t *label,
                                 svit_error *err)
 {
-    const svit_dataset *part = find_part((const chain *)dataset, &index);
-    return part->ops->sample(part, index, crop, pixels, label, err);
+    const svit_dataset *set = find_part((const chain *)dataset, &index);
+    return set->ops->sample(set, index, crop, pixels, label, err);
 }
 
 static svit_status chain_label(const svit_dataset *dataset, size_t index, int32_t *label,
                                svit_error *err)
 {
-    const svit_dataset *part = find_part((const chain *)dataset, &index);
-    return svit_dataset_label(part, index, label, err);
+    const svit_dataset *set = find_part((const chain *)dataset, &index);
+    return svit_dataset_label(set, index, label, err);
 }
 
 static svit_status chain_targets(const svit_dataset *dataset, size_t index, float *targets,
                                  svit_error *err)
 {
-    const svit_dataset *part = find_part((const chain *)dataset, &index);
-    return svit_dataset_targets(part, index, targets, err);
+    const svit_dataset *set = find_part((const chain *)dataset, &index);
+    return svit_dataset_targets(set, index, targets, err);
 }
 
 static svit_status chain_path(const svit_dataset *dataset, size_t index, char **path,
                               svit_error *err)
 {
-    const svit_dataset *part = find_part((const chain *)dataset, &index);
-    return sv_dataset_path(part, index, path, err);
+    const svit_dataset *set = find_part((const chain *)dataset, &index);
+    return sv_dataset_path(set, index, path, err);
 }
 
 static size_t chain_shard_end(const svit_dataset *dataset, size_t index)
 {
     size_t within = index;
-    const svit_dataset *part = find_part((const chain *)dataset, &within);
-    return index - within + sv_dataset_shard_end(part, within);
+    const svit_dataset *set = find_part((const chain *)dataset, &within);
+    return index - within + sv_dataset_shard_end(set, within);
 }
 
 static void chain_free(svit_dataset *dataset)
@@ -71,9 +75,8 @@ static void chain_free(svit_dataset *dataset)
     chain *self = (chain *)dataset;
     const sv_allocator *allocator = &dataset->context->allocator;
     for (size_t i = 0; self->parts && i < self->part_count; i++)
-        svit_dataset_free(self->parts[i]);
+        svit_dataset_free(self->parts[i].set);
     sv_release(allocator, self->parts, self->part_count * sizeof *self->parts);
-    sv_release(allocator, self->ends, self->part_count * sizeof *self->ends);
     sv_names_free(allocator, self->names, dataset->classes);
 }
 
@@ -98,28 +101,27 @@ static bool same_names(const svit_dataset *a, const svit_dataset *b)
 /* SVIT_E_ARGUMENT unless parents[i] goes with the first one. */
 static svit_status check_part(svit_dataset *const *parents, size_t i, svit_error *err)
 {
-    const svit_dataset *first = parents[0], *part = parents[i];
-    if (part->height != first->height || part->width != first->width ||
-        part->channels != first->channels || part->is_f32 != first->is_f32)
+    const svit_dataset *first = parents[0], *other = parents[i];
+    const struct {
+        const char *what;
+        size_t other, first;
+    } forms[] = {{"height", other->height, first->height},
+                 {"width", other->width, first->width},
+                 {"channels", other->channels, first->channels},
+                 {"images of floats", other->is_f32, first->is_f32},
+                 {"targets in place of labels", other->has_targets, first->has_targets},
+                 {"class names", other->names != NULL, first->names != NULL}};
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
+        if (forms[k].other != forms[k].first)
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "parents[%zu] and parents[0] differ in %s: %zu and %zu; all have the "
+                           "same",
+                           i, forms[k].what, forms[k].other, forms[k].first);
+    if (other->has_targets && !same_names(other, first))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "parents[%zu] has images of %zu x %zu pixels, %zu channels and %s, "
-                       "parents[0] of %zu x %zu, %zu and %s; all have the same",
-                       i, part->height, part->width, part->channels,
-                       part->is_f32 ? "floats" : "bytes", first->height, first->width,
-                       first->channels, first->is_f32 ? "floats" : "bytes");
-    if (part->has_targets != first->has_targets)
-        return sv_fail(
-            err, SVIT_E_ARGUMENT, "parents[%zu] has %s, parents[0] has %s; all have the same", i,
-            part->has_targets ? "targets" : "labels", first->has_targets ? "targets" : "labels");
-    if (!part->names != !first->names)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "parents[%zu] has %s class names, parents[0] has %s; all have them, or none",
-                       i, part->names ? "its" : "no", first->names ? "its" : "none");
-    if (part->has_targets && !same_names(part, first))
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "the targets of parents[%zu] and of parents[0] differ: they have %zu and "
-                       "%zu, which need the same names in the same order",
-                       i, part->classes, first->classes);
+                       "parents[%zu] and parents[0] have other targets; all have the same names in "
+                       "the same order",
+                       i);
     return SVIT_OK;
 }
 
@@ -133,31 +135,33 @@ static svit_status check_parts(svit_dataset *const *parents, size_t count, svit_
     return SVIT_OK;
 }
 
-/* Adds a part's samples, classes and flags to those of the chain. */
-static svit_status add_form(chain *self, size_t i, svit_error *err)
+/* Adds a part's samples and flags to those of the chain, and its classes to *classes. */
+static svit_status add_form(chain *self, part *added, size_t *classes, svit_error *err)
 {
     svit_dataset *base = &self->base;
-    const svit_dataset *part = self->parts[i];
-    if (!sv_size_add(&base->count, base->count, part->count))
-        return sv_fail(err, SVIT_E_MEMORY, "the samples of all parents do not fit memory");
-    self->ends[i] = base->count;
-    base->classes = sv_size_max(base->classes, part->classes);
-    base->is_of_files = base->is_of_files && part->is_of_files;
-    base->caller_thread_only = base->caller_thread_only || part->caller_thread_only;
-    base->varies = base->varies || part->varies;
-    base->label_needs_image = base->label_needs_image || part->label_needs_image;
+    const svit_dataset *set = added->set;
+    if (!sv_size_add(&base->count, base->count, set->count) ||
+        !sv_size_add(classes, *classes, set->classes))
+        return sv_fail(err, SVIT_E_MEMORY, "what the parents have together does not fit memory");
+    added->end = base->count;
+    base->classes = sv_size_max(base->classes, set->classes);
+    base->is_of_files &= set->is_of_files;
+    base->caller_thread_only |= set->caller_thread_only;
+    base->varies |= set->varies;
+    base->label_needs_image |= set->label_needs_image;
     return SVIT_OK;
 }
 
-/* Copies the names of all parts, each once, in the order in which they come. `texts` has room for
- * all, `places` for the largest number of classes. */
+/* Copies the names of all parts, each once, in the order in which they come. `texts` and `places`
+ * have room for all. */
 static svit_status unite(chain *self, const char **texts, size_t *places, svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
     size_t count = 0;
-    for (size_t i = 0; i < self->part_count; i++)
-        SVIT_TRY(sv_texts_append(texts, &count, places, self->parts[i]->names,
-                                 self->parts[i]->classes, allocator, err));
+    for (size_t i = 0; i < self->part_count; i++) {
+        const svit_dataset *set = self->parts[i].set;
+        SVIT_TRY(sv_texts_append(texts, &count, places, set->names, set->classes, allocator, err));
+    }
     SVIT_TRY(sv_names_copy(&self->names, allocator, texts, count, "names", err));
     self->base.classes = count;
     self->base.names = (const char *const *)self->names;
@@ -168,40 +172,37 @@ static svit_status unite(chain *self, const char **texts, size_t *places, svit_e
 static svit_status match_parts(chain *self, svit_error *err)
 {
     for (size_t i = 0; i < self->part_count; i++) {
-        svit_dataset *view = NULL;
-        SVIT_TRY(svit_dataset_match_classes(&view, self->parts[i], self->base.names,
-                                            self->base.classes, err));
-        svit_dataset_free(self->parts[i]);
-        self->parts[i] = view;
+        svit_dataset *view = NULL, **set = &self->parts[i].set;
+        SVIT_TRY(
+            svit_dataset_match_classes(&view, *set, self->base.names, self->base.classes, err));
+        svit_dataset_free(*set);
+        *set = view;
     }
     return SVIT_OK;
 }
 
-static svit_status unite_classes(chain *self, svit_error *err)
+/* `classes` are those of all parts, of which some may be equal. */
+static svit_status unite_classes(chain *self, size_t classes, svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
-    const size_t most = self->base.classes;
-    size_t all = 0, *places = NULL;
+    size_t *places = NULL;
     const char **texts = NULL;
-    for (size_t i = 0; i < self->part_count; i++)
-        if (!sv_size_add(&all, all, self->parts[i]->classes))
-            return sv_fail(err, SVIT_E_MEMORY, "the classes of all parents do not fit memory");
     svit_status status =
-        sv_allocate_array(allocator, (void **)&texts, all, sizeof *texts, "class names", err);
+        sv_allocate_array(allocator, (void **)&texts, classes, sizeof *texts, "class names", err);
     if (status == SVIT_OK)
-        status = sv_allocate_array(allocator, (void **)&places, most, sizeof *places,
-                                   "the places of class names", err);
+        status = sv_allocate_array(allocator, (void **)&places, classes, sizeof *places,
+                                   "class names", err);
     if (status == SVIT_OK)
         status = unite(self, texts, places, err);
-    sv_release(allocator, places, most * sizeof *places);
-    sv_release(allocator, texts, all * sizeof *texts);
+    sv_release(allocator, places, classes * sizeof *places);
+    sv_release(allocator, texts, classes * sizeof *texts);
     return status == SVIT_OK ? match_parts(self, err) : status;
 }
 
 static bool have_same_names(const chain *self)
 {
     size_t i = 1;
-    while (i < self->part_count && same_names(self->parts[i], self->parts[0]))
+    while (i < self->part_count && same_names(self->parts[i].set, self->parts[0].set))
         i++;
     return i == self->part_count;
 }
@@ -209,19 +210,18 @@ static bool have_same_names(const chain *self)
 static svit_status fill(chain *self, svit_dataset *const *parents, size_t count, svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
+    size_t classes = 0;
     self->part_count = count;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&self->parts, count, sizeof *self->parts,
                                "the parts of a dataset", err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->ends, count, sizeof *self->ends,
-                               "the parts of a dataset", err));
-    for (size_t i = 0; i < count; i++)
-        self->parts[i] = sv_dataset_retain(parents[i]);
     self->base.count = 0;
     for (size_t i = 0; i < count; i++)
-        SVIT_TRY(add_form(self, i, err));
+        self->parts[i].set = sv_dataset_retain(parents[i]);
+    for (size_t i = 0; i < count; i++)
+        SVIT_TRY(add_form(self, &self->parts[i], &classes, err));
     if (!self->base.names || have_same_names(self))
         return SVIT_OK;
-    return unite_classes(self, err);
+    return unite_classes(self, classes, err);
 }
 
 SVIT_API svit_status svit_dataset_concatenate(svit_dataset **out, svit_dataset *const *parents,

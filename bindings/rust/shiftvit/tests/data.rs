@@ -108,7 +108,7 @@ fn concatenated_data_sets_have_the_classes_of_all() {
     let shape = ImageShape::new(2, 2, 1);
     let small = Dataset::from_function(&context, 1, shape, 2, |_, _| Ok::<i32, BoxError>(0));
     let refusal = Dataset::concatenate(&[&both, &small.unwrap()]);
-    refused(refusal, Status::Argument, "parents[1] has images of 2 x 2 pixels");
+    refused(refusal, Status::Argument, "parents[1] and parents[0] differ in height: 2 and 32");
 }
 
 #[cfg(unix)]

@@ -196,7 +196,7 @@ START_TEST(test_targets_are_joined_by_equal_names_only)
     ck_assert_float_eq(targets[1], 4);
     for (size_t k = 2; k < 4; k++) {
         svit_dataset *const wrong[] = {chain, parents[k]};
-        fails(wrong, 2, "the targets of parents[1] and of parents[0] differ");
+        fails(wrong, 2, "parents[1] and parents[0] have other targets");
     }
     svit_dataset_free(chain);
     for (size_t k = 0; k < 4; k++)
@@ -217,11 +217,10 @@ START_TEST(test_what_differs_is_named)
                                       err));
     pipeline.source_height = pipeline.source_width = SIDE;
     others[3] = open_list("path,label\n/0,cat\n");
-    static const char *const messages[] = {
-        "parents[2] has images of 3 x 1 pixels, 3 channels and bytes, parents[0] of 2 x 2",
-        "and floats, parents[0] of 2 x 2, 3 and bytes; all have the same",
-        "parents[2] has targets, parents[0] has labels",
-        "parents[2] has its class names, parents[0] has none"};
+    static const char *const messages[] = {"parents[2] and parents[0] differ in height: 3 and 2;",
+                                           "differ in images of floats: 1 and 0; all have the same",
+                                           "differ in targets in place of labels: 1 and 0;",
+                                           "differ in class names: 1 and 0;"};
     for (size_t k = 0; k < 4; k++) {
         svit_dataset *const parents[] = {first, first, others[k]};
         fails(parents, 3, messages[k]);
