@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import math
 import pathlib
@@ -277,6 +278,24 @@ def logits_of(
             labels,
         )
     return logits
+
+
+def prepare(model: Model, images: Any, pipeline: Mapping[str, Any] | None) -> NDArray[np.float32]:
+    """:meth:`shiftvit.Model.prepare`"""
+    images = _arrays.images(images, "images")
+    if len(images) == 0:
+        raise ArgumentError("there is no image; at least 1 is needed")
+    chosen = pipeline_of(model, dataset_of(model, images, None, "images"), pipeline)
+    config = _library.config("svit_pipeline_config", chosen)
+    fields = _library.fields_of("svit_pipeline_config", config)
+    _arrays.check_shape(images, "images", (None, None, None, fields["channels"]))
+    warn_of_scale(images, chosen, "images")
+    height, width = ctypes.c_size_t(), ctypes.c_size_t()
+    _library.call("svit_pipeline_evaluation_size", config, ctypes.byref(height), ctypes.byref(width))
+    out = np.empty((len(images), height.value, width.value, fields["channels"]), dtype=np.float32)
+    name = "svit_pipeline_apply_evaluation" + ("_f32" if images.dtype == np.float32 else "")
+    _library.call(name, model.context, config, images, *images.shape[:3], out)
+    return out
 
 
 def _refuse_texts(model: Model) -> None:

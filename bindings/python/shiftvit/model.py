@@ -498,6 +498,15 @@ class Model(_library.Handle):
         """
         return _fit.predict(self, x, batch_size, pipeline, compute, tta, output)
 
+    def prepare(self, images: Any, *, pipeline: Mapping[str, Any] | None = None) -> NDArray[np.float32]:
+        """Makes the model's input of images [n, height, width, channels] of uint8 or floats, of any size, as
+        :meth:`predict` does: what a :class:`shiftvit.Session` takes.
+
+        Returns:
+            [n, height, width, channels], float32, of :attr:`input_shape` unless the pipeline keeps other sizes.
+        """
+        return _fit.prepare(self, images, pipeline)
+
     def fit_head(self, features: FeatureSet, **fields: Any) -> Model:
         """Trains the classifier on features in seconds, and returns the model. All below the classifier stays.
 

@@ -356,6 +356,29 @@ class Data(FolderTest):
         with self.assertRaises(ValueError):
             labels[0] = 1
 
+    def test_prepared_arrays_are_what_predictions_see(self):
+        model = tiny()
+        data = shiftvit.Dataset.synthetic(6)
+        images = np.stack([image for image, _ in data])
+        wide = np.repeat(images, 2, axis=2)
+        for given in (images, wide, images.astype(np.float64), wide.astype(np.float32)):
+            with self.subTest(shape=given.shape, dtype=given.dtype):
+                prepared = model.prepare(given)
+                self.assertEqual((prepared.shape, prepared.dtype), ((6, *model.input_shape), np.float32))
+                with shiftvit.Session(model, max_batch=6) as session:
+                    logits = session.forward(prepared)
+                np.testing.assert_array_equal(logits, model.predict(given, output="logits"))
+        height, width, _ = model.input_shape
+        sizes = {"resize_height": height, "resize_width": width, "output_height": height, "output_width": width}
+        model.pipeline = {**sizes, "mean": [0.4, 0.5, 0.6]}
+        loader = shiftvit.Loader(data, model.pipeline, batch=6)
+        np.testing.assert_array_equal(model.prepare(images), loader.next()[0])
+        kept = {**model.pipeline, "evaluation": "keep", "resize_height": 40, "resize_width": 36}
+        self.assertEqual(model.prepare(images, pipeline=kept).shape, (6, 40, 36, 3))
+        for wrong, reason in ((images[0], "is needed"), (images[..., :1], "images has the shape"), (images[:0], "no image")):
+            with self.assertRaisesRegex(ValueError, reason):
+                model.prepare(wrong)
+
     def test_concatenated_datasets_match_their_classes_by_name(self):
         calls = []
 
