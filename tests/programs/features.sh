@@ -1,9 +1,10 @@
 #!/bin/sh
-# features.sh EXAMPLES ROOT: features to a file, a head that is trained on them, neighbours, and a
+# features.sh EXAMPLES ROOT PYTHON: features to a file, a head that is trained on them, neighbours, and a
 # class that is added from a folder of images.
 set -eu
 programs=$1
 root=$2
+python=$3
 . "$root/tests/programs/support.sh"
 needs_decoders
 cd "$work"
@@ -306,6 +307,32 @@ printf x >same/bad.jpg
 run 0 shiftvit-anomaly $common --model "$model" --memory one.safetensors --maps same-maps --on-bad skip same
 [ "$(ls same-maps)" = good.png ] || fail "maps: $(ls same-maps)"
 ! grep 'cut to their middle' "$work/err" || fail 'a square image is cut'
+
+# A map lies on what the patches read: 40 of 44 pixels, of which a picture has ten for each. Elsewhere it leaves the
+# image, which is black, as it is.
+mkdir black
+"$python" - black/image.png <<'end'
+import struct
+import sys
+import zlib
+
+def chunk(name, body):
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+header = struct.pack(">IIBBBBB", 32, 32, 8, 2, 0, 0, 0)
+with open(sys.argv[1], "wb") as file:
+    file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(32 * 97))))
+    file.write(chunk(b"IEND", b""))
+end
+for sides in '40 440' '44 400'; do
+    run 0 shiftvit-train $common --quiet --preset vit-cifar100 --set dim=32 --set depth=1 --set heads=2 \
+        --set mlp_dim=64 --set 'head_units=[32]' --set input_height="${sides% *}" --set input_width="${sides% *}" \
+        --set patch_size=8 --set patch_padding=valid --data procedural:20 --epochs 1 --out rests --overwrite
+    run 0 shiftvit-anomaly $common --model rests --fit alike --out rests.safetensors
+    run 0 shiftvit-anomaly $common --model rests --memory rests.safetensors --maps rest-maps black
+    place=$("$python" "$root/tests/programs/png_colours.py" --box rest-maps/image.png)
+    [ "$place" = "0 0 ${sides#* } ${sides#* }" ] || fail "a map of $sides lies on $place"
+done
 
 # Images of another shape than the model's input are cut to their middle, which is said.
 mkdir wide
