@@ -19,10 +19,14 @@ END {
         for (i = 1; i <= count; i++) {
             sub(/=.*/, "", parts[i])
             gsub(/[ \t]/, "", parts[i])
+            if (length(parts[i]) >= 40) {
+                print parts[i] " does not fit the names of lib/base/constants.h" >"/dev/stderr"
+                exit 1
+            }
             if (parts[i] != "")
                 printf "{\"%s\", %s},\n", parts[i], parts[i]
         }
     }
     if (table)
-        print "{NULL, 0}};"
+        print "{\"\", 0}};"
 }

@@ -7,7 +7,7 @@ SVIT_API svit_status svit_constant(const char *name, int64_t *value, svit_error 
 {
     SV_REQUIRE(name);
     SV_REQUIRE(value);
-    for (const sv_constant *constant = sv_constants; constant->name; constant++)
+    for (const sv_constant *constant = sv_constants; constant->name[0]; constant++)
         if (strcmp(constant->name, name) == 0) {
             *value = constant->value;
             return SVIT_OK;
@@ -19,7 +19,7 @@ SVIT_API svit_status svit_constant(const char *name, int64_t *value, svit_error 
 SVIT_API const char *svit_constant_name(size_t index)
 {
     size_t count = 0;
-    while (sv_constants[count].name)
+    while (sv_constants[count].name[0])
         count++;
     return index < count ? sv_constants[index].name : NULL;
 }

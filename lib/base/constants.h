@@ -4,9 +4,10 @@
 
 #include "base/status.h"
 
+/* A row has its name in itself: a pointer would need a relocation, which takes more room. */
 typedef struct sv_constant {
-    const char *name;
-    int64_t value;
+    char name[40];
+    int32_t value;
 } sv_constant;
 
 /* All enumerators of the public headers, and a row without a name after them. The build makes the
