@@ -157,6 +157,20 @@ class dataset : public handle<svit_dataset, svit_dataset_free>
     {
         return take(svit_dataset_match_classes, parent.get(), names, count);
     }
+    /* `validation` and `test` are fractions; the sets that get no samples have no handle. */
+    result split(double validation, double test, std::uint64_t seed, dataset &training_set,
+                 dataset &validation_set, dataset &test_set) const
+    {
+        svit_error record = error_record();
+        svit_dataset *splits[3] = {};
+        svit_status code = svit_dataset_split(splits, get(), validation, test, seed, &record);
+        if (code == SVIT_OK) {
+            training_set.reset(splits[SVIT_SPLIT_TRAIN]);
+            validation_set.reset(splits[SVIT_SPLIT_VALIDATION]);
+            test_set.reset(splits[SVIT_SPLIT_TEST]);
+        }
+        return detail::finish(code, record);
+    }
     /* The samples of `first`, then those of `second`. */
     result concatenate(const dataset &first, const dataset &second)
     {

@@ -38,22 +38,21 @@ typedef struct sv_field_elements {
 } sv_field_elements;
 
 typedef struct sv_field {
-    const char *name; /* the struct's member */
-    const char *key;  /* the JSON key; NULL: the name */
-    size_t offset;
-    sv_field_kind kind;
-    bool min_is_open;         /* above `min`; otherwise at least `min` */
-    bool max_is_open;         /* below `max`; otherwise at most `max` */
-    bool is_optional;         /* elements: left out of JSON if there are none */
+    const char *name;         /* the struct's member */
+    const char *key;          /* the JSON key; NULL: the name */
     const char *const *words; /* an sv_words; NULL: it has none */
     double min;               /* of an integer, a real, or an element of a list or array */
     double max;               /* DBL_MAX: any finite number */
     const char *count_name; /* arrays of any size: the field that holds the count, and its range */
-    size_t count_offset;
+    const sv_field_elements *elements; /* SV_FIELD_ELEMENTS */
     uint32_t min_count, max_count;
     uint32_t one_above; /* with a larger count the array has one value, which is that of all; 0: it
                            has as many as the count */
-    const sv_field_elements *elements; /* SV_FIELD_ELEMENTS */
+    uint16_t offset, count_offset;
+    sv_field_kind kind;
+    bool min_is_open; /* above `min`; otherwise at least `min` */
+    bool max_is_open; /* below `max`; otherwise at most `max` */
+    bool is_optional; /* elements: left out of JSON if there are none */
 } sv_field;
 
 typedef struct sv_field_table {

@@ -111,6 +111,11 @@ static void test_classes_by_name(shiftvit::context &context)
     CHECK(code_of([&] { return matched.match_classes(unnamed, names, 2); }) == SVIT_E_ARGUMENT);
     WORKS(data.path(0, path));
     CHECK(path.empty());
+    shiftvit::dataset one, other, test;
+    WORKS(data.split(0.5, 0, 7, one, other, test));
+    CHECK(one.count() == 1 && other.count() == 1 && !test);
+    CHECK(code_of([&] { return data.split(1, 0, 7, one, other, test); }) == SVIT_E_ARGUMENT);
+    CHECK(one.count() == 1);
     shiftvit::dataset both;
     WORKS(both.concatenate(data, data));
     CHECK(both.count() == 4 && both.classes() == data.classes());

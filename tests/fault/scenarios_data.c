@@ -172,6 +172,16 @@ SCENARIO(svit_dataset_match_classes, NEEDS_FILES | NEEDS_DATASET, HAS_IMAGES)
     return svit_dataset_match_classes(&w->made.dataset, w->has.dataset, names, 3, err);
 }
 
+SCENARIO(svit_dataset_split, NEEDS_FILES | NEEDS_DATASET, HAS_IMAGES)
+{
+    svit_dataset *splits[3] = {NULL, NULL, NULL};
+    SVIT_TRY(svit_dataset_split(splits, w->has.dataset, 0.4, 0.4, 1, err));
+    svit_dataset_free(splits[SVIT_SPLIT_VALIDATION]);
+    svit_dataset_free(splits[SVIT_SPLIT_TEST]);
+    w->made.dataset = splits[SVIT_SPLIT_TRAIN];
+    return SVIT_OK;
+}
+
 SCENARIO(svit_dataset_concatenate, NEEDS_FILES | NEEDS_DATASET, HAS_IMAGES)
 {
     svit_dataset *other = NULL;

@@ -8,6 +8,7 @@ import re
 _FUNCTIONS = {
     "svit_checkpoint_restore": "Checkpoint.restore",
     "svit_dataset_concatenate": "Dataset.concatenate",
+    "svit_dataset_split": "Dataset.split",
     "svit_dataset_match_classes": "Dataset.match_classes",
     "svit_features_append": "FeatureSet.append",
     "svit_model_add_classes": "Model.add_classes",

@@ -148,6 +148,7 @@ SIGNATURES: dict[str, str] = {
     "svit_dataset_select": "x pDpze",
     "svit_dataset_shards": "x pCnpe",
     "svit_dataset_slice": "x pDzze",
+    "svit_dataset_split": "x pDddqe",
     "svit_dataset_statistics": "x Ddppe",
     "svit_dataset_synthetic": "x pCqize",
     "svit_dataset_targets": "x Dzpe",

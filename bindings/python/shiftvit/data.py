@@ -346,6 +346,31 @@ class Dataset(_library.Handle):
         array = _arrays.in_c_order(given, np.uintp)
         return self._derive("svit_dataset_select", array, array.size)
 
+    def split(
+        self, *, validation: float = 0.1, test: float = 0.0, seed: int = 0
+    ) -> tuple[Dataset, Dataset | None, Dataset | None]:
+        """Views of the samples to train, to validate and to test, drawn at random by ``seed``. ``validation`` and ``test``
+        are fractions; each class gives its share, and keeps at least one sample to train. A view without samples is
+        None.
+
+        Raises:
+            ArgumentError: a fraction is out of range, nothing is left to train, or the samples are too few.
+        """
+        pointers = (ctypes.c_void_p * 3)()
+        with _library.reading(self):
+            keep = self._state.keep
+            _library.call("svit_dataset_split", pointers, self, validation, test, seed)
+            made = [Dataset.__new__(Dataset) for _ in pointers]
+            for view, pointer in zip(made, pointers):
+                if pointer:
+                    view._adopt(pointer, keep, callbacks=self._callbacks)
+                    view._source = self._source
+        names = ("TRAIN", "VALIDATION", "TEST")
+        places = [_library.constants[f"SVIT_SPLIT_{name}"] for name in names]
+        training, *others = [made[place] if pointers[place] else None for place in places]
+        assert training is not None
+        return training, others[0], others[1]
+
     def path(self, index: int) -> str:
         """The path of a sample's image, for messages and reports; empty where images are no files."""
         return _library.long_text("svit_dataset_path", self, index, decode=os.fsdecode)

@@ -356,6 +356,26 @@ class Data(FolderTest):
         with self.assertRaises(ValueError):
             labels[0] = 1
 
+    def test_splits_have_their_share_of_each_class(self):
+        labels = np.repeat(np.arange(3), [20, 10, 1])
+        pixels = np.arange(31, dtype=np.uint8).reshape(31, 1, 1, 1)
+        data = shiftvit.Dataset.from_arrays(pixels, labels)
+        parts = data.split(validation=0.2, test=0.1, seed=5)
+        counts = [np.bincount(part.labels, minlength=3).tolist() for part in parts]
+        self.assertEqual(counts, [[14, 7, 1], [4, 2, 0], [2, 1, 0]])
+        again = data.split(validation=0.2, test=0.1, seed=5)
+        images = [[int(image[0, 0, 0]) for image, _ in part] for part in (*parts, *again)]
+        self.assertEqual(sorted(sum(images[:3], [])), list(range(31)))
+        self.assertEqual(images[:3], images[3:])
+        training, validation, test = data.split(validation=0)
+        self.assertEqual((len(training), validation, test), (31, None, None))
+        self.assertEqual([len(part) for part in data.split()[:2]], [28, 3])
+        for wrong in ({"validation": 1.0}, {"validation": -0.1}, {"validation": float("nan")}):
+            with self.assertRaisesRegex(ValueError, "Dataset.split: validation is"):
+                data.split(**wrong)
+        with self.assertRaisesRegex(ValueError, "1 samples are too few"):
+            data[:1].split()
+
     def test_prepared_arrays_are_what_predictions_see(self):
         model = tiny()
         data = shiftvit.Dataset.synthetic(6)

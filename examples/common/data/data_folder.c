@@ -20,7 +20,6 @@
 typedef struct folder_splits {
     svit_dataset *whole;
     svit_dataset *given[3]; /* by SVIT_SPLIT_*: validation and test if they have folders */
-    int in_order;           /* 1: splits that are drawn keep the order of the images */
 } folder_splits;
 
 static svit_status open_one(svit_dataset **out, struct program *self, const char *path,
@@ -68,7 +67,7 @@ static svit_status split_training_folder(data_splits *out, struct program *self,
             wanted &= ~(1u << split);
             drawn &= ~(1u << split);
         }
-    const data_draw how = {splits->whole, fraction, drawn, wanted, splits->in_order};
+    const data_draw how = {splits->whole, fraction, drawn, wanted};
     return wanted ? data_draw_splits(out, self, &how) : SVIT_OK;
 }
 
@@ -103,7 +102,7 @@ static svit_status finish_splits(data_splits *out, struct program *self, folder_
 svit_status data_folder_open(data_splits *out, struct program *self, const char *folder,
                              double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
 {
-    folder_splits splits = {NULL, {NULL, NULL, NULL}, 0};
+    folder_splits splits = {NULL, {NULL, NULL, NULL}};
     split_folders found;
     svit_status status = split_folders_find(&found, self, folder);
     if (status == SVIT_OK)
@@ -186,7 +185,7 @@ static svit_status open_lists(folder_splits *splits, struct program *self, const
 svit_status data_list_open(data_splits *out, struct program *self, const char *path,
                            double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
 {
-    folder_splits splits = {NULL, {NULL, NULL, NULL}, 0};
+    folder_splits splits = {NULL, {NULL, NULL, NULL}};
     svit_status status = open_lists(&splits, self, path, pipeline);
     return finish_splits(out, self, &splits, fraction, wanted, status);
 }
@@ -244,7 +243,7 @@ static svit_status open_shards(folder_splits *splits, struct program *self, cons
 svit_status data_shards_open(data_splits *out, struct program *self, const char *pattern,
                              double fraction, const svit_pipeline_config *pipeline, unsigned wanted)
 {
-    folder_splits splits = {NULL, {NULL, NULL, NULL}, 1};
+    folder_splits splits = {NULL, {NULL, NULL, NULL}};
     svit_status status = open_shards(&splits, self, pattern, pipeline);
     return finish_splits(out, self, &splits, fraction, wanted, status);
 }

@@ -70,6 +70,7 @@ void sv_dataset_copy_form(svit_dataset *view, const svit_dataset *parent)
     view->is_f32 = parent->is_f32;
     view->has_targets = parent->has_targets;
     view->is_of_files = parent->is_of_files;
+    view->is_of_shards = parent->is_of_shards;
     view->caller_thread_only = parent->caller_thread_only;
     view->varies = parent->varies;
     view->label_needs_image = parent->label_needs_image;

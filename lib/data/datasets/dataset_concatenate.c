@@ -146,6 +146,7 @@ static svit_status add_form(chain *self, part *added, size_t *classes, svit_erro
     added->end = base->count;
     base->classes = sv_size_max(base->classes, set->classes);
     base->is_of_files &= set->is_of_files;
+    base->is_of_shards |= set->is_of_shards;
     base->caller_thread_only |= set->caller_thread_only;
     base->varies |= set->varies;
     base->label_needs_image |= set->label_needs_image;

@@ -58,6 +58,7 @@ struct svit_dataset {
     bool is_f32;              /* images are float instead of bytes */
     bool has_targets; /* numbers instead of labels; `classes` is their count, and a label is -1 */
     bool is_of_files; /* images are decoded and brought to their size when they are read */
+    bool is_of_shards;       /* samples are read best in their order */
     bool caller_thread_only; /* samples are read only on the thread that calls the library */
     bool varies;             /* a sample may differ each time that it is read: fingerprints are
                                 without images */

@@ -341,6 +341,7 @@ SVIT_API svit_status svit_dataset_shards(svit_dataset **out, svit_context *conte
     svit_dataset *dataset = NULL;
     SVIT_TRY(sv_dataset_create(&dataset, context, &SHARDS, err));
     sv_dataset_set_files(dataset, &source);
+    dataset->is_of_shards = true;
     shard_set *self = (shard_set *)dataset;
     self->source = source;
     svit_status status = fill(self, pattern, err);

@@ -150,6 +150,18 @@ static void concatenate(void)
     keep(svit_dataset_concatenate(&chain, parents, calls_choose(4), ERR), &chain);
 }
 
+static void split(void)
+{
+    static const double fractions[] = {0, 0.3, 0.5, 1};
+    svit_dataset *splits[3] = {NULL, NULL, NULL};
+    const double validation = fractions[calls_choose(4)], test = fractions[calls_choose(4)];
+    if (!TRY(svit_dataset_split(splits, ANY(datasets), validation, test, calls_choose(9), ERR)))
+        return;
+    keep(SVIT_OK, &splits[SVIT_SPLIT_TRAIN]);
+    svit_dataset_free(splits[SVIT_SPLIT_VALIDATION]);
+    svit_dataset_free(splits[SVIT_SPLIT_TEST]);
+}
+
 static void sample_u8(void)
 {
     int32_t label;
@@ -236,9 +248,10 @@ static void write_list(void)
 }
 
 static const calls_operation operations[] = {
-    memory,        memory_targets,  memory_f32,   synthetic,  callback,
-    folder,        folder_pipeline, list,         slice,      select_samples,
-    match_classes, concatenate,     sample_u8,    label,      fingerprint,
-    sample_f32,    targets,         path,         verify,     statistics,
-    write_image,   read_image,      resize_image, write_list, custom};
+    memory,        memory_targets,  memory_f32, synthetic,    callback,
+    folder,        folder_pipeline, list,       slice,        select_samples,
+    match_classes, concatenate,     split,      sample_u8,    label,
+    fingerprint,   sample_f32,      targets,    path,         verify,
+    statistics,    write_image,     read_image, resize_image, write_list,
+    custom};
 const calls_table calls_of_datasets = CALLS_TABLE(operations);

@@ -247,6 +247,27 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
+    /// Divides `parent` at random into three views, which keep it alive: splits\[SVIT_SPLIT_TRAIN\],
+    /// splits\[SVIT_SPLIT_VALIDATION\] and splits\[SVIT_SPLIT_TEST\], which the caller owns; the last two
+    /// are NULL if they have no samples. `validation` and `test` are fractions of the samples, 0 or more
+    /// with a sum below 1. Each class gives its share of both, to the nearest whole number, but at least
+    /// one sample, and keeps at least one to train; a class too small for that only trains. Targets, and
+    /// classes that are all too small, are drawn without regard to classes. The same `seed` gives the
+    /// same splits on every machine, as long as the samples and their order stay the same. The samples
+    /// of a split are in random order, those of shards in their own. Only a dataset of a callback, or of
+    /// custom functions without labels, reads images for it.
+    ///
+    /// SVIT_E_ARGUMENT: a fraction is out of range, or nothing is left to train, or nothing is drawn
+    /// where a fraction is above 0. Other errors are those of svit_dataset_label. New in 0.4.
+    pub fn svit_dataset_split(
+        splits: *mut *mut svit_dataset,
+        parent: *mut svit_dataset,
+        validation: f64,
+        test: f64,
+        seed: u64,
+        err: *mut svit_error,
+    ) -> svit_status;
+
     /// Creates a view of `parent`, which it keeps alive, whose classes are names\[0..count-1\]: a label of
     /// `parent` becomes that of the same name. So a test set that lacks some classes of the training set
     /// gets the labels of the training set. The names are copied; those that `parent` lacks may be

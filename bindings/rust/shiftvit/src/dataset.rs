@@ -56,6 +56,14 @@ impl DatasetInner {
 #[derive(Clone)]
 pub struct Dataset(pub(crate) Arc<DatasetInner>);
 
+/// The parts of a data set that [`Dataset::split`] makes; `None` has no samples.
+#[derive(Clone, Debug)]
+pub struct Splits {
+    pub train: Dataset,
+    pub validation: Option<Dataset>,
+    pub test: Option<Dataset>,
+}
+
 /// The shape of the images of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageShape {
@@ -213,6 +221,28 @@ impl Dataset {
             sys::svit_dataset_match_classes(out, parent, names, count, err)
         })?;
         Ok(Dataset::adopt(&self.0.context, raw, Owner::Parents(vec![self.0.clone()])))
+    }
+
+    /// Divides the samples at random into those to train, to validate and to test. `validation` and `test` are
+    /// fractions; each class gives its share, and keeps at least one sample to train.
+    pub fn split(&self, validation: f64, test: f64, seed: u64) -> Result<Splits> {
+        let mut made = [ptr::null_mut(); 3];
+        // SAFETY: the handle is alive, the views keep it so, and the array has room for three.
+        call(|err| unsafe {
+            let out = made.as_mut_ptr();
+            sys::svit_dataset_split(out, self.raw(), validation, test, seed, err)
+        })?;
+        let take = |split: i32| {
+            let raw = made[split as usize];
+            // SAFETY: the library has made the handle, and nobody else frees it.
+            let handle = (!raw.is_null()).then(|| unsafe { Handle::from_raw(raw) });
+            let owner = || Owner::Parents(vec![self.0.clone()]);
+            handle.map(|raw| Dataset::adopt(&self.0.context, raw, owner()))
+        };
+        let train =
+            take(sys::SVIT_SPLIT_TRAIN).ok_or_else(|| Error::argument("no samples train"))?;
+        let (validation, test) = (take(sys::SVIT_SPLIT_VALIDATION), take(sys::SVIT_SPLIT_TEST));
+        Ok(Splits { train, validation, test })
     }
 
     /// The samples of the first data set, then those of the second, and so on. Shapes and kinds of images are

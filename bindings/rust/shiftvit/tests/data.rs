@@ -88,6 +88,21 @@ fn classes_are_matched_by_name_and_samples_have_paths() {
 }
 
 #[test]
+fn splits_have_their_share_of_each_class() {
+    let context = context();
+    let data = synthetic(&context, Split::Train, 40);
+    let parts = data.split(0.25, 0.25, 3).unwrap();
+    drop(data);
+    let count = |set: &Dataset| (0..set.len()).map(|index| set.label(index).unwrap()).max();
+    assert_eq!((parts.train.len(), count(&parts.train)), (20, Some(9)));
+    let (validation, test) = (parts.validation.unwrap(), parts.test.unwrap());
+    assert_eq!((validation.len(), test.len()), (10, 10));
+    let rest = test.split(0.0, 0.0, 3).unwrap();
+    assert!(rest.train.len() == 10 && rest.validation.is_none() && rest.test.is_none());
+    refused(test.split(1.0, 0.0, 3).map(|_| ()), Status::Argument, "a sum below 1");
+}
+
+#[test]
 fn concatenated_data_sets_have_the_classes_of_all() {
     let context = context();
     let folder = Folder::new();

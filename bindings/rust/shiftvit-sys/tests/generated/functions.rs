@@ -63,6 +63,7 @@ pub fn addresses() -> Vec<*const ()> {
         svit_dataset_synthetic as *const (),
         svit_dataset_slice as *const (),
         svit_dataset_select as *const (),
+        svit_dataset_split as *const (),
         svit_dataset_match_classes as *const (),
         svit_dataset_concatenate as *const (),
         svit_dataset_free as *const (),

@@ -1,0 +1,199 @@
+/* Divides a dataset at random into one to train, one to validate and one to test. */
+#include "base/threads/fp_env.h"
+#include "data/datasets/dataset_ops.h"
+
+#include <string.h>
+
+enum { SPLITS = 3 };
+
+/* A draw: which split has each sample, and what each class may still give. */
+typedef struct drawing {
+    svit_dataset *parent;
+    double fraction[SPLITS]; /* by SVIT_SPLIT_*; that of the training is not read */
+    size_t drawn;            /* splits besides the training one whose fraction is above 0 */
+    size_t count, classes;
+    uint32_t *labels;     /* [count] */
+    size_t *left[SPLITS]; /* [classes] samples that the split still takes; the training split's are
+                             the samples of the class */
+    size_t *order;        /* [count] a permutation */
+    uint8_t *split;       /* [count] SVIT_SPLIT_* */
+    size_t *chosen;       /* [count] the samples of one split */
+    size_t sizes[SPLITS]; /* samples of each split */
+} drawing;
+
+/* splitmix64 (Steele, Lea, Flood 2014): good enough for a shuffle. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void shuffle(size_t *order, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    for (size_t i = count; i > 1; i--) {
+        const size_t j = (size_t)(next_random(&seed) % i), held = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = held;
+    }
+}
+
+static svit_status drawing_allocate(drawing *self, svit_error *err)
+{
+    const sv_allocator *allocator = &self->parent->context->allocator;
+    const char *what = "the split of a dataset";
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->labels, self->count, sizeof *self->labels,
+                               what, err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->order, self->count, sizeof *self->order,
+                               what, err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->split, self->count, sizeof *self->split,
+                               what, err));
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->chosen, self->count, sizeof *self->chosen,
+                               what, err));
+    for (size_t split = 0; split < SPLITS; split++)
+        SVIT_TRY(sv_allocate_array(allocator, (void **)&self->left[split], self->classes,
+                                   sizeof *self->left[split], what, err));
+    return SVIT_OK;
+}
+
+static void drawing_free(drawing *self)
+{
+    const sv_allocator *allocator = &self->parent->context->allocator;
+    sv_release(allocator, self->labels, self->count * sizeof *self->labels);
+    sv_release(allocator, self->order, self->count * sizeof *self->order);
+    sv_release(allocator, self->split, self->count * sizeof *self->split);
+    sv_release(allocator, self->chosen, self->count * sizeof *self->chosen);
+    for (size_t split = 0; split < SPLITS; split++)
+        sv_release(allocator, self->left[split], self->classes * sizeof *self->left[split]);
+}
+
+/* The samples that a class of `count` gives to a split: its share to the nearest whole number, but
+ * at least one, and at least one sample that trains. A class too small for that only trains. */
+static size_t share_of_class(const drawing *self, double fraction, size_t count)
+{
+    const size_t most = self->drawn ? (count - (count > 0)) / self->drawn : 0;
+    size_t share = (size_t)((double)count * fraction + 0.5);
+    if (share == 0 && fraction > 0)
+        share = 1;
+    return share < most ? share : most;
+}
+
+static svit_status read_labels(drawing *self, svit_error *err)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        int32_t label = 0;
+        SVIT_TRY(svit_dataset_label(self->parent, i, &label, err));
+        self->labels[i] = (uint32_t)label;
+        self->left[SVIT_SPLIT_TRAIN][label]++;
+    }
+    return SVIT_OK;
+}
+
+/* What each class gives to each split; returns the sum. */
+static size_t share_by_class(drawing *self)
+{
+    size_t drawn = 0;
+    for (size_t split = SVIT_SPLIT_TEST; split < SPLITS; split++)
+        for (size_t k = 0; k < self->classes; k++)
+            drawn += self->left[split][k] =
+                share_of_class(self, self->fraction[split], self->left[SVIT_SPLIT_TRAIN][k]);
+    return drawn;
+}
+
+/* All samples are one class, which gives exactly the fractions. */
+static size_t share_without_classes(drawing *self)
+{
+    size_t drawn = 0;
+    memset(self->labels, 0, self->count * sizeof *self->labels);
+    for (size_t split = SVIT_SPLIT_TEST; split < SPLITS; split++)
+        drawn += self->left[split][0] = (size_t)((double)self->count * self->fraction[split]);
+    return drawn;
+}
+
+static svit_status set_shares(drawing *self, svit_error *err)
+{
+    size_t drawn = 0;
+    if (!self->parent->has_targets) {
+        SVIT_TRY(read_labels(self, err));
+        drawn = share_by_class(self);
+    }
+    if (drawn == 0)
+        drawn = share_without_classes(self);
+    if ((drawn == 0 && self->drawn > 0) || drawn >= self->count)
+        return sv_fail(
+            err, SVIT_E_ARGUMENT,
+            "%zu samples are too few for validation %g and test %g; larger fractions, or "
+            "0, or more samples are accepted",
+            self->count, self->fraction[SVIT_SPLIT_VALIDATION], self->fraction[SVIT_SPLIT_TEST]);
+    return SVIT_OK;
+}
+
+/* Deals the samples out in a random order: to validation, then to test, then to training. */
+static void deal(drawing *self, uint64_t seed)
+{
+    shuffle(self->order, self->count, seed);
+    for (size_t i = 0; i < self->count; i++) {
+        const size_t index = self->order[i], k = self->labels[index];
+        size_t split = SVIT_SPLIT_VALIDATION;
+        while (split > SVIT_SPLIT_TRAIN && self->left[split][k] == 0)
+            split--;
+        if (split > SVIT_SPLIT_TRAIN)
+            self->left[split][k]--;
+        self->split[index] = (uint8_t)split;
+        self->sizes[split]++;
+    }
+}
+
+/* Samples of shards keep their order, in which they are read best. */
+static svit_status select_split(svit_dataset **out, drawing *self, size_t split, svit_error *err)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        const size_t index = self->parent->is_of_shards ? i : self->order[i];
+        if (self->split[index] == split)
+            self->chosen[count++] = index;
+    }
+    return svit_dataset_select(out, self->parent, self->chosen, count, err);
+}
+
+static svit_status draw(svit_dataset *made[SPLITS], drawing *self, uint64_t seed, svit_error *err)
+{
+    SVIT_TRY(drawing_allocate(self, err));
+    SVIT_TRY(set_shares(self, err));
+    deal(self, seed);
+    for (size_t split = 0; split < SPLITS; split++)
+        if (self->sizes[split] > 0)
+            SVIT_TRY(select_split(&made[split], self, split, err));
+    return SVIT_OK;
+}
+
+SVIT_API svit_status svit_dataset_split(svit_dataset **splits, svit_dataset *parent,
+                                        double validation, double test, uint64_t seed,
+                                        svit_error *err)
+{
+    SV_DEFAULT_FP_ENV;
+    SV_REQUIRE(splits);
+    SV_REQUIRE(parent);
+    if (!(validation >= 0 && test >= 0 && validation + test < 1))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%s: validation is %g and test %g; 0 or more are accepted, and a sum below "
+                       "1",
+                       __func__, validation, test);
+    drawing self = {.parent = parent,
+                    .fraction = {[SVIT_SPLIT_VALIDATION] = validation, [SVIT_SPLIT_TEST] = test},
+                    .drawn = (size_t)(validation > 0) + (size_t)(test > 0),
+                    .count = parent->count,
+                    .classes = parent->has_targets ? 1 : parent->classes};
+    svit_dataset *made[SPLITS] = {NULL, NULL, NULL};
+    const svit_status status = draw(made, &self, seed, err);
+    drawing_free(&self);
+    for (size_t split = 0; split < SPLITS; split++)
+        if (status == SVIT_OK)
+            splits[split] = made[split];
+        else
+            svit_dataset_free(made[split]);
+    return status;
+}
