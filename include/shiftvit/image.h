@@ -64,6 +64,26 @@ SVIT_API svit_status svit_image_write_png(svit_context *context, const char *pat
                                           const uint8_t *rgb, size_t height, size_t width,
                                           svit_error *err);
 
+/* The bytes of a pixel in a program's frame. */
+enum {
+    SVIT_PIXELS_GREY = 0, /* grey */
+    SVIT_PIXELS_RGB = 1,  /* red, green, blue */
+    SVIT_PIXELS_BGR = 2,  /* blue, green, red: those of OpenCV */
+    SVIT_PIXELS_RGBA = 3, /* red, green, blue, alpha, whose colours are not multiplied by alpha */
+    SVIT_PIXELS_BGRA = 4  /* blue, green, red, alpha, likewise; a frame whose fourth byte has no
+                             meaning gives black where it is 0 */
+};
+
+/* Brings a frame, such as a camera's or a part of a larger one, to the order of this library's
+ * arrays: out[height, width, channels], another array, is what svit_image_read makes of a file with
+ * these pixels, and what predictors take. `format` is SVIT_PIXELS_*. Sides are 1..16384 pixels,
+ * `channels` 1, 3 or 4. `stride` is the number of bytes from one row of `in` to the next, 0: those
+ * of a row. For a frame whose first row is the lowest one call is made for each row, with height 1.
+ * SVIT_E_ARGUMENT names what is out of range. New in 0.4. */
+SVIT_API svit_status svit_pixels_convert(const uint8_t *in, int32_t format, size_t height,
+                                         size_t width, size_t stride, uint8_t *out, size_t channels,
+                                         svit_error *err);
+
 /* Resizes in[height, width, 3] to out[out_height, out_width, 3] by nearest neighbour with
  * half-pixel centres, as tf.image.resize: the source index is floor((o + 0.5) * n_in / n_out). All
  * sides are 1..16384 pixels. SVIT_E_ARGUMENT names a side that is out of range. */

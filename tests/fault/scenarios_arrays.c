@@ -100,6 +100,12 @@ SCENARIO(svit_resize_bilinear_f32, NEEDS_NOTHING, PURE)
     return svit_resize_bilinear_f32(world_images, SIDE, SIDE, 3, OUT(float, 5 * 6 * 3), 5, 6, err);
 }
 
+SCENARIO(svit_pixels_convert, NEEDS_NOTHING, PURE)
+{
+    static const uint8_t frame[2 * 9] = {0};
+    return svit_pixels_convert(frame, SVIT_PIXELS_BGR, 2, 2, 9, OUT(uint8_t, 8), 4, err);
+}
+
 SCENARIO(svit_flip_horizontal_f32, NEEDS_NOTHING, PURE)
 {
     return svit_flip_horizontal_f32(world_images, SIDE, SIDE, 3, OUT(float, PIXELS), err);

@@ -292,6 +292,7 @@ SIGNATURES: dict[str, str] = {
     "svit_pipeline_config_init": "x pz",
     "svit_pipeline_config_to_json": "x ppzpe",
     "svit_pipeline_evaluation_size": "x pppe",
+    "svit_pixels_convert": "x pizzzpze",
     "svit_predict_encoded": "x Ppzpe",
     "svit_predict_encoded_images": "x Pppzpee",
     "svit_predict_f32": "x Ppzzzpe",

@@ -42,6 +42,7 @@ ENUMS: dict[str, str | None] = {
     "SVIT_NAMES_": "Names",
     "SVIT_OUTPUT_": "Output",
     "SVIT_DTYPE_": "Dtype",
+    "SVIT_PIXELS_": "PixelOrder",
     "SVIT_SPT_": "SptOrder",
     "SVIT_EVALUATE_": "Evaluation",
     "SVIT_SOURCE_": "Source",

@@ -1,6 +1,8 @@
 /* The operations that change colours. Most are a table of 256 bytes for each channel. */
 #include "data/augmentation/operations.h"
 
+#include "data/decoding/pixel.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -13,12 +15,6 @@ static uint8_t blend(int a, int b, float factor)
 {
     float value = (float)a + factor * (float)(b - a);
     return value <= 0 ? 0 : value >= BYTE_MAX ? BYTE_MAX : (uint8_t)value;
-}
-
-/* The luma of a pixel (ITU-R 601), in 16-bit fixed point. */
-static int luma(const uint8_t *rgb)
-{
-    return (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 0x8000) >> 16;
 }
 
 static uint8_t posterized(int byte, double bits)
@@ -80,7 +76,7 @@ static int mean_luma(const uint8_t *in, size_t pixels)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < pixels; i++)
-        sum += (uint64_t)luma(in + i * CHANNELS);
+        sum += (uint64_t)sv_pixel_luma(in + i * CHANNELS);
     return (int)((double)sum / (double)pixels + 0.5);
 }
 
@@ -116,7 +112,7 @@ static void value_tables(byte_tables tables, const uint8_t *in, size_t pixels,
 static void change_saturation(uint8_t *out, const uint8_t *in, size_t pixels, float factor)
 {
     for (size_t i = 0; i < pixels; i++, in += CHANNELS, out += CHANNELS) {
-        int grey = luma(in);
+        int grey = sv_pixel_luma(in);
         for (size_t c = 0; c < CHANNELS; c++)
             out[c] = blend(grey, in[c], factor);
     }

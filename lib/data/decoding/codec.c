@@ -45,7 +45,7 @@ void sv_codec_reduce_to_luma(sv_pixels *pixels)
     const uint8_t *in = pixels->data;
     uint8_t *out = pixels->data;
     for (size_t i = pixels->height * pixels->width; i > 0; i--, in += pixels->channels)
-        *out++ = (uint8_t)((19595 * in[0] + 38470 * in[1] + 7471 * in[2] + 0x8000) >> 16);
+        *out++ = sv_pixel_luma(in);
     pixels->channels = SV_GREY;
 }
 
@@ -56,7 +56,7 @@ void sv_codec_compose_over_black(sv_pixels *pixels)
     for (size_t i = pixels->height * pixels->width; i > 0; i--, in += SV_RGBA, out += SV_RGB) {
         unsigned alpha = in[3];
         for (size_t c = 0; c < SV_RGB; c++)
-            out[c] = (uint8_t)((in[c] * alpha + 127) / 255);
+            out[c] = sv_pixel_over_black(in[c], alpha);
     }
     pixels->channels = SV_RGB;
 }

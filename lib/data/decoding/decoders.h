@@ -5,9 +5,7 @@
 #define SV_DECODERS_H
 
 #include "data/decoding/codec.h"
-
-/* Channels of an image besides SV_RGB. */
-enum { SV_GREY = 1, SV_RGBA = 4 };
+#include "data/decoding/pixel.h"
 
 /* The most scans of a JPEG: 500, and of large images as many that scans * pixels is at most 2^31,
  * which is about a second's work. Encoders write ten. */

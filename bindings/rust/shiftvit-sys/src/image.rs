@@ -6,6 +6,20 @@ use crate::context::*;
 use crate::status::*;
 use std::os::raw::{c_char, c_void};
 
+// The bytes of a pixel in a program's frame.
+
+/// grey
+pub const SVIT_PIXELS_GREY: i32 = 0;
+/// red, green, blue
+pub const SVIT_PIXELS_RGB: i32 = 1;
+/// blue, green, red: those of OpenCV
+pub const SVIT_PIXELS_BGR: i32 = 2;
+/// red, green, blue, alpha, whose colours are not multiplied by alpha
+pub const SVIT_PIXELS_RGBA: i32 = 3;
+/// blue, green, red, alpha, likewise; a frame whose fourth byte has no
+/// meaning gives black where it is 0
+pub const SVIT_PIXELS_BGRA: i32 = 4;
+
 // The order of the five image copies in shifted patch tokenization (SPT).
 
 /// original, left-up, left-down, right-up, right-down (Keras example)
@@ -87,6 +101,23 @@ extern "C" {
         rgb: *const u8,
         height: usize,
         width: usize,
+        err: *mut svit_error,
+    ) -> svit_status;
+
+    /// Brings a frame, such as a camera's or a part of a larger one, to the order of this library's
+    /// arrays: out\[height, width, channels\], another array, is what svit_image_read makes of a file with
+    /// these pixels, and what predictors take. `format` is SVIT_PIXELS_\*. Sides are 1..16384 pixels,
+    /// `channels` 1, 3 or 4. `stride` is the number of bytes from one row of `in` to the next, 0: those
+    /// of a row. For a frame whose first row is the lowest one call is made for each row, with height 1.
+    /// SVIT_E_ARGUMENT names what is out of range. New in 0.4.
+    pub fn svit_pixels_convert(
+        input: *const u8,
+        format: i32,
+        height: usize,
+        width: usize,
+        stride: usize,
+        out: *mut u8,
+        channels: usize,
         err: *mut svit_error,
     ) -> svit_status;
 

@@ -59,8 +59,11 @@ pub struct Dataset(pub(crate) Arc<DatasetInner>);
 /// The parts of a data set that [`Dataset::split`] makes; `None` has no samples.
 #[derive(Clone, Debug)]
 pub struct Splits {
+    /// The samples to train.
     pub train: Dataset,
+    /// The samples to validate.
     pub validation: Option<Dataset>,
+    /// The samples to test.
     pub test: Option<Dataset>,
 }
 

@@ -3,7 +3,8 @@
 use crate::call::{call, create, Handle};
 use crate::context::Context;
 use crate::dataset::ImageShape;
-use crate::error::Result;
+use crate::enums::PixelOrder;
+use crate::error::{Error, Result, Status};
 use crate::text;
 use shiftvit_sys as sys;
 use std::path::Path;
@@ -78,5 +79,37 @@ impl Image {
             let (raw, path) = (context.raw(), path.as_ptr());
             sys::svit_image_write_png(raw, path, rgb.as_ptr(), height, width, err)
         })
+    }
+}
+
+impl PixelOrder {
+    /// Brings a frame, such as a camera's, to the order of this crate's arrays: pixels of `shape`, whose
+    /// channels are 1, 3 or 4. `stride` is the number of bytes from one row of the frame to the next, 0:
+    /// those of a row.
+    pub fn convert(self, frame: &[u8], stride: usize, shape: ImageShape) -> Result<Vec<u8>> {
+        let ImageShape { height, width, channels } = shape;
+        let bytes = match self {
+            PixelOrder::Grey => 1,
+            PixelOrder::Rgb | PixelOrder::Bgr => 3,
+            _ => 4,
+        };
+        let row = width.checked_mul(bytes);
+        let step = if stride == 0 { row } else { Some(stride) };
+        let rest = step.and_then(|step| step.checked_mul(height.saturating_sub(1)));
+        let needed = rest.and_then(|rest| rest.checked_add(row?));
+        if needed.map_or(true, |needed| frame.len() < needed) {
+            let message = format!(
+                "the frame has {} bytes, fewer than {} x {} pixels of {} bytes in rows {} bytes apart",
+                frame.len(), height, width, bytes, step.unwrap_or(0)
+            );
+            return Err(Error::new(Status::Argument, message));
+        }
+        let mut pixels = text::zeros("an image", &[height, width, channels])?;
+        // SAFETY: both arrays have the sizes that are passed.
+        call(|err| unsafe {
+            let (from, out) = (frame.as_ptr(), pixels.as_mut_ptr());
+            sys::svit_pixels_convert(from, self.raw(), height, width, stride, out, channels, err)
+        })?;
+        Ok(pixels)
     }
 }

@@ -81,7 +81,7 @@ mod training;
 pub use checkpoint::Checkpoint;
 pub use config::*;
 pub use context::{version, Context, ContextBuilder, FolderLock};
-pub use dataset::{Answers, Dataset, Element, ImageShape};
+pub use dataset::{Answers, Dataset, Element, ImageShape, Splits};
 pub use enums::*;
 pub use error::{BoxError, Error, Result, Status};
 pub use extractor::Extractor;

@@ -103,6 +103,20 @@ fn splits_have_their_share_of_each_class() {
 }
 
 #[test]
+fn frames_of_other_orders_become_pixels() {
+    let shape = |channels| ImageShape::new(2, 1, channels);
+    let frame = [1, 2, 3, 9, 4, 5, 6];
+    assert_eq!(PixelOrder::Bgr.convert(&frame, 4, shape(3)).unwrap(), [3, 2, 1, 6, 5, 4]);
+    assert_eq!(PixelOrder::Grey.convert(&frame, 4, shape(1)).unwrap(), [1, 4]);
+    assert_eq!(PixelOrder::Rgb.convert(&frame, 0, shape(4)).unwrap(), [1, 2, 3, 255, 9, 4, 5, 255]);
+    refused(PixelOrder::Bgr.convert(&frame[..6], 4, shape(3)), Status::Argument, "the frame has 6");
+    let far = PixelOrder::Bgra.convert(&frame, usize::MAX, shape(3));
+    refused(far, Status::Argument, "fewer than 2 x 1 pixels of 4 bytes");
+    refused(PixelOrder::Bgr.convert(&frame, 2, shape(3)), Status::Argument, "stride is 2");
+    refused(PixelOrder::Grey.convert(&frame, 0, shape(2)), Status::Argument, "channels is 2");
+}
+
+#[test]
 fn concatenated_data_sets_have_the_classes_of_all() {
     let context = context();
     let folder = Folder::new();

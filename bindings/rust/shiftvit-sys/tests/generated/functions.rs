@@ -33,6 +33,7 @@ pub fn addresses() -> Vec<*const ()> {
         svit_image_channels as *const (),
         svit_image_pixels as *const (),
         svit_image_write_png as *const (),
+        svit_pixels_convert as *const (),
         svit_resize_nearest_u8 as *const (),
         svit_resize_antialias_u8 as *const (),
         svit_resize_bilinear_f32 as *const (),
