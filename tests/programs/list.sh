@@ -226,3 +226,20 @@ run 2 shiftvit-eval --model several --data list:several.csv --loss cross-entropy
 says 'the numbers of image [0-9]+ are no probabilities.*--loss binary and --loss mse are accepted'
 run 2 shiftvit-eval --model one-class --data folder:one --split train --val-fraction 0 --loss cross-entropy
 says 'the model has one output, whose cross-entropy is always 0'
+
+# The filters of a whitened stem are those of images in the size of its input, with labels or with numbers, however
+# the pipeline evaluates. Nothing is learned, so that the training losses tell them.
+losses() {
+    cut -d, -f1-4 "$1/history.csv"
+}
+for data in labels several; do
+    loss=$([ $data = labels ] && echo cross-entropy || echo binary)
+    for evaluation in resize crop keep; do
+        # shellcheck disable=SC2086
+        run 0 shiftvit-train $small --data list:$data.csv --set loss=$loss --set stem=whitened \
+            --set evaluation=$evaluation --lr 0 --weight-decay 0 --out "$data-$evaluation"
+    done
+    losses $data-resize >a
+    losses $data-keep >b
+    cmp a b || fail "$data: evaluation=keep gave other filters"
+done
