@@ -110,6 +110,29 @@ mkdir images2
 # shellcheck disable=SC2086
 run 0 shiftvit-train --data folder:images $tiny --out images2/run
 
+# Nor do links lead from a class to it, directly or from deeper folders. Those that the library does not follow, to
+# folders around the classes, and those that lead elsewhere are none of its business.
+mkdir -p store/inner linked/disc linked/ring/more
+cp "$(find images/disc -name '*.png' | head -n 1)" linked/disc
+cp "$(find images/disc -name '*.png' | head -n 1)" store
+ln -s ../store linked/square
+ln -s ../../../store/inner linked/ring/more/link
+cp linked/disc/* linked/ring
+ln -s ../.. linked/disc/up
+ln -s ../ring linked/disc/ring
+for pair in square:store square:store/run ring/more/link:store/inner/run; do
+    link=${pair%:*} out=${pair#*:}
+    [ "$link" = square ] || rm -f linked/square
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train --data folder:linked $tiny --val-fraction 0 --overwrite --out "$out"
+    says "^shiftvit-train: --out: '$out' is, or lies in, the folder to which the link 'linked/(disc/)?$link' leads, whose "
+    run 2 shiftvit-export --data folder:linked --split all --out "$out"
+    says "^shiftvit-export: --out: '$out' is, or lies in, the folder to which the link 'linked/(disc/)?$link' leads, whose "
+done
+absent store/run store/inner/run
+# shellcheck disable=SC2086
+run 0 shiftvit-train --data folder:linked $tiny --val-fraction 0 --out store/beside
+
 # The run.json of a run has its data, unless other data is given.
 # shellcheck disable=SC2086
 run 0 shiftvit-train --data folder:images $tiny --limit-train 20 --seed 5 --out first

@@ -1,8 +1,8 @@
 /* A folder that is written, which must not be a class of the data that is read. */
 #include "outputs/out_folder.h"
 
+#include "data/class_links.h"
 #include "data/split_folders.h"
-#include "program/path_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,22 +29,40 @@ static char *existing_part(const char *path, int *whole)
     return real;
 }
 
+/* Fails if a link among the classes of `folder` leads to where `inner` lies, the real path of
+ * `out`. */
+static svit_status check_links(struct program *self, const char *folder, const char *inner,
+                               const char *out_name, const char *out)
+{
+    char link[PATH_CAPACITY];
+    TRY(class_link_find(link, self, folder, inner));
+    return link[0] ? program_fail(self, SVIT_E_ARGUMENT,
+                                  "%s: '%s' is, or lies in, the folder to which the link '%s' "
+                                  "leads, whose images are those of a class; another folder, "
+                                  "elsewhere, is accepted",
+                                  out_name, out, link)
+                   : SVIT_OK;
+}
+
 static svit_status check(struct program *self, const char *folder, const char *out_name,
                          const char *out, int may_be_it)
 {
     int whole, is_there;
     char *inner = existing_part(out, &whole), *outer = existing_part(folder, &is_there);
-    const size_t length = outer && strcmp(outer, "/") != 0 ? strlen(outer) : 0;
-    const int lies_in = inner && outer && is_there && strncmp(inner, outer, length) == 0 &&
-                        (inner[length] == '/' || (inner[length] == '\0' && !(whole && may_be_it)));
-    const int is_it = lies_in && whole && inner[length] == '\0';
+    const int is_known = inner && outer && is_there;
+    const int lies_in = is_known && path_lies_in(inner, outer);
+    const int is_it = lies_in && whole && strcmp(inner, outer) == 0;
+    svit_status status = SVIT_OK;
+    if (lies_in && !(is_it && may_be_it))
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "%s: '%s' %s '%s', the folder of the data, whose subfolders are its "
+                              "classes; another folder, elsewhere, is accepted",
+                              out_name, out, is_it ? "is" : "lies in", folder);
+    else if (is_known && !lies_in)
+        status = check_links(self, folder, inner, out_name, out);
     free(outer);
     free(inner);
-    return lies_in ? program_fail(self, SVIT_E_ARGUMENT,
-                                  "%s: '%s' %s '%s', the folder of the data, whose subfolders are "
-                                  "its classes; another folder, elsewhere, is accepted",
-                                  out_name, out, is_it ? "is" : "lies in", folder)
-                   : SVIT_OK;
+    return status;
 }
 
 /* Checks each folder that has classes: the splits, or the folder itself. */
