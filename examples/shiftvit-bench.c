@@ -252,7 +252,7 @@ static svit_status bench_model(bench_options *options, const svit_model_config *
     svit_optimizer_config optimizer;
     svit_pipeline_config pipeline;
     TRY(config_resolve_training(&trainer, &optimizer, &pipeline, program, &options->config, NULL,
-                                NULL));
+                                NULL, NULL));
     TRY(bench_work_create(work, program, options->work, config, &pipeline, options->batch,
                           options->compute, options->memory));
     TRY(bench_work_run(work, program));

@@ -58,20 +58,6 @@ static svit_status choose_source(train_run *self)
     return SVIT_OK;
 }
 
-/* Takes the settings of the fine-tuning rule for `images` images; before the model is
- * open, those of some preset. */
-static svit_status take_rule(train_run *self, size_t images)
-{
-    svit_trainer_config *trainer = &self->trainer_config;
-    svit_optimizer_config *optimizer = &self->optimizer_config;
-    if (self->model)
-        return svit_fine_tuning_settings(self->model, images, trainer, sizeof *trainer, optimizer,
-                                         sizeof *optimizer, &self->pipeline, sizeof self->pipeline,
-                                         &self->options.program.err);
-    return svit_training_preset("shiftvit-cifar10", trainer, sizeof *trainer, optimizer,
-                                sizeof *optimizer, &self->pipeline, sizeof self->pipeline, NULL);
-}
-
 /* Finds what the preset leaves to the training set and nothing else gives: a run that goes on has a
  * mean and a variance of its own, whatever they are, and so has the model of the rule. */
 static svit_status find_statistics(train_run *self)
@@ -93,21 +79,34 @@ static svit_status find_statistics(train_run *self)
     return SVIT_OK;
 }
 
-/* Takes the settings of a resumed run, of the preset or of the rule, overrides them by those of
- * --config and of --set, and then by the options. */
+/* Overrides the settings that the run has by those of --config and of --set, and by the options. */
+static svit_status override_settings(train_run *self)
+{
+    train_options *options = &self->options;
+    svit_model_config model;
+    json_t *last = NULL;
+    if (self->model)
+        TRY(svit_model_get_config(self->model, &model, sizeof model, &options->program.err));
+    TRY(train_settings_given(&last, options));
+    svit_status status = config_resolve_training(
+        &self->trainer_config, &self->optimizer_config, &self->pipeline, &options->program,
+        &options->config, options->resumed_training, self->model ? &model : NULL, last);
+    json_decref(last);
+    return status == SVIT_OK
+               ? train_settings_complete(&self->trainer_config, &self->optimizer_config, options)
+               : status;
+}
+
+/* Takes the settings of a resumed run, of the preset or of the rule for `images` images (0: an
+ * unknown number), and what overrides them. */
 static svit_status resolve_settings(train_run *self, size_t images)
 {
     train_options *options = &self->options;
     svit_trainer_config *trainer = &self->trainer_config;
-    svit_model_config model;
     if (self->by_rule)
-        TRY(take_rule(self, images));
-    if (self->model)
-        TRY(svit_model_get_config(self->model, &model, sizeof model, &options->program.err));
-    TRY(config_resolve_training(trainer, &self->optimizer_config, &self->pipeline,
-                                &options->program, &options->config, options->resumed_training,
-                                self->model ? &model : NULL));
-    TRY(train_settings_override(trainer, &self->optimizer_config, options));
+        TRY(train_settings_rule(trainer, &self->optimizer_config, &self->pipeline,
+                                &options->program, self->model, images));
+    TRY(override_settings(self));
     if (options->program.seed_given)
         trainer->seed = options->program.seed;
     options->program.seed = trainer->seed;
@@ -306,7 +305,7 @@ static svit_status prepare(train_run *self)
     else if (self->by_rule)
         TRY(init_model(&self->model, program, &self->options.config, self->options.init_from));
     if (self->by_rule)
-        TRY(resolve_settings(self, 1)); /* the pipeline, by which the data is read */
+        TRY(resolve_settings(self, 0)); /* the pipeline, by which the data is read */
     TRY(open_data(self));
     if (self->takes_mean || self->takes_variance)
         TRY(pipeline_take_statistics(&self->pipeline, program, self->data.split[SVIT_SPLIT_TRAIN],
@@ -452,7 +451,7 @@ static svit_status run_together(train_run *self)
     self->options.program.stop = interrupts_seen;
     TRY(program_open(&self->options.program));
     TRY(choose_source(self));
-    TRY(resolve_settings(self, 1));
+    TRY(resolve_settings(self, 0));
     TRY(join_others(self));
     return mpi_agree(&self->place, &self->options.program, train(self));
 }

@@ -18,6 +18,60 @@ for line in '"epochs": 2' '"batch": 16' '"label_smoothing": 0.1' '"schedule": "c
     [ "$(grep -c "$line" first/run.json)" = 1 ] || fail "run.json lacks $line: $(cat first/run.json)"
 done
 
+# Options are the strongest: each field is that of its option, whatever --set says, and what it limits goes by it. The
+# data are not there, so that a run that is accepted fails at them. The model of --init-from, whose settings follow from
+# the images, refuses nothing before it has seen these.
+options_win() {
+    while IFS='|' read -r option field outcome; do
+        for of in '--preset shiftvit-cifar10' '--config settings.json' '--config first/run.json' '--init-from first'; do
+            # shellcheck disable=SC2086
+            run "${outcome%% *}" shiftvit-train $of --data cifar10:none $option --set $field --out none
+            case $outcome in
+            1) says 'none' ;;
+            *) says "${outcome#* }" ;;
+            esac
+        done
+    done
+    absent none
+}
+options_win <<'END'
+--batch 512|leaves=300|1
+--batch 512|accumulate=300|1
+--batch 512|batch=8|1
+--lr 0.5|lr_start=0.2|1
+--lr 0.5|learning_rate=0|1
+--lr 0|lr_start=0.2|1
+--schedule constant|schedule=step|1
+--schedule constant|schedule=piecewise|1
+--schedule constant|schedule=cosine-restarts|1
+--schedule constant|points=[[0.5,1]]|1
+--schedule step|step_size=4|1
+--schedule piecewise|points=[[0,1],[1,0]]|1
+--epochs 3|epochs=1000000|1
+--batch 4|leaves=16|2 leaves is 16; it is at most batch, 4
+--batch 4|accumulate=16|2 accumulate is 16; it is at most batch, 4
+--schedule step|schedule=constant|2 step_size is 0; schedule 'step' needs
+--schedule piecewise|schedule=constant|2 points has 0 elements; a piecewise schedule has at least 2
+--schedule cosine-restarts|schedule=constant|2 restart_steps is 0; schedule 'cosine-restarts' needs
+END
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config settings.json --epochs 1 --batch 16 --lr 0.01 --weight-decay 0.25 --schedule linear \
+    --patience 9 --keep best --compute f32 --memory blocks --checkpoint-seconds 7 --set epochs=2 --set batch=4 \
+    --set leaves=16 --set learning_rate=1 --set weight_decay=1 --set schedule=step --set patience=1 --set keep=last \
+    --set compute=bf16 --set memory=store --set checkpoint_seconds=1 --out strongest
+for line in '"epochs": 1' '"batch": 16' '"learning_rate": 0.01' '"weight_decay": 0.25' '"schedule": "linear"' \
+    '"patience": 9' '"keep": "best"' '"compute": "f32"' '"memory": "blocks"' '"checkpoint_seconds": 7'; do
+    grep -Eq "$line(\\.0)?,?\$" strongest/run.json || fail "run.json lacks $line: $(cat strongest/run.json)"
+done
+# Of few images the rule's batch is 16, of more than 200 it is 32.
+# shellcheck disable=SC2086
+run 2 shiftvit-train --data procedural:64 --init-from first --epochs 1 --set leaves=32 --out by-rule
+says 'leaves is 32; it is at most batch, 16'
+run 0 shiftvit-train --data procedural:201 --limit-val 4 --limit-test 4 --init-from first --epochs 1 --set leaves=32 \
+    --out by-rule
+run 0 shiftvit-train --data procedural:64 --limit-val 4 --limit-test 4 --init-from first --epochs 1 --set leaves=32 \
+    --batch 64 --out by-rule-64
+
 # The same run again from its run.json has the same weights.
 # shellcheck disable=SC2086
 run 0 shiftvit-train $data --config first/run.json --out again

@@ -300,6 +300,17 @@ static svit_status apply(svit_trainer_config *trainer, svit_optimizer_config *op
     return status == SVIT_OK ? status : name_set(self, option, status);
 }
 
+/* Adds the fields of `last`. A warm-up from above the rate that they give begins at this rate. */
+static void add_last(json_t *given, const svit_optimizer_config *optimizer, const json_t *last)
+{
+    const json_t *rate = json_object_get(last, "learning_rate");
+    const json_t *start = json_object_get(given, "lr_start");
+    const double first = start ? json_number_value(start) : optimizer->lr_start;
+    if (rate && first > json_number_value(rate))
+        json_object_set_new(given, "lr_start", json_real(json_number_value(rate)));
+    json_object_update(given, (json_t *)last);
+}
+
 /* Leaves out what depends on the channels, which only a model tells. */
 static void drop_channels(settings *given)
 {
@@ -311,7 +322,7 @@ static void drop_channels(settings *given)
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
                                     const config_option *option, const char *resumed,
-                                    const svit_model_config *model)
+                                    const svit_model_config *model, const json_t *last)
 {
     settings given;
     svit_model_config own;
@@ -329,6 +340,7 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
         model = &own;
     }
     TRY(settings_read(&given, self, option));
+    add_last(given.training, optimizer, last);
     /* The flag is of the command that extends a run, not of the run. */
     if (resumed)
         trainer->schedule_anew = json_object_get(given.training, "schedule") != NULL;

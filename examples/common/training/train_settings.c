@@ -5,6 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
+svit_status train_settings_rule(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+                                svit_pipeline_config *pipeline, struct program *self,
+                                const svit_model *model, size_t images)
+{
+    if (model)
+        TRY(svit_fine_tuning_settings(model, images ? images : 1, trainer, sizeof *trainer,
+                                      optimizer, sizeof *optimizer, pipeline, sizeof *pipeline,
+                                      &self->err));
+    else
+        TRY(svit_training_preset("shiftvit-cifar10", trainer, sizeof *trainer, optimizer,
+                                 sizeof *optimizer, pipeline, sizeof *pipeline, &self->err));
+    if (images == 0) {
+        trainer->batch = 65536;
+        optimizer->learning_rate = 1000;
+    }
+    return SVIT_OK;
+}
+
 /* The settings that a resumed run has stored. */
 typedef struct stored_settings {
     svit_trainer_config trainer;
@@ -53,26 +71,6 @@ static svit_status drop_points(svit_optimizer_config *optimizer, train_options *
     return SVIT_OK;
 }
 
-static void apply_options(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
-                          const train_options *options)
-{
-    trainer->schedule_anew |= options->resume && options->schedule >= 0;
-    trainer->epochs = options->epochs < 0 ? trainer->epochs : (uint32_t)options->epochs;
-    trainer->batch = options->batch < 0 ? trainer->batch : (uint32_t)options->batch;
-    trainer->patience = options->patience < 0 ? trainer->patience : (uint32_t)options->patience;
-    trainer->keep = options->keep < 0 ? trainer->keep : options->keep;
-    trainer->memory = options->memory < 0 ? trainer->memory : options->memory;
-    if (options->compute >= 0)
-        trainer->compute = options->compute == 2 ? SVIT_COMPUTE_BF16 : SVIT_COMPUTE_F32;
-    if (options->checkpoint_seconds >= 0)
-        trainer->checkpoint_seconds = options->checkpoint_seconds;
-    optimizer->schedule = options->schedule < 0 ? optimizer->schedule : options->schedule;
-    optimizer->learning_rate = options->lr < 0 ? optimizer->learning_rate : options->lr;
-    optimizer->lr_start = fmin(optimizer->lr_start, optimizer->learning_rate);
-    if (options->weight_decay >= 0)
-        optimizer->weight_decay = options->weight_decay;
-}
-
 /* Adds a group of frozen parameters for each --freeze. */
 static svit_status apply_freeze(svit_optimizer_config *optimizer, train_options *options)
 {
@@ -90,12 +88,50 @@ static svit_status apply_freeze(svit_optimizer_config *optimizer, train_options 
     return SVIT_OK;
 }
 
-svit_status train_settings_override(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
+static void put_whole(json_t *given, const char *field, int64_t number)
+{
+    if (number >= 0)
+        json_object_set_new(given, field, json_integer(number));
+}
+
+static void put_real(json_t *given, const char *field, double number)
+{
+    if (number >= 0)
+        json_object_set_new(given, field, json_real(number));
+}
+
+static void put_word(json_t *given, const char *field, const char *const *words, int32_t word)
+{
+    if (word >= 0)
+        json_object_set_new(given, field, json_string(words[word]));
+}
+
+svit_status train_settings_given(json_t **out, train_options *options)
+{
+    json_t *given = *out = json_object();
+    if (!given)
+        return program_fail(&options->program, SVIT_E_MEMORY, "no memory for the settings");
+    put_whole(given, "epochs", options->epochs);
+    put_whole(given, "batch", options->batch);
+    put_whole(given, "patience", options->patience);
+    put_word(given, "keep", train_keeps, options->keep);
+    put_word(given, "memory", train_memories, options->memory);
+    put_word(given, "schedule", train_schedules, options->schedule);
+    /* The word before "f32", "auto", means it. */
+    put_word(given, "compute", train_computes + (options->compute == 0), options->compute);
+    put_real(given, "checkpoint_seconds", options->checkpoint_seconds);
+    put_real(given, "learning_rate", options->lr);
+    put_real(given, "weight_decay", options->weight_decay);
+    return SVIT_OK;
+}
+
+svit_status train_settings_complete(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     train_options *options)
 {
     stored_settings stored;
     int32_t before = SVIT_SCHEDULE_PIECEWISE; /* the one that has points, in a preset */
-    apply_options(trainer, optimizer, options);
+    trainer->schedule_anew |= options->resume && options->schedule >= 0;
+    optimizer->lr_start = fmin(optimizer->lr_start, optimizer->learning_rate);
     if (options->resumed_training) {
         TRY(read_stored_settings(&stored, options));
         TRY(resume_schedule(trainer, optimizer, options, &stored));
