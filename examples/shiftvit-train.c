@@ -158,6 +158,8 @@ static svit_status open_data(train_run *self)
     if (!stored && !data_has_own_size(data))
         TRY(pipeline_fit_data(&self->pipeline, program, &self->options.config, NULL));
     TRY(data_open(&self->data, program, data, &self->pipeline, WANT_ALL));
+    if (!mpi_is_first(&self->place))
+        data_drop(&self->data, SVIT_SPLIT_TEST); /* the first process tests alone */
     TRY(check_channels(self, &config));
     if (self->options.resume)
         TRY(data_check_drawn(&self->data, program, self->options.resumed_drawn,

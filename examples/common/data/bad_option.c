@@ -29,6 +29,7 @@ const struct option_table bad_table = {options, parse_option, NULL, NULL, NULL, 
 
 /* Collects the indices of the readable samples of one split; bad ones are reported in order. */
 typedef struct good_list {
+    const struct program *program;
     size_t *indices;
     size_t count;
     size_t next; /* index after the last bad sample */
@@ -41,14 +42,15 @@ static void good_until(good_list *self, size_t end)
         self->indices[self->count++] = self->next++;
 }
 
-/* Prints a bad sample; an svit_bad_sample_callback. */
+/* Prints a bad sample, unless another process of the job does; an svit_bad_sample_callback. */
 static int32_t report_bad(size_t index, svit_status status, const char *message, void *user)
 {
     (void)status;
     good_list *self = user;
     good_until(self, index);
     self->next = index + 1;
-    fprintf(stderr, "%s: bad image: %s\n", option_program_name, message);
+    if (!self->program->is_mute)
+        fprintf(stderr, "%s: bad image: %s\n", option_program_name, message);
     return 0;
 }
 
@@ -113,7 +115,7 @@ static svit_status check_part(svit_dataset **part, struct program *self, int32_t
 {
     size_t bad = 0;
     size_t count = svit_dataset_count(*part);
-    good_list good = {calloc(count, sizeof *good.indices), 0, 0};
+    good_list good = {self, calloc(count, sizeof *good.indices), 0, 0};
     if (!good.indices)
         return program_fail(self, SVIT_E_MEMORY, "no memory for %zu indices", count);
     svit_status status = svit_dataset_verify(*part, report_bad, &good, &bad, &self->err);

@@ -306,12 +306,16 @@ svit_status data_check_drawn(const data_splits *data, struct program *self, cons
                         folder, accepted);
 }
 
+void data_drop(data_splits *parts, int32_t split)
+{
+    svit_dataset_free(parts->split[split]);
+    parts->split[split] = NULL;
+}
+
 void data_close(data_splits *parts)
 {
-    for (size_t split = 0; split < DATA_SPLITS; split++) {
-        svit_dataset_free(parts->split[split]);
-        parts->split[split] = NULL;
-    }
+    for (int32_t split = 0; split < DATA_SPLITS; split++)
+        data_drop(parts, split);
     parts->drawn = NULL;
 }
 

@@ -66,6 +66,9 @@ void data_drawn_text(char text[DRAWN_CAPACITY], const data_splits *data);
 svit_status data_check_drawn(const data_splits *data, struct program *self, const char *drawn,
                              const char *folder, const char *accepted);
 
+/* Frees a split. The others stay as they are. */
+void data_drop(data_splits *parts, int32_t split);
+
 /* Frees the splits. */
 void data_close(data_splits *parts);
 
