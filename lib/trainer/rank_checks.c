@@ -1,5 +1,7 @@
 /* Checks that the ranks of a run begin and go on with the same settings, data and weights: a rank
  * that has others would spoil the sums without a word. */
+#include "base/numbers/hash.h"
+#include "data/augmentation/pipeline_config.h"
 #include "data/datasets/dataset_ops.h"
 #include "trainer/trainer.h"
 
@@ -38,12 +40,22 @@ typedef svit_status (*write_json)(const svit_trainer *trainer, char *buffer, siz
                                   size_t *needed, svit_error *err);
 
 /* The settings but for those of a single process: folder, description, what becomes of an older
- * run. */
+ * run; and for mean and variance, which may be those of the images. */
 static svit_status write_settings(const svit_trainer *trainer, char *buffer, size_t capacity,
                                   size_t *needed, svit_error *err)
 {
-    return svit_training_to_json(&trainer->config, &trainer->optimizer_config, &trainer->pipeline,
-                                 buffer, capacity, needed, err);
+    svit_pipeline_config pipeline = trainer->pipeline;
+    for (size_t c = 0; c < SVIT_MAX_CHANNELS; c++)
+        pipeline.mean[c] = pipeline.variance[c] = 1;
+    return svit_training_to_json(&trainer->config, &trainer->optimizer_config, &pipeline, buffer,
+                                 capacity, needed, err);
+}
+
+static uint64_t hash_statistics(const svit_pipeline_config *pipeline)
+{
+    const size_t bytes = sv_pipeline_means(pipeline->channels) * sizeof *pipeline->mean;
+    const uint64_t hash = sv_fnv_bytes(SV_FNV_BASIS, pipeline->mean, bytes);
+    return sv_fnv_bytes(hash, pipeline->variance, bytes);
 }
 
 static svit_status write_model(const svit_trainer *trainer, char *buffer, size_t capacity,
@@ -96,13 +108,15 @@ static svit_status hash_labels(const svit_dataset *dataset, uint64_t *hash, svit
 svit_status sv_trainer_check_start(svit_trainer *trainer, const svit_dataset *training,
                                    const svit_dataset *validation, svit_error *err)
 {
+    /* A model's classes, means and weights may follow from the data, so these come first. */
     static const char *const NAMES[] = {"versions of the library",
                                         "settings",
-                                        "values in the model's configuration",
                                         "training data",
                                         "validation data",
                                         "labels in the training data",
                                         "labels in the validation data",
+                                        "means or variances of pixels",
+                                        "values in the model's configuration",
                                         "weights",
                                         "frozen parameters",
                                         "kernels (the CPU's instruction set or the GEMM backend)"};
@@ -115,11 +129,12 @@ svit_status sv_trainer_check_start(svit_trainer *trainer, const svit_dataset *tr
     SVIT_TRY(hash_labels(validation, &validation_labels, err));
     const uint64_t values[] = {hash_text(1, svit_version_string()),
                                settings,
-                               model,
                                trainer->training_fingerprint,
                                trainer->validation_fingerprint,
                                labels,
                                validation_labels,
+                               hash_statistics(&trainer->pipeline),
+                               model,
                                hash_weights(trainer->model),
                                hash_frozen(trainer->model),
                                hash_kernels(trainer)};

@@ -151,6 +151,38 @@ timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
     -n 1 "$train" $options --mpi --data folder:/none --out "$work/other" >"$work/out" 2>"$work/err" &&
     complain 'no data: exit status 0'
 [ "$(grep -c "rank 1 of 2: .*'/none'" "$work/err")" = 1 ] || complain "no data: $(cat "$work/err")"
+# Images that differ are said to, not the settings that a preset takes of them. Which images are bad, one process says.
+[ ! -f "$picture" ] || {
+    for set in here there; do
+        for class in a b; do
+            mkdir -p $set/train/$class $set/test/$class
+            for image in 1 2 3 4; do
+                cp "$picture" $set/train/$class/$image.png
+            done
+            cp "$picture" $set/test/$class
+        done
+    done
+    cp "$work/tuned/curves.png" there/train/a/1.png
+    vit='--preset vit-cifar100 --set depth=1 --set dim=16 --set heads=2 --set mlp_dim=16 --set leaves=2 --mpi
+        --threads 1 --quiet --val-fraction 0 --epochs 1 --batch 4'
+    # shellcheck disable=SC2086
+    timeout 60 "$mpirun" -n 1 "$train" $vit --data folder:here --out "$work/other" : \
+        -n 1 "$train" $vit --data folder:there --out "$work/other" >"$work/out" 2>"$work/err" &&
+        complain 'other images: exit status 0'
+    [ "$(grep -c 'rank 1 of 2 has other training data than rank 0' "$work/err")" = 1 ] ||
+        complain "other images: $(cat "$work/err")"
+    head -c 100 "$picture" >here/train/a/5.png
+    head -c 100 "$picture" >here/test/a/5.png
+    # shellcheck disable=SC2086
+    timeout 60 "$mpirun" -n 2 "$train" $vit --data folder:here --out "$work/bad" >"$work/out" 2>"$work/err" &&
+        complain 'bad images: exit status 0'
+    [ "$(grep -c 'bad image: ' "$work/err")" = 2 ] && grep -q '2 of 12 images cannot be read' "$work/err" ||
+        complain "bad images: $(cat "$work/err")"
+    # shellcheck disable=SC2086
+    timeout 60 "$mpirun" -n 2 "$train" $vit --data folder:here --on-bad skip --out "$work/bad" >"$work/out" \
+        2>"$work/err" || complain "bad images that are skipped: $(cat "$work/err")"
+    [ "$(grep -c 'bad image: ' "$work/err")" = 2 ] || complain "bad images that are skipped: $(cat "$work/err")"
+}
 # What keeps them from meeting, one says for all.
 # shellcheck disable=SC2086
 timeout 60 "$mpirun" -n 2 "$train" $options --mpi --out "$work/other" : \

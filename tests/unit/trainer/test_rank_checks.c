@@ -37,6 +37,23 @@ static void other_dropout(member *self)
     self->config.dropout = 0.25;
 }
 
+/* What a preset takes of the training images. */
+static void other_mean(member *self)
+{
+    self->p.pipeline.mean[1] += 0.25;
+}
+
+static void other_variance(member *self)
+{
+    self->p.pipeline.variance[2] *= 2;
+}
+
+static void other_seed(member *self)
+{
+    self->p.trainer.seed++;
+    other_mean(self);
+}
+
 static void illegal_settings(member *self)
 {
     self->p.trainer.label_smoothing = 7;
@@ -107,6 +124,7 @@ static int32_t stop(const svit_trainer_event *event, void *user)
 static const struct {
     void (*change)(member *self), (*of_all)(member *self);
     void (*change_model)(svit_model *model);
+    bool has_other_images;
     svit_status (*call)(svit_trainer *, svit_error *),
         (*call_of_others)(svit_trainer *, svit_error *);
     svit_trainer_callback callback;
@@ -124,6 +142,24 @@ static const struct {
     {.change_model = freeze,
      .status = SVIT_E_ARGUMENT,
      .message = "rank 1 of 3 has other frozen parameters than rank 0; all ranks need the same"},
+    {.change = other_seed,
+     .has_other_images = true,
+     .status = SVIT_E_ARGUMENT,
+     .message = "rank 1 of 3 has other settings than rank 0; all ranks need the same"},
+    {.change = other_mean,
+     .has_other_images = true,
+     .status = SVIT_E_ARGUMENT,
+     .message = "rank 1 of 3 has other training data than rank 0; all ranks need the same"},
+    {.change = other_dropout,
+     .has_other_images = true,
+     .status = SVIT_E_ARGUMENT,
+     .message = "rank 1 of 3 has other training data than rank 0; all ranks need the same"},
+    {.change = other_mean,
+     .status = SVIT_E_ARGUMENT,
+     .message = "rank 1 of 3 has other means or variances of pixels than rank 0; all ranks"},
+    {.change = other_variance,
+     .status = SVIT_E_ARGUMENT,
+     .message = "rank 1 of 3 has other means or variances of pixels than rank 0; all ranks"},
     {.change = illegal_settings,
      .status = SVIT_E_ARGUMENT,
      .message = "rank 1 of 3: label_smoothing is 7; it is in [0, 1)"},
@@ -170,13 +206,24 @@ static svit_status train(member *self, svit_context *own, svit_model *model, svi
                : status;
 }
 
+/* The images of a rank, in memory that it frees. */
+static uint8_t *own_images(const member *self)
+{
+    uint8_t *own = malloc(sizeof images);
+    ck_assert_ptr_nonnull(own);
+    memcpy(own, images, sizeof images);
+    own[0] ^= self->rank == 1 && CASES[self->item].has_other_images;
+    return own;
+}
+
 static void *run_member(void *argument)
 {
     member *self = argument;
     svit_context *own = fit_context(1);
     svit_dataset *data = NULL, *validate = NULL;
     svit_model *model = NULL;
-    WORKS(svit_dataset_memory(&data, own, images, labels, SAMPLES, SIDE, SIDE, 3, CLASSES, err));
+    uint8_t *pixels = own_images(self);
+    WORKS(svit_dataset_memory(&data, own, pixels, labels, SAMPLES, SIDE, SIDE, 3, CLASSES, err));
     WORKS(svit_dataset_slice(&validate, data, 0, VALIDATION, err));
     self->validation = validate;
     self->config = fit_model_config(CLASSES);
@@ -194,6 +241,7 @@ static void *run_member(void *argument)
     svit_dataset_free(validate);
     svit_dataset_free(data);
     svit_context_free(own);
+    free(pixels);
     return NULL;
 }
 
