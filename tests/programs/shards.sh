@@ -101,6 +101,17 @@ END
 run 1 shiftvit-export --data 'shards:half/train-*.tar' --split val --out none
 says 'the classes of val\*\.tar have names and those of train do not; names of both, or of neither, are accepted'
 
+# A brace in the path of the shards is no range: the run has the whole path, and goes on.
+mkdir 'we{ird}'
+cp sets/*.tar 'we{ird}'
+for pattern in 'train-*.tar' 'train-{000000..000002}.tar'; do
+    # shellcheck disable=SC2086
+    (cd 'we{ird}' && run 0 shiftvit-train $small --data "shards:$pattern" --out run)
+    run 0 shiftvit-train --resume 'we{ird}/run' --epochs 3
+    run 0 shiftvit-eval --model 'we{ird}/run'
+    rm -r 'we{ird}/run'
+done
+
 # The window is part of a run, and gives another order.
 run 2 shiftvit-train --resume run --epochs 3 --set shuffle_window=9
 says "shuffle window 8"

@@ -14,54 +14,77 @@ enum { SHARDS_MAX = 1000000, DIGITS_MAX = 9 };
 typedef struct range {
     size_t begin, end; /* the place of '{', and that behind '}' */
     unsigned first, last;
-    int width; /* digits at least */
+    size_t digits; /* of the longer number */
+    bool padded;   /* with zeros to as many digits */
 } range;
 
-/* Reads digits. Returns how many; 0 if there are none or more than DIGITS_MAX. */
+/* Reads digits. Returns how many; 0 if there are none. Of more than DIGITS_MAX *out is 0. */
 static size_t read_digits(unsigned *out, const char *text)
 {
     const size_t digits = strspn(text, "0123456789");
     *out = 0;
     for (size_t i = 0; i < digits && digits <= DIGITS_MAX; i++)
         *out = *out * 10 + (unsigned)(text[i] - '0');
-    return digits <= DIGITS_MAX ? digits : 0;
+    return digits;
 }
 
-static bool read_range(range *out, const char *pattern)
+/* Reads the range that begins with the brace pattern[at]. Returns 0 and leaves *out as it is if
+ * the brace begins none, which is a character as any other; otherwise 1. */
+static size_t read_range(range *out, const char *pattern, size_t at)
 {
-    const char *begin = strchr(pattern, '{');
-    const size_t first = read_digits(&out->first, begin + 1);
-    const char *dots = begin + 1 + first;
+    range found = {.begin = at};
+    const char *begin = pattern + at + 1;
+    const size_t first = read_digits(&found.first, begin);
+    const char *dots = begin + first;
     if (first == 0 || strncmp(dots, "..", 2) != 0)
-        return false;
-    const size_t last = read_digits(&out->last, dots + 2);
+        return 0;
+    const size_t last = read_digits(&found.last, dots + 2);
     const char *end = dots + 2 + last;
-    if (last == 0 || *end != '}' || strchr(end, '{'))
-        return false;
-    const bool padded = (first > 1 && begin[1] == '0') || (last > 1 && dots[2] == '0');
-    out->begin = (size_t)(begin - pattern);
-    out->end = (size_t)(end + 1 - pattern);
-    out->width = padded ? (int)(first > last ? first : last) : 1;
-    return out->first <= out->last && out->last - out->first < SHARDS_MAX;
+    if (last == 0 || *end != '}')
+        return 0;
+    found.end = (size_t)(end + 1 - pattern);
+    found.digits = first > last ? first : last;
+    found.padded = (first > 1 && *begin == '0') || (last > 1 && dots[2] == '0');
+    *out = found;
+    return 1;
+}
+
+/* Finds the last range of a pattern and returns how many it has. */
+static size_t find_range(range *out, const char *pattern)
+{
+    size_t count = 0;
+    for (size_t at = 0; pattern[at]; at++)
+        count += pattern[at] == '{' ? read_range(out, pattern, at) : 0;
+    return count;
+}
+
+static svit_status check_range(const range *numbers, size_t count, const char *pattern,
+                               svit_error *err)
+{
+    if (count > 1)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the pattern '%s' has %zu ranges; one range such as {000..127} is accepted",
+                       pattern, count);
+    if (numbers->digits > DIGITS_MAX || numbers->first > numbers->last ||
+        numbers->last - numbers->first >= SHARDS_MAX)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "the range of the pattern '%s' falls or is too long; one range such as "
+                       "{000..127} of at most %d shards is accepted",
+                       pattern, SHARDS_MAX);
+    return SVIT_OK;
 }
 
 static svit_status add_range(sv_listing *out, const sv_allocator *allocator, const char *pattern,
-                             svit_error *err)
+                             const range *numbers, svit_error *err)
 {
-    range numbers;
-    if (!read_range(&numbers, pattern))
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "the pattern '%s' has a brace and no range; one range such as {000..127} of "
-                       "at most %d shards is accepted",
-                       pattern, SHARDS_MAX);
     const size_t bytes = strlen(pattern) + DIGITS_MAX + 1;
     char *path = sv_allocate(allocator, bytes);
     if (!path)
         return sv_fail_memory(err, bytes, "a file's name");
     svit_status status = SVIT_OK;
-    for (unsigned i = numbers.first; i <= numbers.last && status == SVIT_OK; i++) {
-        snprintf(path, bytes, "%.*s%0*u%s", (int)numbers.begin, pattern, numbers.width, i,
-                 pattern + numbers.end);
+    for (unsigned i = numbers->first; i <= numbers->last && status == SVIT_OK; i++) {
+        snprintf(path, bytes, "%.*s%0*u%s", (int)numbers->begin, pattern,
+                 numbers->padded ? (int)numbers->digits : 1, i, pattern + numbers->end);
         status = sv_listing_add(out, allocator, "", path, false, err);
     }
     sv_release(allocator, path, bytes);
@@ -114,10 +137,19 @@ svit_status sv_shard_paths(sv_listing *out, const sv_allocator *allocator, const
                            svit_error *err)
 {
     const char *names = sv_path_name(pattern);
+    range numbers = {0};
+    const size_t ranges = find_range(&numbers, pattern);
     *out = (sv_listing){0};
-    if (strchr(pattern, '{'))
-        return add_range(out, allocator, pattern, err);
+    if (ranges > 0) {
+        SVIT_TRY(check_range(&numbers, ranges, pattern, err));
+        return add_range(out, allocator, pattern, &numbers, err);
+    }
     if (strpbrk(names, "*?"))
         return add_matches(out, allocator, pattern, names, err);
+    if (strchr(names, '{') && sv_is_absent(pattern))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "'%s' is not there, and its brace begins no range; one range such as "
+                       "{000..127} is accepted",
+                       pattern);
     return sv_listing_add(out, allocator, "", pattern, false, err);
 }

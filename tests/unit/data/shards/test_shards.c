@@ -372,7 +372,15 @@ static const struct {
     {"s-{2..0}.tar", NULL, SVIT_E_ARGUMENT, "one range"},
     {"s-{0..1000000}.tar", NULL, SVIT_E_ARGUMENT, "at most 1000000 shards"},
     {"s-{0..9999999999}.tar", NULL, SVIT_E_ARGUMENT, "one range"},
-    {"s-{0..1}{0..1}.tar", NULL, SVIT_E_ARGUMENT, "one range"},
+    {"s-{0..1}{0..1}.tar", NULL, SVIT_E_ARGUMENT, "has 2 ranges; one range"},
+    {"we{ird}/{0..1}/s-{0..1}.tar", NULL, SVIT_E_ARGUMENT, "has 2 ranges; one range"},
+    {"we{ird}/s-{00..01}.tar", "\x0b\x0c", SVIT_OK, NULL},
+    {"we{ird}/s-*.tar", "\x0b\x0c", SVIT_OK, NULL},
+    {"we{ird}/s-00.tar", "\x0b", SVIT_OK, NULL},
+    {"b{-{1..1}.tar", "\x0d", SVIT_OK, NULL},
+    {"b{-1.tar", "\x0d", SVIT_OK, NULL},
+    {"b{-?.tar", "\x0d", SVIT_OK, NULL},
+    {"we{ird}/s-{00..02}.tar", NULL, SVIT_E_IO, "s-02.tar'"},
     {"s-{0..1.tar", NULL, SVIT_E_ARGUMENT, "one range"},
     {"s-{..1}.tar", NULL, SVIT_E_ARGUMENT, "one range"},
     {"sub", NULL, SVIT_E_IO, "is a folder"},
@@ -381,9 +389,11 @@ static const struct {
 START_TEST(test_patterns)
 {
     NEEDS(HAS_PNG, "PNG");
-    static const char *const SHARDS[] = {"s-00.tar", "s-01.tar", "s-02.tar", "s-8.tar",
-                                         "s-9.tar",  "s-10.tar", ".s-03.tar"};
-    static const uint8_t VALUES[] = {0, 1, 2, 8, 9, 10, 99};
+    static const char *const SHARDS[] = {
+        "s-00.tar", "s-01.tar",  "s-02.tar",         "s-8.tar",          "s-9.tar",
+        "s-10.tar", ".s-03.tar", "we{ird}/s-00.tar", "we{ird}/s-01.tar", "b{-1.tar"};
+    static const uint8_t VALUES[] = {0, 1, 2, 8, 9, 10, 99, 11, 12, 13};
+    subfolder_make(&folder, "we{ird}");
     for (size_t i = 0; i < sizeof VALUES; i++) {
         tar_archive tar = {0};
         tar_sample(&tar, "x", VALUES[i], 0);
