@@ -16,7 +16,10 @@ static void remember(int signal_number)
 
 void interrupts_watch(void)
 {
-    struct sigaction action = {.sa_handler = remember, .sa_flags = (int)SA_RESETHAND}, old;
+    /* Calls of the system that the signal meets go on: the training looks at `seen` after its step,
+     * and none of its files has failed. */
+    struct sigaction action = {.sa_handler = remember, .sa_flags = (int)SA_RESETHAND | SA_RESTART},
+                     old;
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < SIGNAL_COUNT; i++)
         if (sigaction(SIGNALS[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)

@@ -16,12 +16,30 @@ const char *sv_path_kind(mode_t mode)
     return S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
+int sv_descriptor_open(const char *path, int flags, mode_t mode)
+{
+    int descriptor;
+    do
+        descriptor = open(path, flags | O_CLOEXEC, mode);
+    while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
+int sv_descriptor_flush(int descriptor)
+{
+    int result;
+    do
+        result = fsync(descriptor);
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
 /* Opens a regular file. Without O_NONBLOCK, opening a FIFO would wait until a writer opens it; for
  * a regular file the flag changes nothing. */
 static svit_status open_regular(int *descriptor, struct stat *state, const char *path,
                                 svit_error *err)
 {
-    int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int opened = sv_descriptor_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (opened < 0)
         return sv_fail_io(err, "open", path);
     svit_status status = SVIT_OK;

@@ -13,7 +13,7 @@ int sv_lock_file_open(sv_lock_file *out, const char *path, bool is_new_folder)
 {
     *out = SV_NO_LOCK_FILE;
     int code = 0;
-    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int descriptor = sv_descriptor_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
     if (descriptor < 0)
         return errno;
     /* The previous owner removes the file before it unlocks it, so this may be a file that has lost

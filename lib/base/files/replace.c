@@ -52,9 +52,10 @@ static svit_status resolve_link(char **out, const sv_allocator *allocator, const
 /* Opens a leftover to lock it. A writer may have given it permissions that only allow to read. */
 static int open_leftover(const char *path)
 {
-    const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    int descriptor = open(path, O_WRONLY | flags);
-    return descriptor < 0 && errno == EACCES ? open(path, O_RDONLY | flags) : descriptor;
+    const int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int descriptor = sv_descriptor_open(path, O_WRONLY | flags, 0);
+    return descriptor < 0 && errno == EACCES ? sv_descriptor_open(path, O_RDONLY | flags, 0)
+                                             : descriptor;
 }
 
 /* Removes a temporary file that a killed writer has left: a regular file whose lock no process
@@ -98,7 +99,7 @@ static int create_temporary(const char *path, mode_t mode)
     enum { TRIES = 1000 };
     int code = EAGAIN;
     for (int i = 0; i < TRIES && code == EAGAIN; i++) {
-        int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        int descriptor = sv_descriptor_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
         if (descriptor >= 0) {
             code = lock_temporary(descriptor, path);
             if (code == 0)
@@ -230,11 +231,12 @@ int sv_parent_flush(char *path)
     char *end = slash && slash > path ? slash : path + (slash != NULL);
     char kept = *end;
     *end = '\0';
-    int descriptor = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int descriptor = sv_descriptor_open(slash ? path : ".", O_RDONLY | O_DIRECTORY, 0);
     *end = kept;
     if (descriptor < 0)
         return errno;
-    const int code = fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
+    const int code =
+        sv_descriptor_flush(descriptor) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
     close(descriptor);
     return code;
 }
@@ -243,7 +245,7 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
                                   svit_error *err)
 {
     svit_status status = SVIT_OK;
-    if (fsync(replacement->descriptor) != 0)
+    if (sv_descriptor_flush(replacement->descriptor) != 0)
         status = sv_fail_io(err, "flush", replacement->path);
     else if (rename(replacement->temporary, replacement->path) != 0)
         status = sv_fail_io(err, "replace", replacement->path);
@@ -280,7 +282,7 @@ static svit_status append_all(int descriptor, const char *path, const void *data
         return sv_fail(err, SVIT_E_IO, "'%s' is %s; only a regular file can be appended to", path,
                        sv_path_kind(state.st_mode));
     svit_status status = write_all(descriptor, data, bytes, path, err);
-    if (status == SVIT_OK && fsync(descriptor) != 0)
+    if (status == SVIT_OK && sv_descriptor_flush(descriptor) != 0)
         status = sv_fail_io(err, "flush", path);
     if (status != SVIT_OK && ftruncate(descriptor, state.st_size) != 0)
         return status; /* the failure before is what the caller has to know */
@@ -291,10 +293,10 @@ static svit_status append_all(int descriptor, const char *path, const void *data
  * instead of waited for. */
 static int open_to_append(bool *is_new, const char *path)
 {
-    const int flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC;
-    int descriptor = open(path, flags | O_CREAT | O_EXCL, 0666);
+    const int flags = O_WRONLY | O_APPEND | O_NONBLOCK;
+    int descriptor = sv_descriptor_open(path, flags | O_CREAT | O_EXCL, 0666);
     *is_new = descriptor >= 0;
-    return *is_new || errno != EEXIST ? descriptor : open(path, flags);
+    return *is_new || errno != EEXIST ? descriptor : sv_descriptor_open(path, flags, 0);
 }
 
 svit_status sv_file_append(const char *path, const void *data, size_t bytes, svit_error *err)

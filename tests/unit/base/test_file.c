@@ -1,6 +1,7 @@
 /* Checks files: what is no regular file is refused at once. Replacing a file keeps its permissions,
  * does not disturb another writer, and a failure says which content is on the disk. */
 #include "base/files/file.h"
+#include "base/files/lock_file.h"
 #include "suite.h"
 
 #include <shiftvit/shiftvit.h>
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,10 +23,43 @@ static char folder[64];
 static char target[96];
 static int folders_fail; /* makes fsync of a folder fail with EIO */
 
+static int interrupted_call; /* the number of the call of open or fsync that a signal breaks off,
+                                counted from 1 */
+
+static int is_interrupted(void)
+{
+    errno = EINTR;
+    return interrupted_call > 0 && --interrupted_call == 0;
+}
+
+/* The linker puts these before open, which the C library calls open64 where files may be large. */
+typedef int opener(const char *path, int flags, ...);
+opener __real_open, __real_open64, __wrap_open, __wrap_open64;
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    return is_interrupted() ? -1 : __real_open(path, flags, mode);
+}
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    return is_interrupted() ? -1 : __real_open64(path, flags, mode);
+}
+
 /* Replaces fsync of the C library to simulate a failing disk. */
 int fsync(int descriptor)
 {
     struct stat state;
+    if (is_interrupted())
+        return -1;
     if (folders_fail && fstat(descriptor, &state) == 0 && S_ISDIR(state.st_mode)) {
         errno = EIO;
         return -1;
@@ -370,6 +405,45 @@ START_TEST(test_threads_that_write_one_path_all_succeed)
 }
 END_TEST
 
+/* Replaces, appends to, reads and locks files, as a run does. */
+static void use_files(void)
+{
+    const sv_allocator allocator = sv_allocator_default();
+    svit_error err = {sizeof err, 0, ""};
+    char lock[112];
+    void *read;
+    size_t bytes;
+    sv_lock_file held;
+    snprintf(lock, sizeof lock, "%s/lock", folder);
+    replace("one");
+    replace("two");
+    ck_assert_msg(svit_file_append(target, "three", 5, &err) == SVIT_OK, "%s", err.message);
+    assert_holds("twothree");
+    ck_assert_msg(sv_file_read(&read, &bytes, &allocator, target, 64, &err) == SVIT_OK, "%s",
+                  err.message);
+    ck_assert_uint_eq(bytes, 8);
+    sv_release(&allocator, read, bytes + 1);
+    ck_assert_int_eq(sv_lock_file_open(&held, lock, false), 0);
+    sv_lock_file_close(held, lock);
+    ck_assert_int_eq(unlink(target), 0);
+}
+
+/* A signal had failed the checkpoint that it met in its flush. */
+START_TEST(test_calls_that_a_signal_breaks_off_begin_again)
+{
+    enum { OPENED = 8, FLUSHED = 5 }; /* calls of use_files */
+    for (int n = 1; n <= OPENED + FLUSHED; n++) {
+        interrupted_call = n;
+        use_files();
+        ck_assert_msg(interrupted_call == 0, "there are less than %d calls", n);
+    }
+    interrupted_call = OPENED + FLUSHED + 1;
+    use_files();
+    ck_assert_int_eq(interrupted_call, 1);
+    interrupted_call = 0;
+}
+END_TEST
+
 START_TEST(test_a_folder_that_is_not_flushed_is_told_apart)
 {
     svit_error err = {sizeof err, 0, ""};
@@ -396,6 +470,7 @@ static Suite *file_suite(void)
     tcase_add_test(tests, test_a_link_to_a_file_or_folder_is_followed_and_stays);
     tcase_add_test(tests, test_a_lock_file_with_content_stays);
     tcase_add_test(tests, test_threads_that_write_one_path_all_succeed);
+    tcase_add_test(tests, test_calls_that_a_signal_breaks_off_begin_again);
     tcase_add_test(tests, test_a_folder_that_is_not_flushed_is_told_apart);
     suite_add_tcase(suite, tests);
     return suite;
