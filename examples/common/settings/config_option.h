@@ -76,10 +76,11 @@ svit_status config_init_training(svit_trainer_config *trainer, svit_optimizer_co
 /* Builds the settings of a training: those of the preset (without one, those that the three structs
  * have) or, unless it is NULL, of `resumed`, the stored settings of a run as JSON; then those of
  * --config and --set, and the fields of `last`, which other options give (NULL: none). All of them
- * together are checked, so that what a later one replaces limits nothing. The channels and the output of a new run's pipeline are those of the model's
- * input, and the margin of the crop stays, unless --set gives another size. `model` is that of
- * --init-from; NULL: that of the options, or, without a preset, none is known yet: sizes that --set
- * gives and settings that depend on the channels are left out. */
+ * together are checked, so that what a later one replaces limits nothing. The channels and the
+ * output of a new run's pipeline are those of the model's input, and the margin of the crop stays,
+ * unless --set gives another size. `model` is that of --init-from; NULL: that of the options, or,
+ * without a preset, none is known yet: sizes that --set gives and settings that depend on the
+ * channels are left out. */
 svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                     svit_pipeline_config *pipeline, struct program *self,
                                     const config_option *option, const char *resumed,

@@ -10,10 +10,9 @@
 /* "a folder", "a FIFO": what a path is that is no regular file, by its st_mode. */
 const char *sv_path_kind(mode_t mode);
 
-/* open with O_CLOEXEC, and fsync. They begin again if a signal has broken them off, as network file
- * systems allow it. Otherwise they return what these do. */
+/* open with O_CLOEXEC. It begins again if a signal has broken it off, as network file systems allow
+ * it. */
 int sv_descriptor_open(const char *path, int flags, mode_t mode);
-int sv_descriptor_flush(int descriptor);
 
 /* The descriptor of an open file, which sv_file_close closes. */
 int sv_file_descriptor(const sv_file *file);

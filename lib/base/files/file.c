@@ -25,15 +25,6 @@ int sv_descriptor_open(const char *path, int flags, mode_t mode)
     return descriptor;
 }
 
-int sv_descriptor_flush(int descriptor)
-{
-    int result;
-    do
-        result = fsync(descriptor);
-    while (result != 0 && errno == EINTR);
-    return result;
-}
-
 /* Opens a regular file. Without O_NONBLOCK, opening a FIFO would wait until a writer opens it; for
  * a regular file the flag changes nothing. */
 static svit_status open_regular(int *descriptor, struct stat *state, const char *path,

@@ -215,6 +215,16 @@ svit_status sv_replacement_write(sv_replacement *replacement, const void *data, 
     return write_all(replacement->descriptor, data, bytes, replacement->path, err);
 }
 
+/* fsync, which begins again if a signal has broken it off. */
+static int flush(int descriptor)
+{
+    int result;
+    do
+        result = fsync(descriptor);
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
 static svit_status fail_flush(svit_error *err, const char *path, int code)
 {
     char reason[128];
@@ -235,8 +245,7 @@ int sv_parent_flush(char *path)
     *end = kept;
     if (descriptor < 0)
         return errno;
-    const int code =
-        sv_descriptor_flush(descriptor) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
+    const int code = flush(descriptor) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
     close(descriptor);
     return code;
 }
@@ -245,13 +254,12 @@ svit_status sv_replacement_commit(const sv_allocator *allocator, sv_replacement 
                                   svit_error *err)
 {
     svit_status status = SVIT_OK;
-    if (sv_descriptor_flush(replacement->descriptor) != 0)
+    if (flush(replacement->descriptor) != 0)
         status = sv_fail_io(err, "flush", replacement->path);
     else if (rename(replacement->temporary, replacement->path) != 0)
         status = sv_fail_io(err, "replace", replacement->path);
     if (status != SVIT_OK) {
-        unlink(replacement->temporary);
-        replacement_free(allocator, replacement);
+        sv_replacement_abandon(allocator, replacement);
         return status;
     }
     /* The new file is in place whether this succeeds or not. */
@@ -282,7 +290,7 @@ static svit_status append_all(int descriptor, const char *path, const void *data
         return sv_fail(err, SVIT_E_IO, "'%s' is %s; only a regular file can be appended to", path,
                        sv_path_kind(state.st_mode));
     svit_status status = write_all(descriptor, data, bytes, path, err);
-    if (status == SVIT_OK && sv_descriptor_flush(descriptor) != 0)
+    if (status == SVIT_OK && flush(descriptor) != 0)
         status = sv_fail_io(err, "flush", path);
     if (status != SVIT_OK && ftruncate(descriptor, state.st_size) != 0)
         return status; /* the failure before is what the caller has to know */

@@ -113,7 +113,8 @@ extern "C" {
 
     /// Opens a dataset of shards: tar archives (ustar, pax, GNU's long names) as WebDataset has them.
     /// `pattern` is a path with one range such as train-{000..127}.tar, or with \* and ? in the name of
-    /// the file, where the shards are in byte order of their names, or the path of one shard.
+    /// the file, where the shards are in byte order of their names, or the path of one shard. A brace
+    /// that begins no range {DIGITS..DIGITS} is a character of the path.
     ///
     /// Members of an archive that follow each other and have the same key are a sample; the key is the
     /// path up to the first dot of the file's name. What follows that dot, in either case, says what a
@@ -135,7 +136,8 @@ extern "C" {
     /// and at most 64 stay open. Images are read as those of svit_dataset_folder_pipeline;
     /// svit_dataset_path gives no paths.
     ///
-    /// SVIT_E_ARGUMENT: the range is none. SVIT_E_IO: no file matches, or one cannot be read.
+    /// SVIT_E_ARGUMENT: the pattern has several ranges, or one that falls or has more than 1,000,000
+    /// numbers. SVIT_E_IO: no file matches, or one cannot be read.
     /// SVIT_E_FORMAT names the shard and what is not accepted: the byte of a header or a member that is
     /// cut, or the key of a sample without image or label, with two members of one ending, or with a
     /// label of another kind than the samples before it. Later, when a shard has changed, its images are
