@@ -81,8 +81,8 @@ SVIT_API svit_status svit_dataset_memory(svit_dataset **out, svit_context *conte
 
 /* Opens a folder as svit_dataset_folder does, decodes images to the channels of the pipeline, and
  * brings them to its source size by its source step. Where the pipeline's evaluation is
- * SVIT_EVALUATE_CROP, the image is placed so that both crops together are one. SVIT_E_ARGUMENT
- * names a field of the pipeline that is out of range. */
+ * SVIT_EVALUATE_CROP or SVIT_EVALUATE_CROP_FLOOR, the image is placed so that both crops together
+ * are one. SVIT_E_ARGUMENT names a field of the pipeline that is out of range. */
 SVIT_API svit_status svit_dataset_folder_pipeline(svit_dataset **out, svit_context *context,
                                                   const char *folder,
                                                   const svit_pipeline_config *pipeline,

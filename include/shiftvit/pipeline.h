@@ -10,13 +10,17 @@ extern "C" {
 
 /* How evaluation turns the resized image into the model's input. */
 enum {
-    SVIT_EVALUATE_RESIZE = 0, /* resizes it once more, to the output size (Keras 2) */
-    SVIT_EVALUATE_KEEP = 1,   /* takes it as it is, at the resized size (Keras 3) */
-    SVIT_EVALUATE_CROP = 2    /* takes the centre, of the output size. With the source step
+    SVIT_EVALUATE_RESIZE = 0,    /* resizes it once more, to the output size (Keras 2) */
+    SVIT_EVALUATE_KEEP = 1,      /* takes it as it is, at the resized size (Keras 3) */
+    SVIT_EVALUATE_CROP = 2,      /* takes the centre, of the output size. With the source step
                                  SVIT_SOURCE_BICUBIC to 256 x 256 and no other resize, an output of
                                  224 x 224 is the evaluation of papers on ImageNet and of timm with
                                  crop_pct 0.875; the bytes are those of torchvision's Resize and
                                  CenterCrop on images of Pillow, but for RGBA (SVIT_SOURCE_*) */
+    SVIT_EVALUATE_CROP_FLOOR = 3 /* likewise, but where an odd number of lines is over, the centre
+                                    always lies one line nearer to the start than to the end, and
+                                    that of the source step too, as transformers' center_crop has
+                                    it; torchvision's does so for every second odd number */
 };
 
 /* The source step: how an image of another size is brought to source_height x source_width. An

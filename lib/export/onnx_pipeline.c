@@ -95,8 +95,11 @@ static sv_onnx_value resize(sv_onnx_graph *graph, const sv_onnx_value *x, size_t
 static sv_onnx_value crop(sv_onnx_graph *graph, const sv_onnx_value *x)
 {
     const svit_pipeline_config *config = &graph->model->pipeline;
-    const int64_t top = (int64_t)sv_centre_offset(config->resize_height, config->output_height);
-    const int64_t left = (int64_t)sv_centre_offset(config->resize_width, config->output_width);
+    const bool floors = sv_evaluation_floors(config);
+    const int64_t top =
+        (int64_t)sv_centre_offset(config->resize_height, config->output_height, floors);
+    const int64_t left =
+        (int64_t)sv_centre_offset(config->resize_width, config->output_width, floors);
     const int64_t begins[3] = {top, left, 0};
     const int64_t ends[3] = {top + config->output_height, left + config->output_width,
                              config->channels};
@@ -115,7 +118,7 @@ sv_onnx_value sv_onnx_pipeline(sv_onnx_graph *graph, const sv_onnx_value *bytes)
         x = resize(graph, &x, config->resize_height, config->resize_width);
     if (config->evaluation == SVIT_EVALUATE_KEEP || is_output)
         return x;
-    return config->evaluation == SVIT_EVALUATE_CROP
+    return sv_evaluation_crops(config)
                ? crop(graph, &x)
                : resize(graph, &x, config->output_height, config->output_width);
 }

@@ -289,6 +289,8 @@ PIPELINES = [
     (SHIFT, KEEP | LARGER | {"evaluation": "keep"}),
     (SHIFT, KEEP | {"source_height": 23, "source_width": 30, "resize_height": 23, "resize_width": 30,
                     "evaluation": "crop", "source_filter": "bicubic"}),
+    (SHIFT, KEEP | {"source_height": 23, "source_width": 31, "resize_height": 23, "resize_width": 31,
+                    "evaluation": "crop-floor", "source_filter": "bicubic"}),
     (SHIFT | {"in_channels": 1}, KEEP | {"channels": 1, "mean": [0.5], "variance": [0.1]}),
     (SHIFT | {"in_channels": 4}, KEEP | {"channels": 4, "mean": [0.1, 0.2, 0.3, 0.4], "variance": [1, 2, 3, 4]}),
     (SHIFT | {"in_channels": 2}, KEEP | {"channels": 2, "mean": [0.1, 0.2], "variance": [1, 2]}),

@@ -58,17 +58,30 @@ static svit_status taps_create(sv_tap **out, const sv_allocator *allocator, size
     return SVIT_OK;
 }
 
-/* The central crop, as taps without interpolation. */
-static svit_status taps_crop(sv_tap **out, const sv_allocator *allocator, size_t in, size_t size,
-                             size_t stride, svit_error *err)
+/* Makes taps of the central crop, which interpolates nothing. */
+static void taps_crop(sv_tap *taps, size_t offset, size_t size, size_t stride)
 {
-    void *memory = NULL;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, size, sizeof **out, "a resize table", err));
-    sv_tap *taps = memory;
-    size_t offset = sv_centre_offset(in, size);
-    for (size_t o = 0; o < size; o++)
-        taps[o].low = taps[o].high = (uint32_t)((offset + o) * stride); /* the fraction is 0 */
-    *out = taps;
+    for (size_t o = 0; o < size; o++) {
+        const uint32_t line = (uint32_t)((offset + o) * stride);
+        taps[o] = (sv_tap){.low = line, .high = line};
+    }
+}
+
+/* The tables of what evaluation does with the resized image. */
+static svit_status again_create(sv_pipeline *plan, const sv_allocator *allocator, svit_error *err)
+{
+    const svit_pipeline_config *config = &plan->config;
+    const size_t in[] = {config->resize_height, config->resize_width},
+                 out[] = {config->output_height, config->output_width},
+                 stride[] = {1, config->channels};
+    sv_tap **const taps[] = {&plan->down_again, &plan->across_again};
+    for (int axis = 0; axis < 2; axis++) {
+        SVIT_TRY(taps_create(taps[axis], allocator, in[axis], out[axis], stride[axis], err));
+        if (sv_evaluation_crops(config))
+            taps_crop(*taps[axis],
+                      sv_centre_offset(in[axis], out[axis], sv_evaluation_floors(config)),
+                      out[axis], stride[axis]);
+    }
     return SVIT_OK;
 }
 
@@ -93,12 +106,7 @@ static svit_status tables_create(sv_pipeline *plan, const sv_allocator *allocato
         tap->high = config->channels *
                     (uint32_t)sv_axis_nearest(tap->high, plan->width, config->source_width);
     }
-    svit_status (*again)(sv_tap **, const sv_allocator *, size_t, size_t, size_t, svit_error *) =
-        config->evaluation == SVIT_EVALUATE_CROP ? taps_crop : taps_create;
-    SVIT_TRY(
-        again(&plan->down_again, allocator, config->resize_height, config->output_height, 1, err));
-    return again(&plan->across_again, allocator, config->resize_width, config->output_width,
-                 config->channels, err);
+    return again_create(plan, allocator, err);
 }
 
 /* Makes the antialiased source step of a plan, if it needs one. Float images cannot have one. */

@@ -28,4 +28,16 @@ static inline uint32_t sv_evaluation_width(const svit_pipeline_config *config)
     return config->evaluation == SVIT_EVALUATE_KEEP ? config->resize_width : config->output_width;
 }
 
+/* Whether the centres of images, also that of the source step, have half offsets rounded down. */
+static inline bool sv_evaluation_floors(const svit_pipeline_config *config)
+{
+    return config->evaluation == SVIT_EVALUATE_CROP_FLOOR;
+}
+
+/* Whether evaluation takes the centre of the resized image. */
+static inline bool sv_evaluation_crops(const svit_pipeline_config *config)
+{
+    return config->evaluation == SVIT_EVALUATE_CROP || sv_evaluation_floors(config);
+}
+
 #endif

@@ -39,16 +39,16 @@ svit_status sv_source_filter_check(int32_t filter, const char *where, const char
 
 sv_source sv_source_make(int32_t filter, size_t height, size_t width, size_t channels)
 {
-    return (sv_source){filter, height, width, channels, height, width};
+    return (sv_source){filter, height, width, channels, height, width, false};
 }
 
 sv_source sv_source_of(const svit_pipeline_config *config)
 {
     sv_source step = sv_source_make(config->source_filter, config->source_height,
                                     config->source_width, config->channels);
+    step.floors = sv_evaluation_floors(config);
     /* The crop follows the source step directly if the resize between them changes nothing. */
-    if (config->evaluation == SVIT_EVALUATE_CROP &&
-        config->resize_height == config->source_height &&
+    if (sv_evaluation_crops(config) && config->resize_height == config->source_height &&
         config->resize_width == config->source_width) {
         step.seen_height = config->output_height;
         step.seen_width = config->output_width;
@@ -81,6 +81,7 @@ sv_antialias_options sv_source_options(const sv_source *step, size_t height, siz
                                   .out_width = step->width,
                                   .cover = form->cover,
                                   .rounds = form->rounds,
+                                  .floors = step->floors,
                                   .seen_height = step->seen_height,
                                   .seen_width = step->seen_width,
                                   .filter = form->filter,

@@ -23,6 +23,7 @@ typedef struct sv_source {
     size_t channels;                /* of its input and output */
     size_t seen_height, seen_width; /* the central part that the crop of evaluation keeps; height
                                        and width without that crop */
+    bool floors;                    /* as in sv_antialias_options */
 } sv_source;
 
 /* The source step of a checked configuration. */

@@ -107,17 +107,17 @@ static void axis_free(const sv_allocator *allocator, const axis *self)
     sv_release(allocator, self->first, self->out * sizeof *self->first);
 }
 
-size_t sv_centre_offset(size_t lines, size_t size)
+size_t sv_centre_offset(size_t lines, size_t size, bool floors)
 {
-    size_t surplus = lines - size, half = surplus / 2;
-    return half + (surplus & half & 1);
+    const size_t surplus = lines - size, half = surplus / 2;
+    return floors ? half : half + (surplus & half & 1);
 }
 
 /* The crop of `resized` lines to `out`, of which a second crop keeps `seen`. */
-static window crop_window(size_t in, size_t resized, size_t out, size_t seen)
+static window crop_window(size_t in, size_t resized, size_t out, size_t seen, bool floors)
 {
-    return (window){in, resized, sv_centre_offset(resized, seen) - sv_centre_offset(out, seen),
-                    out};
+    const size_t whole = sv_centre_offset(resized, seen, floors);
+    return (window){in, resized, whole - sv_centre_offset(out, seen, floors), out};
 }
 
 /* Pillow's choice: the height loses more than twice as many lines as the width. An axis that grows
@@ -151,8 +151,8 @@ svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocato
     size_t resized_height = o->out_height, resized_width = o->out_width;
     if (o->cover)
         cover(o, &resized_height, &resized_width);
-    window across = crop_window(o->width, resized_width, o->out_width, o->seen_width);
-    window down = crop_window(o->height, resized_height, o->out_height, o->seen_height);
+    window across = crop_window(o->width, resized_width, o->out_width, o->seen_width, o->floors);
+    window down = crop_window(o->height, resized_height, o->out_height, o->seen_height, o->floors);
     sv_antialias *plan = sv_allocate(allocator, sizeof *plan);
     if (!plan)
         return sv_fail_memory(err, sizeof *plan, "a resize plan");

@@ -27,6 +27,7 @@ typedef struct sv_antialias_options {
                     which the image just covers the output, and the centre is cropped.
                     This is torchvision's Resize, which rounds the longer side down,
                     followed by CenterCrop, which rounds half offsets to even. */
+    bool floors; /* with `cover`: half offsets are rounded down, as by transformers */
     bool rounds; /* with `cover`: the longer side is rounded to the nearest pixel, half to even, as
                     by timm's ResizeKeepRatio */
     size_t seen_height, seen_width; /* with `cover`: the part of the output that a second central
@@ -60,7 +61,8 @@ void sv_antialias_enlarge(uint8_t *out, size_t out_height, size_t out_width, con
                           size_t height, size_t width, size_t channels, size_t stride,
                           sv_antialias_filter filter, void *scratch);
 
-/* The first line of a central crop of `size` out of `lines`, with half offsets rounded to even. */
-size_t sv_centre_offset(size_t lines, size_t size);
+/* The first line of a central crop of `size` out of `lines`. Half offsets are rounded to even, or
+ * down if it `floors`. */
+size_t sv_centre_offset(size_t lines, size_t size, bool floors);
 
 #endif

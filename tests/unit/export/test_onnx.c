@@ -282,6 +282,8 @@ START_TEST(test_preprocessing_has_the_steps_of_the_evaluation)
         {SVIT_EVALUATE_CROP, {14, 14}, {HEIGHT, 18}, 1, 1},
         {SVIT_EVALUATE_CROP, {14, 14}, {14, WIDTH}, 1, 1},
         {SVIT_EVALUATE_CROP, {14, 14}, {HEIGHT, WIDTH}, 1, 0},
+        {SVIT_EVALUATE_CROP_FLOOR, {14, 18}, {14, 18}, 0, 1},
+        {SVIT_EVALUATE_CROP_FLOOR, {14, 14}, {HEIGHT, WIDTH}, 1, 0},
         {SVIT_EVALUATE_RESIZE, {14, 14}, {14, 18}, 2, 0},
         {SVIT_EVALUATE_RESIZE, {HEIGHT, WIDTH}, {HEIGHT, WIDTH}, 0, 0},
     };

@@ -84,8 +84,8 @@ extern "C" {
 
     /// Opens a folder as svit_dataset_folder does, decodes images to the channels of the pipeline, and
     /// brings them to its source size by its source step. Where the pipeline's evaluation is
-    /// SVIT_EVALUATE_CROP, the image is placed so that both crops together are one. SVIT_E_ARGUMENT
-    /// names a field of the pipeline that is out of range.
+    /// SVIT_EVALUATE_CROP or SVIT_EVALUATE_CROP_FLOOR, the image is placed so that both crops together
+    /// are one. SVIT_E_ARGUMENT names a field of the pipeline that is out of range.
     pub fn svit_dataset_folder_pipeline(
         out: *mut *mut svit_dataset,
         context: *mut svit_context,

@@ -18,6 +18,11 @@ pub const SVIT_EVALUATE_KEEP: i32 = 1;
 /// crop_pct 0.875; the bytes are those of torchvision's Resize and
 /// CenterCrop on images of Pillow, but for RGBA (SVIT_SOURCE_\*)
 pub const SVIT_EVALUATE_CROP: i32 = 2;
+/// likewise, but where an odd number of lines is over, the centre
+/// always lies one line nearer to the start than to the end, and
+/// that of the source step too, as transformers' center_crop has
+/// it; torchvision's does so for every second odd number
+pub const SVIT_EVALUATE_CROP_FLOOR: i32 = 3;
 
 // The source step: how an image of another size is brought to source_height x source_width. An
 // image that already has this size is not changed. Each channel is resized by itself. Where the

@@ -377,7 +377,8 @@ START_TEST(test_json_that_is_no_pipeline_is_refused)
         {"{\"source_height\":32.5}", SVIT_E_ARGUMENT, "source_height is not a whole number"},
         {"{\"source_width\":0}", SVIT_E_ARGUMENT, "source_width is 0"},
         {"{\"resize_width\":47}", SVIT_E_ARGUMENT, "resize_width is 47"},
-        {"{\"evaluation\":\"cut\"}", SVIT_E_ARGUMENT, "'resize' or 'keep' or 'crop'"},
+        {"{\"evaluation\":\"cut\"}", SVIT_E_ARGUMENT,
+         "'resize' or 'keep' or 'crop' or 'crop-floor'"},
         {"{\"evaluation\":1}", SVIT_E_ARGUMENT, "'resize' or 'keep' or 'crop'"},
         {"{\"filter\":\"nearest\"}", SVIT_E_ARGUMENT, "'bilinear'"},
         {"{\"per_batch\":1}", SVIT_E_ARGUMENT, "true or false"},
@@ -415,7 +416,7 @@ START_TEST(test_every_field_is_checked_and_named)
     REFUSED(resize_height, 47, "resize_height is 47");
     REFUSED(output_height, 0, "output_height is 0");
     REFUSED(output_width, 53, "output_width, 53");
-    REFUSED(evaluation, 3, "evaluation is 3");
+    REFUSED(evaluation, 4, "evaluation is 4");
     REFUSED(per_batch, -1, "per_batch is -1");
     REFUSED(flip_probability, 1.5, "flip_probability is 1.5");
     REFUSED(flip_probability, NAN, "flip_probability is");

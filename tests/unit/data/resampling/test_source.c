@@ -199,6 +199,50 @@ START_TEST(test_the_longer_side_is_rounded_to_the_nearest_pixel)
 }
 END_TEST
 
+/* Requires that an evaluated image, of `side` pixels each way, is the part of `rgb` from
+ * (top, left) on. */
+static void check_part(const float *values, size_t side, const uint8_t *rgb, size_t width,
+                       size_t top, size_t left)
+{
+    for (size_t y = 0; y < side; y++)
+        for (size_t b = 0; b < 3 * side; b++)
+            ck_assert_msg(values[y * 3 * side + b] ==
+                              (float)rgb[((top + y) * width + left) * 3 + b],
+                          "width %zu, side %zu: row %zu, byte %zu", width, side, y, b);
+}
+
+/* The centre of an image whose height is that of the source, by one rule for the source step and
+ * the crop after it: together, one after the other, and where the source step alone cuts.
+ * Regression: that of transformers' processors was torchvision's. */
+START_TEST(test_the_centre_is_rounded_to_even_or_down)
+{
+    enum { SIDE = 20, MOST = 60 };
+    static const int32_t evaluations[] = {SVIT_EVALUATE_CROP, SVIT_EVALUATE_CROP_FLOOR};
+    static uint8_t source[3 * SIDE * SIDE];
+    static float values[3 * SIDE * SIDE];
+    svit_context *context = context_open();
+    svit_pipeline_config config = shorter_side(SIDE, SIDE);
+    config.evaluation = evaluations[_i];
+    config.scale = 1;
+    for (size_t width = SIDE; width < MOST; width++)
+        for (uint32_t side = SIDE; side > SIDE - 6; side--) {
+            const size_t top = _i ? (SIDE - side) / 2 : centre(SIDE, side),
+                         left = _i ? (width - side) / 2 : centre(width, side);
+            uint8_t *rgb = noise(SIDE, width);
+            config.output_height = config.output_width = side;
+            WORKS(
+                svit_pipeline_apply_evaluation(context, &config, rgb, 1, SIDE, width, values, err));
+            check_part(values, side, rgb, width, top, left);
+            WORKS(svit_pipeline_apply_source(context, &config, rgb, SIDE, width, source, err));
+            WORKS(svit_pipeline_apply_evaluation(context, &config, source, 1, SIDE, SIDE, values,
+                                                 err));
+            check_part(values, side, rgb, width, top, left);
+            free(rgb);
+        }
+    svit_context_free(context);
+}
+END_TEST
+
 /* Both filters leave an image of the source size as it is. */
 START_TEST(test_an_image_of_the_source_size_is_copied)
 {
@@ -401,6 +445,7 @@ static Suite *source_suite(void)
     tcase_add_loop_test(cases, test_resizing_has_the_bytes_of_pillow, 0, PILLOW_COUNT);
     tcase_add_test(cases, test_the_aspect_ratio_is_kept);
     tcase_add_test(cases, test_the_longer_side_is_rounded_to_the_nearest_pixel);
+    tcase_add_loop_test(cases, test_the_centre_is_rounded_to_even_or_down, 0, 2);
     tcase_add_test(cases, test_an_image_of_the_source_size_is_copied);
     tcase_add_test(cases, test_a_folder_keeps_the_detail_that_the_size_allows);
     tcase_add_test(cases, test_training_and_prediction_see_the_same_bits);

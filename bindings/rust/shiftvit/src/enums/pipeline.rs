@@ -18,6 +18,11 @@ enumeration! {
         /// crop_pct 0.875; the bytes are those of torchvision's Resize and
         /// CenterCrop on images of Pillow, but for RGBA (`Source`).
         Crop = SVIT_EVALUATE_CROP,
+        /// Likewise, but where an odd number of lines is over, the centre
+        /// always lies one line nearer to the start than to the end, and
+        /// that of the source step too, as transformers' center_crop has
+        /// it; torchvision's does so for every second odd number.
+        CropFloor = SVIT_EVALUATE_CROP_FLOOR,
     }
 }
 
