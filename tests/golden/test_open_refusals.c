@@ -253,7 +253,13 @@ START_TEST(test_other_networks_are_named)
                                fit_path(&self->folder, "model.safetensors"), "{}", &tensor, 1,
                                case_fill, self, err));
     FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
-          SVIT_E_UNSUPPORTED, "no tensor is the patch embedding of a ViT");
+          SVIT_E_UNSUPPORTED, "the first is 'features.0.weight'");
+    case_text(self, "config.json", "{\"model_type\":\"aimv2_vision_model\"}");
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
+          SVIT_E_UNSUPPORTED,
+          "no tensor is the patch embedding of a ViT under the names of timm, transformers or "
+          "OpenCLIP; the first is 'features.0.weight'; config.json: model_type is "
+          "'aimv2_vision_model'");
     case_end(self);
 }
 END_TEST

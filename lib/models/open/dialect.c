@@ -77,6 +77,25 @@ static int rank_of(const place *at)
     return has_word(at, "student") ? 0 : 1;
 }
 
+/* What config.json says that the model is; NULL: nothing. */
+static const char *model_type_of(const sv_open *open)
+{
+    const sv_json *json = open->side[SV_SIDE_CONFIG].json;
+    return json ? sv_json_text(sv_json_get(sv_json_root(json), "model_type")) : NULL;
+}
+
+static svit_status fail_without_encoder(const sv_open *open, svit_error *err)
+{
+    const char *type = model_type_of(open);
+    const char *first =
+        sv_safetensors_count(open->file) > 0 ? sv_safetensors_at(open->file, 0)->name : "";
+    return sv_fail(err, SVIT_E_UNSUPPORTED,
+                   "%s: no tensor is the patch embedding of a ViT under the names of timm, "
+                   "transformers or OpenCLIP; the first is '%.60s'%s%.40s%s",
+                   open->weights, first, type ? "; config.json: model_type is '" : "",
+                   type ? type : "", type ? "'" : "");
+}
+
 /* `best` is the first place of the highest rank. If that is what is wrong, another one has it
  * too. */
 static svit_status fail_places(const sv_open *open, const places *found, size_t best,
@@ -84,13 +103,7 @@ static svit_status fail_places(const sv_open *open, const places *found, size_t 
 {
     size_t next = best + 1;
     if (found->count == 0)
-        return sv_fail(err, SVIT_E_UNSUPPORTED,
-                       "%s: no tensor is the patch embedding of a ViT under the names of timm, "
-                       "transformers or OpenCLIP, such as 'patch_embed.proj.weight'; the first is "
-                       "'%.60s'",
-                       open->weights,
-                       sv_safetensors_count(open->file) > 0 ? sv_safetensors_at(open->file, 0)->name
-                                                            : "");
+        return fail_without_encoder(open, err);
     if (found->wanted)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "%s: no encoder's names begin with the prefix '%.60s'; there are some that "
