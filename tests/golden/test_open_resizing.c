@@ -19,15 +19,24 @@ START_TEST(test_timm_and_openclip_have_their_defaults)
     ck_assert_uint_eq(pipeline.source_height, 48); /* 42 / 0.875 */
     check_colours(&pipeline, imagenet[0], imagenet[1]);
     case_end(self);
-    case_begin(self, "pretrained_openclip");
-    case_weights(self, "");
-    case_text(self, "open_clip_config.json",
-              "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":"
-              "{\"head_width\":10,\"width\":40,\"image_size\":32}},\"preprocess_cfg\":{}}");
-    pipeline_of(&pipeline, self, NULL);
-    ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_BICUBIC);
-    check_colours(&pipeline, openai[0], openai[1]);
-    case_end(self);
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const ends[] = {",\"preprocess_cfg\":{}}", ",\"preprocess_cfg\":null}",
+                                           "}"};
+        char text[200];
+        case_begin(self, "pretrained_openclip");
+        case_weights(self, "");
+        snprintf(text, sizeof text,
+                 "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":"
+                 "{\"head_width\":10,\"width\":40,\"image_size\":32}}%s",
+                 ends[i]);
+        case_text(self, "open_clip_config.json", text);
+        pipeline_of(&pipeline, self, NULL);
+        ck_assert_int_eq(pipeline.source_filter, SVIT_SOURCE_BICUBIC);
+        ck_assert_uint_eq(pipeline.source_height, 32);
+        ck_assert_int_eq(pipeline.evaluation, SVIT_EVALUATE_CROP);
+        check_colours(&pipeline, openai[0], openai[1]);
+        case_end(self);
+    }
 }
 END_TEST
 

@@ -117,6 +117,7 @@ static bool keeps_ratio(const sv_description *from)
     return !from->squash && from->source_height != from->source_width;
 }
 
+/* `root` is NULL where the file has no preprocess_cfg: OpenCLIP has its defaults then. */
 static bool describe_openclip(sv_description *out, const sv_json_value *root,
                               const svit_model_config *model)
 {
@@ -128,7 +129,7 @@ static bool describe_openclip(sv_description *out, const sv_json_value *root,
                             .mean = sv_open_given(root, "mean"),
                             .deviation = sv_open_given(root, "std"),
                             .otherwise = &sv_colours_openai};
-    if (!sv_json_is(root, SV_JSON_OBJECT))
+    if (root && !sv_json_is(root, SV_JSON_OBJECT))
         return sv_no_pipeline(out, "it is no object");
     out->has_colours = read_word(out, root, "mode", &colours_of) &&
                        (strcmp(colours_of, "RGB") == 0 || sv_no_pipeline(out, "mode is not 'RGB'"));
@@ -252,14 +253,13 @@ const sv_json_value *sv_open_timm_pretrained(const sv_json_value *root)
 static bool describe(sv_description *out, const sv_open *open, const svit_model_config *model)
 {
     const sv_json_value *timm = sv_open_timm_pretrained(open->config);
-    const sv_json_value *preprocess = sv_open_given(open->openclip, "preprocess_cfg");
     if (sv_describe_processor(out, open, true))
         return true;
-    if (preprocess)
-        describe_openclip(out, preprocess, model);
+    if (open->openclip)
+        describe_openclip(out, sv_open_given(open->openclip, "preprocess_cfg"), model);
     else if (timm)
         describe_timm(out, timm, model);
-    return preprocess || timm || sv_describe_processor(out, open, false);
+    return open->openclip || timm || sv_describe_processor(out, open, false);
 }
 
 void sv_open_preprocessing(sv_open *open, const svit_model_config *model)
