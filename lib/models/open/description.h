@@ -19,6 +19,7 @@ typedef struct sv_description {
     double source_height, source_width; /* after the resize */
     double crop_height, crop_width;     /* of the centre that is cut; 0: what the model takes */
     bool squash, bicubic;
+    bool floors; /* the centre that is cut is rounded down */
     double scale;
     const sv_json_value *mean, *deviation; /* NULL: those of `otherwise` */
     const sv_colours *otherwise;

@@ -136,6 +136,7 @@ static bool describe_crop(sv_description *out, const sv_json_value *root, const 
         return false;
     if (!crops)
         return true;
+    out->floors = true;
     out->crop_height = out->crop_width = class ? class->crop : 0;
     if (size && !read_box(size, &out->crop_height, &out->crop_width))
         return sv_no_pipeline(

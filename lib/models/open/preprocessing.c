@@ -207,7 +207,7 @@ static void take_sizes(sv_open *open, sv_description *from, const svit_model_con
     pipeline->source_width = pipeline->resize_width = (uint32_t)from->source_width;
     pipeline->output_height = model->input_height;
     pipeline->output_width = model->input_width;
-    pipeline->evaluation = SVIT_EVALUATE_CROP;
+    pipeline->evaluation = from->floors ? SVIT_EVALUATE_CROP_FLOOR : SVIT_EVALUATE_CROP;
     pipeline->source_filter = filter_of(from);
     open->has_pipeline = check_pipeline(open, from);
 }
