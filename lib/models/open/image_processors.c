@@ -9,24 +9,28 @@
 static const sv_colours UNCHANGED = {{0, 0, 0}, {1, 1, 1}},
                         HALVES = {{0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}};
 
-/* What an image processor of transformers does where its file says nothing. `square`: a size of one
- * number is both sides, not the shorter one. `crop`: the side of the centre that it cuts; 0: it
- * cuts none, whatever crop_size says. `models`: the model types whose processor it is. */
+/* What an image processor of transformers does where its file says nothing. */
 typedef struct processor {
-    const char *name, *models;
-    bool square, bicubic;
-    double crop;
+    const char *name, *models; /* the model types whose processor it is */
     const sv_colours *otherwise;
+    double size; /* of the resized image: both sides, or, `by_edge`, the shorter one */
+    double crop; /* the side of the centre, if one is cut; 0: only crop_size has it */
+    bool by_edge;
+    bool square; /* a size of one number is both sides, not the shorter one */
+    bool bicubic;
+    bool crops;  /* whether do_center_crop is true */
+    bool floats; /* it resizes floats, which are not clamped; the others resize bytes */
 } processor;
 
 static const processor PROCESSORS[] = {
-    {"ViT", " vit vit_mae vit_msn ijepa ", true, false, 0, &HALVES},
-    {"DeiT", " deit ", true, true, 224, &HALVES},
-    {"Beit", " beit ", true, true, 0, &HALVES},
-    {"CLIP", " clip ", false, true, 224, &sv_colours_openai},
-    {"Bit", " dinov2 dinov2_with_registers ", false, true, 224, &sv_colours_openai},
-    {"Siglip", " siglip ", false, true, 0, &HALVES},
-    {"DINOv3ViT", " dinov3_vit ", true, false, 0, &sv_colours_imagenet},
+    {"ViT", " vit vit_mae vit_msn ", &HALVES, 224, .square = true},
+    {"DeiT", " deit ", &HALVES, 256, 224, .square = true, .bicubic = true, .crops = true},
+    {"Beit", "", &HALVES, 224, 224, .square = true, .bicubic = true},
+    {"CLIP", " clip ", &sv_colours_openai, 224, 224, true, .bicubic = true, .crops = true},
+    {"Bit", " dinov2 dinov2_with_registers ", &sv_colours_openai, 224, 224, true, .bicubic = true,
+     .crops = true},
+    {"Siglip", " siglip ", &HALVES, 224, .bicubic = true},
+    {"DINOv3ViT", " dinov3_vit ", &sv_colours_imagenet, 224, .square = true, .floats = true},
 };
 
 /* Whether a class is NAMEImageProcessor, in any of its versions, or NAMEFeatureExtractor. */
@@ -38,14 +42,19 @@ static bool is_class(const char *class, const char *name)
             strcmp(class + length, "FeatureExtractor") == 0);
 }
 
+/* The class that a file names; NULL: it names none. */
+static const char *class_name(const sv_json_value *root)
+{
+    const char *name = sv_json_text(sv_json_get(root, "image_processor_type"));
+    return name ? name : sv_json_text(sv_json_get(root, "feature_extractor_type"));
+}
+
 /* The processor that a file names, or that of the model's type; NULL: it is none of the table. */
 static const processor *find_processor(const sv_json_value *root, const sv_json_value *config)
 {
-    const char *class = sv_json_text(sv_json_get(root, "image_processor_type"));
+    const char *class = class_name(root);
     const char *model = sv_json_text(sv_json_get(config, "model_type"));
     char word[32];
-    if (!class)
-        class = sv_json_text(sv_json_get(root, "feature_extractor_type"));
     snprintf(word, sizeof word, " %.28s ", model ? model : "");
     for (size_t i = 0; i < sizeof PROCESSORS / sizeof *PROCESSORS; i++)
         if (class ? is_class(class, PROCESSORS[i].name)
@@ -64,14 +73,17 @@ static size_t count_given(const sv_json_value *object)
     return count;
 }
 
-/* Sets two sides from a number, or from an object of height and width. Further members, which
- * change what these two mean, make it neither. */
+/* Sets two sides from a number, a list of two, or an object of height and width. Further members,
+ * which change what these two mean, make it neither. */
 static bool read_box(const sv_json_value *size, double *height, double *width)
 {
     if (sv_json_number(size, height)) {
         *width = *height;
         return true;
     }
+    if (sv_json_is(size, SV_JSON_ARRAY))
+        return size->count == 2 && sv_json_number(size + 1, height) &&
+               sv_json_number(size[1].after, width);
     return sv_json_number(sv_open_given(size, "height"), height) &&
            sv_json_number(sv_open_given(size, "width"), width) && count_given(size) == 2;
 }
@@ -91,28 +103,47 @@ static bool is_side(double pixels)
     return pixels >= 1 && pixels <= 8192 && pixels == floor(pixels);
 }
 
-/* Sets *flag to true or false, as a member says. Returns false if it says neither. */
+/* Sets *flag to true or false, as a member says, which transformers takes for false if it is null.
+ * Returns false if it says neither. */
 static bool read_flag(sv_description *out, const sv_json_value *root, const char *key, bool *flag)
 {
-    const sv_json_value *member = sv_open_given(root, key);
+    const sv_json_value *member = sv_json_get(root, key);
     if (!member)
         return true;
     *flag = sv_json_is(member, SV_JSON_TRUE);
-    return *flag || sv_json_is(member, SV_JSON_FALSE) ||
+    return *flag || sv_json_is(member, SV_JSON_FALSE) || sv_json_is(member, SV_JSON_NULL) ||
            sv_no_pipeline(out, "%s is neither true nor false", key);
 }
 
-/* The resize of transformers: resampling is 2 (bilinear) or 3 (bicubic) in Pillow's count. */
-static bool describe_resize(sv_description *out, const sv_json_value *root, const processor *class)
+/* Resampling is 2 (bilinear) or 3 (bicubic) in Pillow's count. */
+static bool describe_filter(sv_description *out, const sv_json_value *root, const processor *class)
 {
-    const sv_json_value *filter = sv_open_given(root, "resample"),
-                        *size = sv_open_given(root, "size");
-    double resample = class ? (class->bicubic ? 3 : 2) : 0;
+    const sv_json_value *filter = sv_open_given(root, "resample");
+    double resample = class && class->bicubic ? 3 : 2;
+    if (!class && !filter)
+        return sv_no_pipeline(out, "it states neither its image processor nor resample");
     if (filter && !sv_json_number(filter, &resample))
         return sv_no_pipeline(out, "resample is no number; 2, bilinear, and 3, bicubic, are known");
     if (resample != 2 && resample != 3)
         return sv_no_pipeline(out, "resample is neither 2, bilinear, nor 3, bicubic");
+    out->bicubic = resample == 3;
+    return !(out->bicubic && class && class->floats) ||
+           sv_no_pipeline(out,
+                          "resample is 3, with which %sImageProcessor makes floats beyond those of "
+                          "bytes; 2, bilinear, is known",
+                          class->name);
+}
+
+static bool describe_size(sv_description *out, const sv_json_value *root, const processor *class)
+{
+    const sv_json_value *size = sv_json_get(root, "size");
+    if (class && !size) {
+        out->source_height = out->source_width = class->size;
+        out->squash = !class->by_edge;
+        return true;
+    }
     bool square = class ? class->square : !sv_open_given(root, "crop_size");
+    double side;
     if (!read_flag(out, root, "default_to_square", &square))
         return false;
     const bool is_edge = read_edge(size, &out->source_height, &out->source_width);
@@ -121,8 +152,7 @@ static bool describe_resize(sv_description *out, const sv_json_value *root, cons
             out, "size has neither shortest_edge nor height and width, and these alone");
     if (!is_side(out->source_height) || !is_side(out->source_width))
         return sv_no_pipeline(out, "size is not of 1 to 8192 whole pixels");
-    out->bicubic = resample == 3;
-    out->squash = sv_json_is(size, SV_JSON_OBJECT) ? !is_edge : square;
+    out->squash = sv_json_number(size, &side) ? square : !is_edge;
     return true;
 }
 
@@ -131,7 +161,7 @@ static bool describe_resize(sv_description *out, const sv_json_value *root, cons
 static bool describe_crop(sv_description *out, const sv_json_value *root, const processor *class)
 {
     const sv_json_value *size = sv_open_given(root, "crop_size");
-    bool crops = class ? class->crop > 0 : size != NULL;
+    bool crops = class ? class->crops : size != NULL;
     if (!read_flag(out, root, "do_center_crop", &crops))
         return false;
     if (!crops)
@@ -148,7 +178,7 @@ static bool describe_crop(sv_description *out, const sv_json_value *root, const 
            sv_no_pipeline(out, "crop_size is larger than size, so that images get a border");
 }
 
-/* Whether no member asks for what no pipeline does. */
+/* Whether no member asks for what no pipeline does. The known classes have no steps of colours. */
 static bool check_steps(sv_description *out, const sv_json_value *root, bool of_colours)
 {
     static const struct {
@@ -224,12 +254,13 @@ static bool describe(sv_description *out, const sv_json_value *root, const sv_js
     const processor *class = find_processor(root, config);
     if (!sv_json_is(root, SV_JSON_OBJECT))
         return sv_no_pipeline(out, "image_processor is no object");
-    if (!class &&
-        (sv_json_get(root, "image_processor_type") || sv_json_get(root, "feature_extractor_type")))
-        return sv_no_pipeline(out, "the image processor that it names is not known");
-    const bool has_colours = check_steps(out, root, true) && describe_colours(out, root, class);
-    return check_steps(out, root, false) && describe_resize(out, root, class) &&
-           describe_crop(out, root, class) && check_whole(out, config) && has_colours;
+    if (!class && class_name(root))
+        return sv_no_pipeline(out, "the image processor '%.60s' is not known", class_name(root));
+    const bool has_colours =
+        (class || check_steps(out, root, true)) && describe_colours(out, root, class);
+    return check_steps(out, root, false) && describe_filter(out, root, class) &&
+           describe_size(out, root, class) && describe_crop(out, root, class) &&
+           check_whole(out, config) && has_colours;
 }
 
 /* The processor that a file describes; NULL: there is none. processor_config.json has it in a
