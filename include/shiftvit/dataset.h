@@ -256,13 +256,14 @@ SVIT_API svit_status svit_dataset_select(svit_dataset **out, svit_dataset *paren
  * are NULL if they have no samples. `validation` and `test` are fractions of the samples, 0 or more
  * with a sum below 1. Each class gives its share of both, to the nearest whole number, but at least
  * one sample, and keeps at least one to train; a class too small for that only trains. Targets, and
- * classes that are all too small, are drawn without regard to classes. The same `seed` gives the
- * same splits on every machine, as long as the samples and their order stay the same. The samples
- * of a split are in random order, those of shards in their own. Only a dataset of a callback, or of
- * custom functions without labels, reads images for it.
+ * classes that are all too small, are drawn without regard to classes, by the fractions of all
+ * samples, rounded down. The same `seed` gives the same splits on every machine, as long as the
+ * samples and their order stay the same. The samples of a split are in random order, or in that of
+ * `parent` if it has samples of shards. Only a dataset of a callback, or of custom functions
+ * without labels, reads images for it.
  *
- * SVIT_E_ARGUMENT: a fraction is out of range, or nothing is left to train, or nothing is drawn
- * where a fraction is above 0. Other errors are those of svit_dataset_label. New in 0.4. */
+ * SVIT_E_ARGUMENT: a fraction is out of range, or the samples are too few for one that is above 0.
+ * Other errors are those of svit_dataset_label. New in 0.4. */
 SVIT_API svit_status svit_dataset_split(svit_dataset **splits, svit_dataset *parent,
                                         double validation, double test, uint64_t seed,
                                         svit_error *err);
@@ -281,8 +282,10 @@ SVIT_API svit_status svit_dataset_match_classes(svit_dataset **out, svit_dataset
  * parents[count - 1], all of which it keeps alive; `count` is 1 or more, and one dataset may occur
  * twice. All have the same height, width and channels, images of bytes or of floats, and labels or
  * targets. Classes are matched by their names, and those that parents[0] lacks follow its own in
- * the order in which they come; if no parent has names, labels stay as they are. Targets have the
- * same names in the same order. If some parents are of image files and others are not, a first
+ * the order in which they come; unless all have the same names, those of each parent are distinct.
+ * If no parent has names, labels stay as they are, and the classes are as many as those of the
+ * parent that has most. Targets have the same names in the same order. If a parent has shards, each
+ * parent without them is one. If some parents are of image files and others are not, a first
  * resized crop cuts from files what the source step has made of them. SVIT_E_ARGUMENT names what
  * differs, and the parent. New in 0.4. */
 SVIT_API svit_status svit_dataset_concatenate(svit_dataset **out, svit_dataset *const *parents,

@@ -44,6 +44,8 @@ _WORDS = re.compile(r"SVIT_(?:COMPUTE|DTYPE|EMA|EXISTING|LABELS|METRIC|MODE|OUTP
 #: A field of a configuration, and a function, which are no parts of a path.
 _FIELD = re.compile(r"(?<![\w/'.])svit_\w+_(?:config|options)\.(\w+)")
 _FUNCTION = re.compile(r"(?<![\w/'.])svit_\w+(?!\.\w)")
+#: An element of the array of svit_dataset_concatenate.
+_PARENT = re.compile(r"\bparents(?=\[\d+\])")
 _EXISTING = re.compile(r"; set svit_trainer_config\.existing to .*")
 
 
@@ -56,6 +58,7 @@ def in_python(message: str) -> str:
     )
     message = _WORDS.sub(lambda found: repr(found[1].lower().replace("_", "-")), message)
     message = _FIELD.sub(r"\1", message)
+    message = _PARENT.sub("datasets", message)
     return _FUNCTION.sub(lambda found: _FUNCTIONS.get(found[0], found[0]), message)
 
 

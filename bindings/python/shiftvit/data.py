@@ -250,6 +250,8 @@ class Dataset(_library.Handle):
         Raises:
             ArgumentError: the datasets differ, some have class names and others do not, or there are none.
         """
+        if isinstance(datasets, Dataset):
+            raise TypeError("datasets is a Dataset; a sequence of them is needed")
         parts = list(datasets)
         for index, part in enumerate(parts):
             _library.expect(part, Dataset, f"datasets[{index}]")
@@ -354,22 +356,28 @@ class Dataset(_library.Handle):
         None.
 
         Raises:
-            ArgumentError: a fraction is out of range, nothing is left to train, or the samples are too few.
+            ArgumentError: a fraction is out of range, or the samples are too few for one.
         """
         pointers = (ctypes.c_void_p * 3)()
-        with _library.reading(self):
-            keep = self._state.keep
-            _library.call("svit_dataset_split", pointers, self, validation, test, seed)
-            made = [Dataset.__new__(Dataset) for _ in pointers]
-            for view, pointer in zip(made, pointers):
-                if pointer:
-                    view._adopt(pointer, keep, callbacks=self._callbacks)
-                    view._source = self._source
-        names = ("TRAIN", "VALIDATION", "TEST")
-        places = [_library.constants[f"SVIT_SPLIT_{name}"] for name in names]
-        training, *others = [made[place] if pointers[place] else None for place in places]
+        made: dict[int, Dataset] = {}
+        try:
+            with _library.reading(self):
+                _library.call("svit_dataset_split", pointers, self, validation, test, seed)
+                for place, pointer in enumerate(pointers):
+                    if pointer:
+                        view = Dataset.__new__(Dataset)
+                        made[place] = view._adopt(pointer, self._state.keep, callbacks=self._callbacks)
+                        view._source = self._source
+        except BaseException:
+            # What a signal handler raised has these objects in its traceback, which may be kept.
+            for view in made.values():
+                view.close()
+            raise
+        training, held_out, tested = (
+            made.get(_library.constants[f"SVIT_SPLIT_{name}"]) for name in ("TRAIN", "VALIDATION", "TEST")
+        )
         assert training is not None
-        return training, others[0], others[1]
+        return training, held_out, tested
 
     def path(self, index: int) -> str:
         """The path of a sample's image, for messages and reports; empty where images are no files."""

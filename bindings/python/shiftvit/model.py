@@ -503,7 +503,8 @@ class Model(_library.Handle):
         :meth:`predict` does: what a :class:`shiftvit.Session` takes.
 
         Returns:
-            [n, height, width, channels], float32, of :attr:`input_shape` unless the pipeline keeps other sizes.
+            [n, height, width, channels], float32, in the size of the pipeline's evaluation, which is that of
+            :attr:`input_shape` unless the pipeline has another one.
         """
         return _fit.prepare(self, images, pipeline)
 

@@ -367,6 +367,19 @@ class Data(FolderTest):
         images = [[int(image[0, 0, 0]) for image, _ in part] for part in (*parts, *again)]
         self.assertEqual(sorted(sum(images[:3], [])), list(range(31)))
         self.assertEqual(images[:3], images[3:])
+        calls = []
+
+        def sample(index):
+            calls.append(index)
+            return np.full((1, 1, 1), index, np.uint8)
+
+        parent = shiftvit.Dataset.from_function(sample, 31, (1, 1, 1), y=labels, classes=["a", "b", "c"])
+        views = parent.split(validation=0.2, test=0.1, seed=5)
+        parent.close()
+        del parent
+        gc.collect()
+        self.assertEqual([[int(image[0, 0, 0]) for image, _ in view] for view in views], images[:3])
+        self.assertEqual(sorted(calls), list(range(31)))
         training, validation, test = data.split(validation=0)
         self.assertEqual((len(training), validation, test), (31, None, None))
         self.assertEqual([len(part) for part in data.split()[:2]], [28, 3])
@@ -375,6 +388,7 @@ class Data(FolderTest):
                 data.split(**wrong)
         with self.assertRaisesRegex(ValueError, "1 samples are too few"):
             data[:1].split()
+        self.assertEqual([len(part) for part in data[:30].split(validation=0.8, test=0.1)], [3, 24, 3])
 
     def test_prepared_arrays_are_what_predictions_see(self):
         model = tiny()
@@ -422,9 +436,9 @@ class Data(FolderTest):
         self.assertEqual(shiftvit.Dataset.concatenate([arrays, arrays]).labels.tolist(), [2, 2])
         for wrong, kind, reason in (
             ([], ValueError, "count is 0"),
-            ([both, arrays], ValueError, "differ in class names: 0 and 1"),
+            ([both, arrays], ValueError, r"datasets\[1\] has no class names and datasets\[0\] class names"),
             ([both, both[0]], TypeError, r"datasets\[1\]"),
-            (both, TypeError, r"datasets\[0\]"),
+            (both, TypeError, "datasets is a Dataset"),
         ):
             with self.assertRaisesRegex(kind, reason):
                 shiftvit.Dataset.concatenate(wrong)

@@ -75,14 +75,15 @@ static svit_status take_link(link_search *self, const char *path, int *goes_on)
     return note_target(self, real, goes_on);
 }
 
-/* Searches a folder as deep as the library reads it, `depth` folders below the root. */
+/* Searches a folder, `depth` folders below the root, for links. The library reads folders up to 32
+ * below a class, which is one below the root. */
 static svit_status search(link_search *self, const char *folder, int depth)
 {
-    enum { DEPTH = 33 };
+    enum { DEPTH = 33 }; /* of the deepest that is read */
     char path[PATH_CAPACITY];
     svit_status status = SVIT_OK;
     const struct dirent *entry;
-    DIR *entries = depth <= DEPTH ? opendir(folder) : NULL;
+    DIR *entries = depth < DEPTH ? opendir(folder) : NULL;
     if (!entries)
         return SVIT_OK; /* why it cannot be read is said when the data are opened */
     while (status == SVIT_OK && !self->link[0] && (entry = readdir(entries))) {

@@ -301,14 +301,18 @@ static svit_status apply(svit_trainer_config *trainer, svit_optimizer_config *op
 }
 
 /* Adds the fields of `last`. A warm-up from above the rate that they give begins at this rate. */
-static void add_last(json_t *given, const svit_optimizer_config *optimizer, const json_t *last)
+static svit_status add_last(json_t *given, struct program *self,
+                            const svit_optimizer_config *optimizer, const json_t *last)
 {
     const json_t *rate = json_object_get(last, "learning_rate");
     const json_t *start = json_object_get(given, "lr_start");
     const double first = start ? json_number_value(start) : optimizer->lr_start;
+    int failed = 0;
     if (rate && first > json_number_value(rate))
-        json_object_set_new(given, "lr_start", json_real(json_number_value(rate)));
-    json_object_update(given, (json_t *)last);
+        failed = json_object_set_new(given, "lr_start", json_real(json_number_value(rate)));
+    if (last)
+        failed |= json_object_update(given, (json_t *)last);
+    return failed ? program_fail(self, SVIT_E_MEMORY, "no memory for the settings") : SVIT_OK;
 }
 
 /* Leaves out what depends on the channels, which only a model tells. */
@@ -340,7 +344,7 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
         model = &own;
     }
     TRY(settings_read(&given, self, option));
-    add_last(given.training, optimizer, last);
+    svit_status status = add_last(given.training, self, optimizer, last);
     /* The flag is of the command that extends a run, not of the run. */
     if (resumed)
         trainer->schedule_anew = json_object_get(given.training, "schedule") != NULL;
@@ -348,7 +352,8 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
         pipeline_add_channels(given.training, pipeline, own.in_channels);
     if (!model && !resumed)
         drop_channels(&given);
-    svit_status status = apply(trainer, optimizer, pipeline, self, option, given.training);
+    if (status == SVIT_OK)
+        status = apply(trainer, optimizer, pipeline, self, option, given.training);
     if (status == SVIT_OK && model) {
         pipeline_fit_model(pipeline, model);
         status = pipeline_check_output(self, given.sizes, model);

@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What refuses nothing that settings by the rule would accept: the largest batch of a trainer, and
+ * a rate above every start of a warm-up. */
+enum { LARGEST_BATCH = 65536, LARGE_RATE = 1000 };
+
 svit_status train_settings_rule(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                 svit_pipeline_config *pipeline, struct program *self,
                                 const svit_model *model, size_t images)
@@ -17,8 +21,8 @@ svit_status train_settings_rule(svit_trainer_config *trainer, svit_optimizer_con
         TRY(svit_training_preset("shiftvit-cifar10", trainer, sizeof *trainer, optimizer,
                                  sizeof *optimizer, pipeline, sizeof *pipeline, &self->err));
     if (images == 0) {
-        trainer->batch = 65536;
-        optimizer->learning_rate = 1000;
+        trainer->batch = LARGEST_BATCH;
+        optimizer->learning_rate = LARGE_RATE;
     }
     return SVIT_OK;
 }
@@ -88,40 +92,37 @@ static svit_status apply_freeze(svit_optimizer_config *optimizer, train_options 
     return SVIT_OK;
 }
 
-static void put_whole(json_t *given, const char *field, int64_t number)
+/* These return 0, or -1 if there is no memory. An option that is not given has a negative
+ * number. */
+static int put_whole(json_t *given, const char *field, int64_t number)
 {
-    if (number >= 0)
-        json_object_set_new(given, field, json_integer(number));
+    return number < 0 ? 0 : json_object_set_new(given, field, json_integer(number));
 }
 
-static void put_real(json_t *given, const char *field, double number)
+static int put_real(json_t *given, const char *field, double number)
 {
-    if (number >= 0)
-        json_object_set_new(given, field, json_real(number));
+    return number < 0 ? 0 : json_object_set_new(given, field, json_real(number));
 }
 
-static void put_word(json_t *given, const char *field, const char *const *words, int32_t word)
+static int put_word(json_t *given, const char *field, const char *const *words, int32_t word)
 {
-    if (word >= 0)
-        json_object_set_new(given, field, json_string(words[word]));
+    return word < 0 ? 0 : json_object_set_new(given, field, json_string(words[word]));
 }
 
 svit_status train_settings_given(json_t **out, train_options *options)
 {
     json_t *given = *out = json_object();
-    if (!given)
+    const int32_t compute = options->compute == 0 ? 1 : options->compute; /* "auto" means "f32" */
+    if (put_whole(given, "epochs", options->epochs) || put_whole(given, "batch", options->batch) ||
+        put_whole(given, "patience", options->patience) ||
+        put_word(given, "keep", train_keeps, options->keep) ||
+        put_word(given, "memory", train_memories, options->memory) ||
+        put_word(given, "schedule", train_schedules, options->schedule) ||
+        put_word(given, "compute", train_computes, compute) ||
+        put_real(given, "checkpoint_seconds", options->checkpoint_seconds) ||
+        put_real(given, "learning_rate", options->lr) ||
+        put_real(given, "weight_decay", options->weight_decay) || !given)
         return program_fail(&options->program, SVIT_E_MEMORY, "no memory for the settings");
-    put_whole(given, "epochs", options->epochs);
-    put_whole(given, "batch", options->batch);
-    put_whole(given, "patience", options->patience);
-    put_word(given, "keep", train_keeps, options->keep);
-    put_word(given, "memory", train_memories, options->memory);
-    put_word(given, "schedule", train_schedules, options->schedule);
-    /* The word before "f32", "auto", means it. */
-    put_word(given, "compute", train_computes + (options->compute == 0), options->compute);
-    put_real(given, "checkpoint_seconds", options->checkpoint_seconds);
-    put_real(given, "learning_rate", options->lr);
-    put_real(given, "weight_decay", options->weight_decay);
     return SVIT_OK;
 }
 

@@ -5,8 +5,8 @@
 #include "training/train_option.h"
 
 /* Takes the settings of the fine-tuning rule for `images` images; without a model, which is not
- * open yet, those of some preset. Of 0 images, an unknown number, the batch and the rate are the
- * largest ones, so that they refuse nothing that the final ones would accept. */
+ * open yet, those of some preset. Of 0 images, an unknown number, the batch and the rate are so
+ * large that they refuse nothing which the final ones would accept. */
 svit_status train_settings_rule(svit_trainer_config *trainer, svit_optimizer_config *optimizer,
                                 svit_pipeline_config *pipeline, struct program *self,
                                 const svit_model *model, size_t images);

@@ -4,6 +4,7 @@
 #include "base/text/unique.h"
 #include "data/datasets/dataset_ops.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct part {
@@ -63,9 +64,12 @@ static svit_status chain_path(const svit_dataset *dataset, size_t index, char **
     return sv_dataset_path(set, index, path, err);
 }
 
+/* Without shards in any part the chain is one. */
 static size_t chain_shard_end(const svit_dataset *dataset, size_t index)
 {
     size_t within = index;
+    if (!dataset->is_of_shards)
+        return dataset->count;
     const svit_dataset *set = find_part((const chain *)dataset, &within);
     return index - within + sv_dataset_shard_end(set, within);
 }
@@ -98,25 +102,39 @@ static bool same_names(const svit_dataset *a, const svit_dataset *b)
     return true;
 }
 
+/* What a parent has: a number of `what`, or, by its value, one of two words. */
+typedef struct form {
+    const char *what;
+    const char *words[2]; /* NULL: it is a number */
+    size_t first, other;
+} form;
+
+static const char *form_text(char text[48], const form *of, size_t value)
+{
+    if (of->words[value > 0])
+        return of->words[value > 0];
+    snprintf(text, 48, "%s %zu", of->what, value);
+    return text;
+}
+
 /* SVIT_E_ARGUMENT unless parents[i] goes with the first one. */
 static svit_status check_part(svit_dataset *const *parents, size_t i, svit_error *err)
 {
     const svit_dataset *first = parents[0], *other = parents[i];
-    const struct {
-        const char *what;
-        size_t other, first;
-    } forms[] = {{"height", other->height, first->height},
-                 {"width", other->width, first->width},
-                 {"channels", other->channels, first->channels},
-                 {"images of floats", other->is_f32, first->is_f32},
-                 {"targets in place of labels", other->has_targets, first->has_targets},
-                 {"class names", other->names != NULL, first->names != NULL}};
+    const form forms[] = {
+        {"height", {NULL, NULL}, first->height, other->height},
+        {"width", {NULL, NULL}, first->width, other->width},
+        {"channels", {NULL, NULL}, first->channels, other->channels},
+        {NULL, {"images of bytes", "images of floats"}, first->is_f32, other->is_f32},
+        {NULL, {"labels", "targets"}, first->has_targets, other->has_targets},
+        {NULL, {"no class names", "class names"}, first->names != NULL, other->names != NULL}};
+    char texts[2][48];
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
         if (forms[k].other != forms[k].first)
             return sv_fail(err, SVIT_E_ARGUMENT,
-                           "parents[%zu] and parents[0] differ in %s: %zu and %zu; all have the "
-                           "same",
-                           i, forms[k].what, forms[k].other, forms[k].first);
+                           "parents[%zu] has %s and parents[0] %s; all have the same", i,
+                           form_text(texts[0], &forms[k], forms[k].other),
+                           form_text(texts[1], &forms[k], forms[k].first));
     if (other->has_targets && !same_names(other, first))
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "parents[%zu] and parents[0] have other targets; all have the same names in "
@@ -182,12 +200,26 @@ static svit_status match_parts(chain *self, svit_error *err)
     return SVIT_OK;
 }
 
+/* Labels cannot go by two equal names of one part. */
+static svit_status check_distinct(const chain *self, svit_error *err)
+{
+    for (size_t i = 0; i < self->part_count; i++) {
+        char of[32];
+        const svit_dataset *set = self->parts[i].set;
+        snprintf(of, sizeof of, "parents[%zu]", i);
+        SVIT_TRY(sv_names_check_distinct(set->names, set->classes, of,
+                                         &self->base.context->allocator, err));
+    }
+    return SVIT_OK;
+}
+
 /* `classes` are those of all parts, of which some may be equal. */
 static svit_status unite_classes(chain *self, size_t classes, svit_error *err)
 {
     const sv_allocator *allocator = &self->base.context->allocator;
     size_t *places = NULL;
     const char **texts = NULL;
+    SVIT_TRY(check_distinct(self, err));
     svit_status status =
         sv_allocate_array(allocator, (void **)&texts, classes, sizeof *texts, "class names", err);
     if (status == SVIT_OK)

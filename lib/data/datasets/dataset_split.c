@@ -10,7 +10,6 @@ enum { SPLITS = 3 };
 typedef struct drawing {
     svit_dataset *parent;
     double fraction[SPLITS]; /* by SVIT_SPLIT_*; that of the training is not read */
-    size_t drawn;            /* splits besides the training one whose fraction is above 0 */
     size_t count, classes;
     uint32_t *labels;     /* [count] */
     size_t *left[SPLITS]; /* [classes] samples that the split still takes; the training split's are
@@ -70,15 +69,25 @@ static void drawing_free(drawing *self)
         sv_release(allocator, self->left[split], self->classes * sizeof *self->left[split]);
 }
 
-/* The samples that a class of `count` gives to a split: its share to the nearest whole number, but
- * at least one, and at least one sample that trains. A class too small for that only trains. */
-static size_t share_of_class(const drawing *self, double fraction, size_t count)
+/* Sets what a class of `count` samples gives: its shares to the nearest whole number, but at least
+ * one. At least one sample trains, so shares of a small class shrink, the larger one first; equal
+ * ones together. */
+static void set_shares_of_class(drawing *self, size_t k, size_t count)
 {
-    const size_t most = self->drawn ? (count - (count > 0)) / self->drawn : 0;
-    size_t share = (size_t)((double)count * fraction + 0.5);
-    if (share == 0 && fraction > 0)
-        share = 1;
-    return share < most ? share : most;
+    size_t shares[SPLITS] = {0};
+    for (size_t split = SVIT_SPLIT_TEST; split < SPLITS; split++) {
+        shares[split] = (size_t)((double)count * self->fraction[split] + 0.5);
+        if (shares[split] == 0 && self->fraction[split] > 0)
+            shares[split] = 1;
+    }
+    size_t *a = &shares[SVIT_SPLIT_TEST], *b = &shares[SVIT_SPLIT_VALIDATION];
+    while (*a + *b > 0 && *a + *b >= count) {
+        const size_t larger = *a > *b ? *a : *b;
+        *a -= *a == larger;
+        *b -= *b == larger;
+    }
+    self->left[SVIT_SPLIT_TEST][k] = *a;
+    self->left[SVIT_SPLIT_VALIDATION][k] = *b;
 }
 
 static svit_status read_labels(drawing *self, svit_error *err)
@@ -92,42 +101,44 @@ static svit_status read_labels(drawing *self, svit_error *err)
     return SVIT_OK;
 }
 
-/* What each class gives to each split; returns the sum. */
-static size_t share_by_class(drawing *self)
+/* All samples are one class, which gives the fractions, rounded down. */
+static void share_without_classes(drawing *self)
 {
-    size_t drawn = 0;
-    for (size_t split = SVIT_SPLIT_TEST; split < SPLITS; split++)
-        for (size_t k = 0; k < self->classes; k++)
-            drawn += self->left[split][k] =
-                share_of_class(self, self->fraction[split], self->left[SVIT_SPLIT_TRAIN][k]);
-    return drawn;
+    memset(self->labels, 0, self->count * sizeof *self->labels);
+    for (size_t split = SVIT_SPLIT_TEST; split < SPLITS; split++) {
+        memset(self->left[split], 0, self->classes * sizeof *self->left[split]);
+        self->left[split][0] = (size_t)((double)self->count * self->fraction[split]);
+    }
 }
 
-/* All samples are one class, which gives exactly the fractions. */
-static size_t share_without_classes(drawing *self)
+/* Whether every split whose fraction is above 0 gets a sample. */
+static bool all_get_some(const drawing *self)
 {
-    size_t drawn = 0;
-    memset(self->labels, 0, self->count * sizeof *self->labels);
-    for (size_t split = SVIT_SPLIT_TEST; split < SPLITS; split++)
-        drawn += self->left[split][0] = (size_t)((double)self->count * self->fraction[split]);
-    return drawn;
+    bool some = true;
+    for (size_t split = SVIT_SPLIT_TEST; split < SPLITS; split++) {
+        size_t sum = 0;
+        for (size_t k = 0; k < self->classes; k++)
+            sum += self->left[split][k];
+        some = some && (sum > 0 || self->fraction[split] == 0);
+    }
+    return some;
 }
 
 static svit_status set_shares(drawing *self, svit_error *err)
 {
-    size_t drawn = 0;
-    if (!self->parent->has_targets) {
+    const bool by_class = !self->parent->has_targets;
+    if (by_class)
         SVIT_TRY(read_labels(self, err));
-        drawn = share_by_class(self);
-    }
-    if (drawn == 0)
-        drawn = share_without_classes(self);
-    if ((drawn == 0 && self->drawn > 0) || drawn >= self->count)
-        return sv_fail(
-            err, SVIT_E_ARGUMENT,
-            "%zu samples are too few for validation %g and test %g; larger fractions, or "
-            "0, or more samples are accepted",
-            self->count, self->fraction[SVIT_SPLIT_VALIDATION], self->fraction[SVIT_SPLIT_TEST]);
+    for (size_t k = 0; k < self->classes && by_class; k++)
+        set_shares_of_class(self, k, self->left[SVIT_SPLIT_TRAIN][k]);
+    if (!by_class || !all_get_some(self))
+        share_without_classes(self);
+    if (!all_get_some(self))
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "%zu samples are too few for validation %g and test %g; more samples, other "
+                       "fractions, or 0 are accepted",
+                       self->count, self->fraction[SVIT_SPLIT_VALIDATION],
+                       self->fraction[SVIT_SPLIT_TEST]);
     return SVIT_OK;
 }
 
@@ -184,7 +195,6 @@ SVIT_API svit_status svit_dataset_split(svit_dataset **splits, svit_dataset *par
                        __func__, validation, test);
     drawing self = {.parent = parent,
                     .fraction = {[SVIT_SPLIT_VALIDATION] = validation, [SVIT_SPLIT_TEST] = test},
-                    .drawn = (size_t)(validation > 0) + (size_t)(test > 0),
                     .count = parent->count,
                     .classes = parent->has_targets ? 1 : parent->classes};
     svit_dataset *made[SPLITS] = {NULL, NULL, NULL};

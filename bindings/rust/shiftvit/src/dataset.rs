@@ -230,6 +230,7 @@ impl Dataset {
     /// fractions; each class gives its share, and keeps at least one sample to train.
     pub fn split(&self, validation: f64, test: f64, seed: u64) -> Result<Splits> {
         let mut made = [ptr::null_mut(); 3];
+        let _reader = reader(&self.0.reads)?;
         // SAFETY: the handle is alive, the views keep it so, and the array has room for three.
         call(|err| unsafe {
             let out = made.as_mut_ptr();

@@ -223,6 +223,15 @@ fn a_function_of_samples_cannot_enter_its_own_data_set() {
     *own.lock().unwrap() = Some(data.clone());
     refused(data.sample(0), Status::State, "at sample 0: the data set is in use");
     own.lock().unwrap().take();
+    let inner = own.clone();
+    let data = Dataset::from_function(&context, 1, shape, 2, move |_, _| {
+        let own = inner.lock().unwrap().clone().unwrap();
+        own.split(0.0, 0.0, 1).map(|_| 0)
+    })
+    .unwrap();
+    *own.lock().unwrap() = Some(data.clone());
+    refused(data.split(0.0, 0.0, 1).map(|_| ()), Status::State, "the data set is in use");
+    own.lock().unwrap().take();
 }
 
 /// A call with a concatenated data set holds the functions of all its parts.

@@ -161,7 +161,7 @@ START_TEST(test_equal_names_need_no_matching)
     svit_dataset *chain = concatenate(same, 2);
     ck_assert_uint_eq(svit_dataset_classes(chain), 3);
     ck_assert_str_eq(svit_dataset_class_name(chain, 2), "crane");
-    fails(other, 2, "classes 0 and 2 of the dataset are 'crane'");
+    fails(other, 2, "classes 0 and 2 of parents[0] are 'crane'");
     svit_dataset_free(chain);
     svit_dataset_free(named);
     svit_dataset_free(list);
@@ -217,10 +217,11 @@ START_TEST(test_what_differs_is_named)
                                       err));
     pipeline.source_height = pipeline.source_width = SIDE;
     others[3] = open_list("path,label\n/0,cat\n");
-    static const char *const messages[] = {"parents[2] and parents[0] differ in height: 3 and 2;",
-                                           "differ in images of floats: 1 and 0; all have the same",
-                                           "differ in targets in place of labels: 1 and 0;",
-                                           "differ in class names: 1 and 0;"};
+    static const char *const messages[] = {
+        "parents[2] has height 3 and parents[0] height 2; all have the same",
+        "parents[2] has images of floats and parents[0] images of bytes;",
+        "parents[2] has targets and parents[0] labels;",
+        "parents[2] has class names and parents[0] no class names;"};
     for (size_t k = 0; k < 4; k++) {
         svit_dataset *const parents[] = {first, first, others[k]};
         fails(parents, 3, messages[k]);
@@ -268,7 +269,10 @@ START_TEST(test_flags_are_those_of_all_parts)
     ck_assert(!chain->is_of_files && chain->caller_thread_only && chain->varies);
     ck_assert(chain->label_needs_image && !of_files->label_needs_image);
     ck_assert(of_files->is_of_files && !of_files->caller_thread_only && !of_files->varies);
-    /* Each part is a shard of its own. */
+    /* Each part is a shard of its own if there are shards. */
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(sv_dataset_shard_end(of_files, i), 4);
+    of_files->is_of_shards = true;
     for (size_t i = 0; i < 4; i++)
         ck_assert_uint_eq(sv_dataset_shard_end(of_files, i), i < 2 ? 2 : 4);
     svit_dataset_free(chain);

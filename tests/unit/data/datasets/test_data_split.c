@@ -64,32 +64,45 @@ static void count_classes(size_t *counts, const svit_dataset *split)
     }
 }
 
-/* What a class gives to one of `drawn` splits, in other words than the library's. */
-static size_t wanted_share(size_t size, double fraction, size_t drawn)
+static size_t nearest_share(size_t size, double fraction)
 {
-    if (fraction <= 0 || size < 2)
-        return 0;
-    const size_t nearest = (size_t)((double)size * fraction + 0.5);
-    const size_t least = nearest > 0 ? nearest : 1;
-    const size_t most = (size - 1) / drawn;
-    return least > most ? most : least;
+    const size_t share = (size_t)((double)size * fraction + 0.5);
+    return fraction > 0 && share == 0 ? 1 : share;
+}
+
+/* What a class gives to two splits, in other words than the library's: without room for both the
+ * larger share is cut to the room that the other one leaves, but not below it. */
+static void wanted_shares(size_t shares[2], size_t size, double first, double second)
+{
+    const size_t room = size > 0 ? size - 1 : 0;
+    shares[0] = nearest_share(size, first);
+    shares[1] = nearest_share(size, second);
+    const size_t larger = shares[0] < shares[1], smaller = shares[1 - larger];
+    if (shares[0] + shares[1] <= room)
+        return;
+    shares[larger] = room >= 2 * smaller ? room - smaller : room / 2;
+    if (room < 2 * smaller)
+        shares[1 - larger] = room / 2;
 }
 
 /* All sizes of three classes, with fractions of which some are 0: each sample is in one split, and
  * each class has its share. */
 START_TEST(test_each_class_gives_its_share)
 {
-    static const double fractions[] = {0, 0.1, 0.25, 0.4};
-    for (size_t code = 0; code < 6 * 6 * 6 * 16; code++) {
+    static const double fractions[] = {0, 0.1, 0.25, 0.4, 0.55, 0.85};
+    for (size_t code = 0; code < 6 * 6 * 6 * 36; code++) {
         const size_t sizes[] = {code % 6 + 1, code / 6 % 6 * 3, code / 36 % 6 * 4};
-        const double validation = fractions[code / 216 % 4], test = fractions[code / 864];
-        const size_t drawn = (size_t)(validation > 0) + (size_t)(test > 0);
+        const double validation = fractions[code / 216 % 6], test = fractions[code / 1296];
+        if (validation + test >= 1)
+            continue;
         svit_dataset *parent = of_sizes(sizes, 3), *splits[SPLITS] = {NULL, NULL, NULL};
-        size_t shares = 0, counts[SPLITS][3] = {{0}};
-        for (size_t k = 0; k < 3; k++)
-            shares +=
-                wanted_share(sizes[k], validation, drawn) + wanted_share(sizes[k], test, drawn);
-        if (shares > 0 || drawn == 0) {
+        size_t shares[3][2], sums[2] = {0, 0}, counts[SPLITS][3] = {{0}};
+        for (size_t k = 0; k < 3; k++) {
+            wanted_shares(shares[k], sizes[k], validation, test);
+            sums[0] += shares[k][0];
+            sums[1] += shares[k][1];
+        }
+        if ((sums[0] > 0 || validation == 0) && (sums[1] > 0 || test == 0)) {
             WORKS(svit_dataset_split(splits, parent, validation, test, code, err));
             int seen[MOST] = {0};
             for (size_t split = 0; split < SPLITS; split++) {
@@ -98,16 +111,39 @@ START_TEST(test_each_class_gives_its_share)
                     ck_assert_int_eq(seen[pixel_of(splits[split], i)]++, 0);
             }
             for (size_t k = 0; k < 3; k++) {
-                const size_t gives[] = {wanted_share(sizes[k], validation, drawn),
-                                        wanted_share(sizes[k], test, drawn)};
-                ck_assert_uint_eq(counts[SVIT_SPLIT_VALIDATION][k], gives[0]);
-                ck_assert_uint_eq(counts[SVIT_SPLIT_TEST][k], gives[1]);
-                ck_assert_uint_eq(counts[SVIT_SPLIT_TRAIN][k], sizes[k] - gives[0] - gives[1]);
+                ck_assert_uint_eq(counts[SVIT_SPLIT_VALIDATION][k], shares[k][0]);
+                ck_assert_uint_eq(counts[SVIT_SPLIT_TEST][k], shares[k][1]);
+                ck_assert_uint_eq(counts[SVIT_SPLIT_TRAIN][k],
+                                  sizes[k] - shares[k][0] - shares[k][1]);
             }
             free_splits(splits);
         }
         svit_dataset_free(parent);
     }
+}
+END_TEST
+
+START_TEST(test_fractions_need_not_be_alike)
+{
+    static const size_t sizes[] = {20, 10};
+    static const struct {
+        double validation, test;
+        size_t counts[SPLITS]; /* by SVIT_SPLIT_* */
+    } cases[] = {
+        {0.8, 0.1, {[SVIT_SPLIT_TRAIN] = 3, [SVIT_SPLIT_VALIDATION] = 24, [SVIT_SPLIT_TEST] = 3}},
+        {0.1, 0.6, {[SVIT_SPLIT_TRAIN] = 9, [SVIT_SPLIT_VALIDATION] = 3, [SVIT_SPLIT_TEST] = 18}},
+        {0.97,
+         0.01,
+         {[SVIT_SPLIT_TRAIN] = 2, [SVIT_SPLIT_VALIDATION] = 26, [SVIT_SPLIT_TEST] = 2}}};
+    svit_dataset *parent = of_sizes(sizes, 2);
+    for (size_t i = 0; i < 3; i++) {
+        svit_dataset *splits[SPLITS] = {NULL, NULL, NULL};
+        WORKS(svit_dataset_split(splits, parent, cases[i].validation, cases[i].test, 3, err));
+        for (size_t split = 0; split < SPLITS; split++)
+            ck_assert_uint_eq(svit_dataset_count(splits[split]), cases[i].counts[split]);
+        free_splits(splits);
+    }
+    svit_dataset_free(parent);
 }
 END_TEST
 
@@ -208,6 +244,11 @@ START_TEST(test_what_cannot_be_drawn_is_refused)
         FAILS(svit_dataset_split(splits, parent, wrong[i][0], wrong[i][1], 1, err), SVIT_E_ARGUMENT,
               "0 or more are accepted, and a sum below 1");
     svit_dataset_free(parent);
+    float targets[MOST] = {0};
+    WORKS(svit_dataset_memory_targets(&parent, context, pixels, targets, MOST, 1, 1, 1, 1, err));
+    FAILS(svit_dataset_split(splits, parent, 0.01, 0.2, 1, err), SVIT_E_ARGUMENT,
+          "64 samples are too few for validation 0.01 and test 0.2");
+    svit_dataset_free(parent);
     parent = of_sizes(one, 1);
     FAILS(svit_dataset_split(splits, parent, 0.5, 0, 1, err), SVIT_E_ARGUMENT,
           "1 samples are too few for validation 0.5 and test 0");
@@ -224,6 +265,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("data_split");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_each_class_gives_its_share);
+    tcase_add_test(c, test_fractions_need_not_be_alike);
     tcase_add_test(c, test_a_seed_draws_the_same_everywhere);
     tcase_add_test(c, test_other_seeds_draw_others);
     tcase_add_test(c, test_classes_too_small_are_drawn_together);
