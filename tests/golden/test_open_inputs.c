@@ -3,7 +3,7 @@
 #include "open_pipeline.h"
 #include "suite.h"
 
-enum { MOST = 4096 };
+enum { MOST = 1 << 16 };
 
 /* Opens the folder of a configuration. *out becomes the model's configuration, and `positions` its
  * position embedding. */
@@ -20,9 +20,11 @@ static void open_with(svit_model_config *out, float positions[MOST], open_case *
     svit_model_free(model);
 }
 
-#define TIMM(arguments, pretrained)                                                                \
-    "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":{\"num_heads\":2,\"img_size\":"     \
-    "[28,35]" arguments "},\"pretrained_cfg\":{\"crop_mode\":\"squash\"" pretrained "}}"
+#define NAMED(name, arguments, pretrained)                                                         \
+    "{\"architecture\":\"" name                                                                    \
+    "\",\"model_args\":{\"num_heads\":2,\"img_size\":[28,35]" arguments                            \
+    "},\"pretrained_cfg\":{\"crop_mode\":\"squash\"" pretrained "}}"
+#define TIMM(arguments, pretrained) NAMED("vit_tiny_patch16_224", arguments, pretrained)
 #define DYNAMIC ",\"dynamic_img_size\":true"
 #define IMAGES ",\"input_size\":[3,14,21]"
 
@@ -37,7 +39,10 @@ START_TEST(test_images_of_dynamic_models_have_their_own_size)
         {TIMM(",\"dynamic_img_size\":false", IMAGES), 28, 35},
         {TIMM(",\"dynamic_img_size\":null", IMAGES), 28, 35},
         {TIMM("", IMAGES), 28, 35},
-        {TIMM(DYNAMIC, ""), 28, 35},
+        {TIMM(DYNAMIC, ""), 224, 224},
+        {NAMED("test_vit", "", IMAGES), 14, 21},
+        {NAMED("test_vit", ",\"dynamic_img_size\":false", IMAGES), 28, 35},
+        {NAMED("vit_intern300m_patch14_448.ogvl_dist", "", IMAGES), 14, 21},
     };
     static float found[MOST], wanted[MOST];
     open_case all, *self = &all;

@@ -58,27 +58,45 @@ static svit_status state_input(sv_open *open, const sv_json_value *size, svit_er
 
 static const char IMG_SIZE[] = "config.json: img_size";
 
+/* Whether the model has dynamic_img_size, which some names bring. */
+static bool is_dynamic(const char *name, const sv_json_value *arguments)
+{
+    static const char *const parts[] = {"dinov3", "vit_pe_", "lingbot", "vit_intern300m"};
+    static const char *const names[] = {"test_vit", "test_vit2", "test_vit4"};
+    const sv_json_value *given = sv_json_get(arguments, "dynamic_img_size");
+    bool named = false;
+    for (size_t i = 0; name && i < sizeof parts / sizeof *parts; i++)
+        named = named || strstr(name, parts[i]);
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+        named = named || strcmp(name, names[i]) == 0;
+    return given ? sv_json_is(given, SV_JSON_TRUE) : named;
+}
+
 /* The size that the model was made for. With dynamic_img_size it tells the grid of the positions
  * alone: timm interpolates them for images of any size. */
-static svit_status state_made_size(sv_open *open, const sv_json_value *arguments, svit_error *err)
+static svit_status state_made_size(sv_open *open, const char *name, const sv_json_value *arguments,
+                                   svit_error *err)
 {
     const sv_json_value *size = sv_json_get(arguments, "img_size");
     double height, width;
-    if (!size || size->kind == SV_JSON_NULL ||
-        !sv_json_is(sv_json_get(arguments, "dynamic_img_size"), SV_JSON_TRUE))
+    if (!size || size->kind == SV_JSON_NULL || !is_dynamic(name, arguments))
         return sv_open_state_image(open, size, IMG_SIZE, err);
     SVIT_TRY(sv_open_read_sides(open, size, IMG_SIZE, &height, &width, err));
     sv_open_note_image(open, height, width);
     return SVIT_OK;
 }
 
-/* Where no file tells the size of the images, it is the one that the model was made for. */
-static void assume_made_size(sv_open *open)
+/* Where no file tells the size of the images, it is the one that the model was made for, or timm's
+ * own if that is not the size of its images. */
+static void assume_size(sv_open *open, bool dynamic)
 {
-    if (open->image[0] <= 0)
+    enum { TIMM_SIDE = 224 };
+    const double height = dynamic ? TIMM_SIDE : open->image[0];
+    const double width = dynamic ? TIMM_SIDE : open->image[1];
+    if (height <= 0)
         return;
-    sv_facts_assume(&open->facts, "input_height", open->image[0], IMG_SIZE);
-    sv_facts_assume(&open->facts, "input_width", open->image[1], IMG_SIZE);
+    sv_facts_assume(&open->facts, "input_height", height, IMG_SIZE);
+    sv_facts_assume(&open->facts, "input_width", width, IMG_SIZE);
 }
 
 /* Arguments that are stated otherwise than the fields they are about. */
@@ -102,7 +120,8 @@ static svit_status state_sizes(sv_open *open, const sv_json_value *arguments, sv
 }
 
 /* Arguments of the model that its file records because they differ from those of its name. */
-static svit_status state_arguments(sv_open *open, const sv_json_value *arguments, svit_error *err)
+static svit_status state_arguments(sv_open *open, const char *name, const sv_json_value *arguments,
+                                   svit_error *err)
 {
     static const char *const members[][2] = {{"num_heads", "heads"},
                                              {"embed_dim", "dim"},
@@ -150,7 +169,7 @@ static svit_status state_arguments(sv_open *open, const sv_json_value *arguments
         sv_facts_assume(&open->facts, "position_tokens",
                         bare->kind == SV_JSON_TRUE ? SVIT_POSITION_PATCHES : SVIT_POSITION_ALL,
                         "config.json: no_embed_class");
-    SVIT_TRY(state_made_size(open, arguments, err));
+    SVIT_TRY(state_made_size(open, name, arguments, err));
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         SVIT_TRY(sv_open_state_member(open, arguments, members[i][0], members[i][1],
                                       "config.json: model_args", err));
@@ -195,13 +214,14 @@ svit_status sv_open_from_timm(sv_open *open, svit_error *err)
     const sv_json_value *pretrained = sv_open_timm_pretrained(root);
     const char *name = sv_json_text(sv_json_get(root, "architecture"));
     const char *pool = sv_json_text(sv_json_get(root, "global_pool"));
-    SVIT_TRY(state_prefix(open, sv_json_get(root, "model_args"), name, err));
-    SVIT_TRY(state_arguments(open, sv_json_get(root, "model_args"), err));
+    const sv_json_value *arguments = sv_json_get(root, "model_args");
+    SVIT_TRY(state_prefix(open, arguments, name, err));
+    SVIT_TRY(state_arguments(open, name, arguments, err));
     SVIT_TRY(sv_open_from_timm_name(open, name, err));
     if (pool)
         SVIT_TRY(state_pool(open, pool, "config.json: global_pool", err));
     SVIT_TRY(state_input(open, sv_json_get(pretrained, "input_size"), err));
-    assume_made_size(open);
+    assume_size(open, pretrained && is_dynamic(name, arguments));
     /* transformers writes such files of timm's models too, with a model_type; timm itself has no
      * pipeline for the logits. */
     if (sv_json_get(root, "model_type") || sv_json_get(root, "problem_type"))
