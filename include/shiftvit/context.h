@@ -49,11 +49,19 @@ typedef void (*svit_log_function)(void *user, int32_t level, const char *message
  *   svit_dataset_verify            every 128 images, of a callback before each
  *   svit_trainer_step, _run        before each step, and before each batch of a validation
  *
- * with the context that the call works on. A trainer that was stopped in a validation begins this
- * validation again. Of several ranks svit_trainer_run alone asks, after each event but the last,
- * and all stop together. `user` is used until the last handle of the context is freed. The function
- * must not throw, nor leave by longjmp, nor call the library with a handle of the call that asks.
- */
+ * with the context on which the call works:
+ *
+ *   trainers, svit_evaluate and its like     that of their argument
+ *   predictors, extractors,
+ *   svit_features_compute                    that of the configuration; NULL: the model's
+ *   svit_model_fit_head, svit_model_whiten   the model's
+ *   all others                               that of the dataset or feature set; of
+ *                                            svit_features_nearest and _knn the reference's
+ *
+ * A trainer that was stopped in a validation begins this validation again. Of several ranks
+ * svit_trainer_run alone asks, after each event but the last, and all stop together. `user` is used
+ * until the last handle of the context is freed. The function must not throw, nor leave by longjmp,
+ * nor call the library with a handle of the call that asks. */
 typedef int32_t (*svit_stop_function)(void *user);
 
 /* The configuration of a context, which is read at creation.

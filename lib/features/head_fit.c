@@ -100,7 +100,8 @@ static svit_status create_optimizer(fit *self, svit_error *err)
     optimizer.decay_exclude = SVIT_EXCLUDE_BIAS;
     optimizer.schedule = SVIT_SCHEDULE_WARMUP_COSINE;
     optimizer.total_steps = (uint64_t)self->config.epochs * ((n + batch - 1) / batch);
-    return sv_optimizer_create(&self->optimizer, self->model, self->session, &optimizer, err);
+    return sv_optimizer_create(&self->optimizer, self->model, self->model->context, self->session,
+                               &optimizer, err);
 }
 
 static svit_status allocate(fit *self, svit_error *err)

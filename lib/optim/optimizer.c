@@ -104,7 +104,7 @@ void sv_optim_free(sv_optim *optim)
     for (size_t i = 0; i < optim->slot_count; i++)
         sv_release(&context->allocator, optim->slots[i].values,
                    optim->subset.elements * sizeof *optim->slots[i].values);
-    sv_parameter_subset_free(&optim->subset, &context->allocator);
+    sv_parameter_subset_free(&optim->subset, &optim->table->allocator);
     sv_optim_split_free(optim);
     sv_release(&context->allocator, optim->settings, optim->table->count * sizeof *optim->settings);
     sv_release(&context->allocator, optim, sizeof *optim);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-svit_status sv_optimizer_create(svit_optimizer **out, svit_model *model,
+svit_status sv_optimizer_create(svit_optimizer **out, svit_model *model, svit_context *context,
                                 const svit_session *session, const svit_optimizer_config *config,
                                 svit_error *err)
 {
@@ -18,7 +18,7 @@ svit_status sv_optimizer_create(svit_optimizer **out, svit_model *model,
     SVIT_TRY(sv_allocate_array(allocator, (void **)&optimizer, 1, sizeof *optimizer, "an optimiser",
                                err));
     svit_status status =
-        sv_optim_create(&optimizer->core, model->context, &model->parameters,
+        sv_optim_create(&optimizer->core, context, &model->parameters,
                         session ? &session->gradients.subset : NULL, model->weights, &local, err);
     if (status != SVIT_OK) {
         sv_release(allocator, optimizer, sizeof *optimizer);
@@ -37,7 +37,7 @@ SVIT_API svit_status svit_optimizer_create(svit_optimizer **out, svit_model *mod
     SV_REQUIRE(out);
     SV_REQUIRE(model);
     /* For all parameters, because any session of the model may step it. */
-    return sv_optimizer_create(out, model, NULL, config, err);
+    return sv_optimizer_create(out, model, model->context, NULL, config, err);
 }
 
 SVIT_API void svit_optimizer_free(svit_optimizer *optimizer)

@@ -11,9 +11,10 @@ struct svit_optimizer {
     uint64_t trainable_version; /* of the model, when the optimiser was created */
 };
 
-/* Creates an optimiser as svit_optimizer_create does. Unless `session` is NULL, it takes memory for
+/* Creates an optimiser as svit_optimizer_create does, whose slots and updates are of `context`,
+ * which computes as the model's (sv_session_context). Unless `session` is NULL, it takes memory for
  * the parameters alone that have gradients in this session, and only this session may step it. */
-svit_status sv_optimizer_create(svit_optimizer **out, svit_model *model,
+svit_status sv_optimizer_create(svit_optimizer **out, svit_model *model, svit_context *context,
                                 const svit_session *session, const svit_optimizer_config *config,
                                 svit_error *err);
 

@@ -116,13 +116,32 @@ static svit_status create_layers(svit_session *session, svit_error *err)
     return check_sides(session, err);
 }
 
+/* Whether the results of two contexts have the same bits. */
+static bool compute_alike(const svit_context *a, const svit_context *b)
+{
+    return a->isa == b->isa && a->kernels == b->kernels && a->gemm == b->gemm &&
+           a->small_m_gemm == b->small_m_gemm;
+}
+
+svit_context *sv_session_context(const svit_model *model, svit_context *wanted)
+{
+    svit_context *of_model = model->context;
+    if (compute_alike(wanted, of_model))
+        return wanted;
+    sv_context_warn(wanted,
+                    "the context has the GEMM backend '%s' and the kernels '%s', that of the model "
+                    "'%s' and '%s': the model runs on its own",
+                    wanted->gemm->name, sv_isa_name(wanted->isa), of_model->gemm->name,
+                    sv_isa_name(of_model->isa));
+    return of_model;
+}
+
 /* Weights are packed once for all sessions of a model, and results are the same in all of them, so
  * the contexts compute alike. */
 static svit_status check_context(const svit_context *context, const svit_context *of_model,
                                  svit_error *err)
 {
-    if (context->isa == of_model->isa && context->kernels == of_model->kernels &&
-        context->gemm == of_model->gemm && context->small_m_gemm == of_model->small_m_gemm)
+    if (compute_alike(context, of_model))
         return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "context has the GEMM backend '%s' and the kernels '%s'; the context of the "

@@ -82,6 +82,12 @@ struct svit_session {
 
 extern const sv_config_type sv_session_config_type;
 
+/* session.c */
+
+/* The context on which sessions of the model run for a call on the context `wanted`: this one, or
+ * the model's if they compute differently, with a warning in the log of `wanted`. */
+svit_context *sv_session_context(const svit_model *model, svit_context *wanted);
+
 /* active_layers.c */
 
 /* Lets the session begin behind the layer config.input_layer, if that is not empty: sets

@@ -3,6 +3,8 @@
 #include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "data/datasets/dataset_ops.h"
+#include "session/optimizer_handle.h"
+#include "session/session.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <math.h>
@@ -160,6 +162,7 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_sess
     config.seed = trainer->config.seed;
     config.memory = trainer->config.memory;
     config.check_finite = trainer->config.check_finite;
+    config.context = trainer->passes;
     if (early) {
         config.input_height = trainer->config.early_height;
         config.input_width = trainer->config.early_width;
@@ -173,6 +176,12 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_sess
     else
         svit_session_free(session);
     return status;
+}
+
+svit_status sv_trainer_open_optimizer(const svit_trainer *trainer, svit_optimizer **out,
+                                      const svit_optimizer_config *config, svit_error *err)
+{
+    return sv_optimizer_create(out, trainer->model, trainer->passes, NULL, config, err);
 }
 
 static svit_status open_loader(svit_trainer *trainer, svit_dataset *training, svit_error *err)
@@ -242,7 +251,8 @@ static svit_status open_validation(svit_trainer *trainer, svit_dataset *validati
     trainer->validation_count = svit_dataset_count(validation);
     SVIT_TRY(
         sv_objective_check(&trainer->objective, validation, "validation", trainer->context, err));
-    const sv_evaluation how = {.ranks = &trainer->ranks,
+    const sv_evaluation how = {.passes = trainer->passes,
+                               .ranks = &trainer->ranks,
                                .batch = trainer->micro_batch,
                                .compute = trainer->config.compute,
                                .tta = trainer->config.tta,
@@ -348,8 +358,8 @@ static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
     SVIT_TRY(measure_model(trainer, err));
     SVIT_TRY(read_objective(trainer, training, err));
     SVIT_TRY(freeze_groups(trainer, before, err));
-    SVIT_TRY(svit_optimizer_create(&trainer->optimizer, trainer->model, &trainer->optimizer_config,
-                                   err));
+    SVIT_TRY(
+        sv_trainer_open_optimizer(trainer, &trainer->optimizer, &trainer->optimizer_config, err));
     SVIT_TRY(sv_trainer_open_early(trainer, err));
     trainer->session_is_early = sv_trainer_is_early(trainer, 0);
     SVIT_TRY(sv_trainer_open_session(trainer, trainer->session_is_early, &trainer->session, err));
@@ -393,6 +403,7 @@ static svit_status open_trainer(svit_trainer **out, svit_context *context, svit_
     *out = trainer;
     trainer->context = sv_context_retain(context);
     trainer->arrays.allocator = &context->allocator;
+    trainer->passes = sv_session_context(model, context);
     trainer->model = model;
     trainer->config = *config;
     trainer->config.folder = trainer->config.description = NULL; /* until copy_texts copies them */

@@ -4,12 +4,14 @@
 
 #include "base/size.h"
 #include "data/datasets/dataset_ops.h"
+#include "session/session.h"
 
 #include <math.h>
 #include <string.h>
 
-static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int32_t compute,
-                                const svit_pipeline_config *pipeline, svit_error *err)
+static svit_status open_session(sv_evaluator *evaluator, svit_model *model,
+                                const sv_evaluation *how, const svit_pipeline_config *pipeline,
+                                svit_error *err)
 {
     size_t height, width;
     SVIT_TRY(svit_pipeline_evaluation_size(pipeline, &height, &width, err));
@@ -17,7 +19,8 @@ static svit_status open_session(sv_evaluator *evaluator, svit_model *model, int3
     SVIT_TRY(svit_session_config_init(&config, sizeof config));
     config.max_batch = (uint32_t)evaluator->batch;
     config.mode = SVIT_MODE_INFER;
-    config.compute = compute;
+    config.compute = how->compute;
+    config.context = how->passes;
     config.input_height = (uint32_t)height;
     config.input_width = (uint32_t)width;
     evaluator->views.height = height;
@@ -68,7 +71,7 @@ static svit_status open_steps(sv_evaluator *evaluator, svit_model *model, svit_d
     evaluator->objective = (sv_objective){.loss = masked ? SVIT_LOSS_MSE : how->loss,
                                           .classes = model->config.num_classes,
                                           .masked = masked ? &model->config : NULL};
-    SVIT_TRY(open_session(evaluator, model, how->compute, pipeline, err));
+    SVIT_TRY(open_session(evaluator, model, how, pipeline, err));
     SVIT_TRY(open_loader(evaluator, dataset, how->prefetch, pipeline, err));
     return open_buffers(evaluator, err);
 }
@@ -153,10 +156,10 @@ SVIT_API svit_status svit_evaluate(svit_context *context, svit_model *model, svi
 }
 
 /* Checks the arguments that the evaluating functions share, of which the pointers have been
- * checked, and opens an evaluator. */
+ * checked, sets how->passes, and opens an evaluator. */
 static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, svit_model *model,
                                 svit_dataset *dataset, const svit_pipeline_config *pipeline,
-                                const sv_evaluation *how, bool reads_labels, svit_error *err)
+                                sv_evaluation *how, bool reads_labels, svit_error *err)
 {
     svit_pipeline_config local;
     if (!pipeline && model->has_pipeline)
@@ -171,6 +174,7 @@ static svit_status open_checked(sv_evaluator *evaluator, svit_context *context, 
     if (how->batch < 1 || how->batch > 65536)
         return sv_fail(err, SVIT_E_ARGUMENT, "batch is %zu; it is 1..65536", how->batch);
     SVIT_TRY(sv_trainer_check_fit(model, NULL, dataset, "dataset", reads_labels, err));
+    how->passes = sv_session_context(model, context);
     return sv_evaluator_open(evaluator, context, model, dataset, &local, how, err);
 }
 
@@ -185,7 +189,7 @@ SVIT_API svit_status svit_evaluate_with_compute(svit_context *context, svit_mode
     SV_REQUIRE(model);
     SV_REQUIRE(dataset);
     sv_ranks alone = sv_ranks_alone();
-    const sv_evaluation how = {.ranks = &alone, .batch = batch, .compute = compute, .prefetch = 2};
+    sv_evaluation how = {.ranks = &alone, .batch = batch, .compute = compute, .prefetch = 2};
     sv_evaluator evaluator;
     SVIT_TRY(open_checked(&evaluator, context, model, dataset, pipeline, &how, true, err));
     sv_metrics metrics;
@@ -235,7 +239,7 @@ SVIT_API svit_status svit_evaluate_logits(svit_context *context, svit_model *mod
     SV_REQUIRE(dataset);
     SVIT_TRY(sv_views_check(tta, model, err));
     sv_ranks alone = sv_ranks_alone();
-    const sv_evaluation how = {
+    sv_evaluation how = {
         .ranks = &alone, .batch = batch, .compute = compute, .tta = tta, .prefetch = 2};
     sv_evaluator evaluator;
     SVIT_TRY(

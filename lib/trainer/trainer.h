@@ -54,6 +54,8 @@ typedef struct sv_progress {
 
 struct svit_trainer {
     svit_context *context;
+    svit_context
+        *passes;       /* runs passes and updates: `context`, or the model's (sv_session_context) */
     svit_model *model; /* the session keeps it alive */
     svit_session *session;
     bool session_is_early; /* the session takes the smaller images of the first epochs */
@@ -119,6 +121,10 @@ svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, 
  * first epochs if `early`. */
 svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_session **out,
                                     svit_error *err);
+
+/* Creates the optimiser of the trainer, on the context of its passes. */
+svit_status sv_trainer_open_optimizer(const svit_trainer *trainer, svit_optimizer **out,
+                                      const svit_optimizer_config *config, svit_error *err);
 
 /* notes.c */
 
@@ -203,6 +209,7 @@ svit_status sv_trainer_go_on(const svit_context *context, const sv_ranks *ranks,
 
 /* How an evaluator computes. */
 typedef struct sv_evaluation {
+    svit_context *passes;       /* runs the passes: as in svit_trainer */
     sv_ranks *ranks;            /* outlives the evaluator */
     size_t batch;               /* the largest number of samples in a forward pass */
     int32_t compute, tta, loss; /* SVIT_COMPUTE_*, SVIT_TTA_*, SVIT_LOSS_* */

@@ -257,7 +257,7 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
     svit_status status =
         svit_loader_seek(trainer->loader, copy->progress.epoch, copy->progress.position, err);
     if (status == SVIT_OK && (anew || is_other))
-        status = svit_optimizer_create(&optimizer, trainer->model, config, err);
+        status = sv_trainer_open_optimizer(trainer, &optimizer, config, err);
     if (status == SVIT_OK && anew)
         status = sv_trainer_open_session(trainer, trainer->session_is_early, &session, err);
     if (status == SVIT_OK)

@@ -64,7 +64,7 @@ START_TEST(test_gradients_and_slots_are_those_of_trained_parameters)
     svit_optimizer *of_session, *of_model;
     size_t behind = 0, trained = 0;
     create(&model, &session, context, _i);
-    WORKS(sv_optimizer_create(&of_session, model, session, NULL, err));
+    WORKS(sv_optimizer_create(&of_session, model, context, session, NULL, err));
     WORKS(svit_optimizer_create(&of_model, model, NULL, err));
     for (size_t i = 0; i < model->parameters.count; i++) {
         const sv_parameter *p = &model->parameters.list[i];

@@ -135,12 +135,16 @@ extern "C" {
         err: *mut svit_error,
     ) -> svit_status;
 
-    /// Creates a trainer. It keeps the context, the model and the datasets alive. `validation` may be
-    /// NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its defaults, whatever
-    /// pipeline the model has: svit_model_get_pipeline and svit_fine_tuning_settings give the model's.
-    /// The model takes over the pipeline, and the class names of a training set that has as many classes
-    /// as the model. SVIT_E_ARGUMENT: the model has one of these names under another label
-    /// (svit_dataset_match_classes takes the model's order, svit_model_replace_head begins a new
+    /// Creates a trainer. It keeps the context, the model and the datasets alive. The workers of
+    /// `context`, whatever the model's has, run its passes and updates; its allocator gives their
+    /// memory, but that of the layers, its log gets the trainer's warnings, and its stop function ends
+    /// the run. Where it has another instruction set or GEMM backend than the model's, the model's runs
+    /// passes and updates, and a warning says so. Samples are read on the context of their dataset.
+    /// `validation` may be NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its
+    /// defaults, whatever pipeline the model has: svit_model_get_pipeline and svit_fine_tuning_settings
+    /// give the model's. The model takes over the pipeline, and the class names of a training set that
+    /// has as many classes as the model. SVIT_E_ARGUMENT: the model has one of these names under another
+    /// label (svit_dataset_match_classes takes the model's order, svit_model_replace_head begins a new
     /// classifier). Both sets have the names that the model then has, in its order; a set of fewer
     /// classes, which with other losses than SVIT_LOSS_CROSS_ENTROPY `validation` alone may be, has
     /// those that are first in the model. If a group of `optimizer` has `trainable` 0, the groups decide
@@ -273,7 +277,8 @@ extern "C" {
     ) -> svit_status;
 
     /// Evaluates a model in float32 on a dataset with the evaluation steps of `pipeline`, `batch`
-    /// samples in a forward pass. A `pipeline` of NULL is that of the model, or, with a warning in the
+    /// samples in a forward pass. The workers, allocator, log and stop function are those of `context`,
+    /// as in svit_trainer_create. A `pipeline` of NULL is that of the model, or, with a warning in the
     /// log, the default if it has none. The model computes at the evaluation size of the pipeline
     /// (svit_pipeline_evaluation_size). Writes the mean cross-entropy to \*loss and fractions in 0..1 to
     /// \*top1 and \*top5; each may be NULL. SVIT_E_ARGUMENT: the model takes no images of that size
