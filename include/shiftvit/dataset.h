@@ -175,8 +175,9 @@ SVIT_API svit_status svit_dataset_callback(svit_dataset **out, svit_context *con
  * Returns SVIT_OK, or the status with which the library's call fails, of which a positive one
  * becomes SVIT_E_STOPPED; the message comes from `err`, which the function fills by svit_error_set
  * and is not NULL. The same index always gives the same sample. The function must not throw, nor
- * leave by longjmp, nor call the library with the dataset or what was created from it; with
- * any_thread it calls it with no handle of the dataset's context, whose workers run it. */
+ * leave by longjmp, nor call the library with the dataset or what was created from it. With
+ * any_thread a handle that it uses is one of its thread alone, or guarded by a lock; what runs on
+ * the dataset's context, whose workers call the function, runs on the calling thread alone. */
 typedef svit_status (*svit_custom_sample_function)(void *user, size_t index, void *image,
                                                    int32_t *label, svit_error *err);
 

@@ -18,9 +18,11 @@ typedef void (*svit_task_function)(void *task_user, size_t index);
  *
  * The library calls it on a thread that called into the library, any number of times for each
  * forward, and holds no lock meanwhile: while it waits it may run other work of the program, which
- * may use the same context. Several threads may call it at the same time. `user` is used until the
- * last handle of the context is freed. The function must not throw, nor leave by longjmp. What it
- * does not run is run by the calling thread afterwards. */
+ * may use the same context. Several threads may call it at the same time, also within a task where
+ * the functions of a dataset call the library. `user` is used until the last handle of the context
+ * is freed. The function must not throw, nor leave by longjmp. What it does not run is run by the
+ * calling thread afterwards, so that a pool which cannot run tasks within a task returns at once
+ * there. */
 typedef void (*svit_parallel_for_function)(void *user, size_t count, svit_task_function task,
                                            void *task_user);
 

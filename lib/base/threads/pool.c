@@ -5,7 +5,10 @@
  * woken, so that few tasks cost the same on any number of threads. The caller runs tasks, too, and
  * when none is left it closes the round and waits for those who have joined it. It does not wait
  * for a worker that the system has not let run in the meantime: where other programs use the CPUs,
- * that would take longer than the tasks. */
+ * that would take longer than the tasks.
+ *
+ * A task may call functions of the program, which may call the library with the same pool. Such a
+ * nested round cannot wait for the end of the one that it is in, so its thread runs it alone. */
 #include "base/threads/pool.h"
 
 #include "base/numbers/digits.h"
@@ -44,14 +47,16 @@ _Static_assert(SV_MAX_THREADS - 1 <= COUNT, "the workers of a round do not fit t
 typedef struct pool_worker {
     sv_pool *pool;
     sv_thread *thread;
+    atomic_uintptr_t id; /* sv_thread_self of the thread; 0 before it runs */
     uint32_t index;
 } pool_worker;
 
 struct sv_pool {
-    int64_t process;     /* id of the one that created the pool and has its workers */
-    sv_host_pool host;   /* runs the tasks if its function is set; then there are no workers */
-    sv_mutex *run_mutex; /* held by the caller of sv_pool_run */
-    sv_mutex *mutex;     /* guards sleeping and waking */
+    int64_t process;         /* id of the one that created the pool and has its workers */
+    sv_host_pool host;       /* runs the tasks if its function is set; then there are no workers */
+    sv_mutex *run_mutex;     /* held by the caller of sv_pool_run */
+    atomic_uintptr_t caller; /* sv_thread_self of that thread; 0 without a round */
+    sv_mutex *mutex;         /* guards sleeping and waking */
     sv_condition *wake[GROUPS]; /* of the workers of each group */
     sv_condition *idle;
     pool_worker *workers;
@@ -143,6 +148,7 @@ static void worker_main(void *argument)
     sv_pool *pool = worker->pool;
     const uint32_t group = group_of(worker->index);
     size_t round = 0;
+    atomic_store_explicit(&worker->id, sv_thread_self(), memory_order_relaxed);
     sv_fp_env_begin();
     for (;;) {
         round = wait_for_round(pool, group, round >> NUMBER_SHIFT);
@@ -191,9 +197,28 @@ static void end_round(sv_pool *pool)
     sv_mutex_unlock(pool->mutex);
 }
 
+/* Whether the calling thread runs a task of the pool: an id that is its own only it has stored. */
+static bool is_in_task(sv_pool *pool)
+{
+    const uintptr_t self = sv_thread_self();
+    bool found = atomic_load_explicit(&pool->caller, memory_order_relaxed) == self;
+    for (uint32_t i = 1; i < pool->threads && !found; i++)
+        found = atomic_load_explicit(&pool->workers[i].id, memory_order_relaxed) == self;
+    return found;
+}
+
+static void run_alone(sv_task task, void *argument, size_t count)
+{
+    sv_fp_env before = sv_fp_env_begin();
+    for (size_t i = 0; i < count; i++)
+        task(argument, i, 0);
+    sv_fp_env_end(before);
+}
+
+/* Runs a round. The calling thread has locked the pool, which is unlocked afterwards. */
 static void run_on_workers(sv_pool *pool, sv_task task, void *argument, size_t count)
 {
-    sv_mutex_lock(pool->run_mutex);
+    atomic_store_explicit(&pool->caller, sv_thread_self(), memory_order_relaxed);
     pool->task = task;
     pool->argument = argument;
     const uint32_t workers = sv_ranges_workers(pool->threads, count);
@@ -205,7 +230,19 @@ static void run_on_workers(sv_pool *pool, sv_task task, void *argument, size_t c
     if (workers > 1)
         end_round(pool);
     sv_fp_env_end(before);
+    atomic_store_explicit(&pool->caller, 0, memory_order_relaxed);
     sv_mutex_unlock(pool->run_mutex);
+}
+
+/* Locks the pool for a round. False: the calling thread is in a round of it already. */
+static bool lock_pool(sv_pool *pool)
+{
+    if (sv_mutex_try_lock(pool->run_mutex))
+        return true;
+    if (is_in_task(pool))
+        return false;
+    sv_mutex_lock(pool->run_mutex);
+    return true;
 }
 
 void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
@@ -215,20 +252,19 @@ void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count)
     assert(pool->process == sv_process_id());
     if (pool->host.parallel_for)
         sv_host_pool_run(&pool->host, pool->threads, task, argument, count);
-    else
+    else if (lock_pool(pool))
         run_on_workers(pool, task, argument, count);
+    else
+        run_alone(task, argument, count);
 }
 
 void sv_pool_run_locked(sv_pool *pool, sv_task task, void *argument, size_t count)
 {
-    if (!pool->host.parallel_for) {
-        sv_pool_run(pool, task, argument, count);
-        return;
-    }
-    sv_fp_env before = sv_fp_env_begin();
-    for (size_t i = 0; i < count; i++)
-        task(argument, i, 0);
-    sv_fp_env_end(before);
+    assert(pool->process == sv_process_id());
+    if (count > 0 && !pool->host.parallel_for && sv_mutex_try_lock(pool->run_mutex))
+        run_on_workers(pool, task, argument, count);
+    else
+        run_alone(task, argument, count);
 }
 
 static bool create_locks(sv_pool *pool, const sv_allocator *allocator)
@@ -249,7 +285,8 @@ static svit_status start_workers(sv_pool *pool, const sv_allocator *allocator, s
     char reason[80];
     for (uint32_t i = 1; i < pool->threads; i++) {
         pool_worker *worker = &pool->workers[i];
-        *worker = (pool_worker){.pool = pool, .index = i};
+        worker->pool = pool;
+        worker->index = i;
         const int code = sv_thread_start(&worker->thread, allocator, worker_main, worker);
         if (code)
             return sv_fail(err, SVIT_E_MEMORY,

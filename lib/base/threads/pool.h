@@ -23,12 +23,14 @@ svit_status sv_pool_create(sv_pool **out, const sv_allocator *allocator, uint32_
 void sv_pool_free(const sv_allocator *allocator, sv_pool *pool);
 
 /* Runs tasks 0..count-1 and returns when all are done. Any thread of the process that created the
- * pool may call it; concurrent calls run one after the other, on a host's threads side by side. The
- * caller holds no lock. Allocates nothing. */
+ * pool may call it; concurrent calls run one after the other, on a host's threads side by side. In
+ * a task of the pool the calling thread runs all; a host's function is called again. The caller
+ * holds no lock. Allocates nothing. */
 void sv_pool_run(sv_pool *pool, sv_task task, void *argument, size_t count);
 
-/* The same for a caller that holds a lock: without the host, whose function may run other work that
- * waits for the lock on this very thread. */
+/* The same for a caller that holds a lock: on the calling thread alone where the pool is a host's,
+ * whose function may run other work that waits for the lock on this very thread, or is in a round,
+ * whose tasks may wait for the lock. */
 void sv_pool_run_locked(sv_pool *pool, sv_task task, void *argument, size_t count);
 
 /* Sets `bytes` bytes to zero on all workers, each a part, in the order of the workers. Where each

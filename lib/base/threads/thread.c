@@ -54,6 +54,11 @@ void sv_mutex_lock(sv_mutex *mutex)
     pthread_mutex_lock(&mutex->handle);
 }
 
+bool sv_mutex_try_lock(sv_mutex *mutex)
+{
+    return pthread_mutex_trylock(&mutex->handle) == 0;
+}
+
 void sv_mutex_unlock(sv_mutex *mutex)
 {
     pthread_mutex_unlock(&mutex->handle);
@@ -206,6 +211,11 @@ int sv_thread_start(sv_thread **out, const sv_allocator *allocator, void (*body)
     else
         *out = thread;
     return code;
+}
+
+uintptr_t sv_thread_self(void)
+{
+    return (uintptr_t)pthread_self();
 }
 
 int sv_thread_pin(sv_thread *thread, uint32_t cpu)

@@ -24,6 +24,7 @@ sv_mutex *sv_mutex_create(const sv_allocator *allocator);
 void sv_mutex_free(const sv_allocator *allocator, sv_mutex *mutex);
 void sv_mutex_abandon(const sv_allocator *allocator, sv_mutex *mutex);
 void sv_mutex_lock(sv_mutex *mutex);
+bool sv_mutex_try_lock(sv_mutex *mutex);
 void sv_mutex_unlock(sv_mutex *mutex);
 
 /* Creates a condition variable. NULL if it cannot be created. Freeing NULL is allowed. */
@@ -47,6 +48,9 @@ void sv_process_set_fork_handler(void (*handler)(void));
  * more threads or processes. */
 int sv_thread_start(sv_thread **out, const sv_allocator *allocator, void (*body)(void *),
                     void *argument);
+
+/* An id of the calling thread, which no other thread of the process has while it runs; not 0. */
+uintptr_t sv_thread_self(void);
 
 /* Lets the thread run on CPU number `cpu` alone, below SV_CPUS. Returns 0 or an errno value. */
 int sv_thread_pin(sv_thread *thread, uint32_t cpu);

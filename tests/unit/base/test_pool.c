@@ -179,6 +179,73 @@ START_TEST(test_a_caller_with_a_lock_does_without_the_host)
 }
 END_TEST
 
+/* A round in each task of a round. */
+typedef struct nested {
+    sv_pool *pool;
+    void (*run)(sv_pool *pool, sv_task task, void *argument, size_t count);
+    atomic_uint counts[20];
+} nested;
+
+static void run_nested(void *argument, size_t task, uint32_t worker)
+{
+    (void)task, (void)worker;
+    nested *self = argument;
+    self->run(self->pool, count_task, self->counts, 20);
+}
+
+static void check_that_tasks_begin_rounds(sv_pool *pool)
+{
+    static nested self;
+    for (int locked = 0; locked < 2; locked++) {
+        self = (nested){.pool = pool, .run = locked ? sv_pool_run_locked : sv_pool_run};
+        sv_pool_run(pool, run_nested, &self, 30);
+        for (size_t i = 0; i < 20; i++)
+            ck_assert_uint_eq(atomic_load(&self.counts[i]), 30);
+    }
+    close_pool(pool);
+}
+
+START_TEST(test_tasks_begin_rounds)
+{
+    check_that_tasks_begin_rounds(open_pool(THREADS[_i]));
+}
+END_TEST
+
+START_TEST(test_tasks_of_a_host_begin_rounds)
+{
+    check_that_tasks_begin_rounds(open_host_pool(3, HOSTS[_i]));
+}
+END_TEST
+
+static void run_while_the_pool_is_taken(void *argument)
+{
+    nested *self = argument;
+    sv_pool_run_locked(self->pool, count_task, self->counts, 20);
+}
+
+/* Runs a round on another thread, and waits for its end. */
+static void wait_for_another(void *argument, size_t task, uint32_t worker)
+{
+    (void)task, (void)worker;
+    sv_allocator allocator = sv_allocator_default();
+    sv_thread *thread;
+    ck_assert_int_eq(sv_thread_start(&thread, &allocator, run_while_the_pool_is_taken, argument),
+                     0);
+    sv_thread_join(&allocator, thread);
+}
+
+/* A task may wait for the lock that the caller holds. */
+START_TEST(test_a_caller_with_a_lock_does_not_wait_for_a_round)
+{
+    static nested self;
+    self.pool = open_pool(2);
+    sv_pool_run(self.pool, wait_for_another, &self, 3);
+    close_pool(self.pool);
+    for (size_t i = 0; i < 20; i++)
+        ck_assert_uint_eq(atomic_load(&self.counts[i]), 3);
+}
+END_TEST
+
 typedef struct caller {
     sv_pool *pool;
     atomic_uint counts[64];
@@ -396,6 +463,9 @@ static Suite *pool_suite(void)
     tcase_add_test(all, test_a_host_runs_tasks_in_the_environment_of_the_library);
     tcase_add_loop_test(all, test_no_two_tasks_of_a_worker_overlap, 0, HOST_COUNT);
     tcase_add_test(all, test_a_caller_with_a_lock_does_without_the_host);
+    tcase_add_loop_test(all, test_tasks_begin_rounds, 0, THREAD_COUNTS);
+    tcase_add_loop_test(all, test_tasks_of_a_host_begin_rounds, 0, HOST_COUNT);
+    tcase_add_test(all, test_a_caller_with_a_lock_does_not_wait_for_a_round);
     tcase_add_test(all, test_callers_on_several_threads_take_turns);
 #ifdef __GLIBC__
     tcase_add_test(all, test_workers_have_stack_whatever_the_default_is);

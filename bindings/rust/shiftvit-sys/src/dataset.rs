@@ -97,8 +97,9 @@ pub type svit_sample_callback = Option<
 /// Returns SVIT_OK, or the status with which the library's call fails, of which a positive one
 /// becomes SVIT_E_STOPPED; the message comes from `err`, which the function fills by svit_error_set
 /// and is not NULL. The same index always gives the same sample. The function must not throw, nor
-/// leave by longjmp, nor call the library with the dataset or what was created from it; with
-/// any_thread it calls it with no handle of the dataset's context, whose workers run it.
+/// leave by longjmp, nor call the library with the dataset or what was created from it. With
+/// any_thread a handle that it uses is one of its thread alone, or guarded by a lock; what runs on
+/// the dataset's context, whose workers call the function, runs on the calling thread alone.
 pub type svit_custom_sample_function = Option<
     unsafe extern "C" fn(
         user: *mut c_void,

@@ -51,6 +51,11 @@ void sv_mutex_lock(sv_mutex *mutex)
     AcquireSRWLockExclusive(&mutex->handle);
 }
 
+bool sv_mutex_try_lock(sv_mutex *mutex)
+{
+    return TryAcquireSRWLockExclusive(&mutex->handle) != 0;
+}
+
 void sv_mutex_unlock(sv_mutex *mutex)
 {
     ReleaseSRWLockExclusive(&mutex->handle);
@@ -125,6 +130,11 @@ int sv_thread_start(sv_thread **out, const sv_allocator *allocator, void (*body)
     else
         *out = thread;
     return code;
+}
+
+uintptr_t sv_thread_self(void)
+{
+    return GetCurrentThreadId();
 }
 
 /* A processor group has 64 CPUs. */

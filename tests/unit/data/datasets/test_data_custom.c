@@ -372,6 +372,48 @@ START_TEST(test_failures_of_functions)
 }
 END_TEST
 
+enum { INSIDE = 3, OUTPUT = 4 * 4 * CHANNELS };
+
+/* The evaluation pipeline of some images, on the workers of the dataset's context. */
+static svit_status apply(float *out, svit_error *err)
+{
+    svit_pipeline_config pipeline;
+    svit_pipeline_config_init(&pipeline, sizeof pipeline);
+    pipeline.resize_height = pipeline.resize_width = 4;
+    pipeline.output_height = pipeline.output_width = 4;
+    return svit_pipeline_apply_evaluation(context, &pipeline, self.bytes, INSIDE, HEIGHT, WIDTH,
+                                          out, err);
+}
+
+static float applied[INSIDE * OUTPUT];
+
+static svit_status give_with_context(void *user, size_t index, void *image, int32_t *label,
+                                     svit_error *err)
+{
+    float out[INSIDE * OUTPUT] = {0};
+    const svit_status status = apply(out, err);
+    if (status != SVIT_OK)
+        return status;
+    if (memcmp(out, applied, sizeof out) != 0)
+        return svit_error_set(err, SVIT_E_IO, "other bits");
+    return give_sample(user, index, image, label, err);
+}
+
+/* A function calls the library with the context whose workers call it. */
+START_TEST(test_functions_use_their_context)
+{
+    svit_custom_dataset functions = functions_of(_i);
+    functions.sample = give_with_context;
+    size_t bad;
+    WORKS(apply(applied, err));
+    svit_dataset *custom = open_custom(&functions);
+    WORKS(svit_dataset_verify(custom, NULL, NULL, &bad, err));
+    ck_assert_uint_eq(bad, 0);
+    ck_assert_int_eq(self.samples, COUNT);
+    svit_dataset_free(custom);
+}
+END_TEST
+
 START_TEST(test_what_they_may_not_give)
 {
     const svit_custom_dataset labels = functions_of(7), numbers = functions_of(11);
@@ -447,6 +489,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_fingerprints_are_without_images, 0, COMBINATIONS);
     tcase_add_test(c, test_names_are_copied);
     tcase_add_test(c, test_failures_of_functions);
+    tcase_add_loop_test(c, test_functions_use_their_context, 0, 4);
     tcase_add_test(c, test_what_they_may_not_give);
     tcase_add_test(c, test_functions_that_are_refused);
     suite_add_tcase(all, c);
