@@ -3,12 +3,11 @@
 #include "base/status.h"
 
 #include "base/text/message.h"
-#include "base/threads/fp_env.h"
 
 #include <shiftvit/version.h>
 
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define TEXT_OF(x) #x
@@ -53,32 +52,17 @@ SVIT_API svit_status svit_error_set(svit_error *err, svit_status status, const c
     return sv_fail(err, status, "%s", message ? message : "");
 }
 
-/* Bytes of the formatted text. More than svit_error holds, so that only the cleaning truncates. */
-enum { FORMATTED = 1024 };
-
-/* The C library prints numbers by the rounding mode. */
-static int print(char text[FORMATTED], const char *format, va_list arguments)
-{
-    SV_DEFAULT_FP_ENV;
-    return vsnprintf(text, FORMATTED, format, arguments);
-}
-
 /* No record is smaller than that of version 0.1, so its first fields are written without looking at
  * struct_size. */
 svit_status sv_fail(svit_error *err, svit_status status, const char *format, ...)
 {
     if (!err)
         return status;
-    /* Not formatted in place: an argument may be err->message itself. */
-    char text[FORMATTED];
     va_list arguments;
     va_start(arguments, format);
-    int length = print(text, format, arguments);
+    sv_message_format(err->message, sizeof err->message, format, arguments);
     va_end(arguments);
     err->code = status;
-    if (length >= 0)
-        sv_message_shorten(text, sizeof err->message - 1);
-    sv_message_clean(err->message, sizeof err->message, length < 0 ? format : text);
     return status;
 }
 
@@ -103,12 +87,29 @@ svit_status sv_fail_function(svit_error *err, svit_status status, const char *fu
                    svit_status_name(status));
 }
 
+/* Whether a message names `where` first, as one of a function of the caller may. */
+static bool begins_with(const char *message, const char *where)
+{
+    const size_t length = strlen(where);
+    return strncmp(message, where, length) == 0 &&
+           (message[length] == ':' || message[length] == ' ');
+}
+
 svit_status sv_fail_in(svit_error *err, svit_status status, const char *where)
 {
     enum { BESIDE = sizeof "\xe2\x80\xa6: ", LEAST = 40 };
     if (!err)
         return status;
+    if (begins_with(err->message, where)) {
+        err->code = status;
+        return status;
+    }
     const size_t taken = strlen(err->message) + BESIDE, most = sizeof err->message;
     const char *end = sv_message_last(where, taken + LEAST < most ? most - taken : LEAST);
     return sv_fail(err, status, "%s%s: %s", end == where ? "" : "\xe2\x80\xa6", end, err->message);
+}
+
+svit_status sv_fail_memory_in(svit_error *err, svit_status status, const char *where)
+{
+    return status == SVIT_E_MEMORY ? sv_fail_in(err, status, where) : status;
 }

@@ -25,8 +25,13 @@ svit_status sv_fail_null(svit_error *err, const char *function, const char *argu
 svit_status sv_fail_function(svit_error *err, svit_status status, const char *function,
                              const char *message);
 
-/* Puts "where: " before the message of an error that a callee has filled. Returns `status`. */
+/* Puts "where: " before the message of an error that a callee has filled, unless it begins with
+ * that. Returns `status`. */
 svit_status sv_fail_in(svit_error *err, svit_status status, const char *where);
+
+/* Does the same if `status` is SVIT_E_MEMORY, whose messages say what for and not of which file.
+ * Returns `status`, also of a success. */
+svit_status sv_fail_memory_in(svit_error *err, svit_status status, const char *where);
 
 /* Writes the system's text for an errno value to `buffer`. Returns `buffer`. */
 const char *sv_errno_text(int code, char *buffer, size_t capacity);

@@ -184,13 +184,12 @@ SVIT_API void svit_context_log(const svit_context *context, int32_t level, const
 
 void sv_context_warn(const svit_context *context, const char *format, ...)
 {
-    char text[1024], clean[1024];
+    char text[1024];
     va_list arguments;
     if (!context->log)
         return;
     va_start(arguments, format);
-    const int length = vsnprintf(text, sizeof text, format, arguments);
+    sv_message_format(text, sizeof text, format, arguments);
     va_end(arguments);
-    sv_message_clean(clean, sizeof clean, length < 0 ? format : text);
-    svit_context_log(context, SVIT_LOG_WARNING, clean);
+    svit_context_log(context, SVIT_LOG_WARNING, text);
 }

@@ -30,15 +30,24 @@ typedef struct batch {
     svit_error *errors; /* [count] */
 } batch;
 
+/* What image `i` is called in messages. */
+enum { NAME = 48 };
+static const char *name_of(char name[NAME], const encoded_images *images, size_t i)
+{
+    if (images->paths)
+        return images->paths[i];
+    if (images->is_one)
+        return "the encoded image";
+    snprintf(name, NAME, "encoded image %zu", i);
+    return name;
+}
+
 static svit_status decode(sv_pixels *out, const svit_predictor *predictor,
-                          const encoded_images *images, size_t i, svit_error *err)
+                          const encoded_images *images, size_t i, const char *name, svit_error *err)
 {
     const size_t channels = predictor->pipeline.channels;
     if (images->paths)
-        return sv_image_file_read(out, predictor->context, images->paths[i], channels, err);
-    char name[48] = "the encoded image";
-    if (!images->is_one)
-        snprintf(name, sizeof name, "encoded image %zu", i);
+        return sv_image_file_read(out, predictor->context, name, channels, err);
     const sv_decoder decoder = sv_decoder_of(predictor->context);
     return sv_decode(out, &decoder, images->data[i] ? images->data[i] : "", images->bytes[i], name,
                      channels, err);
@@ -72,11 +81,13 @@ static void prepare_task(void *argument, size_t task, uint32_t worker)
     const svit_predictor *predictor = self->predictor;
     float *out = predictor->inputs + task * self->elements;
     svit_error *err = &self->errors[task];
+    char memory[NAME];
+    const char *name = name_of(memory, self->images, self->first + task);
     sv_pixels pixels;
     *err = (svit_error){.struct_size = sizeof *err};
-    err->code = decode(&pixels, predictor, self->images, self->first + task, err);
+    err->code = decode(&pixels, predictor, self->images, self->first + task, name, err);
     if (err->code == SVIT_OK) {
-        err->code = preprocess(out, predictor, &pixels, err);
+        err->code = sv_fail_memory_in(err, preprocess(out, predictor, &pixels, err), name);
         sv_release(&predictor->context->allocator, pixels.data, pixels.bytes);
     }
     if (err->code != SVIT_OK)

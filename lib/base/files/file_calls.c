@@ -14,6 +14,11 @@ svit_status sv_fail_io(svit_error *err, const char *action, const char *path)
                    path, sv_errno_text(code, reason, sizeof reason));
 }
 
+static svit_status fail_memory(svit_error *err, size_t bytes, const char *path)
+{
+    return sv_fail_memory_in(err, sv_fail_memory(err, bytes, "a file"), path);
+}
+
 svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const char *path,
                          svit_error *err)
 {
@@ -25,7 +30,7 @@ svit_status sv_file_open(sv_file **out, const sv_allocator *allocator, const cha
         sv_release(allocator, file, sizeof *file);
         sv_release_text(allocator, opened.path);
         sv_file_system_close(&opened);
-        return sv_fail_memory(err, sizeof *file + strlen(path) + 1, "an open file");
+        return fail_memory(err, sizeof *file + strlen(path) + 1, path);
     }
     *file = opened;
     *out = file;
@@ -68,7 +73,7 @@ svit_status sv_file_read(void **data, size_t *bytes, const sv_allocator *allocat
         status = sv_fail(err, SVIT_E_FORMAT, "'%s' has %llu bytes; at most %zu are read", path,
                          (unsigned long long)sv_file_size(file), limit);
     else if (!(memory = sv_allocate(allocator, size + 1)))
-        status = sv_fail_memory(err, size + 1, path);
+        status = fail_memory(err, size + 1, path);
     else
         status = sv_file_read_at(file, 0, memory, size, err);
     sv_file_close(allocator, file);

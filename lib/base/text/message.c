@@ -3,6 +3,7 @@
 #include "base/text/message.h"
 
 #include "base/text/utf8.h"
+#include "base/threads/fp_env.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -160,4 +161,46 @@ void sv_message_shorten(char *text, size_t most)
     *end = last;
     memcpy(name, ELLIPSIS, MARK);
     memmove(name + MARK, kept, strlen(kept) + 1);
+}
+
+/* Bytes of a text before it is shortened: of most, and of one with a path of 4,096 bytes, the
+ * longest of Linux. Only those threads have the larger array on their stacks whose message needs
+ * it. */
+enum { USUAL = 1024, WITH_PATH = USUAL + 4096 };
+
+/* The C library prints numbers by the rounding mode. */
+static int print(char *text, size_t capacity, const char *format, va_list arguments)
+{
+    SV_DEFAULT_FP_ENV;
+    return vsnprintf(text, capacity, format, arguments);
+}
+
+static void finish(char *out, size_t capacity, char *text)
+{
+    sv_message_shorten(text, capacity - 1);
+    sv_message_clean(out, capacity, text);
+}
+
+__attribute__((noinline)) static void format_with_path(char *out, size_t capacity,
+                                                       const char *format, va_list arguments)
+{
+    char text[WITH_PATH];
+    print(text, sizeof text, format, arguments);
+    finish(out, capacity, text);
+}
+
+/* Formats beside `out`, of which an argument may be a part. */
+void sv_message_format(char *out, size_t capacity, const char *format, va_list arguments)
+{
+    char text[USUAL];
+    va_list again;
+    va_copy(again, arguments);
+    const int length = print(text, sizeof text, format, arguments);
+    if (length >= USUAL)
+        format_with_path(out, capacity, format, again);
+    else if (length >= 0)
+        finish(out, capacity, text);
+    else
+        sv_message_clean(out, capacity, format);
+    va_end(again);
 }

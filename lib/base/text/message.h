@@ -2,7 +2,12 @@
 #ifndef SV_MESSAGE_H
 #define SV_MESSAGE_H
 
+#include <stdarg.h>
 #include <stddef.h>
+
+/* Formats a message as by vsnprintf into out[capacity], shortened and clean. An argument may be
+ * `out` itself. */
+void sv_message_format(char *out, size_t capacity, const char *format, va_list arguments);
 
 /* Copies `text` to out[capacity] as UTF-8 without control characters. `capacity` is at least
  * 8. Control characters and invalid bytes become \n, \r, \t or \xNN. A character that a

@@ -8,7 +8,6 @@
 #include "data/datasets/dataset_ops.h"
 #include "data/datasets/folder_walk.h"
 #include "data/datasets/path.h"
-#include "data/decoding/image_file.h"
 
 #include <shiftvit/image.h>
 
@@ -42,18 +41,6 @@ static size_t class_of(const folder_set *self, size_t index)
     return low;
 }
 
-static svit_status image_load(const folder_set *self, const char *path, const sv_first_crop *crop,
-                              uint8_t *out, svit_error *err)
-{
-    const sv_allocator *allocator = &self->base.context->allocator;
-    sv_pixels pixels;
-    SVIT_TRY(sv_image_file_read(&pixels, self->base.context, path, self->base.channels, err));
-    svit_status status = sv_source_crop(allocator, &self->source, crop, pixels.data, pixels.height,
-                                        pixels.width, out, err);
-    sv_release(allocator, pixels.data, pixels.bytes);
-    return status;
-}
-
 static svit_status folder_label(const svit_dataset *dataset, size_t index, int32_t *label,
                                 svit_error *err)
 {
@@ -79,7 +66,7 @@ static svit_status folder_sample(const svit_dataset *dataset, size_t index,
     const folder_set *self = (const folder_set *)dataset;
     char *path = NULL;
     SVIT_TRY(sv_dataset_file(dataset, index, &path, err));
-    svit_status status = image_load(self, path, crop, pixels, err);
+    svit_status status = sv_source_read(dataset->context, &self->source, path, crop, pixels, err);
     sv_release_text(&dataset->context->allocator, path);
     SVIT_TRY(status);
     *label = (int32_t)class_of(self, index);

@@ -8,7 +8,6 @@
 #include "data/datasets/dataset_ops.h"
 #include "data/datasets/list_header.h"
 #include "data/datasets/path.h"
-#include "data/decoding/image_file.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,15 +63,9 @@ static svit_status list_sample(const svit_dataset *dataset, size_t index, const 
     const list_set *self = list_of(dataset);
     const sv_allocator *allocator = &dataset->context->allocator;
     char *path = NULL;
-    sv_pixels pixels;
     SVIT_TRY(sv_dataset_file(dataset, index, &path, err));
-    svit_status status =
-        sv_image_file_read(&pixels, dataset->context, path, dataset->channels, err);
+    svit_status status = sv_source_read(dataset->context, &self->source, path, crop, out, err);
     sv_release_text(allocator, path);
-    SVIT_TRY(status);
-    status = sv_source_crop(allocator, &self->source, crop, pixels.data, pixels.height,
-                            pixels.width, out, err);
-    sv_release(allocator, pixels.data, pixels.bytes);
     SVIT_TRY(status);
     return list_label(dataset, index, label, err);
 }

@@ -116,8 +116,8 @@ static svit_status decode_stored(sv_pixels *out, unsigned *orientation, const sv
                    bytes);
 }
 
-svit_status sv_decode(sv_pixels *out, const sv_decoder *decoder, const void *data, size_t bytes,
-                      const char *name, size_t channels, svit_error *err)
+static svit_status decode_upright(sv_pixels *out, const sv_decoder *decoder, const void *data,
+                                  size_t bytes, const char *name, size_t channels, svit_error *err)
 {
     unsigned orientation = SV_UPRIGHT;
     sv_pixels pixels;
@@ -128,4 +128,11 @@ svit_status sv_decode(sv_pixels *out, const sv_decoder *decoder, const void *dat
     else
         sv_release(decoder->allocator, pixels.data, pixels.bytes);
     return status;
+}
+
+svit_status sv_decode(sv_pixels *out, const sv_decoder *decoder, const void *data, size_t bytes,
+                      const char *name, size_t channels, svit_error *err)
+{
+    const svit_status status = decode_upright(out, decoder, data, bytes, name, channels, err);
+    return sv_fail_memory_in(err, status, name);
 }

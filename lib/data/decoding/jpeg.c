@@ -118,8 +118,7 @@ static svit_status jpeg_status(const jpeg_state *state, bool read, const char *n
     if (read)
         return SVIT_OK;
     if (state->errors.msg_code == JERR_OUT_OF_MEMORY)
-        return sv_fail(err, SVIT_E_MEMORY, "%s: no memory to decode the JPEG: %s", name,
-                       state->message);
+        return sv_fail(err, SVIT_E_MEMORY, "no memory to decode the JPEG: %s", state->message);
     return sv_fail(err, SVIT_E_FORMAT, "%s: damaged JPEG: %s", name, state->message);
 }
 

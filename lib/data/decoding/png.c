@@ -196,7 +196,7 @@ static svit_status png_status(const png_source *source, bool read, const char *n
                               svit_error *err)
 {
     if (source->no_memory)
-        return sv_fail(err, SVIT_E_MEMORY, "%s: no memory to decode the PNG", name);
+        return sv_fail(err, SVIT_E_MEMORY, "no memory to decode the PNG");
     if (!read)
         return sv_fail(err, SVIT_E_FORMAT, "%s: damaged PNG: %s", name, source->message);
     return SVIT_OK;

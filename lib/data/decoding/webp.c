@@ -135,7 +135,7 @@ static svit_status decode_frame(const frame *from, const sv_pixels *pixels, cons
         status = WebPDecode(from->data.at, from->data.bytes, &config);
     WebPFreeDecBuffer(&config.output);
     if (status == VP8_STATUS_OUT_OF_MEMORY)
-        return sv_fail(err, SVIT_E_MEMORY, "%s: no memory to decode the WebP", name);
+        return sv_fail(err, SVIT_E_MEMORY, "no memory to decode the WebP");
     return status == VP8_STATUS_OK ? SVIT_OK : fail_webp(err, name, "its pixels are not whole");
 }
 

@@ -5,6 +5,7 @@
 #include "context/context.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/checks.h"
+#include "data/decoding/image_file.h"
 #include "data/resampling/resize.h"
 
 #include <string.h>
@@ -120,6 +121,18 @@ svit_status sv_source_crop(const sv_allocator *allocator, const sv_source *step,
     options.cover = false;
     options.filter = sv_augment_crop_filter(crop->step);
     return sv_antialias_resize(allocator, &options, pixels, out, err);
+}
+
+svit_status sv_source_read(const svit_context *context, const sv_source *step, const char *path,
+                           const sv_first_crop *crop, uint8_t *out, svit_error *err)
+{
+    const sv_allocator *allocator = &context->allocator;
+    sv_pixels pixels;
+    SVIT_TRY(sv_image_file_read(&pixels, context, path, step->channels, err));
+    const svit_status status =
+        sv_source_crop(allocator, step, crop, pixels.data, pixels.height, pixels.width, out, err);
+    sv_release(allocator, pixels.data, pixels.bytes);
+    return sv_fail_memory_in(err, status, path);
 }
 
 SVIT_API svit_status svit_pipeline_apply_source(svit_context *context,

@@ -57,4 +57,8 @@ svit_status sv_source_crop(const sv_allocator *allocator, const sv_source *step,
                            const sv_first_crop *crop, uint8_t *pixels, size_t height, size_t width,
                            uint8_t *out, svit_error *err);
 
+/* Reads an image file of the step's channels and does that with its pixels. */
+svit_status sv_source_read(const svit_context *context, const sv_source *step, const char *path,
+                           const sv_first_crop *crop, uint8_t *out, svit_error *err);
+
 #endif

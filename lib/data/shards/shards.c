@@ -97,7 +97,7 @@ static svit_status decode_member(const shard_set *self, size_t shard, const char
     svit_status status = sv_source_crop(allocator, &self->source, crop, pixels.data, pixels.height,
                                         pixels.width, out, err);
     sv_release(allocator, pixels.data, pixels.bytes);
-    return status;
+    return sv_fail_memory_in(err, status, what);
 }
 
 static svit_status shards_sample(const svit_dataset *dataset, size_t index,
@@ -111,7 +111,7 @@ static svit_status shards_sample(const svit_dataset *dataset, size_t index,
     const size_t bytes = SV_TAR_BLOCK + sample->bytes;
     char *data = sv_allocate(allocator, bytes);
     if (!data)
-        return sv_fail_memory(err, bytes, "an image");
+        return sv_fail_in(err, sv_fail_memory(err, bytes, "an image"), self->paths.names[shard]);
     svit_status status = read_member(self, shard, sample->offset - SV_TAR_BLOCK, data, bytes, err);
     if (status == SVIT_OK)
         status = decode_member(self, shard, data, bytes, crop, pixels, err);

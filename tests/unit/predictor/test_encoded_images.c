@@ -4,6 +4,7 @@
 #include "fit.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 enum { CLASSES = 4, SIDE = 8, COUNT = 7, MOST_BYTES = 4096 };
 
@@ -45,12 +46,44 @@ static void make_picture(size_t i)
     bytes[i] = self->bytes;
 }
 
+/* Gives memory until `left` allocations have been made; below 0 always. */
+static atomic_long left;
+
+static void *allocate(void *user, size_t size, size_t alignment)
+{
+    (void)user;
+    if (atomic_load(&left) >= 0 && atomic_fetch_sub(&left, 1) <= 0) {
+        atomic_store(&left, 0);
+        return NULL;
+    }
+    return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+static void release(void *user, void *memory, size_t size)
+{
+    (void)user, (void)size;
+    free(memory);
+}
+
+static svit_context *context_of_allocator(void)
+{
+    svit_context_config config;
+    svit_context *made = NULL;
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = 2;
+    config.allocate = allocate;
+    config.release = release;
+    atomic_store(&left, -1);
+    WORKS(svit_context_create(&made, &config, err));
+    return made;
+}
+
 /* The source step resizes all images but those of its own size. */
 static void setup(void)
 {
     svit_pipeline_config pipeline;
     svit_predictor_config config;
-    context = fit_context(2);
+    context = context_of_allocator();
     folder = fit_folder_make();
     model = fit_model(context, CLASSES, 1);
     WORKS(svit_pipeline_config_init(&pipeline, sizeof pipeline));
@@ -143,6 +176,31 @@ START_TEST(test_damaged_images_among_others_have_their_errors)
 }
 END_TEST
 
+/* The second image is the one of the call, so that its name is no default. */
+START_TEST(test_images_without_memory_are_named)
+{
+    NEEDS(HAS_PNG, "PNG");
+    long failures = 0;
+    errors[1].code = SVIT_E_MEMORY;
+    for (; errors[1].code != SVIT_OK; failures++) {
+        char name[32] = "encoded image 0: ";
+        atomic_store(&left, failures);
+        WORKS(_i ? svit_predict_encoded_images(predictor, &data[1], &bytes[1], 1, got, &errors[1],
+                                               err)
+                 : svit_predict_files(predictor, &paths[1], 1, got, &errors[1], err));
+        atomic_store(&left, -1);
+        const char *said = errors[1].message, *wanted = _i ? name : paths[1];
+        if (errors[1].code == SVIT_OK)
+            break;
+        ck_assert_int_eq(errors[1].code, SVIT_E_MEMORY);
+        ck_assert_msg(strstr(said, wanted), "%ld: %s", failures, said);
+        ck_assert_msg(!strstr(strstr(said, wanted) + 1, wanted), "%ld: %s", failures, said);
+    }
+    ck_assert_int_gt(failures, 4);
+    ck_assert_mem_eq(got, pictures[1].wanted, sizeof pictures[1].wanted);
+}
+END_TEST
+
 START_TEST(test_without_errors_the_first_damaged_image_fails_the_call)
 {
     NEEDS(HAS_PNG, "PNG");
@@ -185,6 +243,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_many_images_are_predicted_as_each_alone, 0, 2);
     tcase_add_loop_test(c, test_damaged_images_among_others_have_their_errors, 0, 2);
+    tcase_add_loop_test(c, test_images_without_memory_are_named, 0, 2);
     tcase_add_test(c, test_without_errors_the_first_damaged_image_fails_the_call);
     tcase_add_loop_test(c, test_arguments_that_are_no_images_are_refused, 0, 2);
     suite_add_tcase(all, c);

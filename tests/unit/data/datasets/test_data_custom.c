@@ -343,6 +343,28 @@ START_TEST(test_names_are_copied)
 }
 END_TEST
 
+/* What a loader says of the sample that cannot be had. */
+static void check_loader_names_once(svit_dataset *custom)
+{
+    float image[ELEMENTS];
+    int32_t label;
+    size_t n;
+    svit_error said = {.struct_size = sizeof said};
+    svit_pipeline_config pipeline;
+    svit_loader *loader = NULL;
+    ck_assert_int_eq(svit_pipeline_config_init(&pipeline, sizeof pipeline), SVIT_OK);
+    pipeline.source_height = pipeline.resize_height = pipeline.output_height = HEIGHT;
+    pipeline.source_width = pipeline.resize_width = pipeline.output_width = WIDTH;
+    self.status = SVIT_E_IO;
+    self.text = "no such row";
+    const svit_loader_config config = {
+        .struct_size = sizeof config, .batch = 1, .leaves = 1, .ranks = 1};
+    WORKS(svit_loader_create(&loader, custom, &pipeline, &config, err));
+    ck_assert_int_eq(svit_loader_next(loader, image, &label, &n, &said), SVIT_E_IO);
+    ck_assert_str_eq(said.message, "sample 0: no such row");
+    svit_loader_free(loader);
+}
+
 /* A failure of a function is that of the call, with its status and its message. */
 START_TEST(test_failures_of_functions)
 {
@@ -367,6 +389,7 @@ START_TEST(test_failures_of_functions)
         FAILS(svit_dataset_targets(custom[1], 3, targets, err), status, "the targets function");
     }
     ck_assert_int_eq(label, 5);
+    check_loader_names_once(custom[0]);
     svit_dataset_free(custom[0]);
     svit_dataset_free(custom[1]);
 }
