@@ -25,7 +25,11 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err)
     svit_model *model;
     char path[SV_TRAINER_PATH];
     sv_trainer_path(path, trainer, SV_TRAINER_BEST_FILE);
-    SVIT_TRY(svit_model_load_with_config(&model, trainer->context, &config, path, err));
+    const svit_status status =
+        svit_model_load_with_config(&model, trainer->context, &config, path, err);
+    if (err && (status == SVIT_E_IO || status == SVIT_E_FORMAT))
+        return sv_fail(err, status, "%s; keep 'last' goes on without it", err->message);
+    SVIT_TRY(status);
     sv_trainer_best_copy(trainer, model);
     svit_model_free(model);
     return SVIT_OK;

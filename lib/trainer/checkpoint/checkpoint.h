@@ -73,7 +73,8 @@ typedef enum sv_entry_kind {
 typedef enum sv_entry_change {
     SV_CHANGE_NONE,
     SV_CHANGE_EXTENDED, /* any if the run is extended by more epochs */
-    SV_CHANGE_LATER     /* that, and on any resume a larger one, or 0 for no end */
+    SV_CHANGE_LATER,    /* that, and on any resume a larger one, or 0 for no end */
+    SV_CHANGE_TO_LAST   /* SVIT_KEEP_LAST on any resume: it needs less of the folder */
 } sv_entry_change;
 
 /* One field of svit_trainer that checkpoints store as a text entry. */

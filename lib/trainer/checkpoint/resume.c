@@ -32,6 +32,8 @@ static bool ends_later(const sv_trainer_entry *entry, const svit_trainer *traine
 static bool may_differ(const sv_trainer_entry *entry, const svit_trainer *trainer,
                        const char *saved, int32_t extends)
 {
+    if (entry->change == SV_CHANGE_TO_LAST)
+        return trainer->config.keep == SVIT_KEEP_LAST;
     return (extends && entry->change != SV_CHANGE_NONE) ||
            (entry->change == SV_CHANGE_LATER && ends_later(entry, trainer, saved));
 }

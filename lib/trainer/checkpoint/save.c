@@ -34,7 +34,7 @@ const sv_trainer_entry sv_trainer_entries[] = {
     SETTING(batch, SV_ENTRY_U32),
     SETTING(accumulate, SV_ENTRY_U32),
     SETTING_OF_END(patience, SV_ENTRY_U32),
-    SETTING(keep, SV_ENTRY_U32),
+    ENTRY("keep", config.keep, SV_ENTRY_U32, 0, SV_CHANGE_TO_LAST),
     SETTING(compute, SV_ENTRY_U32),
     SETTING(seed, SV_ENTRY_U64),
     SETTING(label_smoothing, SV_ENTRY_F64),

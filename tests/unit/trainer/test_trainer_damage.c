@@ -120,6 +120,51 @@ START_TEST(test_a_damaged_entry_is_named_and_changes_nothing)
 }
 END_TEST
 
+/* The plan of a run whose loss never changes, so that its first epoch is the best. */
+static plan first_best_plan(void)
+{
+    plan p = damage_plan();
+    p.trainer.epochs = 4;
+    p.optimizer.schedule = SVIT_SCHEDULE_CONSTANT;
+    p.optimizer.learning_rate = 0;
+    p.optimizer.weight_decay = 0;
+    return p;
+}
+
+static void check_resume(const plan *p, svit_status status, const char *part)
+{
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = open_trainer(model, p, validation);
+    if (status == SVIT_OK)
+        WORKS(svit_trainer_resume(trainer, err));
+    else
+        FAILS(svit_trainer_resume(trainer, err), status, part);
+    if (status == SVIT_OK)
+        WORKS(svit_trainer_run(trainer, NULL, NULL, err));
+    svit_trainer_free(trainer);
+    svit_model_free(model);
+}
+
+/* Without the best weights a run goes on that ends with the last ones. The reverse is refused, also
+ * for a longer run. */
+START_TEST(test_a_run_without_its_best_weights_goes_on_with_the_last)
+{
+    const plan best = first_best_plan();
+    plan last = best, longer = best;
+    last.trainer.keep = SVIT_KEEP_LAST;
+    longer.trainer.epochs = 6;
+    leave_checkpoint(best, validation, 2 * (STEPS + 1));
+    ck_assert_int_eq(unlink(fit_path(&folder, "best.safetensors")), 0);
+    check_resume(&best, SVIT_E_IO, "best.safetensors");
+    check_resume(&best, SVIT_E_IO, "; keep 'last' goes on without it");
+    fit_write(fit_path(&folder, "best.safetensors"), "no model", 8);
+    check_resume(&best, SVIT_E_FORMAT, "; keep 'last' goes on without it");
+    check_resume(&last, SVIT_OK, "");
+    check_resume(&best, SVIT_E_ARGUMENT, "keep is last in the checkpoint and best here");
+    check_resume(&longer, SVIT_E_ARGUMENT, "keep is last in the checkpoint and best here");
+}
+END_TEST
+
 /* The other one of two epochs, with the number of epochs since it. */
 START_TEST(test_a_best_epoch_that_is_not_the_historys_is_refused)
 {
@@ -254,6 +299,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("trainer_damage");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_a_damaged_entry_is_named_and_changes_nothing);
+    tcase_add_test(c, test_a_run_without_its_best_weights_goes_on_with_the_last);
     tcase_add_test(c, test_a_best_epoch_that_is_not_the_historys_is_refused);
     tcase_add_test(c, test_a_missing_entry_is_named_and_changes_nothing);
     tcase_add_test(c, test_a_run_without_its_best_weights_is_not_resumed);

@@ -175,28 +175,30 @@ extern "C" {
     /// empty. NULL is allowed.
     pub fn svit_trainer_free(trainer: *mut svit_trainer);
 
-    /// Restores the run of `folder`/checkpoint.safetensors. It must be called before the first step.
+    /// Restores the run of `folder`/checkpoint.safetensors, and with SVIT_KEEP_BEST, unless the last
+    /// epoch is the best, of `folder`/best.safetensors. It must be called before the first step.
     /// Training then continues with the same bits as a run that was never interrupted. On failure the
     /// trainer is unchanged. The parameters that the run does not train are frozen again
     /// (svit_model_set_trainable). If these are others than the model's, a failure of memory or of the
     /// file may come after that; further calls are then refused with SVIT_E_STATE, and another trainer
     /// is needed.
     ///
-    /// A larger patience than the run's, or 0, is accepted: it changes where the run ends, and one that
-    /// stopped early goes on. A trainer with more epochs than the run extends it, whether the run was
-    /// finished or not. Patience, schedule and learning rate may then differ from those of the run.
+    /// SVIT_KEEP_LAST is accepted for a run with SVIT_KEEP_BEST, which then goes on without
+    /// best.safetensors. A larger patience than the run's, or 0, is accepted: it changes where the run
+    /// ends, and one that stopped early goes on. A trainer with more epochs than the run extends it,
+    /// whether the run was finished or not. Patience, schedule and learning rate may then differ from
+    /// those of the run.
     ///
     /// A schedule whose length the trainer computes (total_steps 0) keeps the length that it had,
     /// computed or given. With a given length it keeps its warm-up too, if warmup_steps is 0. After its
     /// end it stays at its last value.
     ///
-    /// SVIT_E_IO: there is no checkpoint, or it cannot be read; in a folder without a run the trainer
-    /// may begin one then. SVIT_E_ARGUMENT: it belongs to another model, to other data
-    /// (svit_dataset_fingerprint, which does not see the images of functions) or to another
-    /// configuration; the message names the field.
-    /// SVIT_E_FORMAT names the damaged entry. SVIT_E_STATE: the run has begun, or `existing` is
-    /// SVIT_EXISTING_OVERWRITE. A checkpoint of library 0.1 has no fingerprints: it is accepted with a
-    /// warning in the log.
+    /// SVIT_E_IO: a file is missing or cannot be read, which a program that must know looks up in the
+    /// folder; in one without a run the trainer may begin one then. SVIT_E_ARGUMENT: it belongs to
+    /// another model, to other data (svit_dataset_fingerprint, which does not see the images of
+    /// functions) or to another configuration; the message names the field. SVIT_E_FORMAT names the
+    /// damaged entry. SVIT_E_STATE: the run has begun, or `existing` is SVIT_EXISTING_OVERWRITE. A
+    /// checkpoint of library 0.1 has no fingerprints: it is accepted with a warning in the log.
     pub fn svit_trainer_resume(trainer: *mut svit_trainer, err: *mut svit_error) -> svit_status;
 
     /// Lets the trainer minimise `function`, which is called with `user` on the thread of the step, in
