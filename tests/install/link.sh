@@ -42,6 +42,12 @@ eval "$cc -std=c11 '$folder/program.c' '$folder/every.c' -o '$folder/with-rpath'
     -Wl,-rpath,'$libdir'"
 cd /
 "$folder/with-rpath" >"$folder/expected"
+
+# The shared library needs no files of the decoders' developers.
+PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$libdir/pkgconfig shiftvit_flags --exists --print-errors || {
+    echo "the shared library needs other libraries' pkg-config files"
+    exit 1
+}
 grep -q '^logit 9: ' "$folder/expected"
 [ "$what" = static ] || exit 0
 
