@@ -58,12 +58,12 @@ SVIT_API svit_status svit_checkpoint_get_u64(const svit_checkpoint *checkpoint, 
  * svit_checkpoint_get_u64 tells by "optimizer.swapped"). The weights are then in the optimiser's
  * part, and a training goes on from them only if both are restored in one call.
  *
- * SVIT_E_ARGUMENT: the model has another configuration than the checkpoint, the optimiser another
- * kind or average, or the session another seed; optimiser or session are of another model than the
- * one given (without one they may be of two); or the optimiser is given without the model where
- * this holds the average (svit_optimizer_swap_ema), in the checkpoint or now. SVIT_E_FORMAT names
- * an entry that contradicts the others, for example an average in the model's place before the
- * first update.
+ * SVIT_E_ARGUMENT: the checkpoint holds no optimiser or no session, and one is given; the model has
+ * another configuration than the checkpoint, the optimiser another kind or average, or the session
+ * another seed; optimiser or session are of another model than the one given (without one they may
+ * be of two); or the optimiser is given without the model where this holds the average
+ * (svit_optimizer_swap_ema), in the checkpoint or now. SVIT_E_FORMAT names an entry that
+ * contradicts the others, for example an average in the model's place before the first update.
  * SVIT_E_STATE: an optimiser or session is given, and other parameters are frozen in the checkpoint
  * than in its model; restore the model alone, create optimiser and session, and restore all three.
  */

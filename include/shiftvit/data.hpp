@@ -169,7 +169,7 @@ class dataset : public handle<svit_dataset, svit_dataset_free>
             validation_set.reset(splits[SVIT_SPLIT_VALIDATION]);
             test_set.reset(splits[SVIT_SPLIT_TEST]);
         }
-        return detail::finish(code, record);
+        return shiftvit::check(code, record);
     }
     /* The samples of `first`, then those of `second`. */
     result concatenate(const dataset &first, const dataset &second)

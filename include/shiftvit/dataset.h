@@ -321,8 +321,9 @@ SVIT_API size_t svit_dataset_classes(const svit_dataset *dataset);
 SVIT_API const char *svit_dataset_class_name(const svit_dataset *dataset, size_t label);
 
 /* Writes the path of sample `index`: that of an image of a folder begins with the folder's, and
- * that of a list is as svit_dataset_list finds it. The text is empty if the samples are no files.
- * `buffer`, `capacity` and `needed` are as in svit_context_describe. */
+ * that of a list is as svit_dataset_list finds it. A relative one is from the working folder in
+ * which the dataset was created. The text is empty if the samples are no files. `buffer`,
+ * `capacity` and `needed` are as in svit_context_describe. */
 SVIT_API svit_status svit_dataset_path(const svit_dataset *dataset, size_t index, char *buffer,
                                        size_t capacity, size_t *needed, svit_error *err);
 

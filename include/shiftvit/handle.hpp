@@ -104,11 +104,9 @@ inline svit_error error_record() noexcept
     return {sizeof(svit_error), SVIT_OK, ""};
 }
 
-namespace detail
-{
-
-/* Ends a call: throws or returns what happened. */
-inline result finish(svit_status code, const svit_error &record)
+/* Ends a call of the C interface that no class has, as those of the classes end: throws
+ * shiftvit::error, or returns the status. `record` is the one that the call got. */
+inline result check(svit_status code, const svit_error &record)
 {
 #ifdef SHIFTVIT_NO_EXCEPTIONS
     return status(code, record);
@@ -118,13 +116,16 @@ inline result finish(svit_status code, const svit_error &record)
 #endif
 }
 
+namespace detail
+{
+
 /* Calls `function` with the arguments and an error record behind them. */
 template <class... Parameters, class... Arguments>
 result call(svit_status (*function)(Parameters...), Arguments &&...arguments)
 {
     svit_error record = error_record();
     svit_status code = function(std::forward<Arguments>(arguments)..., &record);
-    return finish(code, record);
+    return check(code, record);
 }
 
 /* Reads what the library writes into a buffer: its size first. `write` gets the buffer, its
@@ -151,7 +152,7 @@ template <class Write> result read_text(std::string &text, Write write)
         buffer.resize(std::strlen(buffer.c_str()));
         text = std::move(buffer);
     }
-    return finish(code, record);
+    return check(code, record);
 }
 
 /* Reads bytes; if that fails, `bytes` are as before. */
@@ -162,7 +163,7 @@ template <class Write> result read_bytes(std::vector<std::uint8_t> &bytes, Write
     svit_status code = read_buffer(buffer, write, record);
     if (code == SVIT_OK)
         bytes = std::move(buffer);
-    return finish(code, record);
+    return check(code, record);
 }
 
 template <class Config> Config defaults(svit_status (*init)(Config *, std::size_t)) noexcept
@@ -233,7 +234,7 @@ template <class Raw, void (*Free)(Raw *)> class handle
         svit_status code = create(&raw, std::forward<Arguments>(arguments)..., &record);
         if (code == SVIT_OK)
             reset(raw);
-        return detail::finish(code, record);
+        return shiftvit::check(code, record);
     }
 
   private:

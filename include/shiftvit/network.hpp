@@ -119,7 +119,7 @@ class model : public handle<svit_model, svit_model_free>
         svit_status code = svit_model_get_trainable(get(), name, &is, &record);
         if (code == SVIT_OK)
             trainable = is != 0;
-        return detail::finish(code, record);
+        return shiftvit::check(code, record);
     }
     result whiten(const float *nhwc, std::size_t n)
     {

@@ -215,7 +215,8 @@ SVIT_API void svit_optimizer_free(svit_optimizer *optimizer);
 
 /* Updates the model once from the gradients of `session` and sets these to zero. Parameters that
  * have none, because they are frozen or because the session begins behind their layer, are left
- * alone, by weight decay and averages too. The first update uses step 0 of the schedule. It
+ * alone, by weight decay and averages too. Without a backward since the last update the gradients
+ * are zero, and the update counts all the same. The first update uses step 0 of the schedule. It
  * allocates no memory and treats the floating-point environment as svit_forward does.
  *
  * SVIT_E_ARGUMENT: the session belongs to another model. SVIT_E_STATE: the session was created with

@@ -89,8 +89,10 @@ typedef struct svit_trainer_config {
     int32_t memory;            /* SVIT_MEMORY_*; a resumed run may use another one */
     int32_t existing;          /* SVIT_EXISTING_* */
     const char *description;   /* the caller's notes on the run, UTF-8: stored in each checkpoint as
-                                  the entry "trainer.description" and in `folder`/run.json. NULL:
-                                  none; in a resumed run, that of the checkpoint */
+                                  the entry "trainer.description", and as it is in
+                                  `folder`/run.json, so that it is a JSON object if readers of JSON
+                                  and the programs are to read it. NULL: none; in a resumed run,
+                                  that of the checkpoint */
     int32_t loss;              /* SVIT_LOSS_*. The other losses than SVIT_LOSS_CROSS_ENTROPY take a
                                   label as targets: 1 for its class, 0 for the others */
     int32_t sampling;          /* SVIT_SAMPLING_* of loader.h: the samples of an epoch */
@@ -243,8 +245,9 @@ typedef struct svit_trainer_event {
     double learning_rate;     /* of the last step */
     double images_per_second; /* of training in this epoch and process */
     double seconds;           /* time spent in this epoch in this process, validation included */
-    double eta_seconds;       /* expected time to the end of the last epoch; 0 where this process
-                                 has made no step of this epoch */
+    double eta_seconds;       /* expected time to the end of the last epoch; 0: the run is done, or
+                                 this process has made no step of this epoch, so that the time is
+                                 unknown */
     uint64_t best_epoch;      /* epoch with the highest validation top-1, of equal ones the one with
                                  the lowest validation loss; if the loss is not
                                  SVIT_LOSS_CROSS_ENTROPY, the one with the lowest validation loss;

@@ -82,7 +82,7 @@ class trainer : public handle<svit_trainer, svit_trainer_free>
         if (user.thrown)
             std::rethrow_exception(user.thrown);
 #endif
-        return detail::finish(code, record);
+        return shiftvit::check(code, record);
     }
 
   private:

@@ -17,8 +17,10 @@ static svit_status check_config(const void *checked, svit_error *err)
 {
     const svit_context_config *config = checked;
     if (config->threads > SV_MAX_THREADS)
-        return sv_fail(err, SVIT_E_ARGUMENT, "threads is %u; 0 (every core) to %d are accepted",
-                       config->threads, SV_MAX_THREADS);
+        return sv_fail(
+            err, SVIT_E_ARGUMENT,
+            "threads is %u; 0 (each CPU that affinity and quota leave) to %d are accepted",
+            config->threads, SV_MAX_THREADS);
     if (!config->allocate != !config->release)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "only one of allocate and release is set; both or neither are needed");

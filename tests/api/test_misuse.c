@@ -286,7 +286,7 @@ START_TEST(test_wrong_context_configurations_are_named)
     OK(svit_context_config_init(&config, sizeof config));
     FAILS(SVIT_E_ARGUMENT, "out", svit_context_create(NULL, &config, &err));
     config.threads = 1025;
-    FAILS(SVIT_E_ARGUMENT, "threads is 1025; 0 (every core) to 1024",
+    FAILS(SVIT_E_ARGUMENT, "threads is 1025; 0 (each CPU that affinity and quota leave) to 1024",
           svit_context_create(&out, &config, &err));
     config.threads = 1;
     config.gemm = "abacus";

@@ -63,6 +63,21 @@ static void test_data_sets_tell(shiftvit::context &context)
     CHECK(one != 0 && one != two);
 }
 
+// A call of the C interface ends as those of the classes do.
+static void test_c_calls()
+{
+    const float logits[4] = {1, 0, 0, 1};
+    const std::int32_t labels[2] = {0, 1}, wrong[2] = {0, 5};
+    float loss = 0;
+    svit_error record = shiftvit::error_record();
+    WORKS(shiftvit::check(svit_cross_entropy(logits, labels, 2, 2, 0, &loss, nullptr, &record),
+                          record));
+    CHECK(loss > 0.31f && loss < 0.32f);
+    FAILS(shiftvit::check(svit_cross_entropy(logits, wrong, 2, 2, 0, &loss, nullptr, &record),
+                          record),
+          SVIT_E_ARGUMENT, "labels");
+}
+
 static void test_folder_lock(shiftvit::context &context, const std::string &folder)
 {
     const std::string locked = folder + "/locked", file = locked + "/file";
@@ -94,7 +109,8 @@ static void test_model_files(shiftvit::context &context, const std::string &fold
     WORKS(copy.set_trainable(bias, false));
     WORKS(copy.get_trainable(bias, trainable));
     CHECK(!trainable);
-    std::memset(&trainable, 0xa5, 1);  // as an uninitialised one may be: only a result is written to it
+    std::memset(&trainable, 0xa5,
+                1); // as an uninitialised one may be: only a result is written to it
     FAILS(copy.get_trainable("none", trainable), SVIT_E_ARGUMENT, "none");
     unsigned char byte = 0;
     std::memcpy(&byte, &trainable, 1);
@@ -243,6 +259,7 @@ int main(int count, char **arguments)
     WORKS(context.create());
     test_images(context, arguments[1]);
     test_data_sets_tell(context);
+    test_c_calls();
     test_folder_lock(context, arguments[1]);
     test_model_files(context, arguments[1]);
     test_checkpoint(context, arguments[1]);

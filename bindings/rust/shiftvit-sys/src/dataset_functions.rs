@@ -331,8 +331,9 @@ extern "C" {
     pub fn svit_dataset_class_name(dataset: *const svit_dataset, label: usize) -> *const c_char;
 
     /// Writes the path of sample `index`: that of an image of a folder begins with the folder's, and
-    /// that of a list is as svit_dataset_list finds it. The text is empty if the samples are no files.
-    /// `buffer`, `capacity` and `needed` are as in svit_context_describe.
+    /// that of a list is as svit_dataset_list finds it. A relative one is from the working folder in
+    /// which the dataset was created. The text is empty if the samples are no files. `buffer`,
+    /// `capacity` and `needed` are as in svit_context_describe.
     pub fn svit_dataset_path(
         dataset: *const svit_dataset,
         index: usize,

@@ -109,8 +109,10 @@ pub struct svit_trainer_config {
     /// SVIT_EXISTING_\*
     pub existing: i32,
     /// the caller's notes on the run, UTF-8: stored in each checkpoint as
-    /// the entry "trainer.description" and in `folder`/run.json. NULL:
-    /// none; in a resumed run, that of the checkpoint
+    /// the entry "trainer.description", and as it is in
+    /// `folder`/run.json, so that it is a JSON object if readers of JSON
+    /// and the programs are to read it. NULL: none; in a resumed run,
+    /// that of the checkpoint
     pub description: *const c_char,
     /// SVIT_LOSS_\*. The other losses than SVIT_LOSS_CROSS_ENTROPY take a
     /// label as targets: 1 for its class, 0 for the others
@@ -207,8 +209,9 @@ pub struct svit_trainer_event {
     pub images_per_second: f64,
     /// time spent in this epoch in this process, validation included
     pub seconds: f64,
-    /// expected time to the end of the last epoch; 0 where this process
-    /// has made no step of this epoch
+    /// expected time to the end of the last epoch; 0: the run is done, or
+    /// this process has made no step of this epoch, so that the time is
+    /// unknown
     pub eta_seconds: f64,
     /// epoch with the highest validation top-1, of equal ones the one with
     /// the lowest validation loss; if the loss is not

@@ -108,8 +108,10 @@ config! {
         /// later. `None`: nothing is written.
         folder: Option<PathBuf>;
         /// The caller's notes on the run, UTF-8: stored in each checkpoint as
-        /// the entry "trainer.description" and in `folder`/run.json. `None`:
-        /// none; in a resumed run, that of the checkpoint.
+        /// the entry "trainer.description", and as it is in
+        /// `folder`/run.json, so that it is a JSON object if readers of JSON
+        /// and the programs are to read it. `None`: none; in a resumed run,
+        /// that of the checkpoint.
         description: Option<String>;
     }
 }
