@@ -106,7 +106,7 @@ static svit_status fail_lock(svit_folder_lock *lock, svit_error *err)
     }
     errno = code;
     if (lock->failed == 0)
-        return sv_fail_io(err, "lock the folder", shown);
+        return sv_fail_io(err, "lock", lock->path + lock->home);
     lock->folder[lock->failed] = '\0'; /* the caller frees the lock */
     return sv_fail_io(err, lock->is_made ? "flush the name of the new folder" : "make the folder",
                       shown);

@@ -11,7 +11,7 @@
 const char *sv_path_kind(mode_t mode);
 
 /* open with O_CLOEXEC. It begins again if a signal has broken it off, as network file systems allow
- * it. */
+ * it, and gives no descriptor of a standard stream. */
 int sv_descriptor_open(const char *path, int flags, mode_t mode);
 
 /* The descriptor of an open file, which sv_file_close closes. */

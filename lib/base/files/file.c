@@ -16,13 +16,28 @@ const char *sv_path_kind(mode_t mode)
     return S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
+/* Moves the open file at `path` away from the descriptors of the standard streams, of which the
+ * program may have closed some: what it prints would go to the file. */
+static int leave_streams(int descriptor, const char *path, int flags)
+{
+    if (descriptor < 0 || descriptor > STDERR_FILENO)
+        return descriptor;
+    const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int code = errno;
+    if (moved < 0 && flags & O_EXCL)
+        unlink(path);
+    close(descriptor);
+    errno = code;
+    return moved;
+}
+
 int sv_descriptor_open(const char *path, int flags, mode_t mode)
 {
     int descriptor;
     do
         descriptor = open(path, flags | O_CLOEXEC, mode);
     while (descriptor < 0 && errno == EINTR);
-    return descriptor;
+    return leave_streams(descriptor, path, flags);
 }
 
 /* Opens a regular file. Without O_NONBLOCK, opening a FIFO would wait until a writer opens it; for

@@ -5,22 +5,52 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int sv_lock_file_open(sv_lock_file *out, const char *path, bool is_new_folder)
+/* Whether names can be made in the folder of `path`, an absolute one, which is changed during the
+ * call. */
+static bool is_folder_writable(char *path)
+{
+    char *slash = strrchr(path, '/');
+    char *end = slash > path ? slash : path + 1;
+    const char kept = *end;
+    *end = '\0';
+    const bool writable = access(path, W_OK) == 0;
+    *end = kept;
+    return writable;
+}
+
+/* Opens the file, or creates it. One that another user has left can be locked too if it may be
+ * read, but a folder that may not be written is refused at once. */
+static int open_to_lock(char *path)
+{
+    int descriptor = sv_descriptor_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
+    if (descriptor >= 0 || errno != EACCES)
+        return descriptor;
+    if (is_folder_writable(path))
+        descriptor = sv_descriptor_open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
+    errno = EACCES;
+    return descriptor;
+}
+
+int sv_lock_file_open(sv_lock_file *out, char *path, bool is_new_folder)
 {
     *out = SV_NO_LOCK_FILE;
     int code = 0;
-    int descriptor = sv_descriptor_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
+    int descriptor = open_to_lock(path);
     if (descriptor < 0)
         return errno;
     /* The previous owner removes the file before it unlocks it, so this may be a file that has lost
      * its name. */
     bool is_at_path = false;
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    const int refused = flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (refused == EWOULDBLOCK) {
         code = EBUSY;
+    } else if (refused == EBADF) {
+        code = EACCES; /* NFS locks no file that is open for reading alone */
     } else if ((code = sv_descriptor_compare(&is_at_path, descriptor, path)) != 0) {
         if (is_new_folder)
             unlink(path);

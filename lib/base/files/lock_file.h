@@ -14,8 +14,8 @@ enum { SV_NO_LOCK_FILE = -1 };
  * that fails. EBUSY: it is locked, by another process or by this one. EAGAIN or ENOENT: the owner
  * has removed it or its folder meanwhile. On a file system without locks the file stays open
  * unlocked. If the system cannot say whether the open file is the one at `path`, the file is
- * removed if `is_new_folder`. */
-int sv_lock_file_open(sv_lock_file *out, const char *path, bool is_new_folder);
+ * removed if `is_new_folder`. `path` is changed during the call. */
+int sv_lock_file_open(sv_lock_file *out, char *path, bool is_new_folder);
 
 /* Unlocks and closes a file. One that is empty, as sv_lock_file_open creates it, and still lies at
  * `path`, is removed before. */

@@ -444,6 +444,35 @@ START_TEST(test_calls_that_a_signal_breaks_off_begin_again)
 }
 END_TEST
 
+/* A program without standard streams, or some of them. What it prints goes nowhere. */
+START_TEST(test_standard_streams_that_are_closed_are_no_files)
+{
+    const sv_allocator allocator = sv_allocator_default();
+    sv_replacement *writing = NULL;
+    sv_file *reading = NULL;
+    sv_lock_file held;
+    svit_error err = {sizeof err, 0, ""};
+    char lock[sizeof folder + 8];
+    snprintf(lock, sizeof lock, "%s/lock", folder);
+    replace("old");
+    for (int stream = 0; stream < 3; stream++)
+        if (_i >> stream & 1)
+            close(stream);
+    int opened = sv_replacement_begin(&writing, &allocator, target, &err) == SVIT_OK &&
+                 sv_file_open(&reading, &allocator, target, &err) == SVIT_OK &&
+                 sv_lock_file_open(&held, lock, false) == 0;
+    ck_assert(opened);
+    for (int stream = 0; stream < 3; stream++)
+        if (_i >> stream & 1)
+            ck_assert_msg(fcntl(stream, F_GETFD) < 0 && errno == EBADF, "%d is open", stream);
+    ck_assert_int_eq(sv_replacement_write(writing, "new", 3, &err), SVIT_OK);
+    ck_assert_int_eq(sv_replacement_commit(&allocator, writing, &err), SVIT_OK);
+    sv_file_close(&allocator, reading);
+    sv_lock_file_close(held, lock);
+    assert_holds("new");
+}
+END_TEST
+
 START_TEST(test_a_folder_that_is_not_flushed_is_told_apart)
 {
     svit_error err = {sizeof err, 0, ""};
@@ -470,6 +499,7 @@ static Suite *file_suite(void)
     tcase_add_test(tests, test_a_link_to_a_file_or_folder_is_followed_and_stays);
     tcase_add_test(tests, test_a_lock_file_with_content_stays);
     tcase_add_test(tests, test_threads_that_write_one_path_all_succeed);
+    tcase_add_loop_test(tests, test_standard_streams_that_are_closed_are_no_files, 0, 8);
     tcase_add_test(tests, test_calls_that_a_signal_breaks_off_begin_again);
     tcase_add_test(tests, test_a_folder_that_is_not_flushed_is_told_apart);
     suite_add_tcase(suite, tests);

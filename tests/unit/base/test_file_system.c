@@ -158,8 +158,9 @@ END_TEST
 
 START_TEST(test_a_lock_file_is_held_once_and_removed)
 {
-    const char *path = fit_path(&folder, ".lock");
+    char path[512];
     sv_lock_file first, second;
+    snprintf(path, sizeof path, "%s", fit_path(&folder, ".lock"));
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(sv_lock_file_open(&first, path, false), 0);
         ck_assert_int_eq(sv_lock_file_open(&second, path, false), EBUSY);

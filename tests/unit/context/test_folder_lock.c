@@ -349,14 +349,63 @@ START_TEST(test_files_of_others_stay)
     unlink(path);
     lock = NULL;
     ck_assert_int_eq(symlink("elsewhere", path), 0);
-    FAILS(svit_folder_lock_create(&lock, context, folder.path, err), SVIT_E_IO,
-          "cannot lock the folder '");
+    FAILS(svit_folder_lock_create(&lock, context, folder.path, err), SVIT_E_IO, "cannot lock '");
     unlink(path);
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    FAILS(svit_folder_lock_create(&lock, context, folder.path, err), SVIT_E_IO,
-          "cannot lock the folder '");
+    FAILS(svit_folder_lock_create(&lock, context, folder.path, err), SVIT_E_IO, "/.lock': Is a");
     ck_assert_ptr_null(lock);
     rmdir(path);
+}
+END_TEST
+
+/* Locks the folder as a user who does not own it, or whose file is for reading alone. Returns what
+ * the call does, or 9 if its message does not name the file. */
+static int lock_as_another(void)
+{
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        svit_context *of_child = NULL;
+        svit_folder_lock *lock = NULL;
+        svit_error err = {.struct_size = sizeof err};
+        if (geteuid() == 0 && setuid(65534) != 0)
+            _exit(8);
+        if (svit_context_create(&of_child, NULL, NULL) != SVIT_OK)
+            _exit(8);
+        svit_status status = svit_folder_lock_create(&lock, of_child, folder.path, &err);
+        if (status == SVIT_E_IO && !strstr(err.message, "/.lock': Permission denied"))
+            status = -9;
+        svit_folder_lock_free(lock);
+        _exit(-status);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    return -WEXITSTATUS(status);
+}
+
+/* A file that a killed process of another user has left is locked and removed, if the folder may be
+ * written and the file be read. */
+START_TEST(test_a_file_that_another_user_has_left_is_locked)
+{
+    const char *path = fit_path(&folder, ".lock");
+    if (ON_WINDOWS) {
+        skip_check("Windows has other permissions");
+        return;
+    }
+    fit_write(path, "", 0);
+    ck_assert_int_eq(chmod(path, 0444), 0);
+    ck_assert_int_eq(chmod(folder.path, 0777), 0);
+    ck_assert_int_eq(lock_as_another(), SVIT_OK);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    fit_write(path, "", 0);
+    ck_assert_int_eq(chmod(path, 0444), 0);
+    ck_assert_int_eq(chmod(folder.path, 0555), 0);
+    ck_assert_int_eq(lock_as_another(), SVIT_E_IO);
+    ck_assert_int_eq(chmod(folder.path, 0777), 0);
+    ck_assert_int_eq(chmod(path, 0), 0);
+    ck_assert_int_eq(lock_as_another(), SVIT_E_IO);
+    unlink(path);
 }
 END_TEST
 
@@ -483,6 +532,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_locks_that_come_and_go_never_overlap);
     tcase_add_test(c, test_names_in_a_folder);
     tcase_add_test(c, test_files_of_others_stay);
+    tcase_add_test(c, test_a_file_that_another_user_has_left_is_locked);
     tcase_add_loop_test(c, test_locks_end_in_any_order, 0, 4);
     tcase_add_test(c, test_a_relative_folder_is_found_when_the_program_works_in_another);
     tcase_add_test(c, test_a_working_folder_that_is_gone_is_named);

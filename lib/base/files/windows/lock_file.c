@@ -29,7 +29,7 @@ static int open_failure(const wchar_t *wide)
     return sv_windows_errno(error);
 }
 
-int sv_lock_file_open(sv_lock_file *out, const char *path, bool is_new_folder)
+int sv_lock_file_open(sv_lock_file *out, char *path, bool is_new_folder)
 {
     wchar_t wide[SV_WIDE_PATH];
     *out = SV_NO_LOCK_FILE;
