@@ -87,23 +87,11 @@ svit_status sv_fail_function(svit_error *err, svit_status status, const char *fu
                    svit_status_name(status));
 }
 
-/* Whether a message names `where` first, as one of a function of the caller may. */
-static bool begins_with(const char *message, const char *where)
-{
-    const size_t length = strlen(where);
-    return strncmp(message, where, length) == 0 &&
-           (message[length] == ':' || message[length] == ' ');
-}
-
 svit_status sv_fail_in(svit_error *err, svit_status status, const char *where)
 {
     enum { BESIDE = sizeof "\xe2\x80\xa6: ", LEAST = 40 };
     if (!err)
         return status;
-    if (begins_with(err->message, where)) {
-        err->code = status;
-        return status;
-    }
     const size_t taken = strlen(err->message) + BESIDE, most = sizeof err->message;
     const char *end = sv_message_last(where, taken + LEAST < most ? most - taken : LEAST);
     return sv_fail(err, status, "%s%s: %s", end == where ? "" : "\xe2\x80\xa6", end, err->message);

@@ -23,7 +23,7 @@ static int leave_streams(int descriptor, const char *path, int flags)
     if (descriptor < 0 || descriptor > STDERR_FILENO)
         return descriptor;
     const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    const int code = errno;
+    const int code = errno == EINVAL ? EMFILE : errno; /* the limit is below what is asked for */
     if (moved < 0 && flags & O_EXCL)
         unlink(path);
     close(descriptor);

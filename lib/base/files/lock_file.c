@@ -18,7 +18,7 @@ static bool is_folder_writable(char *path)
     char *end = slash > path ? slash : path + 1;
     const char kept = *end;
     *end = '\0';
-    const bool writable = access(path, W_OK) == 0;
+    const bool writable = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
     *end = kept;
     return writable;
 }
@@ -30,9 +30,9 @@ static int open_to_lock(char *path)
     int descriptor = sv_descriptor_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
     if (descriptor >= 0 || errno != EACCES)
         return descriptor;
+    errno = EACCES;
     if (is_folder_writable(path))
         descriptor = sv_descriptor_open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
-    errno = EACCES;
     return descriptor;
 }
 

@@ -247,7 +247,7 @@ svit_status sv_png_decode(sv_pixels *out, unsigned *orientation, const sv_decode
         status =
             png_read(png, info, &source, out, orientation, sv_exif_of_png(data, bytes), name, err);
     } else {
-        sv_fail(err, status, "%s: no memory for a PNG decoder", name);
+        sv_fail(err, status, "no memory for a PNG decoder");
     }
     png_destroy_read_struct(&png, &info, NULL);
     return status;

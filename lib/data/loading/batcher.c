@@ -262,6 +262,15 @@ static const char *sample_name(char name[32], uint32_t sample)
     return name;
 }
 
+/* Names the sample, unless the functions of a custom dataset have done so. */
+static svit_status fail_sample(svit_error *err, svit_status status, const char *name)
+{
+    const size_t length = strlen(name);
+    const bool is_named = err && strncmp(err->message, name, length) == 0 &&
+                          (err->message[length] == ':' || err->message[length] == ' ');
+    return is_named ? status : sv_fail_in(err, status, name);
+}
+
 static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
                                const sv_augment_key *batch, float *image, int32_t *label,
                                svit_error *err)
@@ -271,7 +280,7 @@ static svit_status sample_make(sv_batcher *batcher, const sv_augment_key *key,
     char name[32];
     svit_status status = sample_read(batcher, key, label, err);
     if (status != SVIT_OK)
-        return sv_fail_in(err, status, sample_name(name, sample));
+        return fail_sample(err, status, sample_name(name, sample));
     if (dataset->is_f32)
         SVIT_TRY(sv_check_values(sample_name(name, sample), batcher->pixels, 1,
                                  sv_dataset_image_bytes(dataset) / sizeof(float),

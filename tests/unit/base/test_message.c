@@ -235,26 +235,6 @@ START_TEST(test_the_longest_paths_leave_the_reason)
 }
 END_TEST
 
-/* What a message begins with is not put before it again. */
-START_TEST(test_a_place_is_named_once)
-{
-    static const char *const said[][2] = {
-        {"sample 3: gone", "sample 3: gone"},
-        {"sample 3 has the label 7", "sample 3 has the label 7"},
-        {"sample 31: gone", "sample 3: sample 31: gone"},
-        {"gone", "sample 3: gone"},
-        {"", "sample 3: "},
-    };
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        svit_error err = {.struct_size = sizeof err};
-        svit_error_set(&err, SVIT_E_IO, said[i][0]);
-        ck_assert_int_eq(sv_fail_in(&err, SVIT_E_FORMAT, "sample 3"), SVIT_E_FORMAT);
-        ck_assert_int_eq(err.code, SVIT_E_FORMAT);
-        ck_assert_str_eq(err.message, said[i][1]);
-    }
-}
-END_TEST
-
 /* Names that no quote ends, or that are short already, stay as they are. */
 START_TEST(test_what_cannot_be_shortened_is_cut)
 {
@@ -289,7 +269,6 @@ static Suite *suite(void)
     tcase_add_test(c, test_a_long_quoted_name_leaves_the_reason);
     tcase_add_loop_test(c, test_a_long_path_at_the_begin_leaves_the_reason, 0, 12);
     tcase_add_test(c, test_the_longest_paths_leave_the_reason);
-    tcase_add_test(c, test_a_place_is_named_once);
     tcase_add_test(c, test_what_cannot_be_shortened_is_cut);
     tcase_add_test(c, test_every_failing_call_is_covered);
     suite_add_tcase(all, c);

@@ -98,8 +98,11 @@ pub type svit_sample_callback = Option<
 /// becomes SVIT_E_STOPPED; the message comes from `err`, which the function fills by svit_error_set
 /// and is not NULL. The same index always gives the same sample. The function must not throw, nor
 /// leave by longjmp, nor call the library with the dataset or what was created from it. With
-/// any_thread a handle that it uses is one of its thread alone, or guarded by a lock; what runs on
-/// the dataset's context, whose workers call the function, runs on the calling thread alone.
+/// any_thread the workers of the dataset's context call it where a call reads many samples, such as
+/// svit_dataset_verify, and a loader's thread in trainings. It may call the library on this context
+/// with handles of its thread alone; in a task of a worker the calling thread then runs all. It must
+/// not wait there for another thread that uses the context: loaders with prefetch, evaluations and
+/// trainings do, and so does a lock that is held while a call on the context runs elsewhere.
 pub type svit_custom_sample_function = Option<
     unsafe extern "C" fn(
         user: *mut c_void,

@@ -139,7 +139,7 @@ extern "C" {
     /// `context`, whatever the model's has, run its passes and updates; its allocator gives their
     /// memory, but that of the layers, its log gets the trainer's warnings, and its stop function ends
     /// the run. Where it has another instruction set or GEMM backend than the model's, the model's runs
-    /// passes and updates, and a warning says so. Samples are read on the context of their dataset.
+    /// passes and updates, and a warning says so. The trainer's loaders read the samples.
     /// `validation` may be NULL, unless `keep` is SVIT_KEEP_BEST. NULL for a configuration means its
     /// defaults, whatever pipeline the model has: svit_model_get_pipeline and svit_fine_tuning_settings
     /// give the model's. The model takes over the pipeline, and the class names of a training set that
@@ -193,8 +193,8 @@ extern "C" {
     /// computed or given. With a given length it keeps its warm-up too, if warmup_steps is 0. After its
     /// end it stays at its last value.
     ///
-    /// SVIT_E_IO: a file is missing or cannot be read, which a program that must know looks up in the
-    /// folder; in one without a run the trainer may begin one then. SVIT_E_ARGUMENT: it belongs to
+    /// SVIT_E_IO: a file is missing or cannot be read. To tell which, look for the files in the folder;
+    /// in one without a run the trainer may begin one then. SVIT_E_ARGUMENT: it belongs to
     /// another model, to other data (svit_dataset_fingerprint, which does not see the images of
     /// functions) or to another configuration; the message names the field. SVIT_E_FORMAT names the
     /// damaged entry. SVIT_E_STATE: the run has begun, or `existing` is SVIT_EXISTING_OVERWRITE. A
