@@ -85,14 +85,6 @@ static void release(joined *to, const svit_features *features, const svit_featur
     sv_release(allocator, to->values, to->capacity * features->channels * sizeof *to->values);
 }
 
-static bool same_names(const svit_features *a, const svit_features *b)
-{
-    size_t k = 0;
-    while (k < a->classes && k < b->classes && strcmp(a->names[k], b->names[k]) == 0)
-        k++;
-    return k == a->classes && k == b->classes;
-}
-
 /* Finds the classes of `other` by name among those of `features`; new ones follow. */
 static svit_status match_names(joined *to, const svit_features *features,
                                const svit_features *other, svit_error *err)
@@ -106,7 +98,8 @@ static svit_status match_names(joined *to, const svit_features *features,
     for (size_t k = 0; k < features->classes; k++)
         to->texts[k] = features->names[k];
     /* Parts of one set have the same labels, also where two classes have one name. */
-    if (same_names(features, other)) {
+    const size_t common = sv_names_common(names, features->classes, others, other->classes);
+    if (common == features->classes && common == other->classes) {
         for (size_t k = 0; k < other->classes; k++)
             to->map[k] = k;
         return SVIT_OK;

@@ -3,8 +3,6 @@
 #include "data/datasets/dataset_ops.h"
 #include "trainer/trainer.h"
 
-#include <string.h>
-
 static svit_status check_classes(const svit_model *model, const svit_dataset *dataset,
                                  const char *what, svit_error *err)
 {
@@ -35,13 +33,13 @@ static svit_status check_names(const svit_model *model, const svit_dataset *trai
     if (anew && model->classes && dataset == training)
         return sv_names_check_moved(names, (const char *const *)model->classes, known, "training",
                                     &model->context->allocator, err);
-    for (size_t k = 0; k < known && k < dataset->classes; k++)
-        if (strcmp(names[k], dataset->names[k]) != 0)
-            return sv_fail(err, SVIT_E_ARGUMENT,
-                           "class %zu of %s is '%.60s', of the dataset '%.60s'; the class names "
-                           "must be the same, as svit_dataset_match_classes makes them",
-                           k, anew ? "training" : "the model", names[k], dataset->names[k]);
-    return SVIT_OK;
+    const size_t k = sv_names_common(names, known, dataset->names, dataset->classes);
+    if (k == known || k == dataset->classes)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "class %zu of %s is '%.60s', of the dataset '%.60s'; the class names must be "
+                   "the same, as svit_dataset_match_classes makes them",
+                   k, anew ? "training" : "the model", names[k], dataset->names[k]);
 }
 
 svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *training,

@@ -6,6 +6,8 @@
 #include "context/context.h"
 #include "suite.h"
 
+#include <shiftvit/dataset.h>
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -128,6 +130,16 @@ static inline void folder_remove_path(const char *path)
 static inline void folder_remove(const test_folder *folder)
 {
     folder_remove_path(folder->path);
+}
+
+/* The dataset of the list `text`, which becomes list.csv of the folder. */
+static inline svit_dataset *list_open(svit_context *context, const test_folder *folder,
+                                      const char *text, const svit_pipeline_config *pipeline)
+{
+    svit_dataset *out = NULL;
+    file_write(folder, "list.csv", text, strlen(text));
+    WORKS(svit_dataset_list(&out, context, path_in(folder, "list.csv"), pipeline, err));
+    return out;
 }
 
 /* Fills an array with pseudo-random bytes, the same ones for the same seed. */

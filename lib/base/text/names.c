@@ -45,6 +45,14 @@ svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char
     return status;
 }
 
+size_t sv_names_common(const char *const *a, size_t a_count, const char *const *b, size_t b_count)
+{
+    size_t k = 0;
+    while (a && b && k < a_count && k < b_count && strcmp(a[k], b[k]) == 0)
+        k++;
+    return k;
+}
+
 svit_status sv_names_check_distinct(const char *const *names, size_t count, const char *of,
                                     const sv_allocator *allocator, svit_error *err)
 {

@@ -13,6 +13,10 @@
 svit_status sv_names_copy(char ***out, const sv_allocator *allocator, const char *const *names,
                           size_t count, const char *argument, svit_error *err);
 
+/* The number of leading names that a[a_count] and b[b_count] have in common: the index of the first
+ * that differs. NULL has no name, whatever its count. */
+size_t sv_names_common(const char *const *a, size_t a_count, const char *const *b, size_t b_count);
+
 /* SVIT_E_ARGUMENT if two classes of one name would become one; `of` has the classes, for the
  * message: "the dataset". */
 svit_status sv_names_check_distinct(const char *const *names, size_t count, const char *of,

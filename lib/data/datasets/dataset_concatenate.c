@@ -5,7 +5,6 @@
 #include "data/datasets/dataset_ops.h"
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct part {
     svit_dataset *set; /* with the labels of the chain */
@@ -92,14 +91,11 @@ static const sv_dataset_ops CHAIN = {.bytes = sizeof(chain),
                                      .shard_end = chain_shard_end,
                                      .free = chain_free};
 
+/* Two sets of which both have names, or neither. */
 static bool same_names(const svit_dataset *a, const svit_dataset *b)
 {
-    if (a->classes != b->classes || !a->names || !b->names)
-        return a->classes == b->classes && !a->names && !b->names;
-    for (size_t k = 0; k < a->classes; k++)
-        if (strcmp(a->names[k], b->names[k]) != 0)
-            return false;
-    return true;
+    return a->classes == b->classes &&
+           (!a->names || sv_names_common(a->names, a->classes, b->names, b->classes) == a->classes);
 }
 
 /* What a parent has: a number of `what`, or, by its value, one of two words. */

@@ -4,8 +4,6 @@
 #include "data/checks.h"
 #include "data/datasets/dataset_ops.h"
 
-#include <string.h>
-
 typedef struct matched {
     svit_dataset base;
     svit_dataset *parent;
@@ -130,14 +128,16 @@ static svit_status match_labels(matched *self, svit_error *err)
  * could be matched. */
 static svit_status compare_names(const matched *self, svit_error *err)
 {
-    const svit_dataset *parent = self->parent;
-    for (size_t k = 0; k < parent->classes; k++)
-        if (parent->classes != self->base.classes || strcmp(parent->names[k], self->names[k]) != 0)
-            return sv_fail(err, SVIT_E_ARGUMENT,
-                           "the dataset has %zu targets, from '%.60s' on; the %zu names, from "
-                           "'%.60s' on, must be the same in the same order",
-                           parent->classes, parent->names[k], self->base.classes, self->names[k]);
-    return SVIT_OK;
+    const svit_dataset *parent = self->parent, *base = &self->base;
+    const bool as_many = parent->classes == base->classes;
+    const size_t k =
+        as_many ? sv_names_common(parent->names, base->classes, base->names, base->classes) : 0;
+    if (k == base->classes)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "the dataset has %zu targets, from '%.60s' on; the %zu names, from '%.60s' on, "
+                   "must be the same in the same order",
+                   parent->classes, parent->names[k], base->classes, base->names[k]);
 }
 
 static svit_status fill(matched *self, const char *const *names, svit_error *err)

@@ -20,7 +20,8 @@ typedef struct drawing {
     size_t sizes[SPLITS]; /* samples of each split */
 } drawing;
 
-/* splitmix64 (Steele, Lea, Flood 2014): good enough for a shuffle. */
+/* splitmix64 (Steele, Lea, Flood 2014), and not sv_random: a run that is resumed must get the split
+ * it was begun with, and these are the numbers that splits have always been drawn by. */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;

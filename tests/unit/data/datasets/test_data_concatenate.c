@@ -119,10 +119,7 @@ END_TEST
 
 static svit_dataset *open_list(const char *text)
 {
-    svit_dataset *out = NULL;
-    file_write(&folder, "list.csv", text, strlen(text));
-    WORKS(svit_dataset_list(&out, context, path_in(&folder, "list.csv"), &pipeline, err));
-    return out;
+    return list_open(context, &folder, text, &pipeline);
 }
 
 START_TEST(test_classes_are_those_of_all_parts_by_name)

@@ -28,10 +28,7 @@ static void teardown(void)
 
 static svit_dataset *open_list(const char *text)
 {
-    svit_dataset *out = NULL;
-    file_write(&folder, "list.csv", text, strlen(text));
-    WORKS(svit_dataset_list(&out, context, path_in(&folder, "list.csv"), &pipeline, err));
-    return out;
+    return list_open(context, &folder, text, &pipeline);
 }
 
 enum { NAMES = 6 };
