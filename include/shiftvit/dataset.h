@@ -214,7 +214,7 @@ typedef struct svit_custom_dataset {
     const char *const *class_names;       /* [classes] UTF-8, copied; NULL: none */
     svit_custom_sample_function sample;   /* needed */
     svit_custom_label_function label;     /* NULL: labels are known by reading their images alone,
-                                             which balanced sampling refuses */
+                                             which balanced sampling and class_weighting refuse */
     svit_custom_targets_function targets; /* not NULL: samples have targets, and `label` is NULL */
     svit_custom_release_function release; /* NULL, or called once, after the last call of the
                                              others, by the thread that frees the last of the

@@ -54,6 +54,18 @@ enum {
     SVIT_MAX_CLASS_WEIGHTS = 128 /* classes */
 };
 
+/* Where the factors of the classes in the loss come from. SVIT_CLASS_WEIGHTING_BALANCED takes any
+ * number of classes: the factor is the samples, divided by the classes that have some and by the
+ * samples of the class, so that all classes count alike and the mean factor of a sample is 1
+ * (scikit-learn's "balanced"); with SVIT_LOSS_BINARY it is the negatives of the class by its
+ * positives. Targets count as parts of samples. The factor is 1 for a class that no sample has,
+ * and, with SVIT_LOSS_BINARY, for one that all have. SVIT_E_UNSUPPORTED: a custom dataset that
+ * gives labels with images alone. */
+enum {
+    SVIT_CLASS_WEIGHTING_GIVEN = 0,   /* `class_weights`, or 1 for each class */
+    SVIT_CLASS_WEIGHTING_BALANCED = 1 /* from the training set */
+};
+
 /* What svit_trainer_step has completed. */
 enum {
     SVIT_EVENT_STEP = 0,    /* one optimiser step */
@@ -123,9 +135,9 @@ typedef struct svit_trainer_config {
                                     leaves. NULL: the trainer trains alone */
     int32_t check_finite; /* 1: a step that fails with SVIT_E_NUMERIC names the first tensor that is
                              not finite, as in svit_session_config */
-    uint32_t early_height; /* with early_fraction: pixels, 1..the model's input_height */
-    uint32_t early_width;  /* with early_fraction: pixels, 1..the model's input_width */
-    uint32_t reserved;     /* 0 */
+    uint32_t early_height;   /* with early_fraction: pixels, 1..the model's input_height */
+    uint32_t early_width;    /* with early_fraction: pixels, 1..the model's input_width */
+    int32_t class_weighting; /* SVIT_CLASS_WEIGHTING_* */
     double early_fraction; /* [0, 1]: the part of the epochs, rounded to whole ones, that come first
                               and train on smaller images: those of the pipeline, reduced with
                               antialiasing to early_height x early_width, which a session of the
@@ -138,18 +150,19 @@ typedef struct svit_trainer_config {
 /* Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,
  * SVIT_KEEP_LAST, seed 0, no label smoothing, a warm-up of 15 %, no folder, float32, 2 batches
  * ahead, SVIT_MEMORY_STORE, SVIT_EXISTING_REFUSE, SVIT_LOSS_CROSS_ENTROPY,
- * SVIT_SAMPLING_SHUFFLE, SVIT_TTA_NONE, no class weights, no events for TensorBoard, no leaves
- * and no reducer, epochs that are permutations of all samples, on images of the whole size,
- * no look for what is not finite. `size` is sizeof(svit_trainer_config) as the caller was
- * compiled. Any thread may call it. */
+ * SVIT_SAMPLING_SHUFFLE, SVIT_TTA_NONE, SVIT_CLASS_WEIGHTING_GIVEN without class weights, no events
+ * for TensorBoard, no leaves and no reducer, epochs that are permutations of all samples, on images
+ * of the whole size, no look for what is not finite. `size` is sizeof(svit_trainer_config) as the
+ * caller was compiled. Any thread may call it. */
 SVIT_API svit_status svit_trainer_config_init(svit_trainer_config *config, size_t size);
 
 /* Fills `config` from a JSON object whose keys are the names of the fields, but for
  * `class_weight_count`, which follows from the length of "class_weights"; a missing one takes its
  * default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
  * existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
- * "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer`
- * are not accepted, since a text cannot hold them; the caller sets these fields itself.
+ * "shuffle", "balanced"; tta "none", "flip", "flip-shift"; class_weighting "given", "balanced".
+ * `folder`, `description` and `reducer` are not accepted, since a text cannot hold them; the caller
+ * sets these fields itself.
  *
  * `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
  * accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this

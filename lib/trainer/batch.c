@@ -43,19 +43,19 @@ static svit_status fail_target(const checked_row *row, size_t k, const char *acc
  * thirds. */
 static svit_status check_probabilities(const checked_row *row, svit_error *err)
 {
+    static const char ACCEPTED[] =
+        "cross-entropy takes probabilities, whose sum is 1; " OTHER_LOSSES;
     const double tolerance = 0.05;
     double sum = 0;
     for (size_t k = 0; k < row->dataset->classes; k++) {
         if (!(row->values[k] >= 0))
-            return fail_target(row, k, "cross-entropy takes probabilities; " OTHER_LOSSES, err);
+            return fail_target(row, k, ACCEPTED, err);
         sum += (double)row->values[k];
     }
     if (fabs(sum - 1) <= tolerance)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT,
-                   "%s: the targets of image %zu have the sum %g; cross-entropy takes "
-                   "probabilities, whose sum is 1; " OTHER_LOSSES,
-                   row->what, row->index, sum);
+    return sv_fail(err, SVIT_E_ARGUMENT, "%s: the targets of image %zu have the sum %g; %s",
+                   row->what, row->index, sum, ACCEPTED);
 }
 
 /* Fails unless each target is from 0 to 1. */

@@ -72,6 +72,10 @@ static const sv_field FIELDS[] = {
     {FIELD(check_finite, FLAG)},
     {FIELD(early_height, U32), .max = 16384},
     {FIELD(early_width, U32), .max = 16384},
+    {FIELD(class_weighting, WORD),
+     .words =
+         (sv_words){
+             [SVIT_CLASS_WEIGHTING_GIVEN] = "given", [SVIT_CLASS_WEIGHTING_BALANCED] = "balanced"}},
     {FIELD(early_fraction, REAL), .max = 1},
 };
 static const svit_trainer_config DEFAULTS = {.epochs = 100,
@@ -103,21 +107,24 @@ static svit_status check(const void *checked, svit_error *err)
                        "early_fraction is %g and the size is %u x %u; early_height and early_width "
                        "are 1 or more",
                        config->early_fraction, config->early_height, config->early_width);
+    const bool balanced = config->class_weighting == SVIT_CLASS_WEIGHTING_BALANCED;
     if (config->loss == SVIT_LOSS_MSE &&
-        (config->label_smoothing > 0 || config->class_weight_count))
+        (config->label_smoothing > 0 || config->class_weight_count || balanced))
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "loss is 'mse', which has neither label_smoothing nor class_weights; 0 and "
                        "none are accepted");
+    if (config->class_weight_count && balanced)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "class_weighting is 'balanced' and there are %u class_weights; one of the "
+                       "two is accepted",
+                       config->class_weight_count);
     return SVIT_OK;
 }
 
 const sv_config_type sv_trainer_config_type = {
     SV_CONFIG(svit_trainer_config, FIELDS, "the trainer configuration"),
-    .reserved = offsetof(svit_trainer_config, reserved),
     .min_size = offsetof(svit_trainer_config, loss), /* where the struct of library 0.1 ends */
-    .defaults = &DEFAULTS,
-    .null_is_default = true,
-    .check = check};
+    .defaults = &DEFAULTS, .null_is_default = true, .check = check};
 
 SV_CONFIG_FUNCTIONS(svit_trainer_config, sv_trainer_config_type)
 

@@ -101,7 +101,7 @@ static svit_status read_objective(svit_trainer *trainer, const svit_dataset *tra
                                   svit_error *err)
 {
     const svit_trainer_config *config = &trainer->config;
-    const size_t classes = trainer->classes, weights = config->class_weight_count;
+    const size_t classes = trainer->classes;
     trainer->objective = (sv_objective){.loss = config->loss,
                                         .label_smoothing = (float)config->label_smoothing,
                                         .classes = classes};
@@ -119,16 +119,7 @@ static svit_status read_objective(svit_trainer *trainer, const svit_dataset *tra
                        "this loss needs equally many",
                        svit_dataset_classes(training), classes);
     SVIT_TRY(sv_objective_check(&trainer->objective, training, "training", trainer->context, err));
-    if (weights && weights != classes)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "there are %zu class_weights; the model has %zu classes", weights, classes);
-    if (!weights)
-        return SVIT_OK;
-    SVIT_TRY(sv_arrays_add(&trainer->arrays, &trainer->objective.class_weights, classes,
-                           sizeof(float), "weights of classes", err));
-    for (size_t i = 0; i < classes; i++)
-        trainer->objective.class_weights[i] = (float)config->class_weights[i];
-    return SVIT_OK;
+    return sv_trainer_set_class_weights(trainer, training, err);
 }
 
 /* Mixed images have targets for the dataset's classes, which must be those of the model. */

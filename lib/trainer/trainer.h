@@ -126,6 +126,13 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_sess
 svit_status sv_trainer_open_optimizer(const svit_trainer *trainer, svit_optimizer **out,
                                       const svit_optimizer_config *config, svit_error *err);
 
+/* class_weights.c */
+
+/* Sets the objective's class_weights as the configuration says; NULL stays where it says nothing.
+ * SVIT_E_UNSUPPORTED: they follow from labels that are known by reading the images alone. */
+svit_status sv_trainer_set_class_weights(svit_trainer *trainer, const svit_dataset *training,
+                                         svit_error *err);
+
 /* notes.c */
 
 /* Logs a warning for each setting of another schedule than the one that is chosen. */

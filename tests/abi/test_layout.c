@@ -412,7 +412,7 @@ LAYOUT(svit_custom_dataset, 104, SVIT_CUSTOM_DATASET)
     F(T, check_finite, 1152, 4) \
     F(T, early_height, 1156, 4) \
     F(T, early_width, 1160, 4) \
-    F(T, reserved, 1164, 4) \
+    F(T, class_weighting, 1164, 4) \
     F(T, early_fraction, 1168, 8)
 LAYOUT(svit_trainer_config, 1176, SVIT_TRAINER_CONFIG)
 

@@ -30,6 +30,13 @@ VARIANT(svit_trainer_create, weighted, NEEDS_MODEL | NEEDS_DATASET, 0, NULL)
     return create(w, &config, err);
 }
 
+VARIANT(svit_trainer_create, balanced, NEEDS_MODEL | NEEDS_DATASET, 0, NULL)
+{
+    svit_trainer_config config = world_trainer();
+    config.class_weighting = SVIT_CLASS_WEIGHTING_BALANCED;
+    return create(w, &config, err);
+}
+
 static void shrink_early(svit_trainer_config *config)
 {
     config->early_fraction = 0.5;

@@ -87,7 +87,7 @@ class TrainerConfig(ctypes.Structure):
         ("check_finite", c_int32),
         ("early_height", c_uint32),
         ("early_width", c_uint32),
-        ("reserved", c_uint32),
+        ("class_weighting", c_int32),
         ("early_fraction", c_double),
     ]
 

@@ -53,6 +53,7 @@ ENUMS: dict[str, str | None] = {
     "SVIT_SPLIT_": "Split",
     "SVIT_LABELS_": "Cifar100Labels",
     "SVIT_SAMPLING_": "Sampling",
+    "SVIT_CLASS_WEIGHTING_": "ClassWeighting",
     "SVIT_MODE_": "Mode",
     "SVIT_COMPUTE_": "Compute",
     "SVIT_MEMORY_": "Memory",

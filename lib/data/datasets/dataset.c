@@ -245,6 +245,16 @@ static svit_status label_of_sample(const svit_dataset *dataset, size_t index, in
     return status;
 }
 
+svit_status sv_dataset_check_labels(const svit_dataset *dataset, const char *what, svit_error *err)
+{
+    if (!dataset->has_targets && !dataset->label_needs_image)
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_UNSUPPORTED, "%s needs the labels of all samples; %s", what,
+                   dataset->has_targets
+                       ? "this dataset has targets instead of labels"
+                       : "the functions of this dataset do not tell them apart from its images");
+}
+
 SVIT_API svit_status svit_dataset_label(const svit_dataset *dataset, size_t index, int32_t *label,
                                         svit_error *err)
 {

@@ -56,9 +56,9 @@ struct svit_dataset {
     char *home;               /* where its relative paths begin, by sv_path_home; NULL: it opens no
                                  files later */
     bool is_f32;              /* images are float instead of bytes */
-    bool has_targets; /* numbers instead of labels; `classes` is their count, and a label is -1 */
-    bool is_of_files; /* images are decoded and brought to their size when they are read */
-    bool is_of_shards;       /* samples are read best in their order */
+    bool has_targets;  /* numbers instead of labels; `classes` is their count, and a label is -1 */
+    bool is_of_files;  /* images are decoded and brought to their size when they are read */
+    bool is_of_shards; /* samples are read best in their order */
     bool caller_thread_only; /* samples are read only on the thread that calls the library */
     bool varies;             /* a sample may differ each time that it is read: fingerprints are
                                 without images */
@@ -100,6 +100,10 @@ svit_status sv_dataset_file(const svit_dataset *dataset, size_t index, char **pa
 
 /* Calls ops->shard_end; the number of samples if all are one shard. */
 size_t sv_dataset_shard_end(const svit_dataset *dataset, size_t index);
+
+/* SVIT_E_UNSUPPORTED if the dataset has targets, or its labels cannot be known without the images;
+ * `what` needs them, for the message. */
+svit_status sv_dataset_check_labels(const svit_dataset *dataset, const char *what, svit_error *err);
 
 /* Writes a hash of the labels or targets of all samples to *hash; 0 if these cannot be known
  * without the images. */

@@ -222,7 +222,7 @@ static svit_status check_table(const sv_csv *csv, const char *path, const sv_all
                                svit_error *err)
 {
     if (csv->rows < 1)
-        return sv_fail(err, SVIT_E_FORMAT, "'%s' is empty; " SV_LIST_HEADER, path);
+        return sv_fail(err, SVIT_E_FORMAT, "'%s' is empty; %s", path, sv_list_header);
     SVIT_TRY(sv_list_check_header(csv, path, allocator, err));
     if (csv->rows < 2)
         return sv_fail(err, SVIT_E_FORMAT, "'%s' lists no images; at least one is needed", path);

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+const char sv_list_header[] =
+    "the first line is \"path,label\", or \"path\" and the names of one or more columns of numbers";
+
 bool sv_is_blank(const char *text)
 {
     return text[strspn(text, " \t")] == '\0';
@@ -33,20 +36,18 @@ static svit_status fail_first_column(const sv_csv *csv, const char *path, svit_e
     if (csv->columns > 1 && is_index(name))
         return sv_fail(err, SVIT_E_FORMAT,
                        "'%s': the first column has the name '%.40s', as the index that pandas "
-                       "writes; to_csv(index=False) leaves it out; " SV_LIST_HEADER,
-                       path, name);
+                       "writes; to_csv(index=False) leaves it out; %s",
+                       path, name, sv_list_header);
     if (sv_is_image_name(name))
-        return sv_fail(
-            err, SVIT_E_FORMAT,
-            "'%s': the first line lists the image '%.40s' and names no columns; " SV_LIST_HEADER,
-            path, name);
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "'%s': the first line lists the image '%.40s' and names no columns; %s",
+                       path, name, sv_list_header);
     for (size_t column = 1; column < csv->columns; column++)
         if (strcmp(sv_csv_field(csv, 0, column), "path") == 0)
-            return sv_fail(err, SVIT_E_FORMAT,
-                           "'%s': \"path\" is column %zu, after '%.40s'; " SV_LIST_HEADER, path,
-                           column + 1, name);
-    return sv_fail(err, SVIT_E_FORMAT, "'%s': the first column is called '%.40s'; " SV_LIST_HEADER,
-                   path, name);
+            return sv_fail(err, SVIT_E_FORMAT, "'%s': \"path\" is column %zu, after '%.40s'; %s",
+                           path, column + 1, name, sv_list_header);
+    return sv_fail(err, SVIT_E_FORMAT, "'%s': the first column is called '%.40s'; %s", path, name,
+                   sv_list_header);
 }
 
 static svit_status check_distinct(const sv_csv *csv, const char *path,
@@ -68,17 +69,16 @@ svit_status sv_list_check_header(const sv_csv *csv, const char *path, const sv_a
     if (strcmp(sv_csv_field(csv, 0, 0), "path") != 0)
         return fail_first_column(csv, path, err);
     if (csv->columns < 2)
-        return sv_fail(err, SVIT_E_FORMAT, "'%s': \"path\" is the only column; " SV_LIST_HEADER,
-                       path);
+        return sv_fail(err, SVIT_E_FORMAT, "'%s': \"path\" is the only column; %s", path,
+                       sv_list_header);
     for (size_t column = 1; column < csv->columns; column++) {
         const char *name = sv_csv_field(csv, 0, column);
         if (sv_is_blank(name))
-            return sv_fail(err, SVIT_E_FORMAT, "'%s': column %zu has no name; " SV_LIST_HEADER,
-                           path, column + 1);
+            return sv_fail(err, SVIT_E_FORMAT, "'%s': column %zu has no name; %s", path, column + 1,
+                           sv_list_header);
         if (csv->columns == 2 && is_nearly(name, "label") && strcmp(name, "label") != 0)
-            return sv_fail(err, SVIT_E_FORMAT,
-                           "'%s': column %zu is called '%.40s'; " SV_LIST_HEADER, path, column + 1,
-                           name);
+            return sv_fail(err, SVIT_E_FORMAT, "'%s': column %zu is called '%.40s'; %s", path,
+                           column + 1, name, sv_list_header);
     }
     return check_distinct(csv, path, allocator, err);
 }

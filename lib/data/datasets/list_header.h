@@ -7,9 +7,7 @@
 #include <stdbool.h>
 
 /* What a first line is, for messages. */
-#define SV_LIST_HEADER                                                                             \
-    "the first line is \"path,label\", or \"path\" and the names of one or more columns of "       \
-    "numbers"
+extern const char sv_list_header[];
 
 /* SVIT_E_FORMAT if row 0 does not have the names of the columns of a list. The message says what it
  * has instead: other names, no names, or an index that pandas wrote. */

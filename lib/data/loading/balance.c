@@ -83,12 +83,7 @@ static svit_status fill(sv_balance *self, const svit_dataset *dataset, uint32_t 
 
 svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svit_error *err)
 {
-    if (dataset->has_targets || dataset->label_needs_image)
-        return sv_fail(
-            err, SVIT_E_UNSUPPORTED, "balanced sampling needs the labels of all samples; %s",
-            dataset->has_targets
-                ? "this dataset has targets instead of labels"
-                : "the functions of this dataset do not tell them apart from its images");
+    SVIT_TRY(sv_dataset_check_labels(dataset, "balanced sampling", err));
     const sv_allocator *allocator = &dataset->context->allocator;
     sv_balance *self = sv_allocate(allocator, sizeof *self);
     if (!self)

@@ -105,6 +105,8 @@ void sv_trainer_objective_text(char out[SV_TRAINER_OBJECTIVE], const svit_traine
     for (uint32_t i = 0; i < config->class_weight_count; i++)
         length += snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, " %s",
                            sv_trainer_number(number, config->class_weights[i]));
+    if (config->class_weighting == SVIT_CLASS_WEIGHTING_BALANCED)
+        length += snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, " balanced");
     if (config->leaves > 0)
         length += snprintf(out + length, SV_TRAINER_OBJECTIVE - (size_t)length, ", leaves %u",
                            config->leaves);

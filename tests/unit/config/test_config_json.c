@@ -75,7 +75,7 @@ static const noun nouns[] = {
      "\"cross-entropy\","
      "\"sampling\":\"shuffle\",\"tta\":\"none\",\"tensorboard\":false,\"schedule_anew\":false,"
      "\"leaves\":0,\"shuffle_window\":0,\"check_finite\":false,\"early_height\":0,"
-     "\"early_width\":0,\"early_fraction\":0.0}",
+     "\"early_width\":0,\"class_weighting\":\"given\",\"early_fraction\":0.0}",
      "{\"epochs\":3,\"batch\":8,\"accumulate\":1,\"patience\":4294967295,\"keep\":\"best\","
      "\"seed\":9,\"label_smoothing\":0.1,\"warmup_fraction\":1.0,\"checkpoint_seconds\":2.5,"
      "\"compute\":\"bf16\",\"prefetch\":16,\"memory\":\"blocks\",\"existing\":\"overwrite\","
@@ -83,7 +83,7 @@ static const noun nouns[] = {
      "\"sampling\":\"balanced\",\"tta\":\"flip-shift\",\"class_weights\":[0.5,2.0],"
      "\"tensorboard\":true,\"schedule_anew\":true,\"leaves\":7,"
      "\"shuffle_window\":6,\"check_finite\":true,\"early_height\":24,"
-     "\"early_width\":16384,\"early_fraction\":0.5}"},
+     "\"early_width\":16384,\"class_weighting\":\"given\",\"early_fraction\":0.5}"},
     {NOUN(loader),
      "{\"batch\":256,\"seed\":0,\"shuffle\":false,\"augment\":false,\"prefetch\":2,"
      "\"sampling\":\"shuffle\",\"leaves\":0,\"rank\":0,\"ranks\":1,"

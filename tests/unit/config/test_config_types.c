@@ -155,25 +155,21 @@ START_TEST(test_reserved_is_zero)
     svit_class_config added;
     svit_model_config model;
     svit_optimizer_config optimizer;
-    svit_trainer_config trainer;
     svit_pipeline_config pipeline;
     svit_class_config_init(&added, sizeof added);
     svit_model_config_init(&model, sizeof model);
     svit_optimizer_config_init(&optimizer, sizeof optimizer);
-    svit_trainer_config_init(&trainer, sizeof trainer);
     svit_pipeline_config_init(&pipeline, sizeof pipeline);
     pipeline.augment_count = 1;
     pipeline.augment[0].kind = SVIT_AUGMENT_TRIVIALAUGMENT;
     pipeline.augment[0].reserved = 7;
-    added.reserved = model.reserved = optimizer.reserved = trainer.reserved = 7;
+    added.reserved = model.reserved = optimizer.reserved = 7;
     FAILS(svit_class_config_to_json(&added, NULL, 0, NULL, err), SVIT_E_VERSION,
           "reserved of svit_class_config is 7");
     FAILS(svit_model_config_to_json(&model, NULL, 0, NULL, err), SVIT_E_VERSION,
           "reserved of svit_model_config is 7");
     FAILS(svit_optimizer_config_to_json(&optimizer, NULL, 0, NULL, err), SVIT_E_VERSION,
           "reserved of svit_optimizer_config is 7");
-    FAILS(svit_trainer_config_to_json(&trainer, NULL, 0, NULL, err), SVIT_E_VERSION,
-          "reserved of svit_trainer_config is 7");
     FAILS(svit_pipeline_config_to_json(&pipeline, NULL, 0, NULL, err), SVIT_E_VERSION,
           "reserved of svit_augment_step is 7");
 }

@@ -64,7 +64,7 @@ pub struct svit_custom_dataset {
     /// needed
     pub sample: svit_custom_sample_function,
     /// NULL: labels are known by reading their images alone,
-    /// which balanced sampling refuses
+    /// which balanced sampling and class_weighting refuse
     pub label: svit_custom_label_function,
     /// not NULL: samples have targets, and `label` is NULL
     pub targets: svit_custom_targets_function,

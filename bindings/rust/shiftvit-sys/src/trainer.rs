@@ -31,6 +31,19 @@ pub const SVIT_EXISTING_OVERWRITE: i32 = 2;
 /// classes
 pub const SVIT_MAX_CLASS_WEIGHTS: i32 = 128;
 
+// Where the factors of the classes in the loss come from. SVIT_CLASS_WEIGHTING_BALANCED takes any
+// number of classes: the factor is the samples, divided by the classes that have some and by the
+// samples of the class, so that all classes count alike and the mean factor of a sample is 1
+// (scikit-learn's "balanced"); with SVIT_LOSS_BINARY it is the negatives of the class by its
+// positives. Targets count as parts of samples. The factor is 1 for a class that no sample has,
+// and, with SVIT_LOSS_BINARY, for one that all have. SVIT_E_UNSUPPORTED: a custom dataset that
+// gives labels with images alone.
+
+/// `class_weights`, or 1 for each class
+pub const SVIT_CLASS_WEIGHTING_GIVEN: i32 = 0;
+/// from the training set
+pub const SVIT_CLASS_WEIGHTING_BALANCED: i32 = 1;
+
 // What svit_trainer_step has completed.
 
 /// one optimiser step
@@ -159,8 +172,8 @@ pub struct svit_trainer_config {
     pub early_height: u32,
     /// with early_fraction: pixels, 1..the model's input_width
     pub early_width: u32,
-    /// 0
-    pub reserved: u32,
+    /// SVIT_CLASS_WEIGHTING_\*
+    pub class_weighting: i32,
     /// \[0, 1\]: the part of the epochs, rounded to whole ones, that come first
     /// and train on smaller images: those of the pipeline, reduced with
     /// antialiasing to early_height x early_width, which a session of the

@@ -16,18 +16,19 @@ extern "C" {
     /// Fills `config` with the defaults: 100 epochs, batch 256, no accumulation, patience 5,
     /// SVIT_KEEP_LAST, seed 0, no label smoothing, a warm-up of 15 %, no folder, float32, 2 batches
     /// ahead, SVIT_MEMORY_STORE, SVIT_EXISTING_REFUSE, SVIT_LOSS_CROSS_ENTROPY,
-    /// SVIT_SAMPLING_SHUFFLE, SVIT_TTA_NONE, no class weights, no events for TensorBoard, no leaves
-    /// and no reducer, epochs that are permutations of all samples, on images of the whole size,
-    /// no look for what is not finite. `size` is sizeof(svit_trainer_config) as the caller was
-    /// compiled. Any thread may call it.
+    /// SVIT_SAMPLING_SHUFFLE, SVIT_TTA_NONE, SVIT_CLASS_WEIGHTING_GIVEN without class weights, no events
+    /// for TensorBoard, no leaves and no reducer, epochs that are permutations of all samples, on images
+    /// of the whole size, no look for what is not finite. `size` is sizeof(svit_trainer_config) as the
+    /// caller was compiled. Any thread may call it.
     pub fn svit_trainer_config_init(config: *mut svit_trainer_config, size: usize) -> svit_status;
 
     /// Fills `config` from a JSON object whose keys are the names of the fields, but for
     /// `class_weight_count`, which follows from the length of "class_weights"; a missing one takes its
     /// default. Words: keep "last", "best"; compute "f32", "bf16"; memory "store", "blocks", "stages";
     /// existing "refuse", "resume", "overwrite"; loss "cross-entropy", "binary", "mse"; sampling
-    /// "shuffle", "balanced"; tta "none", "flip", "flip-shift". `folder`, `description` and `reducer`
-    /// are not accepted, since a text cannot hold them; the caller sets these fields itself.
+    /// "shuffle", "balanced"; tta "none", "flip", "flip-shift"; class_weighting "given", "balanced".
+    /// `folder`, `description` and `reducer` are not accepted, since a text cannot hold them; the caller
+    /// sets these fields itself.
     ///
     /// `config` is written only on success. SVIT_E_ARGUMENT names an unknown key or a value that is not
     /// accepted; SVIT_E_FORMAT means that the text is no JSON object. SVIT_E_VERSION: a struct of this

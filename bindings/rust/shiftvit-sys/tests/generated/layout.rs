@@ -370,7 +370,7 @@ pub fn check() {
         check_finite: 1152, 4;
         early_height: 1156, 4;
         early_width: 1160, 4;
-        reserved: 1164, 4;
+        class_weighting: 1164, 4;
         early_fraction: 1168, 8;
     });
     layout!(svit_trainer_event, {

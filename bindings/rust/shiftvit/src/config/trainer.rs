@@ -2,6 +2,7 @@
 
 // Written by bindings/rust/generate from the C headers.
 
+use crate::enums::ClassWeighting;
 use crate::enums::Compute;
 use crate::enums::Existing;
 use crate::enums::Keep;
@@ -78,6 +79,8 @@ config! {
         early_height: u32;
         /// With early_fraction: pixels, 1..the model's input_width.
         early_width: u32;
+        /// `ClassWeighting`.
+        class_weighting: ClassWeighting;
         /// \[0, 1\]: the part of the epochs, rounded to whole ones, that come first
         /// and train on smaller images: those of the pipeline, reduced with
         /// antialiasing to early_height x early_width, which a session of the

@@ -32,6 +32,22 @@ enumeration! {
 }
 
 enumeration! {
+    /// Where the factors of the classes in the loss come from. `ClassWeighting::Balanced` takes any
+    /// number of classes: the factor is the samples, divided by the classes that have some and by the
+    /// samples of the class, so that all classes count alike and the mean factor of a sample is 1
+    /// (scikit-learn's "balanced"); with `Loss::Binary` it is the negatives of the class by its
+    /// positives. Targets count as parts of samples. The factor is 1 for a class that no sample has,
+    /// and, with `Loss::Binary`, for one that all have. `Status::Unsupported`: a custom dataset that
+    /// gives labels with images alone.
+    pub enum ClassWeighting {
+        /// `class_weights`, or 1 for each class.
+        Given = SVIT_CLASS_WEIGHTING_GIVEN,
+        /// From the training set.
+        Balanced = SVIT_CLASS_WEIGHTING_BALANCED,
+    }
+}
+
+enumeration! {
     /// What `Trainer::step` has completed.
     pub enum EventKind {
         /// One optimiser step.
