@@ -64,6 +64,8 @@ impl Status {
             Status::Stopped => sys::SVIT_E_STOPPED,
             Status::Unsupported => sys::SVIT_E_UNSUPPORTED,
             Status::Numeric => sys::SVIT_E_NUMERIC,
+            // An error with the code of success is one all the same.
+            Status::Other(0) => sys::SVIT_E_STOPPED,
             Status::Other(code) => code,
         }
     }

@@ -26,11 +26,11 @@ fn weights(name: &str, values: Option<&[f32]>, classes: usize) -> Result<*const 
 pub fn cross_entropy(
     logits: &[f32],
     labels: &[i32],
+    classes: usize,
     class_weights: Option<&[f32]>,
     label_smoothing: f32,
     dlogits: &mut [f32],
 ) -> Result<f32> {
-    let classes = if labels.is_empty() { 0 } else { logits.len() / labels.len() };
     let n = matching(logits, classes, dlogits)?;
     exact("labels", labels.len(), &[n])?;
     let weights = weights("class_weights", class_weights, classes)?;
@@ -146,10 +146,9 @@ pub fn sigmoid(logits: &[f32]) -> Result<Vec<f32>> {
     Ok(out)
 }
 
-/// The rows of `logits[n, classes]` in which fewer than k logits are greater than the label's.
+/// The rows of `logits[n, classes]`, with `labels[n]`, in which fewer than k logits are greater than the label's.
 /// `Status::Numeric`: a logit is NaN.
-pub fn count_top_k(logits: &[f32], labels: &[i32], k: usize) -> Result<u64> {
-    let classes = if labels.is_empty() { 0 } else { logits.len() / labels.len() };
+pub fn count_top_k(logits: &[f32], labels: &[i32], classes: usize, k: usize) -> Result<u64> {
     let n = rows("logits", logits.len(), classes)?;
     exact("labels", labels.len(), &[n])?;
     let mut correct = 0;

@@ -6,9 +6,9 @@ use crate::error::Result;
 use crate::text::{exact, rows, zeros};
 use shiftvit_sys as sys;
 
-/// Counts of `[label, prediction]`, row-major `[classes, classes]`. `Status::Numeric`: a logit is NaN.
-pub fn confusion_matrix(logits: &[f32], labels: &[i32]) -> Result<Vec<u64>> {
-    let classes = if labels.is_empty() { 0 } else { logits.len() / labels.len() };
+/// Counts of `[label, prediction]` in `logits[n, classes]` with `labels[n]`, row-major
+/// `[classes, classes]`. `Status::Numeric`: a logit is NaN.
+pub fn confusion_matrix(logits: &[f32], labels: &[i32], classes: usize) -> Result<Vec<u64>> {
     let n = rows("logits", logits.len(), classes)?;
     exact("labels", labels.len(), &[n])?;
     let mut matrix = zeros("the matrix", &[classes, classes])?;

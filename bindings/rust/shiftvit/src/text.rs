@@ -209,7 +209,12 @@ pub(crate) fn exact(name: &str, elements: usize, shape: &[usize]) -> Result<()> 
 
 /// The number of rows of an array, at least 1.
 pub(crate) fn rows(name: &str, elements: usize, row: usize) -> Result<usize> {
-    if row == 0 || elements == 0 || elements % row != 0 {
+    if row == 0 {
+        return Err(Error::argument(format!(
+            "rows of {name} have 0 elements; at least 1 is accepted"
+        )));
+    }
+    if elements == 0 || elements % row != 0 {
         return Err(Error::argument(format!(
             "{} has {} elements; a multiple of {}, not 0, is accepted",
             name, elements, row

@@ -92,6 +92,9 @@ fn failures_are_those_of_the_call() {
     refused(data.sample(3), Status::Stopped, "sample 3: no more");
     refused(data.sample(4), Status::Stopped, "sample 4: the function panicked: row 4");
     assert_eq!((read.load(Ordering::Relaxed), data.label(4).unwrap()), (5, 1));
+    let odd = |_: usize, _: &mut [u8]| Err(Error::new(Status::Other(0), "no success"));
+    let odd = Dataset::from_images(&context, shape, labels(), odd).unwrap();
+    refused(odd.sample(1), Status::Stopped, "sample 1: no success");
     let none = |_: usize, _: &mut [u8]| Ok::<_, Error>(());
     let long = Answers::Targets { targets: vec![0.0; 5], columns: 2 };
     refused(Dataset::from_images(&context, shape, long, none), Status::Argument, "targets");

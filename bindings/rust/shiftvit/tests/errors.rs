@@ -135,7 +135,7 @@ fn arrays_of_the_wrong_size_are_refused() {
     refused(
         predictor.predict(&[0; 3], ImageShape::new(0, 32, 3)),
         Status::Argument,
-        "multiple of 0",
+        "rows of images have 0 elements",
     );
     refused(predictor.predict_f32(&[f32::NAN; 3], ImageShape::new(1, 1, 3)), Status::Argument, "");
     refused(Image::write_png(&context, "x.png", &[0; 5], 1, 2), Status::Argument, "rgb");
@@ -156,30 +156,35 @@ fn results_that_do_not_fit_memory_are_refused() {
         refused(logits, Status::Memory, "logits");
     }
     let logits = vec![0.0; 1 << 22];
-    refused(metrics::confusion_matrix(&logits, &[0]), Status::Memory, "the matrix");
+    refused(metrics::confusion_matrix(&logits, &[0], 1 << 22), Status::Memory, "the matrix");
 }
 
 #[test]
 fn losses_and_metrics_check_their_arrays() {
     let (logits, labels) = ([1.0, 2.0, 0.0, 3.0], [1, 1]);
     let mut gradient = [0.0; 4];
-    let value = loss::cross_entropy(&logits, &labels, None, 0.0, &mut gradient).unwrap();
+    let value = loss::cross_entropy(&logits, &labels, 2, None, 0.0, &mut gradient).unwrap();
     assert!((value - 0.18092).abs() < 1e-4, "{}", value);
     assert!((gradient[0] + gradient[1]).abs() < 1e-6);
-    let weighted = loss::cross_entropy(&logits, &labels, Some(&[1.0, 2.0]), 0.0, &mut gradient);
+    let weighted = loss::cross_entropy(&logits, &labels, 2, Some(&[1.0, 2.0]), 0.0, &mut gradient);
     assert!((weighted.unwrap() - value).abs() < 1e-6, "both have one label");
-    refused(loss::cross_entropy(&logits, &[2, 0], None, 0.0, &mut gradient), Status::Argument, "2");
     refused(
-        loss::cross_entropy(&logits, &[], None, 0.0, &mut gradient),
+        loss::cross_entropy(&logits, &[2, 0], 2, None, 0.0, &mut gradient),
         Status::Argument,
-        "logits",
+        "2",
     );
-    refused(loss::cross_entropy(&logits, &[0; 3], None, 0.0, &mut gradient), Status::Argument, "");
-    let short = loss::cross_entropy(&logits, &labels, None, 0.0, &mut gradient[..3]);
+    // Every number of labels but that of the rows, also one by which the logits can be divided.
+    for few in [&[][..], &[0], &[0; 3], &[0; 4]] {
+        let loss = loss::cross_entropy(&logits, few, 2, None, 0.0, &mut gradient);
+        refused(loss, Status::Argument, "labels");
+        refused(loss::count_top_k(&logits, few, 2, 1), Status::Argument, "labels");
+        refused(metrics::confusion_matrix(&logits, few, 2), Status::Argument, "labels");
+    }
+    let short = loss::cross_entropy(&logits, &labels, 2, None, 0.0, &mut gradient[..3]);
     refused(short, Status::Argument, "gradient");
-    let weights = loss::cross_entropy(&logits, &labels, Some(&[1.0]), 0.0, &mut gradient);
+    let weights = loss::cross_entropy(&logits, &labels, 2, Some(&[1.0]), 0.0, &mut gradient);
     refused(weights, Status::Argument, "class_weights");
-    refused(loss::softmax(&logits, 0), Status::Argument, "logits");
+    refused(loss::softmax(&logits, 0), Status::Argument, "rows of logits have 0 elements");
     refused(loss::softmax(&logits, 3), Status::Argument, "logits");
     refused(
         loss::binary_cross_entropy(&logits, &[0.5], 2, None, 0.0, &mut gradient),
@@ -190,10 +195,9 @@ fn losses_and_metrics_check_their_arrays() {
     assert_eq!(loss::mean_squared_error(&[1.0, 3.0], &[1.0, 1.0], 1, &mut [0.0; 2]).unwrap(), 2.0);
     let soft = loss::cross_entropy_soft(&logits, &[0.0, 1.0, 0.0, 1.0], 2, &mut gradient);
     assert!((soft.unwrap() - value).abs() < 1e-6);
-    assert_eq!(loss::count_top_k(&logits, &labels, 1).unwrap(), 2);
+    assert_eq!(loss::count_top_k(&logits, &labels, 2, 1).unwrap(), 2);
 
-    assert_eq!(metrics::confusion_matrix(&logits, &[0, 1]).unwrap(), [0, 1, 0, 1]);
-    refused(metrics::confusion_matrix(&logits, &[0, 1, 0]), Status::Argument, "");
+    assert_eq!(metrics::confusion_matrix(&logits, &[0, 1], 2).unwrap(), [0, 1, 0, 1]);
     let measures = metrics::multilabel_metrics(&logits, &[1.0, 1.0, 0.0, 1.0], 2).unwrap();
     assert_eq!((measures.exact_match, measures.micro_f1), (1.0, 1.0));
     let context = context();

@@ -39,7 +39,8 @@ impl Loop {
         while self.loader.next_batch(&mut batch).unwrap() {
             let logits = self.session.forward(batch.images()).unwrap();
             let mut dlogits = vec![0.0; logits.len()];
-            sum += loss::cross_entropy(&logits, batch.labels(), None, 0.0, &mut dlogits).unwrap();
+            sum +=
+                loss::cross_entropy(&logits, batch.labels(), 10, None, 0.0, &mut dlogits).unwrap();
             self.session.backward(&dlogits).unwrap();
             self.optimizer.step(&mut self.session).unwrap();
         }
@@ -103,7 +104,7 @@ fn gradients_are_those_of_differences() {
     let value = |session: &mut Session| {
         let logits = session.forward(&images).unwrap();
         let mut dlogits = vec![0.0; 20];
-        let loss = loss::cross_entropy(&logits, &[1, 4], None, 0.0, &mut dlogits).unwrap();
+        let loss = loss::cross_entropy(&logits, &[1, 4], 10, None, 0.0, &mut dlogits).unwrap();
         (loss, dlogits)
     };
     let (_, dlogits) = value(&mut session);

@@ -35,7 +35,7 @@ fn a_small_model_learns_and_predicts() {
     assert!(found.top1 > 0.25, "ten classes: {:?}", found);
     assert_eq!(found.top1, history[11].val_top1);
     let (logits, labels) = model.logits(&test, &pipeline(), 64, Compute::F32, Tta::None).unwrap();
-    let right = loss::count_top_k(&logits, &labels, 1).unwrap();
+    let right = loss::count_top_k(&logits, &labels, 10, 1).unwrap();
     assert_eq!(right as f64 / 200.0, found.top1);
     let shape = test.shape();
     let pixels = (0..3).flat_map(|index| test.sample(index).unwrap().0).collect();
@@ -141,7 +141,7 @@ fn a_loss_function_with_the_formula_of_the_library_gives_the_same_bits() {
             trainer
                 .set_loss(|call| match call.target {
                     Target::Labels(labels) => {
-                        loss::cross_entropy(call.logits, labels, None, 0.0, call.dlogits)
+                        loss::cross_entropy(call.logits, labels, 10, None, 0.0, call.dlogits)
                     }
                     _ => Err(Error::new(Status::Argument, "labels are wanted")),
                 })
