@@ -127,7 +127,8 @@ typedef struct svit_optimizer_config {
                                    Lion: weight of m in the update */
     double beta2;               /* [0, 1): AdamW, and Muon's AdamW: decay rate of the second moment;
                                    Lion: decay rate of m */
-    double epsilon;             /* AdamW, and Muon's AdamW: above 0, a normal float32 */
+    double epsilon;             /* AdamW, and Muon's AdamW: above 0, a normal float32; it counts
+                                   as at least sqrt(1.2e-38 / (1 - beta2)), 3.4e-18 by default */
     double weight_decay;        /* at least 0 */
     double momentum;            /* SGD and Muon, [0, 1) */
     double clip_norm;           /* at least 0: gradients are scaled by

@@ -152,9 +152,12 @@ svit_status sv_field_check_number(const sv_field *field, const char *label, doub
     char number[SV_FIELD_NUMBER_TEXT], range[SV_FIELD_RANGE_TEXT];
     /* Between an open end and the float beside it. */
     const bool is_rounded = value > field->min && value < field->max;
+    const bool is_tiny = is_rounded && fabs(value) < (double)FLT_MIN;
     return sv_fail(err, SVIT_E_ARGUMENT, "%s is %s; %s%s", label,
                    sv_field_number_text(number, value), sv_field_range_text(field, range),
-                   is_rounded ? " as a float32" : "");
+                   is_tiny      ? " as a normal float32"
+                   : is_rounded ? " as a float32"
+                                : "");
 }
 
 static svit_status check_word(const sv_field *field, uint32_t value, svit_error *err)

@@ -66,8 +66,8 @@ svit_status sv_loss_write(float *out, double mean, svit_error *err)
 {
     if (!(fabs(mean) <= FLT_MAX))
         return sv_fail(err, SVIT_E_NUMERIC,
-                       "the loss is %g; logits must be finite, and so small that the loss fits a "
-                       "float",
+                       "the loss is %g; logits and targets must be finite, and so small that the "
+                       "loss fits a float",
                        mean);
     if (out)
         *out = (float)mean;

@@ -13,20 +13,19 @@
 #endif
 
 /* With SVIT_EPSILON_TORCH, m / c1 / (sqrt(v) / c2 + epsilon) = c2 / c1 m / (sqrt(v) + c2 epsilon),
- * where c1 and c2 are the bias corrections; so only epsilon differs. */
+ * where c1 and c2 are the bias corrections; so only epsilon differs. It is at least the gradient
+ * below which v is flushed to 0: a smaller epsilon would then divide m alone. */
 sv_adamw_scalars sv_adamw_plan(const svit_optimizer_config *config, uint64_t step, double rate)
 {
     double t = (double)step + 1;
     double c2 = sqrt(1 - pow(config->beta2, t));
     double correction = c2 / (1 - pow(config->beta1, t));
-    /* Not 0, as a subnormal number may count: an element without gradients would be 0 / 0. */
-    double epsilon = config->epsilon_form == SVIT_EPSILON_TORCH
-                         ? fmax(c2 * config->epsilon, FLT_MIN)
-                         : config->epsilon;
+    const bool is_torch = config->epsilon_form == SVIT_EPSILON_TORCH;
+    const double least = sqrt(FLT_MIN / (1 - config->beta2));
     return (sv_adamw_scalars){.rate1 = (real)(1 - config->beta1),
                               .rate2 = (real)(1 - config->beta2),
                               .step = (real)(rate * correction),
-                              .epsilon = (real)epsilon};
+                              .epsilon = (real)fmax((is_torch ? c2 : 1) * config->epsilon, least)};
 }
 
 /* w -= decay w;  m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v);

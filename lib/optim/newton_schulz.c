@@ -50,11 +50,13 @@ static void normalise(real *x, const real *g, size_t rows, size_t columns)
     double squares = 0;
     for (size_t i = 0; i < rows * columns; i++)
         squares += (double)g[i] * (double)g[i];
-    real scale = (real)(1 / (sqrt(squares) + 1e-7));
+    /* Near the end of the floats the scale would be subnormal, which is 0 here. */
+    const double norm = sqrt(squares), shrink = norm > 0x1p100 ? 0x1p-64 : 1;
+    const real small = (real)shrink, scale = (real)(1 / (norm * shrink + 1e-7));
     bool tall = rows > columns;
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < columns; c++)
-            x[tall ? c * rows + r : r * columns + c] = scale * g[r * columns + c];
+            x[tall ? c * rows + r : r * columns + c] = scale * (small * g[r * columns + c]);
 }
 
 /* c[m, n] = a[m, k] b, where b is a matrix with the given strides. */

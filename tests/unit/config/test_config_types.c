@@ -197,6 +197,9 @@ START_TEST(test_open_ends_are_those_of_float32)
     FAILS(svit_trainer_config_from_json(&trainer, sizeof trainer,
                                         "{\"label_smoothing\": 0.99999999}", err),
           SVIT_E_ARGUMENT, "label_smoothing is 0.99999999; it is in [0, 1) as a float32");
+    FAILS(
+        svit_optimizer_config_from_json(&optimizer, sizeof optimizer, "{\"epsilon\": 1e-38}", err),
+        SVIT_E_ARGUMENT, "38] as a normal float32");
     FAILS(svit_trainer_config_from_json(&trainer, sizeof trainer, "{\"class_weights\": [1e-50]}",
                                         err),
           SVIT_E_ARGUMENT, "1e-50");

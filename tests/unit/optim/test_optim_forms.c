@@ -223,6 +223,69 @@ START_TEST(test_the_smallest_epsilon_divides)
 }
 END_TEST
 
+/* A first step is at most the rate, however small epsilon and gradients are: the square of a small
+ * one is flushed to 0, and m stays. */
+START_TEST(test_a_step_is_at_most_the_rate)
+{
+    for (double epsilon = 1e-7; epsilon > 1e-38; epsilon *= 1e-2)
+        for (double size = 1e-6; size > 1e-37; size *= 1e-1) {
+            svit_optimizer_config config;
+            svit_optimizer *optimizer = NULL;
+            float weights[CLASSES] = {0}, gradient[CLASSES];
+            WORKS(svit_optimizer_config_init(&config, sizeof config));
+            config.epsilon_form = _i ? SVIT_EPSILON_TORCH : SVIT_EPSILON_KERAS;
+            config.epsilon = epsilon;
+            config.weight_decay = 0;
+            config.learning_rate = 0.01;
+            for (size_t i = 0; i < CLASSES; i++)
+                gradient[i] = (float)(size * (double)(i + 1));
+            WORKS(svit_model_set_parameter(model, NAME, weights, CLASSES, err));
+            WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+            WORKS(svit_session_set_gradient(session, NAME, gradient, CLASSES, err));
+            WORKS(svit_step(optimizer, session, err));
+            WORKS(svit_model_get_parameter(model, NAME, weights, CLASSES, err));
+            for (size_t i = 0; i < CLASSES; i++)
+                ck_assert_msg(weights[i] <= 0 && weights[i] >= -0.010001f,
+                              "epsilon %g, gradient %g: the step is %g", epsilon,
+                              (double)gradient[i], (double)weights[i]);
+            svit_optimizer_free(optimizer);
+        }
+}
+END_TEST
+
+/* The steps of a matrix do not depend on the size of its gradients, up to the largest floats. */
+START_TEST(test_muon_takes_gradients_of_any_size)
+{
+    enum { ELEMENTS = CLASSES * 16 };
+    static const float SIZES[] = {1, 1e20f, 1e30f, 2e35f, 2e36f, 2e37f, 3e38f};
+    float first[ELEMENTS], weights[ELEMENTS], gradient[ELEMENTS];
+    for (size_t k = 0; k < sizeof SIZES / sizeof *SIZES; k++) {
+        svit_optimizer_config config;
+        svit_optimizer *optimizer = NULL;
+        WORKS(svit_optimizer_config_init(&config, sizeof config));
+        config.kind = SVIT_OPTIMIZER_MUON;
+        config.momentum = config.weight_decay = 0;
+        config.group_count = 1; /* else a head takes AdamW */
+        config.groups[0] = (svit_parameter_group){"head.weight", 1, -1, 1, SVIT_RULE_MATRIX};
+        memset(weights, 0, sizeof weights);
+        for (size_t i = 0; i < ELEMENTS; i++)
+            gradient[i] = SIZES[k] * (((float)(i * 7 % 11) - 5) / 5);
+        WORKS(svit_model_set_parameter(model, "head.weight", weights, ELEMENTS, err));
+        WORKS(svit_optimizer_create(&optimizer, model, &config, err));
+        WORKS(svit_session_set_gradient(session, "head.weight", gradient, ELEMENTS, err));
+        WORKS(svit_step(optimizer, session, err));
+        WORKS(svit_model_get_parameter(model, "head.weight", weights, ELEMENTS, err));
+        for (size_t i = 0; i < ELEMENTS; i++)
+            if (k == 0)
+                first[i] = weights[i];
+            else
+                ck_assert_float_eq_tol(weights[i], first[i], 1e-7f);
+        ck_assert_float_gt(fabsf(first[1]), 1e-6f);
+        svit_optimizer_free(optimizer);
+    }
+}
+END_TEST
+
 /* Where a fraction of the schedule is a whole number of steps, the mean begins with the step after
  * them, also where the product of the two doubles is a little less: swa_start 0.7 of 90 steps. */
 START_TEST(test_means_begin_behind_the_fraction_of_the_schedule)
@@ -388,6 +451,8 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_sgd_follows_its_formula, 0, sizeof FORMS / sizeof *FORMS);
     tcase_add_loop_test(c, test_adamw_with_small_betas, 0, 2 * SMALL_BETA_CASES);
     tcase_add_loop_test(c, test_the_smallest_epsilon_divides, 0, 2);
+    tcase_add_loop_test(c, test_a_step_is_at_most_the_rate, 0, 2);
+    tcase_add_test(c, test_muon_takes_gradients_of_any_size);
     tcase_add_loop_test(c, test_an_average_at_the_end_of_the_longest_schedule, 0, 3);
     tcase_add_test(c, test_means_begin_behind_the_fraction_of_the_schedule);
     tcase_add_loop_test(c, test_averages_of_constant_weights_are_constant, 0, 8);

@@ -89,7 +89,7 @@ START_TEST(test_a_run_ends_where_its_loss_is_infinite)
     svit_model *model = exact_model();
     svit_trainer *trainer = open_trainer(model, &p, validation);
     FAILS(svit_trainer_run(trainer, NULL, NULL, err), SVIT_E_NUMERIC,
-          "epoch 1, step 1 of 3: the loss is 9e+76; logits must be finite");
+          "epoch 1, step 1 of 3: the loss is 9e+76; logits and targets must be finite");
     svit_trainer_free(trainer);
     svit_model_free(model);
 }
