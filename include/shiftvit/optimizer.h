@@ -263,7 +263,8 @@ SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const cha
 
 /* Changes a setting of the parameters whose names match `pattern`, as in svit_parameter_group,
  * between two updates. `key` is "lr_scale" or "weight_decay" (both in [0, 1e30]) or "trainable" (0
- * or 1). SVIT_E_ARGUMENT names the key, the value, or a pattern that matches no parameter;
+ * or 1): AdamW's t is the number of updates in which a parameter was trainable, as in PyTorch.
+ * SVIT_E_ARGUMENT names the key, the value, or a pattern that matches no parameter;
  * SVIT_E_STATE a parameter that is frozen in the model and was to be trainable; SVIT_E_MEMORY. The
  * optimiser is unchanged then. */
 SVIT_API svit_status svit_optimizer_set_parameter_f64(svit_optimizer *optimizer,

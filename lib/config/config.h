@@ -14,17 +14,19 @@ typedef struct sv_config_type {
     size_t min_size;      /* of the struct in the first released version; 0: `size` */
     size_t reserved;      /* offset of a uint32_t that callers leave 0; 0: there is none */
     const void *defaults; /* such a struct, whose struct_size is not read; NULL: all fields are 0 */
+
+    /* Sets those that are not 0, in the place of `defaults`, which a large struct would be for a few
+     * numbers; NULL: it has none. */
+    void (*set_defaults)(void *config);
+
     bool null_is_default; /* a caller may pass NULL, which means the defaults */
 
     /* Checks what one field allows another, once all are in their ranges; NULL: anything.
      * SVIT_E_ARGUMENT names the field. */
     svit_status (*check)(const void *config, svit_error *err);
 
-    /* The next three are for a struct whose fields depend on the value of one of them, which alone
-     * is in `table`; else they are NULL. This one writes the defaults. */
-    void (*set_defaults)(void *config);
-
-    /* Returns the table of all fields of the struct. */
+    /* The next two are for a struct whose fields depend on the value of one of them, which alone is
+     * in `table`; else they are NULL. This one returns the table of all fields of the struct. */
     const sv_field_table *(*fields_of)(const void *config);
 
     /* Sets the fields that a JSON object has, and the others to the defaults that it implies. */

@@ -25,7 +25,10 @@ sv_adamw_scalars sv_adamw_plan(const svit_optimizer_config *config, uint64_t ste
     return (sv_adamw_scalars){.rate1 = (real)(1 - config->beta1),
                               .rate2 = (real)(1 - config->beta2),
                               .step = (real)(rate * correction),
-                              .epsilon = (real)fmax((is_torch ? c2 : 1) * config->epsilon, least)};
+                              .epsilon = (real)fmax((is_torch ? c2 : 1) * config->epsilon, least),
+                              .config = config,
+                              .update = step,
+                              .rate = rate};
 }
 
 /* w -= decay w;  m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v);
@@ -60,7 +63,11 @@ update_elements(real *restrict w, real *restrict g, real *restrict m, real *rest
 
 void sv_adamw_update(const sv_update_chunk *chunk, const sv_adamw_scalars *scalars)
 {
-    sv_adamw_scalars local = *scalars;
+    /* The averages of elements have only the updates in them that these took part in. */
+    sv_adamw_scalars local =
+        chunk->rests > 0
+            ? sv_adamw_plan(scalars->config, scalars->update - chunk->rests, scalars->rate)
+            : *scalars;
     const bool recent_mean = local.rate1 > (real)0.5, recent_square = local.rate2 > (real)0.5;
     local.step *= chunk->lr_scale;
     if (recent_mean || recent_square)

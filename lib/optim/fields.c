@@ -66,20 +66,24 @@ static const sv_field FIELDS[] = {
      .count_offset = offsetof(svit_optimizer_config, point_count),
      .max_count = SVIT_MAX_SCHEDULE_POINTS, .elements = &sv_point_elements},
 };
-static const svit_optimizer_config DEFAULTS = {.kind = SVIT_OPTIMIZER_ADAMW,
-                                               .learning_rate = 1e-3,
-                                               .beta1 = 0.9,
-                                               .beta2 = 0.999,
-                                               .epsilon = 1e-7,
-                                               .weight_decay = 1e-4,
-                                               .schedule = SVIT_SCHEDULE_CONSTANT,
-                                               .decay_rule = SVIT_DECAY_SCALED,
-                                               .ema = SVIT_EMA_NONE,
-                                               .adamw_learning_rate = 1e-3,
-                                               .lookahead_alpha = 0.5,
-                                               .layer_decay = 1,
-                                               .step_factor = 0.1,
-                                               .restart_factor = 1};
+static void set_defaults(void *out)
+{
+    svit_optimizer_config *config = out;
+    config->kind = SVIT_OPTIMIZER_ADAMW;
+    config->learning_rate = 1e-3;
+    config->beta1 = 0.9;
+    config->beta2 = 0.999;
+    config->epsilon = 1e-7;
+    config->weight_decay = 1e-4;
+    config->schedule = SVIT_SCHEDULE_CONSTANT;
+    config->decay_rule = SVIT_DECAY_SCALED;
+    config->ema = SVIT_EMA_NONE;
+    config->adamw_learning_rate = 1e-3;
+    config->lookahead_alpha = 0.5;
+    config->layer_decay = 1;
+    config->step_factor = 0.1;
+    config->restart_factor = 1;
+}
 
 bool sv_optim_lacks_length(const svit_optimizer_config *config)
 {
@@ -94,7 +98,7 @@ static svit_status check(const void *config, svit_error *err)
 
 const sv_config_type sv_optimizer_config_type = {
     SV_CONFIG(svit_optimizer_config, FIELDS, "the optimizer configuration"),
-    .reserved = offsetof(svit_optimizer_config, reserved), .defaults = &DEFAULTS,
+    .reserved = offsetof(svit_optimizer_config, reserved), .set_defaults = set_defaults,
     .null_is_default = true, .check = check};
 
 SV_CONFIG_FUNCTIONS(svit_optimizer_config, sv_optimizer_config_type)

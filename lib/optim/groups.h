@@ -13,6 +13,7 @@ typedef struct sv_parameter_settings {
     bool inherits_decay; /* weight_decay is that of the optimiser */
     bool trainable;
     bool is_matrix; /* the optimiser's rule for matrices applies, while it is trainable */
+    uint64_t rests; /* updates so far in which the parameter was not trainable */
 } sv_parameter_settings;
 
 static inline bool sv_updates_as_matrix(const sv_parameter_settings *settings)

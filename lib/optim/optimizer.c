@@ -142,7 +142,8 @@ static sv_update_chunk update_chunk_of(const update_job *job, size_t begin, size
                             .scale = job->scale,
                             .decay = (real)(rate * settings->weight_decay),
                             .weight_decay = (real)settings->weight_decay,
-                            .lr_scale = (real)settings->lr_scale};
+                            .lr_scale = (real)settings->lr_scale,
+                            .rests = settings->rests};
     const size_t place = sv_subset_place(&optim->subset, begin);
     for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
         part.slots[i] = optim->slots[i].values + place;
@@ -267,6 +268,13 @@ static svit_status check_factors(const update_job *job, double norm, double scal
                    norm, job->optim->config.clip_norm);
 }
 
+/* Parameters that are frozen in the model have no slots and never take part. */
+static void count_rests(sv_optim *optim)
+{
+    for (size_t i = 0; i < optim->table->count; i++)
+        optim->settings[i].rests += !optim->settings[i].trainable && !optim->table->list[i].frozen;
+}
+
 svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *gradients,
                             svit_error *err)
 {
@@ -295,6 +303,7 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *
     optim->rate = job.rate;
     optim->snapshots = sv_optim_next_snapshots(optim);
     optim->steps++;
+    count_rests(optim);
     return SVIT_OK;
 }
 

@@ -109,6 +109,10 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *
 svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const char *key,
                                    double value, svit_error *err);
 
+/* Sets the updates so far in which each parameter was not trainable, rests[table->count], at most
+ * optim->steps each. SVIT_E_MEMORY; nothing is changed then. */
+svit_status sv_optim_set_rests(sv_optim *optim, const uint64_t *rests, svit_error *err);
+
 /* Exchanges `weights` and the moving average. SVIT_E_STATE: there is no average, or no update
  * yet. */
 svit_status sv_optim_swap_ema(sv_optim *optim, real *weights, svit_error *err);

@@ -13,7 +13,7 @@ enum { SV_OPTIMIZER_SLOTS = 2 };
 
 /* Bytes for the scalars of one update, whatever struct an optimiser keeps them in. Each optimiser
  * states that its own fits by SV_SCALARS_FIT. */
-enum { SV_UPDATE_SCALARS_BYTES = 64 };
+enum { SV_UPDATE_SCALARS_BYTES = 96 };
 #define SV_SCALARS_FIT(type)                                                                       \
     _Static_assert(sizeof(type) <= SV_UPDATE_SCALARS_BYTES, "the scalars of an update are larger")
 
@@ -27,6 +27,7 @@ typedef struct sv_update_chunk {
     real decay;        /* the update begins with w -= decay * w; 0 where there is no weight decay */
     real weight_decay; /* the setting that `decay` comes from, for a rule that adds it to g */
     real lr_scale;     /* factor of the learning rate */
+    uint64_t rests;    /* earlier updates without these elements */
 } sv_update_chunk;
 
 /* A parameter as a matrix [rows, columns], and memory for one worker. */

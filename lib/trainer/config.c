@@ -78,16 +78,20 @@ static const sv_field FIELDS[] = {
              [SVIT_CLASS_WEIGHTING_GIVEN] = "given", [SVIT_CLASS_WEIGHTING_BALANCED] = "balanced"}},
     {FIELD(early_fraction, REAL), .max = 1},
 };
-static const svit_trainer_config DEFAULTS = {.epochs = 100,
-                                             .batch = 256,
-                                             .accumulate = 1,
-                                             .patience = 5,
-                                             .keep = SVIT_KEEP_LAST,
-                                             .warmup_fraction = 0.15,
-                                             .compute = SVIT_COMPUTE_F32,
-                                             .prefetch = 2,
-                                             .memory = SVIT_MEMORY_STORE,
-                                             .existing = SVIT_EXISTING_REFUSE};
+static void set_defaults(void *out)
+{
+    svit_trainer_config *config = out;
+    config->epochs = 100;
+    config->batch = 256;
+    config->accumulate = 1;
+    config->patience = 5;
+    config->keep = SVIT_KEEP_LAST;
+    config->warmup_fraction = 0.15;
+    config->compute = SVIT_COMPUTE_F32;
+    config->prefetch = 2;
+    config->memory = SVIT_MEMORY_STORE;
+    config->existing = SVIT_EXISTING_REFUSE;
+}
 
 static svit_status check(const void *checked, svit_error *err)
 {
@@ -124,7 +128,7 @@ static svit_status check(const void *checked, svit_error *err)
 const sv_config_type sv_trainer_config_type = {
     SV_CONFIG(svit_trainer_config, FIELDS, "the trainer configuration"),
     .min_size = offsetof(svit_trainer_config, loss), /* where the struct of library 0.1 ends */
-    .defaults = &DEFAULTS, .null_is_default = true, .check = check};
+    .set_defaults = set_defaults, .null_is_default = true, .check = check};
 
 SV_CONFIG_FUNCTIONS(svit_trainer_config, sv_trainer_config_type)
 
@@ -214,7 +218,7 @@ SVIT_API svit_status svit_training_to_json(const svit_trainer_config *trainer,
     sv_training_part parts[SV_TRAINING_PARTS];
     sv_field_struct structs[SV_TRAINING_PARTS];
     SVIT_TRY(read_all(parts, structs, &training, callers, err));
-    training.trainer.existing = DEFAULTS.existing;
+    training.trainer.existing = SVIT_EXISTING_REFUSE;
     return sv_fields_of_structs_to_buffer(structs, SV_TRAINING_PARTS, NOUN, buffer, capacity,
                                           needed, err);
 }

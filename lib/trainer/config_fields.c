@@ -11,8 +11,10 @@ static void describe_training(sv_json_writer *writer)
     sv_training training;
     sv_training_part parts[SV_TRAINING_PARTS];
     sv_training_parts(parts, &training);
-    for (size_t i = 0; i < SV_TRAINING_PARTS; i++)
-        sv_fields_describe(&parts[i].type->table, parts[i].type->defaults, writer);
+    for (size_t i = 0; i < SV_TRAINING_PARTS; i++) {
+        sv_config_defaults(parts[i].type, parts[i].config);
+        sv_fields_describe(&parts[i].type->table, parts[i].config, writer);
+    }
 }
 
 /* Returns whether there is an architecture of that name. */

@@ -64,20 +64,23 @@ static const sv_field FIELDS[] = {
      .max_count = SVIT_MAX_AUGMENT_STEPS, .is_optional = 1, .elements = &sv_augment_elements},
 };
 /* The pipeline of the Keras ShiftViT example. */
-static const svit_pipeline_config DEFAULTS = {
-    .source_height = 32,
-    .source_width = 32,
-    .resize_height = 52,
-    .resize_width = 52,
-    .output_height = 48,
-    .output_width = 48,
-    .evaluation = SVIT_EVALUATE_RESIZE,
-    .flip_probability = 0.5,
-    .scale = 1.0 / 255,
-    .channels = SV_RGB,
-    .variance = {1, 1, 1, 1},
-    .source_filter = SVIT_SOURCE_NEAREST,
-};
+static void set_defaults(void *out)
+{
+    svit_pipeline_config *config = out;
+    config->source_height = 32;
+    config->source_width = 32;
+    config->resize_height = 52;
+    config->resize_width = 52;
+    config->output_height = 48;
+    config->output_width = 48;
+    config->evaluation = SVIT_EVALUATE_RESIZE;
+    config->flip_probability = 0.5;
+    config->scale = 1.0 / 255;
+    config->channels = SV_RGB;
+    for (size_t c = 0; c < SVIT_MAX_CHANNELS; c++)
+        config->variance[c] = 1;
+    config->source_filter = SVIT_SOURCE_NEAREST;
+}
 
 /* The resized image must be at least as large as the crop. */
 static svit_status check_crop(const char *side, uint32_t resize, uint32_t output, svit_error *err)
@@ -156,7 +159,7 @@ static svit_status check(const void *checked, svit_error *err)
 
 const sv_config_type sv_pipeline_config_type = {
     SV_CONFIG(svit_pipeline_config, FIELDS, "preprocessing"),
-    .table.prefix = "svit_pipeline_config", .defaults = &DEFAULTS, .check = check};
+    .table.prefix = "svit_pipeline_config", .set_defaults = set_defaults, .check = check};
 
 SV_CONFIG_FUNCTIONS(svit_pipeline_config, sv_pipeline_config_type)
 

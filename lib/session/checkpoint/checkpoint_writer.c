@@ -5,6 +5,7 @@
 #include "base/threads/fp_env.h"
 #include "models/model_file.h"
 #include "session/checkpoint/checkpoint_frozen.h"
+#include "session/checkpoint/checkpoint_rests.h"
 #include "session/checkpoint/checkpoint_state.h"
 
 #include <shiftvit/checkpoint.h>
@@ -47,13 +48,16 @@ static svit_status check_entries(const sv_allocator *allocator, const char *cons
 }
 
 static svit_status put_metadata(sv_json_writer *metadata, const svit_model *model,
-                                const sv_checkpoint_state *state, const char *const *keys,
-                                const char *const *values, size_t count, svit_error *err)
+                                const svit_optimizer *optimizer, const sv_checkpoint_state *state,
+                                const char *const *keys, const char *const *values, size_t count,
+                                svit_error *err)
 {
     sv_json_begin(metadata, '{');
     SVIT_TRY(sv_model_metadata(metadata, model, err));
     sv_checkpoint_state_write(metadata, state);
     SVIT_TRY(sv_frozen_set_write(metadata, model, err));
+    if (optimizer)
+        SVIT_TRY(sv_rests_write(metadata, optimizer, err));
     for (size_t i = 0; i < count; i++) {
         sv_json_put_key(metadata, keys[i]);
         sv_json_put_text(metadata, values[i]);
@@ -102,7 +106,8 @@ SVIT_API svit_status svit_checkpoint_save(const char *path, const svit_model *mo
     SVIT_TRY(check_entries(allocator, keys, values, count, err));
     sv_checkpoint_state state = sv_checkpoint_state_of(optimizer, session);
     sv_json_writer metadata = sv_json_writer_make(allocator);
-    svit_status status = put_metadata(&metadata, model, &state, keys, values, count, err);
+    svit_status status =
+        put_metadata(&metadata, model, optimizer, &state, keys, values, count, err);
     if (status == SVIT_OK)
         status = write_file(path, model, optimizer, metadata.text, err);
     sv_json_writer_free(&metadata);

@@ -1,5 +1,6 @@
 /* What a program changes after an optimiser was created counts in its updates: each setting of
  * svit_optimizer_set_f64, for each kind of optimiser, and the weights. */
+#include "base/text/pattern.h"
 #include "fit.h"
 
 enum { CLASSES = 7, UPDATES = 3, KINDS = 4, RULES = 2, KEYS_MAX = 16 };
@@ -223,6 +224,45 @@ START_TEST(test_averages_start_before_the_first_step)
 }
 END_TEST
 
+/* Parameters that rest at first, or in between, take the steps of a run without these updates, as in
+ * PyTorch; the others go on. */
+START_TEST(test_updates_without_a_parameter_do_not_count)
+{
+    static const char *const PATTERNS[] = {"head.*", "layers.1.*", "*bias"};
+    char json[128];
+    snprintf(json, sizeof json, "{\"optimizer\": \"%s\", \"ema\": \"plain\"}", KIND_NAMES[_i % 4]);
+    rig rested = rig_make(json), whole = rig_make(json);
+    const char *pattern = PATTERNS[_i / 4 % 3], *name;
+    if (_i / 12) {
+        update(&rested);
+        update(&whole);
+    }
+    for (int trainable = 0; trainable < 2; trainable++) {
+        WORKS(svit_optimizer_set_parameter_f64(rested.optimizer, pattern, "trainable", trainable,
+                                               err));
+        update(&rested);
+    }
+    update(&whole);
+    size_t equal = 0, others = 0;
+    for (size_t i = 0; (name = svit_model_parameter_name(whole.model, i)) != NULL; i++) {
+        const size_t elements = fit_elements(whole.model, name);
+        float *a = calloc(elements, sizeof *a), *b = calloc(elements, sizeof *b);
+        WORKS(svit_model_get_parameter(rested.model, name, a, elements, err));
+        WORKS(svit_model_get_parameter(whole.model, name, b, elements, err));
+        const int is_same = memcmp(a, b, elements * sizeof *a) == 0;
+        const int rests = sv_pattern_matches(pattern, name);
+        ck_assert_msg(is_same == rests, "%s", name);
+        equal += (size_t)rests;
+        others += (size_t)!rests;
+        free(b);
+        free(a);
+    }
+    ck_assert(equal > 0 && others > 0);
+    rig_free(&whole);
+    rig_free(&rested);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("optim_changes");
@@ -230,6 +270,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_each_setting_counts_from_the_change_on, 0, KINDS * RULES);
     tcase_add_test(c, test_a_decay_of_a_parameter_stays);
+    tcase_add_loop_test(c, test_updates_without_a_parameter_do_not_count, 0, 2 * 3 * KINDS);
     tcase_add_loop_test(c, test_averages_start_before_the_first_step, 0, 9 * KINDS);
     suite_add_tcase(all, c);
     return all;

@@ -27,7 +27,8 @@ config! {
         /// \[0, 1): AdamW, and Muon's AdamW: decay rate of the second moment;
         /// Lion: decay rate of m.
         beta2: f64;
-        /// AdamW, and Muon's AdamW: above 0, a normal float32.
+        /// AdamW, and Muon's AdamW: above 0, a normal float32; it counts
+        /// as at least sqrt(1.2e-38 / (1 - beta2)), 3.4e-18 by default.
         epsilon: f64;
         /// At least 0.
         weight_decay: f64;

@@ -1,0 +1,82 @@
+/* The updates without a parameter in a checkpoint: in its metadata, an object of JSON that has the
+ * number for each parameter with any. */
+#include "session/checkpoint/checkpoint_rests.h"
+
+#include "session/checkpoint/checkpoint_state.h"
+
+#include <string.h>
+
+#define KEY SV_CHECKPOINT_PREFIX "optimizer.rests"
+
+svit_status sv_rests_write(sv_json_writer *metadata, const svit_optimizer *optimizer,
+                           svit_error *err)
+{
+    const sv_optim *core = optimizer->core;
+    sv_json_writer rests = sv_json_writer_make(metadata->allocator);
+    bool any = false;
+    sv_json_begin(&rests, '{');
+    for (size_t i = 0; i < core->table->count; i++) {
+        if (core->settings[i].rests == 0)
+            continue;
+        sv_json_put_key(&rests, core->table->list[i].name);
+        sv_json_put_u64(&rests, core->settings[i].rests);
+        any = true;
+    }
+    sv_json_end(&rests, '}');
+    const svit_status status = sv_json_writer_status(&rests, "the updates of parameters", err);
+    if (status == SVIT_OK && any) {
+        sv_json_put_key(metadata, KEY);
+        sv_json_put_text(metadata, rests.text);
+    }
+    sv_json_writer_free(&rests);
+    return status;
+}
+
+/* Reads a JSON object to rests[table->count]. */
+static svit_status read_rests(uint64_t *rests, const sv_parameter_table *table,
+                              const sv_json_value *object, uint64_t steps, const char *path,
+                              svit_error *err)
+{
+    const sv_json_value *member = object + 1;
+    for (size_t i = 0; i < object->count; i++, member = member->after) {
+        double number = -1;
+        const sv_parameter *parameter = sv_parameter_find(table, member->key);
+        if (!parameter)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: entry '" KEY "' has '%.96s'; parameters of the model are accepted",
+                           path, member->key);
+        if (!sv_json_number(member, &number) || !(number >= 0 && number <= (double)steps) ||
+            (double)(uint64_t)number != number)
+            return sv_fail(err, SVIT_E_FORMAT,
+                           "%s: entry '" KEY "' of '%.96s' is no number of updates from 0 to the "
+                           "steps of the optimiser",
+                           path, member->key);
+        rests[parameter - table->list] = (uint64_t)number;
+    }
+    return SVIT_OK;
+}
+
+svit_status sv_rests_restore(svit_optimizer *optimizer, const sv_safetensors *file, uint64_t steps,
+                             const char *path, svit_error *err)
+{
+    const sv_parameter_table *table = optimizer->core->table;
+    const sv_allocator *allocator = &optimizer->core->context->allocator;
+    const char *text = sv_safetensors_metadata(file, KEY);
+    sv_json *json = NULL;
+    uint64_t *rests;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&rests, table->count, sizeof *rests,
+                               "the updates of parameters", err));
+    svit_status status = SVIT_OK;
+    if (text) {
+        status = sv_json_parse_object(&json, allocator, text, strlen(text), "'" KEY "'", err);
+        if (status != SVIT_OK)
+            status = sv_fail_in(err, status, path);
+    }
+    if (json)
+        status = read_rests(rests, table, sv_json_root(json), steps, path, err);
+    if (status == SVIT_OK)
+        status = sv_optim_set_rests(optimizer->core, rests, err);
+    sv_json_free(json);
+    sv_release(allocator, rests, table->count * sizeof *rests);
+    return status;
+}
