@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from itertools import compress
 from typing import Any, TypeVar
 
 _Token = tuple[bool, bool]
@@ -25,11 +26,11 @@ except ImportError:
     _module = signal
 _get, _set = _module.getsignal, _module.signal
 
-#: Those that a user or a timer sends. An error of the program itself cannot wait.
-_NAMES = ("INT", "TERM", "HUP", "QUIT", "BREAK", "ALRM", "VTALRM", "PROF", "USR1", "USR2", "XCPU")
+#: Those whose handlers do not wait: an error of the program itself cannot, and nobody handles KILL and STOP.
+_EXCEPT = ("SEGV", "BUS", "FPE", "ILL", "TRAP", "SYS", "ABRT", "KILL", "STOP")
 #: How often a finaliser begins anew after a signal at its begin.
 _TRIES = 3
-_NUMBERS = [int(getattr(signal, f"SIG{name}")) for name in _NAMES if hasattr(signal, f"SIG{name}")]
+_NUMBERS = sorted(map(int, signal.valid_signals() - {getattr(signal, f"SIG{name}", 0) for name in _EXCEPT}))
 
 
 class _Signals:
@@ -87,9 +88,13 @@ class _Signals:
             self._deliver()
             return function(*arguments)
         finally:
-            # By an assignment: Python runs handlers where a call begins, and what a second one raised there would
-            # leave this open.
-            self._open = False
+            try:
+                # Handlers that the function has set wait from now on.
+                self._replace()
+            finally:
+                # By an assignment: Python runs handlers where a call begins, and what a second one raised there would
+                # leave this open.
+                self._open = False
 
     def poll(self) -> None:
         """Runs the handlers that waited, where an exception leaves nothing half done."""
@@ -130,11 +135,13 @@ class _Signals:
             self._waiting.add(number)
 
     def _replace(self) -> None:
-        for number in _NUMBERS:
+        # A pass over all signals in C: it is part of each call.
+        for number in compress(_NUMBERS, map(callable, map(_get, _NUMBERS))):
             handler = _get(number)
-            if callable(handler) and handler != self._handle:
+            if handler != self._handle:
                 self._handlers[number] = handler
-                self._replaced.append(number)
+                if number not in self._replaced:
+                    self._replaced.append(number)
                 _set(number, self._handle)
 
     def _put_back(self) -> None:

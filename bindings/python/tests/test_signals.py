@@ -251,6 +251,28 @@ class Signals(FolderTest):
         for number in numbers:
             self.assertIs(signal.getsignal(number), handler)
 
+    def test_the_handler_of_every_signal_waits(self):
+        names = ("SEGV", "BUS", "FPE", "ILL", "TRAP", "SYS", "ABRT", "KILL", "STOP")
+        numbers = signal.valid_signals() - {getattr(signal, f"SIG{name}", None) for name in names}
+        self.assertLessEqual({signal.SIGCHLD, signal.SIGWINCH, signal.SIGCONT, signal.SIGTSTP}, numbers)
+        for number in numbers:
+            self.addCleanup(signal.signal, number, signal.signal(number, alarm) or signal.SIG_DFL)
+            with self.subTest(number):
+                token = _signals.hold()
+                signal.raise_signal(number)
+                self.assertRaises(Alarm, _signals.release, token)
+                self.assertIs(signal.getsignal(number), alarm)
+
+    def test_a_handler_that_a_callback_sets_waits_after_it(self):
+        guarded = _library.guard(lambda: 0 if signal.signal(signal.SIGUSR1, alarm) is before else 1, 7)
+        before = signal.getsignal(signal.SIGUSR1)
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+        token = _signals.hold()
+        self.assertEqual(guarded(), 0)
+        signal.raise_signal(signal.SIGUSR1)
+        self.assertRaises(Alarm, _signals.release, token)
+        self.assertIs(signal.getsignal(signal.SIGUSR1), alarm)
+
     def test_an_event_loop_handles_a_signal_once(self):
         handled = []
         loop = asyncio.new_event_loop()
