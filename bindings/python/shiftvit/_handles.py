@@ -102,6 +102,31 @@ def expect(value: Any, kind: type[Handle], name: str, optional: bool = False) ->
 _classes: dict[str, type[Handle]] = {}
 
 
+#: Of objects that have ended, the references whose work is not done yet; and the work of each reference by its number.
+_ended: list[weakref.ref[Any]] = []
+_works: dict[int, tuple[weakref.ref[Any], Callable[[], None]]] = {}
+
+
+def at_end(owner: Any, work: Callable[[], None]) -> None:
+    """Calls ``work`` once when an object has ended. A signal handler that raises as the finaliser begins stops that,
+    and the next call does the work: a list knows of it, whose ``append`` runs no handlers."""
+    # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
+    weakref.finalize(owner, _signals.finalise, _finish).atexit = False
+    # The youngest reference is the first to be told.
+    reference = weakref.ref(owner, _ended.append)
+    _works[id(reference)] = reference, work
+
+
+def _finish() -> None:
+    """Does the work of all objects that have ended."""
+    while _ended:
+        try:
+            reference = _ended.pop()
+        except IndexError:  # another thread has done it
+            return
+        _works.pop(id(reference))[1]()
+
+
 class State(_fork.OfThreads):
     """A handle of the library, its calls and views, and what has to live as long. It is freed after the last of them,
     if it was closed meanwhile."""
@@ -221,6 +246,8 @@ class Uses:
     def __enter__(self) -> None:
         self.signals = _signals.hold()
         try:
+            if _ended:
+                _finish()
             changes = self.changes
             for letter, handle in self.handles:
                 self.enter(handle._state, letter, changes)
@@ -330,9 +357,7 @@ class Handle:
         :class:`Callback` objects among ``callbacks`` live as long as this object."""
         self._state = State(type(self), pointer, keep, uses)
         self._callbacks = callbacks
-        finalizer = weakref.finalize(self, _signals.finalise, self._state.end)
-        # Threads of the interpreter may still be in calls at its exit, and the process's end frees everything.
-        finalizer.atexit = False
+        at_end(self, self._state.end)
         return self
 
     @property

@@ -14,7 +14,6 @@ import pathlib
 import reprlib
 import sysconfig
 import threading
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Callable, TypeVar, Union
 
@@ -26,7 +25,7 @@ from ._handles import Callback as Callback
 from ._handles import Handle as Handle
 from ._handles import expect as expect
 from ._messages import in_python
-from ._handles import HandlePointer, Pointer, article, functions, in_use
+from ._handles import HandlePointer, Pointer, article, at_end, functions, in_use
 from ._handles import reading as reading
 from ._signatures import CHANGES, HANDLES, SIGNATURES
 from ._structs import ErrorRecord
@@ -538,7 +537,7 @@ def view(handle: Handle, function: str, dtype: Any, shape: tuple[int, ...]) -> n
         bytes_ = int(np.prod(shape)) * np.dtype(dtype).itemsize
         memory = (ctypes.c_char * bytes_).from_address(address)
         handle._state.pin()
-        weakref.finalize(memory, _signals.finalise, handle._state.unpin).atexit = False
+        at_end(memory, handle._state.unpin)
     # Of a view that cannot be written: NumPy lets nobody make the array writeable.
     array: np.ndarray[Any, Any] = np.frombuffer(memoryview(memory).toreadonly(), dtype=dtype).reshape(shape)
     return array

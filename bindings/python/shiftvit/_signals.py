@@ -28,8 +28,6 @@ _get, _set = _module.getsignal, _module.signal
 
 #: Those whose handlers do not wait: an error of the program itself cannot, and nobody handles KILL and STOP.
 _EXCEPT = ("SEGV", "BUS", "FPE", "ILL", "TRAP", "SYS", "ABRT", "KILL", "STOP")
-#: How often a finaliser begins anew after a signal at its begin.
-_TRIES = 3
 _NUMBERS = sorted(map(int, signal.valid_signals() - {getattr(signal, f"SIG{name}", 0) for name in _EXCEPT}))
 
 
@@ -101,16 +99,15 @@ class _Signals:
         self.run(lambda: None)
 
     def finalise(self, end: Callable[[], None]) -> None:
-        """Runs a finaliser whole. What a handler raises meanwhile is raised by the next call."""
-        token = None
-        for _ in range(_TRIES):
-            try:
-                token = self.hold()
-                break
-            except (MemoryError, RecursionError):  # no handler's: another try would end so, too
-                break
-            except BaseException as error:
-                self._late = error
+        """Runs a finaliser whole. What a handler raises meanwhile is raised by the next call, which also does the work
+        if this cannot begin."""
+        try:
+            token = self.hold()
+        except (MemoryError, RecursionError):
+            return
+        except BaseException as error:
+            self._late = error
+            return
         try:
             end()
         finally:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import unittest
+import weakref
 from unittest import mock
 
 import numpy as np
@@ -208,6 +209,31 @@ class Signals(FolderTest):
         self.assertRaises(Alarm, lambda: self.model.config)
         self.assertGreater(self.model.parameter_count, 0)
         self.unused(self.model)
+
+    def test_a_signal_as_a_finaliser_begins_keeps_nothing_from_its_end(self):
+        def at_entry(code):
+            def trace(frame, event, argument):
+                if frame.f_code is code:
+                    sys.settrace(before)
+                    entered.append(code)
+                    raise Alarm
+
+            return trace
+
+        before, entered = sys.gettrace(), []
+        for code in (weakref.finalize.__call__.__code__, type(_signals._signals).finalise.__code__):
+            session = shiftvit.Session(self.model, max_batch=1)
+            features, more = (shiftvit.FeatureSet(np.ones((2, 3), np.float32), [0, 1]) for _ in range(2))
+            values = features.values
+            with mock.patch.object(sys, "unraisablehook", lambda what: None):
+                sys.settrace(at_entry(code))
+                del session
+                sys.settrace(at_entry(code))
+                del values
+                sys.settrace(before)
+            self.assertEqual(entered[-2:], [code, code])
+            self.model.replace_head(3)
+            features.append(more)
 
     def test_a_callback_that_takes_long_is_interrupted(self):
         def forever(index):
