@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from . import _fork, errors
 from ._messages import changing
@@ -10,9 +13,10 @@ from ._messages import changing
 #: In place of the thread that changed an object while another one forked: a child has the object half changed.
 _GONE = 0
 
+#: For so long a thread waits before it looks again whether others read what it will change.
+_SECONDS_OF_WAIT = 0.001
 
-class BusyError(errors.StateError):
-    """Other threads use what a call would change. Nothing has changed."""
+_Result = TypeVar("_Result")
 
 
 class Access(_fork.OfThreads):
@@ -53,11 +57,11 @@ class Access(_fork.OfThreads):
                 raise errors.StateError(
                     f"{changing(self._change)} changes the {self._name} at the moment; {self._advice(me, change)}"
                 )
-            if not change and self.waiting not in (None, me) and me not in self._readers:
+            begins = not change and me != self._writer and me not in self._readers
+            if begins and self.waiting not in (None, me):
                 raise errors.StateError(f"a training waits to change the {self._name}; {self._advice(me, change)}")
             if change and self._readers:
-                kind = errors.StateError if me in self._readers else BusyError
-                raise kind(
+                raise errors.StateError(
                     f"{changing(change)} changes the {self._name}, which other calls use at the moment; "
                     f"{self._advice(me, change)}"
                 )
@@ -65,6 +69,19 @@ class Access(_fork.OfThreads):
                 self._writer, self._change = me, change
             else:
                 self._readers[me] = self._readers.get(me, 0) + 1
+
+    def alone(self, change: Callable[[], _Result]) -> _Result:
+        """Calls a function that changes the object, once no other thread reads it. Nobody else begins to read from the
+        begin of the wait to the end of the function."""
+        me = threading.get_ident()
+        try:
+            with self._lock:
+                self.waiting = me
+            while self._readers and self._writer is None and me not in self._readers:
+                time.sleep(_SECONDS_OF_WAIT)
+            return change()
+        finally:
+            self.waiting = None
 
     def _advice(self, me: int, change: str | None) -> str:
         if self._writer == me or me in self._readers:

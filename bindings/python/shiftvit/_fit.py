@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import math
-import pathlib
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,8 @@ def dataset_of(model: Model, x: Any, y: Any, what: str, caller: str | None = Non
         if y is not None:
             raise TypeError(f"{what} is a Dataset, which has its labels; y must be None")
         return x
-    if isinstance(x, (str, pathlib.Path)):
-        raise TypeError(f"{what} is the path {str(x)!r}; Dataset.folder or Dataset.cifar10 open files")
+    if isinstance(x, (str, bytes, os.PathLike)):
+        raise TypeError(f"{what} is the path {os.fspath(x)!r}; Dataset.folder or Dataset.cifar10 open files")
     if y is None and caller:
         raise TypeError(f"{caller} needs y, or a Dataset")
     classes = None
@@ -227,21 +227,26 @@ def fit(
         warn_of_scale(x, images)
     if isinstance(validation_data, (tuple, list)) and not isinstance(validation_data[0], Dataset):
         warn_of_scale(validation_data[0], images, "validation_data")
-    resumes = resume and (pathlib.Path(folder) / "checkpoint.safetensors").exists()
-    with Trainer(
-        model,
-        training,
-        validation,
-        preset=preset,
-        pipeline=images,
-        loss=loss,
-        loss_function=loss_function,
-        folder=folder,
-        existing="resume" if resumes else "refuse",
-        **chosen,
-    ) as trainer:
+    resumes = resume and os.path.exists(os.path.join(os.fsdecode(folder), "checkpoint.safetensors"))
+
+    def create() -> Trainer:
+        return Trainer(
+            model,
+            training,
+            validation,
+            preset=preset,
+            pipeline=images,
+            loss=loss,
+            loss_function=loss_function,
+            folder=folder,
+            existing="resume" if resumes else "refuse",
+            **chosen,
+        )
+
+    alone = model._state.accesses["M"].alone
+    with alone(create) as trainer:
         if resumes:
-            trainer.resume()
+            alone(trainer.resume)
         return trainer.run(callbacks)
 
 

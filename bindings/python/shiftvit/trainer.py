@@ -7,8 +7,6 @@ import copy
 import ctypes
 import logging
 import math
-import threading
-import time
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -18,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _fit, _library, errors
-from ._access import BusyError
 from ._handles import article
 from ._library import PathName
 from ._structs import ErrorRecord, LossCall, TrainerEvent
@@ -29,9 +26,6 @@ from .model import Model
 LossWord = Literal["cross-entropy", "binary", "mse"]
 LossFunction = Callable[[NDArray[np.float32], NDArray[Any]], "tuple[float, NDArray[np.float32]]"]
 Loss = Union[LossWord, LossFunction]
-
-#: For so long a run waits before it looks again whether other threads read its model.
-_SECONDS_OF_WAIT = 0.001
 
 _LossFunction = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.POINTER(LossCall), ctypes.c_void_p, ctypes.POINTER(ErrorRecord)
@@ -280,7 +274,7 @@ class Trainer(_library.Handle):
         try:
             while not stops:
                 steps = True
-                event = self._step_alone()
+                event = self._state.accesses["M"].alone(self.step)
                 steps = False
                 results = [callback(event) for callback in callbacks]
                 # Comparisons of NumPy's numbers are no Python bool.
@@ -295,20 +289,6 @@ class Trainer(_library.Handle):
         if stops and self._folder is not None:
             self.checkpoint()
         return History(self.history, event.kind != "finished")
-
-    def _step_alone(self) -> Event:
-        """A step, once no other thread reads the model. Nothing has changed while it waits, and nobody else begins to
-        read."""
-        access = self._state.accesses["M"]
-        try:
-            while True:
-                try:
-                    return self.step()
-                except BusyError:
-                    access.waiting = threading.get_ident()
-                    time.sleep(_SECONDS_OF_WAIT)
-        finally:
-            access.waiting = None
 
     def _checkpoint_after(self, error: BaseException) -> None:
         """Writes a checkpoint where there is a folder. If that fails, ``error`` is still what the caller gets."""

@@ -1,8 +1,10 @@
 """What users of PyTorch and Keras do by habit: it works, or the message says what is meant here."""
 
+import contextlib
 import os
 import pickle
 import signal
+import tempfile
 import threading
 import unittest
 from unittest import mock
@@ -159,6 +161,22 @@ class Files(FolderTest):
             tiny().save(self.folder)
         self.assertNotIsInstance(raised.exception, FileNotFoundError)
 
+    def test_folders_are_texts_bytes_and_what_has_a_path_of_them(self):
+        class Path(os.PathLike):
+            def __init__(self, path):
+                self.path = path
+
+            def __fspath__(self):
+                return self.path
+
+        name = os.fsencode(self.folder / "run")
+        for epochs, folder in enumerate((name, Path(name), os.fsdecode(name), Path(os.fsdecode(name))), 1):
+            with self.subTest(folder=folder):
+                history = tiny().fit(*few(), epochs=epochs, folder=folder, resume=True)
+                self.assertEqual(len(history.epochs), epochs)
+                with self.assertRaisesRegex(TypeError, "x is the path"):
+                    tiny().fit(folder)
+
     @unittest.skipUnless(os.name == "posix", "Ctrl-C is sent by os.kill")
     def test_ctrl_c_while_a_trainer_is_made_leaves_the_folder_free(self):
         model, x = tiny(), few()
@@ -278,6 +296,28 @@ class Loops(unittest.TestCase):
         for thread in threads:
             thread.join(60)
         self.assertTrue(all("any number of threads may read it" in text for text in refused), refused[:3])
+
+    def test_fit_begins_and_resumes_beside_threads_that_read_without_end(self):
+        model, ended = tiny(), threading.Event()
+        model.pipeline = PLAIN
+
+        def read() -> None:
+            while not ended.wait(0):
+                with contextlib.suppress(errors.StateError):
+                    model.predict(few(30)[0])
+
+        threads = [threading.Thread(target=read, daemon=True) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                for epochs in range(1, 9):
+                    history = model.fit(*few(), epochs=epochs, folder=os.path.join(folder, "run"), resume=True)
+                    self.assertEqual(len(history.epochs), epochs)
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join(60)
 
     def test_a_model_that_is_changed_has_a_text_for_monitors(self):
         model = tiny()

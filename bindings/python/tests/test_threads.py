@@ -233,6 +233,8 @@ class Threads(FolderTest):
 
     def test_while_one_thread_reads_a_model_others_read_it_and_none_changes_it(self):
         for name, operation in {**READS, **CHANGES}.items():
+            if name == "fit":  # which waits
+                continue
             with self.subTest(operation=name):
                 shared = Shared(self.folder)
                 with self.read_slowly(shared):
