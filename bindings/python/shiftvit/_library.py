@@ -205,19 +205,32 @@ def _read_constants() -> None:
         index += 1
 
 
-_pending = threading.local()
+class _Pending(threading.local):
+    """What functions of the caller have raised on this thread while the library called them."""
+
+    #: It ends the library's call.
+    error: BaseException | None = None
+    #: The library goes on; the call raises it at its end.
+    late: BaseException | None = None
 
 
-def guard(function: Callable[..., int], failure: int) -> Callable[..., int]:
+_pending = _Pending()
+
+
+def guard(function: Callable[..., int | None], failure: int | None) -> Callable[..., int | None]:
     """Wraps a Python function that the library calls. An exception becomes the result ``failure``, which ends the
-    library's call, and is raised again by :func:`call` on the same thread. That of a signal handler, too."""
+    library's call, and is raised again by :func:`call` on the same thread. That of a signal handler, too. ``failure``
+    is None for a function without a result, whose exceptions end nothing."""
 
-    def guarded(*arguments: Any) -> int:
+    def guarded(*arguments: Any) -> int | None:
         try:
             return _signals.run(function, arguments)
         except BaseException as error:
             # No call, and so no place where a handler runs: what leaves this function has no C result.
-            _pending.error = error
+            if failure is not None:
+                _pending.error = error
+            elif _pending.late is None:
+                _pending.late = error
             return failure
 
     return guarded
@@ -248,17 +261,15 @@ def call(name: str, *arguments: Any) -> Any:
     """
     function = functions[name]
     prepared = function.prepared(arguments)
+    record = ErrorRecord(ctypes.sizeof(ErrorRecord))
     with in_use(name, function.arguments, function.changes, arguments):
-        if not function.status:
-            return function.pointer(*prepared)
-        record = ErrorRecord(ctypes.sizeof(ErrorRecord))
         _pending.error = None
         if function.checked:
             prepared.append(ctypes.byref(record))
-        status = function.pointer(*prepared)
-        if status == 0:
-            return None
-    raise _error_of(name, status, record)
+        result = function.pointer(*prepared)
+    if _pending.late is not None or (function.status and result != 0):
+        raise _error_of(name, result, record)
+    return None if function.status else result
 
 
 def records(count: int) -> ctypes.Array[ErrorRecord]:
@@ -272,8 +283,9 @@ def failure(name: str, record: ErrorRecord) -> errors.Error | None:
 
 
 def _error_of(name: str, status: int, record: ErrorRecord) -> BaseException:
-    """The exception of a call that failed: that of the caller's function that ended it, or an Error."""
-    error, _pending.error = _pending.error, None
+    """The exception of a call: that of the caller's function that ended it, of one that did not, or an Error."""
+    error = _pending.late if _pending.error is None else _pending.error
+    _pending.error = _pending.late = None
     return _fail(name, status, record.message.decode("utf-8", "replace")) if error is None else error
 
 
@@ -302,9 +314,13 @@ def create(name: str, *arguments: Any, adopt: Callable[[int], _Made]) -> _Made:
     made: _Made | None = None
     try:
         with reading():
-            call(name, ctypes.byref(out), *arguments)
-            assert out.value is not None
-            made = adopt(out.value)
+            try:
+                call(name, ctypes.byref(out), *arguments)
+            finally:
+                # The library may have made it though a handler of the logger has raised.
+                if out.value is not None:
+                    made = adopt(out.value)
+            assert made is not None
             return made
     except BaseException:
         # What the handler raised has the object in its traceback, which may be kept.

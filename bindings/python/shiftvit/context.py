@@ -20,8 +20,9 @@ def _log(user: int | None, level: int, message: bytes) -> None:
     _logger.log(logging.WARNING if warning else logging.INFO, "%s", message.decode("utf-8", "replace"))
 
 
-# It has no state of a context, so it serves all of them and lives as long as the module.
-_log_function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_char_p)(_log)
+# It has no state of a context, so it serves all of them and lives as long as the module. What a handler of the logger
+# raises is raised when the call ends that has logged.
+_log_function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_char_p)(_library.guard(_log, None))
 
 
 def _go_on(user: int | None) -> int:

@@ -1,6 +1,7 @@
 """Objects end in any order, while others use them, on several threads, and in a child by fork."""
 
 import gc
+import logging
 import os
 import random
 import subprocess
@@ -9,6 +10,7 @@ import threading
 import time
 import unittest
 import weakref
+from unittest import mock
 
 import numpy as np
 import shiftvit
@@ -322,6 +324,37 @@ class Logging(unittest.TestCase):
         self.assertIn("WARNING:shiftvit:from the test", logs.output)
         self.assertEqual(context.threads, 1)
         self.assertIn("instruction_set", context.describe())
+
+    def test_what_a_handler_of_the_logger_raises_is_raised_by_the_call(self):
+        class Strict(logging.Handler):
+            def emit(self, record):
+                raise LookupError(record.getMessage())
+
+        x, y = few()
+        logger, strict, model, lost = logging.getLogger("shiftvit"), Strict(), tiny(), []
+        model.pipeline = shiftvit._fit.plain_pipeline((32, 32), (32, 32), 3, 1.0)
+        model.threshold = 0.5
+        logger.addHandler(strict)
+        self.addCleanup(logger.removeHandler, strict)
+        with mock.patch.object(sys, "unraisablehook", lost.append), self.assertRaisesRegex(LookupError, "threshold"):
+            model.fit(x, y, epochs=1)
+        context = shiftvit.Context(threads=1)
+        log = _library.functions["svit_context_log"].plain
+        for name, arguments in (("svit_context_log", (1, "first")), ("svit_context_threads", ())):
+            function = _library.functions[name]
+
+            def warn(*arguments, pointer=function.pointer):
+                for text in (b"first", b"second"):
+                    log(context._state.pointer, 1, text)
+                return pointer(*arguments)
+
+            with mock.patch.object(function, "pointer", warn), self.assertRaisesRegex(LookupError, "first"):
+                _library.call(name, context, *arguments)
+            self.assertEqual(context.threads, 1)
+        self.assertEqual(lost, [])
+        logger.removeHandler(strict)
+        model.fit(x, y, epochs=1)
+        model.replace_head(4)
 
     def test_workers_are_pinned_where_the_system_permits_it(self):
         self.assertEqual(shiftvit.Context(threads=3).describe()["pinned"], 0)
