@@ -72,13 +72,13 @@ def floats(value: Any, name: str, shape: Shape | None = None) -> NDArray[np.floa
 def labels(value: Any, name: str, count: int | None = None, or_targets: bool = False) -> NDArray[np.int32]:
     """A vector of int32 in C order. ``or_targets`` says that targets of floats are taken in its place."""
     given = array(value, name)
-    if given.dtype.kind not in "iu":
-        raise TypeError(f"{name} is an array of {given.dtype}; labels are integers")
-    if or_targets and given.ndim == 2:
+    if or_targets and given.ndim == 2 and given.dtype.kind in "iub":
         raise ArgumentError(
             f"{name} has the shape {list(given.shape)} and {given.dtype}; integers are labels, of the shape "
             f"{_shape_text((count,))}, and targets are floats: convert them with astype('float32')"
         )
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"{name} is an array of {given.dtype}; labels are integers")
     check_shape(given, name, (count,))
     if given.size and (given.min() < -(2**31) or given.max() >= 2**31):
         raise ArgumentError(f"{name} has a value outside those of int32")

@@ -1,9 +1,23 @@
 """Messages that name what Python has, and not the functions and constants of the C library."""
 
+import re
+
 import numpy as np
 import shiftvit
 from shiftvit import _messages, _signatures, errors
-from support import FolderTest, few, tiny
+from support import ROOT, FolderTest, few, tiny
+
+
+#: Names in messages that no call of the package leads to, since it gives the library what they ask for.
+OF_C_ALONE = (
+    "reserved of svit_",
+    "struct_size",
+    "svit_constant_name",
+    "svit_dataset_sample_f32",
+    "svit_folder_lock_free",
+    "svit_loader_next_targets",
+    "svit_trainer_set_loss",
+)
 
 
 class Messages(FolderTest):
@@ -60,6 +74,34 @@ class Messages(FolderTest):
         kept = "svit_model_save: cannot open '/a/svit_model_save/svit_trainer_config.json'"
         self.assertEqual(_messages.in_python(kept), kept.replace("svit_model_save:", "Model.save:"))
 
+    def test_messages_about_arguments_begin_with_what_python_has(self):
+        x = few()[0]
+        for words, call in (
+            ("^Dataset.from_arrays: count is 0", lambda: shiftvit.Dataset.from_arrays(x[:0])),
+            (r"^Dataset.select: indices\[0\] is 9", lambda: shiftvit.Dataset.from_arrays(x).select([9])),
+            ("^Dataset.__getitem__: count is 0", lambda: shiftvit.Dataset.from_arrays(x)[3:3]),
+            ("^read_image: channels is 2", lambda: shiftvit.read_image(b"", channels=2)),
+            ("^scale is -1", lambda: shiftvit.Loader(shiftvit.Dataset.from_arrays(x), {"scale": -1})),
+            ("^folder is empty", lambda: tiny().fit(*few(), folder="")),
+        ):
+            with self.subTest(words):
+                self.assert_in_python(errors.ArgumentError, words, call)
+        fused = "layer 'a' is fused with its neighbours in this session; create one with features"
+        self.assertEqual(_messages.in_python(f"{fused} 1"), f"{fused}=True")
+
+    def test_the_texts_of_the_library_name_what_python_has(self):
+        sources = sorted((ROOT / "lib").rglob("*.c"))
+        if not sources:
+            self.skipTest("the sources of the library are not here")
+        seen, texts = 0, re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+        for path in sources:
+            code = re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8"))
+            for text in texts.findall(re.sub("#include.*", "", code)):
+                if re.search(r"\bsvit_", text) and " " in text and not any(name in text for name in OF_C_ALONE):
+                    seen += 1
+                    self.assertNotRegex(_messages.in_python(text), r"\bsvit_", path.name)
+        self.assertGreater(seen, 25)
+
     def test_each_function_that_is_renamed_exists(self):
         self.assertEqual(set(_messages._FUNCTIONS) - set(_signatures.SIGNATURES), set())
         for name in _messages._FUNCTIONS.values():
@@ -77,6 +119,14 @@ class Words(FolderTest):
         ):
             with self.assertRaisesRegex(errors.ArgumentError, words):
                 call()
+        for call in (
+            lambda: tiny().fit(x, y == 1, epochs=1, loss="binary"),
+            lambda: shiftvit.Dataset.from_function(x.__getitem__, 6, (32, 32, 3), y=y == 1),
+        ):
+            with self.assertRaisesRegex(errors.ArgumentError, words.replace("int64", "bool")):
+                call()
+        with self.assertRaisesRegex(TypeError, "y is an array of bool; labels are integers"):
+            tiny().fit(x, y[:, 0] == 1)
         with self.assertRaisesRegex(errors.ArgumentError, "targets are floats"):
             shiftvit.losses.cross_entropy(np.zeros((6, 3), dtype=np.float32), y)
 
