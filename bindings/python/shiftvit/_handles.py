@@ -325,6 +325,19 @@ class Callback:
         return call
 
 
+class _Unmade:
+    """Stands for an attribute that the creation of a handle sets, in objects of subclasses that leave it out."""
+
+    def __get__(self, handle: Any, owner: type[Handle]) -> Any:
+        if handle is None:
+            return self
+        kind = next(kind for kind in owner.__mro__ if "_free" in vars(kind))
+        raise TypeError(f"{article(handle)} is no {kind.__name__} of the library: {owner._making}")
+
+
+UNMADE: Any = _Unmade()
+
+
 class Handle:
     """An object of the C library.
 
@@ -341,6 +354,10 @@ class Handle:
     #: The letter in ``CHANGES`` of an object that any number of threads may read, or one may change.
     _shared: ClassVar[str | None] = None
 
+    _state: State = UNMADE
+
+    #: What makes an object, for the message about one that a subclass did not make.
+    _making: ClassVar[str] = "its __init__ has to call that of its base class"
     #: What to do in place of a copy, for the message that refuses it.
     _copying: ClassVar[str] = "create it again"
 

@@ -55,6 +55,7 @@ class Dataset(_library.Handle):
 
     _free = "svit_dataset_free"
     _copying = "create it again from its arrays, its files or its function"
+    _making = "Dataset.from_function makes one of a function that gives sample i, such as a method __getitem__"
     #: The source step that reads image files: height, width and filter. None: the images are no files.
     _source: tuple[int, int, str] | None = None
     #: What a sample is, which never changes; None until the first is read.
@@ -90,7 +91,7 @@ class Dataset(_library.Handle):
         return view
 
     def __init__(self) -> None:
-        raise TypeError("datasets are created by Dataset.from_arrays, .folder, .csv, .cifar10 and the like")
+        raise TypeError("datasets are created by Dataset.from_arrays, .from_function, .folder, .csv and the like")
 
     @classmethod
     def from_arrays(

@@ -284,7 +284,7 @@ class Extractor(_library.Handle):
 
         Args:
             image: [height, width, channels] or [n, height, width, channels] of uint8, or of floats that take the place of
-                bytes.
+                bytes. Floats of another size than the source of the pipeline need ``source_filter`` ``"nearest"``.
 
         Returns:
             [samples, channels], float32: for each image one, or its patches row by row; what :meth:`FeatureSet.nearest`

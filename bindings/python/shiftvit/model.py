@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _copying, _fit, _library, errors
+from ._handles import UNMADE
 from ._library import PathName
 from ._report import read_reported
 from ._structs import OnnxOptions
@@ -59,6 +60,7 @@ class Model(_library.Handle):
 
     _free = "svit_model_free"
     _shared = "M"
+    _context: Context = UNMADE
 
     def __init__(self, config: Mapping[str, Any], *, seed: int = 0, context: Context | None = None) -> None:
         """Creates a model with random initial weights, which depend on ``config`` and ``seed`` alone.
@@ -487,7 +489,8 @@ class Model(_library.Handle):
         tta: Tta = "none",
         output: Output = "auto",
     ) -> NDArray[np.float32]:
-        """Predicts for a Dataset or for images [n, height, width, channels] of uint8 or floats.
+        """Predicts for a Dataset or for images [n, height, width, channels] of uint8 or floats. Images of another size
+        than the source of the pipeline are scaled to it; floats only where its ``source_filter`` is ``"nearest"``.
 
         Returns:
             [n, num_classes], float32: probabilities, or logits, by ``output``; ``"auto"`` takes the model's. Of a model
@@ -499,8 +502,8 @@ class Model(_library.Handle):
         return _fit.predict(self, x, batch_size, pipeline, compute, tta, output)
 
     def prepare(self, images: Any, *, pipeline: Mapping[str, Any] | None = None) -> NDArray[np.float32]:
-        """Makes the model's input of images [n, height, width, channels] of uint8 or floats, of any size, as
-        :meth:`predict` does: what a :class:`shiftvit.Session` takes.
+        """Makes the model's input of images [n, height, width, channels] of uint8 or floats, of the sizes that
+        :meth:`predict` takes, and as it does: what a :class:`shiftvit.Session` takes.
 
         Returns:
             [n, height, width, channels], float32, in the size of the pipeline's evaluation, which is that of

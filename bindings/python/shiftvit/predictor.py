@@ -118,7 +118,8 @@ class Predictor(_library.Handle):
         Args:
             image: The path or the bytes of a JPEG, PNG or WebP file, or a list or tuple of these; or an array
                 [height, width, channels] or [n, height, width, channels] of uint8, or of floats that take the place of
-                bytes, or a list or tuple of arrays [height, width, channels], whose sizes may differ.
+                bytes, or a list or tuple of arrays [height, width, channels], whose sizes may differ. Floats of another
+                size than the source of the pipeline need ``source_filter`` ``"nearest"``.
 
         Returns:
             [num_classes], or [n, num_classes] for a list or an array of four axes; float32.

@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 import shiftvit
-from shiftvit import _library, errors
+from shiftvit import _handles, _library, errors
 from shiftvit.config import plain_pipeline
 from support import FolderTest, few, needs_png, synthetic, tiny
 
@@ -126,6 +126,45 @@ class Words(unittest.TestCase):
                 data.match_classes(wrong)
         with self.assertRaisesRegex(errors.ArgumentError, r"names\[10\] is ' '; a name that is not blank"):
             data.match_classes([*data.classes, " "])
+
+    def test_subclasses_that_make_no_object_of_the_library_say_so(self):
+        class Photos(shiftvit.Dataset):
+            def __init__(self):
+                self.images = few()[0]
+
+            def __len__(self):
+                return len(self.images)
+
+            def __getitem__(self, index):
+                return self.images[index], 0
+
+        data = Photos()
+        words = "^a Photos is no Dataset of the library: Dataset.from_function makes one"
+        for call in (
+            lambda: tiny().fit(data, epochs=1),
+            lambda: tiny().fit(*few(), validation_data=data),
+            lambda: tiny().predict(data),
+            lambda: repr(data),
+            lambda: data.closed,
+            lambda: shiftvit.Dataset.concatenate([data]),
+            lambda: shiftvit.Loader(data, PLAIN),
+            lambda: shiftvit.Trainer(tiny(), data),
+        ):
+            with self.assertRaisesRegex(TypeError, words):
+                call()
+        made = shiftvit.Dataset.from_function(data.__getitem__, len(data), (32, 32, 3), 3, dtype="float32")
+        self.assertEqual(len(tiny().fit(made, epochs=1).epochs), 1)
+
+    def test_subclasses_of_all_handles_have_to_create_them(self):
+        kinds = [kind for kind in _handles._classes.values() if not kind.__name__.startswith("_")]
+        self.assertGreater(len(kinds), 9)
+        for kind in kinds:
+            own = type("Own", (kind,), {"__init__": lambda self: None})()
+            for call in (own.close, lambda: own.closed):
+                with self.subTest(kind=kind), self.assertRaisesRegex(TypeError, f"an Own is no {kind.__name__} of"):
+                    call()
+        with self.assertRaisesRegex(TypeError, "an Own is no Model of the library"):
+            type("Own", (shiftvit.Model,), {"__init__": lambda self: None})().context
 
     def test_callbacks_are_functions(self):
         model, x = tiny(), few()
