@@ -16,6 +16,7 @@ import unittest.mock
 
 import numpy
 import shiftvit
+from shiftvit import _handles
 from support import ROOT, FolderTest, needs_png
 
 
@@ -46,6 +47,12 @@ class Docs(FolderTest):
         for name in ("optimizer", "schedule", "augment", "patience"):
             self.assertIn(f"`{name}=", page)
             self.assertIn(name, names)
+
+    def test_the_page_names_the_classes_that_a_child_by_fork_cannot_use(self):
+        page = " ".join((ROOT / "docs" / "python.md").read_text().split())
+        named = re.search(r"so is every call of an? ([\w, ]+?), which \"was made before os\.fork\"", page)
+        exclusive = {kind.__name__ for kind in _handles._classes.values() if kind._exclusive}
+        self.assertEqual(set(re.findall("[A-Z]\\w+", named[1])), exclusive)
 
     def test_examples_of_docstrings(self):
         folder = os.getcwd()

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 import warnings
@@ -153,6 +154,34 @@ class Forked(unittest.TestCase):
                 close,
             )
         self.assertGreater(model.parameter_count, 0)
+
+    def test_a_child_reads_what_any_thread_may_read_and_has_its_own_for_the_rest(self):
+        model, data = tiny(), shiftvit.Dataset.from_arrays(*few())
+        model.pipeline = shiftvit._fit.plain_pipeline((32, 32), (32, 32), 3, 1.0)
+        session, optimizer = shiftvit.Session(model, mode="train"), shiftvit.Optimizer(model)
+        predictor, extractor = shiftvit.Predictor(model), shiftvit.Extractor(model)
+        loader, trainer = shiftvit.Loader(data, model.pipeline), shiftvit.Trainer(model, data)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "checkpoint")
+            shiftvit.save_checkpoint(path, model, optimizer, session)
+            checkpoint = shiftvit.Checkpoint(path)
+        calls = (
+            lambda: session.layers,
+            lambda: optimizer.get("learning_rate"),
+            lambda: predictor.classes,
+            lambda: extractor.channels,
+            lambda: len(loader),
+            lambda: trainer.history,
+        )
+        self.in_child(*(lambda call=call: self.refuses(call, "was made before os.fork") for call in calls))
+        self.in_child(
+            lambda: len(model.parameters()["norm.bias"]) == 8,
+            lambda: len(model.to_bytes()) > 0,
+            lambda: data[1][1] == 1 and len(data.labels) == 6,
+            lambda: checkpoint.number("optimizer.steps") == 0,
+            lambda: self.refuses(lambda: model.predict(few()[0]), "a forked child without the threads"),
+            lambda: [handle.close() for handle in (session, optimizer, predictor, extractor, loader, trainer, model)],
+        )
 
     def test_a_child_has_no_calls_of_other_threads(self):
         """It changes what they read, and frees what they used, but does not read what they were changing."""
