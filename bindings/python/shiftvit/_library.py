@@ -102,7 +102,7 @@ def real(value: Any) -> float:
 
 def whole(code: str, value: Any) -> int:
     """An integer of the type of a letter, which ctypes would take modulo its size."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{value!r} is given where a whole number is needed")
     number = operator.index(value)
     low, end = _RANGES[code]
@@ -261,10 +261,11 @@ def call(name: str, *arguments: Any) -> Any:
     """
     function = functions[name]
     prepared = function.prepared(arguments)
-    record = ErrorRecord(ctypes.sizeof(ErrorRecord))
+    record = ErrorRecord(ctypes.sizeof(ErrorRecord)) if function.status else None
     with in_use(name, function.arguments, function.changes, arguments):
         _pending.error = None
         if function.checked:
+            assert record is not None
             prepared.append(ctypes.byref(record))
         result = function.pointer(*prepared)
     if _pending.late is not None or (function.status and result != 0):
@@ -282,11 +283,14 @@ def failure(name: str, record: ErrorRecord) -> errors.Error | None:
     return _fail(name, record.code, record.message.decode("utf-8", "replace")) if record.code != 0 else None
 
 
-def _error_of(name: str, status: int, record: ErrorRecord) -> BaseException:
+def _error_of(name: str, status: int, record: ErrorRecord | None) -> BaseException:
     """The exception of a call: that of the caller's function that ended it, of one that did not, or an Error."""
     error = _pending.late if _pending.error is None else _pending.error
     _pending.error = _pending.late = None
-    return _fail(name, status, record.message.decode("utf-8", "replace")) if error is None else error
+    if error is not None:
+        return error
+    assert record is not None
+    return _fail(name, status, record.message.decode("utf-8", "replace"))
 
 
 def read_rows(name: str, handle: Handle, out: np.ndarray[Any, Any]) -> None:
