@@ -124,6 +124,14 @@ static const struct refused {
     {TOWER, ",\"timm_model_name\":\"vit_tiny_patch16_224\"",
      "timm_model_name is 'vit_tiny_patch16_224', but the tensors are those of OpenCLIP's own"},
     {"\"head_width\":\"a\"", "", "head_width is not a number"},
+#define PATCHES "\"image_size\":[4,8],\"width\":8,\"head_width\":4,\"patch_size\":"
+    {PATCHES "2", "", NULL},
+    {PATCHES "[2,2]", "", NULL},
+    {PATCHES "null", "", NULL},
+    {PATCHES "[2,4]", "",
+     "open_clip_config.json: patch_size is 2 x 4; square patches are accepted"},
+    {PATCHES "[2]", "", "open_clip_config.json: patch_size is neither a number nor two"},
+    {PATCHES "4", "", "patch_size is 4 by open_clip_config.json: patch_size, but 2 by the tensors"},
 };
 enum { REFUSED_COUNT = sizeof REFUSED / sizeof *REFUSED };
 
@@ -295,6 +303,41 @@ START_TEST(test_the_pooling_of_timm_is_the_mean)
 }
 END_TEST
 
+/* The mean of a name that pools all tokens is that of all, as in timm's own files. */
+START_TEST(test_the_mean_takes_the_tokens_that_the_name_takes)
+{
+    static const char *const pools[] = {"", ",\"timm_pool\":\"avg\""};
+    static const char *const names[] = {"test_vit3", "test_vit2"};
+    static const int32_t pooled[] = {SVIT_POOL_MEAN, SVIT_POOL_MEAN_PATCHES};
+    static own_tensor list[CASE_TENSORS], kept[CASE_TENSORS];
+    char vision[200];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    size_t left = 0;
+    case_begin(self, "timm_pools");
+    const size_t count = own_golden(list, self, "visual.trunk.");
+    for (size_t i = 0; i < count; i++)
+        if (!strstr(list[i].name, "attn_pool."))
+            kept[left++] = list[i];
+    own_write(self, kept, left);
+    own_free(list, count);
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(vision, sizeof vision,
+                 "\"timm_model_name\":\"%s\",\"image_size\":16,\"timm_proj\":\"none\"",
+                 names[i / 2]);
+        write_config(self, vision, pools[i % 2]);
+        const svit_status status = case_open(self, &model, "{\"heads\":2}");
+        ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+        WORKS(svit_model_get_config(model, &config, sizeof config, err));
+        ck_assert_int_eq(config.pool, pooled[i / 2]);
+        ck_assert_int_eq(case_difference_from(self, model, "logits.avg") <= 1e-5, i / 2 == 0);
+        svit_model_free(model);
+    }
+    case_end(self);
+}
+END_TEST
+
 static Suite *open_openclip_suite(void)
 {
     Suite *suite = suite_create("open_openclip");
@@ -305,6 +348,7 @@ static Suite *open_openclip_suite(void)
     tcase_add_loop_test(tcase, test_other_towers_are_refused, 0, REFUSED_COUNT);
     tcase_add_loop_test(tcase, test_towers_of_timm_open_with_their_text_tower, 0, PROJECTIONS);
     tcase_add_test(tcase, test_the_pooling_of_timm_is_the_mean);
+    tcase_add_test(tcase, test_the_mean_takes_the_tokens_that_the_name_takes);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -53,20 +53,6 @@ static const model_type *find_type(const char *name)
     return NULL;
 }
 
-/* The patches' side: a number, or two equal ones. */
-static svit_status state_patch(sv_open *open, const sv_json_value *size, svit_error *err)
-{
-    double height, width;
-    if (!size || size->kind == SV_JSON_NULL)
-        return SVIT_OK;
-    SVIT_TRY(sv_open_read_sides(open, size, "config.json: patch_size", &height, &width, err));
-    if (height != width)
-        return sv_fail(err, SVIT_E_UNSUPPORTED,
-                       "%s: config.json: patch_size is %g x %g; square patches are accepted",
-                       open->weights, height, width);
-    return sv_facts_state(&open->facts, "patch_size", height, err, "config.json: patch_size");
-}
-
 /* The sizes that `object` states, and after that those that its type implies. */
 static svit_status state_sizes(sv_open *open, const sv_json_value *object, const model_type *type,
                                svit_error *err)
@@ -81,7 +67,8 @@ static svit_status state_sizes(sv_open *open, const sv_json_value *object, const
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         SVIT_TRY(
             sv_open_state_member(open, object, members[i][0], members[i][1], "config.json", err));
-    SVIT_TRY(state_patch(open, sv_json_get(object, "patch_size"), err));
+    SVIT_TRY(sv_open_state_patch(open, sv_json_get(object, "patch_size"), "config.json: patch_size",
+                                 err));
     sv_facts_assume(&open->facts, "heads", type->heads, from);
     sv_facts_assume(&open->facts, "patch_size", type->patch, from);
     sv_facts_assume(&open->facts, "norm_eps", type->eps, from);

@@ -229,7 +229,8 @@ static svit_status state_own(sv_open *open, const sv_json_value *model, const sv
     SVIT_TRY(check_off(open, tower, err));
     SVIT_TRY(sv_open_state_member(open, tower, "width", "dim", FILE_NAME, err));
     SVIT_TRY(sv_open_state_member(open, tower, "layers", "depth", FILE_NAME, err));
-    SVIT_TRY(sv_open_state_member(open, tower, "patch_size", "patch_size", FILE_NAME, err));
+    SVIT_TRY(sv_open_state_patch(open, sv_json_get(tower, "patch_size"),
+                                 "open_clip_config.json: patch_size", err));
     const sv_json_value *width = sv_json_get(model, "embed_dim");
     if (width && width->kind != SV_JSON_NULL && !sv_json_number(width, &open->classes))
         return sv_fail(err, SVIT_E_FORMAT, "%s: %s: embed_dim is not a number", open->weights,
@@ -251,16 +252,13 @@ static svit_status state_own(sv_open *open, const sv_json_value *model, const sv
 static svit_status state_timm_pool(sv_open *open, const sv_json_value *tower, bool is_projected,
                                    svit_error *err)
 {
-    static const char *const pools[] = {[SVIT_POOL_CLASS_TOKEN] = "token",
-                                        [SVIT_POOL_MEAN_PATCHES] = "avg",
-                                        [SVIT_POOL_ATTENTION] = "map"};
     const char *pool = "avg";
+    int32_t known;
     SVIT_TRY(read_text(open, tower, "timm_pool", &pool, err));
     if ((!*pool && is_projected) || caller_pools(open))
         return SVIT_OK;
-    for (size_t i = 0; i < sizeof pools / sizeof *pools; i++)
-        if (pools[i] && strcmp(pools[i], pool) == 0)
-            return sv_facts_state(&open->facts, "pool", (double)i, err, "%s: timm_pool", FILE_NAME);
+    if (sv_open_timm_pool(&known, open, pool))
+        return sv_facts_state(&open->facts, "pool", known, err, "%s: timm_pool", FILE_NAME);
     return sv_fail(err, SVIT_E_UNSUPPORTED,
                    "%s: %s: timm_pool is '%.40s'; 'token', 'avg', 'map' and, if timm_proj is "
                    "'linear', '' are accepted",

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static svit_status state_pool(sv_open *open, const char *pool, const char *from, svit_error *err)
+bool sv_open_timm_pool(int32_t *out, const sv_open *open, const char *name)
 {
     const struct {
         const char *name;
@@ -12,12 +12,22 @@ static svit_status state_pool(sv_open *open, const char *pool, const char *from,
     } known[] = {{"token", SVIT_POOL_CLASS_TOKEN},
                  {"avg", open->pools_prefix > 0 ? SVIT_POOL_MEAN : SVIT_POOL_MEAN_PATCHES},
                  {"map", SVIT_POOL_ATTENTION}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (name && strcmp(known[i].name, name) == 0) {
+            *out = known[i].pool;
+            return true;
+        }
+    return false;
+}
+
+static svit_status state_pool(sv_open *open, const char *pool, const char *from, svit_error *err)
+{
     const sv_fact *stated = sv_facts_find(&open->facts, "pool");
+    int32_t known;
     if (stated && stated->is_final)
         return SVIT_OK;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (pool && strcmp(known[i].name, pool) == 0)
-            return sv_facts_state(&open->facts, "pool", known[i].pool, err, "%s", from);
+    if (sv_open_timm_pool(&known, open, pool))
+        return sv_facts_state(&open->facts, "pool", known, err, "%s", from);
     return sv_fail(err, SVIT_E_UNSUPPORTED,
                    "%s: %s is '%.40s'; 'token', 'avg' and 'map' are accepted", open->weights, from,
                    pool ? pool : "no text");

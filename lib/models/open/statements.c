@@ -61,6 +61,19 @@ svit_status sv_open_read_sides(const sv_open *open, const sv_json_value *size, c
     return SVIT_OK;
 }
 
+svit_status sv_open_state_patch(sv_open *open, const sv_json_value *size, const char *from,
+                                svit_error *err)
+{
+    double height, width;
+    if (!size || size->kind == SV_JSON_NULL)
+        return SVIT_OK;
+    SVIT_TRY(sv_open_read_sides(open, size, from, &height, &width, err));
+    if (height != width)
+        return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: %s is %g x %g; square patches are accepted",
+                       open->weights, from, height, width);
+    return sv_facts_state(&open->facts, "patch_size", height, err, "%s", from);
+}
+
 svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,
                                 svit_error *err)
 {
