@@ -33,6 +33,45 @@ START_TEST(test_any_prefix_is_found)
 }
 END_TEST
 
+/* What a masked autoencoder has beside its encoder is left out behind any prefix, too. */
+START_TEST(test_decoders_are_left_out_behind_any_prefix)
+{
+    static const struct masked {
+        const char *name, *type, *tensor;
+    } masked[] = {
+        {"ViTForMaskedImageModeling", "vit", "decoder.0.weight"},
+        {"DeiTForMaskedImageModeling", "deit", "decoder.0.bias"},
+        {"ViTMAEForPreTraining", "vit_mae", "decoder.decoder_layers.0.output.dense.bias"}};
+    static const int64_t ONE[] = {1};
+    static own_tensor list[CASE_TENSORS];
+    const char *prefix = _i < PREFIX_COUNT ? PREFIXES[_i] : "";
+    open_case all, *self = &all;
+    char text[200];
+    case_begin(self, "pretrained_hf_vit");
+    const size_t count = own_golden(list, self, prefix);
+    for (size_t i = 0; i < sizeof masked / sizeof *masked; i++) {
+        snprintf(text, sizeof text, "%s%s", prefix, masked[i].tensor);
+        list[count] = own(text, 1, ONE, NULL);
+        own_write(self, list, count + 1);
+        snprintf(text, sizeof text,
+                 "{\"architectures\":[\"%s\"],\"model_type\":\"%s\",\"num_attention_heads\":2,"
+                 "\"patch_size\":7}",
+                 masked[i].name, masked[i].type);
+        case_text(self, "config.json", text);
+        case_agrees(self, NULL);
+    }
+    /* Another module whose name ends so is none. */
+    svit_model *model = NULL;
+    snprintf(text, sizeof text, "%sxdecoder.bias", prefix);
+    list[count] = own(text, 1, ONE, NULL);
+    own_write(self, list, count + 1);
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err), SVIT_E_FORMAT,
+          "xdecoder.bias' belongs to no parameter");
+    own_free(list, count);
+    case_end(self);
+}
+END_TEST
+
 /* Writes the weights under two prefixes, those under `zero` all zero. */
 static void write_two(open_case *self, const char *right, const char *zero)
 {
@@ -361,6 +400,7 @@ static Suite *open_names_suite(void)
     tcase_add_test(tcase, test_prefixes_have_a_limit);
     tcase_add_test(tcase, test_many_encoders_need_a_choice);
     tcase_add_loop_test(tcase, test_any_prefix_is_found, 0, 2 * PREFIX_COUNT);
+    tcase_add_loop_test(tcase, test_decoders_are_left_out_behind_any_prefix, 0, PREFIX_COUNT + 1);
     tcase_add_loop_test(tcase, test_shards_are_one_checkpoint, 0, 2);
     tcase_add_loop_test(tcase, test_one_of_several_encoders_is_taken, 0, 8);
     tcase_add_test(tcase, test_a_question_names_the_equal_encoders);

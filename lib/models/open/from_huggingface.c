@@ -30,19 +30,25 @@ static const model_type TYPES[] = {
     {"siglip2_vision_model", NULL, 12, 16, 1e-6, false, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
 };
 
-/* A class whose model does not follow from its type and tensors alone: its pooling, whether the
- * final norm counts, and patterns of tensors that it does not use for its logits. */
+/* A class whose model does not follow from its type and tensors alone: the type and the weight of
+ * the classifier that only this class has, its pooling, whether the final norm counts, and NULL or
+ * a pattern of tensors that it does not use for its logits. */
 static const struct class_row {
-    const char *name;
+    const char *name, *type, *weight;
     int32_t pool;
     bool final_norm;
-    const char *passed[3];
+    const char *passed;
 } CLASSES[] = {
-    {"Dinov2ForImageClassification", SVIT_POOL_CLASS_MEAN, true, {NULL}},
-    {"Dinov2WithRegistersForImageClassification", SVIT_POOL_CLASS_MEAN, true, {NULL}},
-    {"CLIPForImageClassification", SVIT_POOL_MEAN_PATCHES, false, {"*post_layernorm.*"}},
-    {"SiglipForImageClassification", SVIT_POOL_MEAN_PATCHES, true, {"*vision_model.head.*"}},
-    {"Siglip2ForImageClassification", SVIT_POOL_MEAN_PATCHES, true, {"*vision_model.head.*"}},
+#define CLASS(name) name "ForImageClassification"
+#define HEAD "classifier.weight"
+    {CLASS("Dinov2"), "dinov2", HEAD, SVIT_POOL_CLASS_MEAN, true, NULL},
+    {CLASS("Dinov2WithRegisters"), "dinov2_with_registers", HEAD, SVIT_POOL_CLASS_MEAN, true, NULL},
+    {CLASS("CLIP"), "clip", HEAD, SVIT_POOL_MEAN_PATCHES, false, "*post_layernorm.*"},
+    {CLASS("Siglip"), "siglip", HEAD, SVIT_POOL_MEAN_PATCHES, true, "*vision_model.head.*"},
+    {CLASS("Siglip2"), "siglip2", HEAD, SVIT_POOL_MEAN_PATCHES, true, "*vision_model.head.*"},
+    {CLASS("DeiT") "WithTeacher", "deit", "cls_" HEAD, SVIT_POOL_CLASS_TOKEN, true, NULL},
+#undef CLASS
+#undef HEAD
 };
 
 static const model_type *find_type(const char *name)
@@ -105,6 +111,44 @@ static bool is_true(const sv_json_value *object, const char *key)
     return sv_json_is(sv_json_get(object, key), SV_JSON_TRUE);
 }
 
+/* The biases of a DINOv3's block, with transformers' defaults. */
+enum { QUERY, KEY, VALUE, PROJ, MLP, BIASES };
+static const struct {
+    const char *name;
+    bool otherwise;
+} BIAS[BIASES] = {[QUERY] = {"query_bias", true},
+                  [KEY] = {"key_bias", false},
+                  [VALUE] = {"value_bias", true},
+                  [PROJ] = {"proj_bias", true},
+                  [MLP] = {"mlp_bias", true}};
+
+/* Refuses biases that no block of this library has: queries and values have one or none, keys have
+ * none where they have none, and the other linear maps have one. */
+static svit_status check_biases(const sv_open *open, const sv_json_value *object, svit_error *err)
+{
+    bool has[BIASES];
+    for (size_t i = 0; i < BIASES; i++) {
+        const sv_json_value *value = sv_json_get(object, BIAS[i].name);
+        const bool is_absent = !value || value->kind == SV_JSON_NULL;
+        if (!is_absent && value->kind != SV_JSON_TRUE && value->kind != SV_JSON_FALSE)
+            return sv_fail(err, SVIT_E_FORMAT, "%s: config.json: %s is neither true nor false",
+                           open->weights, BIAS[i].name);
+        has[i] = is_absent ? BIAS[i].otherwise : value->kind == SV_JSON_TRUE;
+    }
+    for (size_t i = PROJ; i < BIASES; i++)
+        if (!has[i])
+            return sv_fail(err, SVIT_E_UNSUPPORTED,
+                           "%s: config.json: %s is false; true is accepted", open->weights,
+                           BIAS[i].name);
+    if (has[QUERY] == has[VALUE] && (has[QUERY] || !has[KEY]))
+        return SVIT_OK;
+    return sv_fail(err, SVIT_E_UNSUPPORTED,
+                   "%s: config.json: query_bias is %s, key_bias %s and value_bias %s; equal ones "
+                   "are accepted, and a key_bias that alone is false",
+                   open->weights, has[QUERY] ? "true" : "false", has[KEY] ? "true" : "false",
+                   has[VALUE] ? "true" : "false");
+}
+
 /* The activation, which SwiGLU does not have, and what DINOv3 has of its own. */
 static svit_status state_computation(sv_open *open, const sv_json_value *object,
                                      const model_type *type, svit_error *err)
@@ -123,6 +167,7 @@ static svit_status state_computation(sv_open *open, const sv_json_value *object,
                                           stated ? "config.json: hidden_act" : type->name, err));
     if (strcmp(type->name, "dinov3_vit") != 0)
         return SVIT_OK;
+    SVIT_TRY(check_biases(open, object, err));
     SVIT_TRY(sv_facts_state(&open->facts, "rope", SVIT_ROPE_CENTRED, err, "DINOv3"));
     SVIT_TRY(sv_facts_state(&open->facts, "rope_pairs", SVIT_ROPE_PAIRS_HALVES, err, "DINOv3"));
     SVIT_TRY(sv_open_state_member(open, object, "rope_theta", "rope_theta", "config.json", err));
@@ -139,37 +184,63 @@ static bool has_classifier(const char *name)
     return strstr(name, "ForImageClassification") || strstr(name, "WithProjection");
 }
 
-/* The pooling by the class of the model. DeiT's class with one head reads the class token alone,
- * and its distillation token is a register with a position. */
-static svit_status state_class(sv_open *open, const char *name, const sv_json_value *object,
+/* Whether a model of this class has no classes, and so no classifier: num_labels is 0. */
+static bool has_no_labels(const sv_open *open, const char *name)
+{
+    const sv_json_value *labels = sv_json_get(open->config, "id2label");
+    return strstr(name, "ForImageClassification") && sv_json_is(labels, SV_JSON_OBJECT) &&
+           labels->count == 0;
+}
+
+/* The pooling by the class of the model; NULL if that is not known. DeiT's class with one head
+ * reads the class token alone, and its distillation token is a register with a position. */
+static svit_status state_class(sv_open *open, const char *stated, const sv_json_value *object,
                                const model_type *type, svit_error *err)
 {
     const sv_json_value *head = sv_json_get(object, "vision_use_head");
+    const char *name = stated ? stated : type->name;
     int32_t pool = type->pool;
     for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES; i++) {
         if (strcmp(CLASSES[i].name, name) != 0)
             continue;
         pool = CLASSES[i].pool;
         sv_facts_assume(&open->facts, "final_norm", CLASSES[i].final_norm, name);
-        for (size_t p = 0; CLASSES[i].passed[p]; p++)
-            sv_open_pass(open, CLASSES[i].passed[p]);
+        if (CLASSES[i].passed)
+            sv_open_pass(open, CLASSES[i].passed);
     }
     if (pool == SVIT_POOL_ATTENTION && sv_json_is(head, SV_JSON_FALSE))
         pool = SVIT_POOL_MEAN_PATCHES;
     sv_facts_assume(&open->facts, "final_norm", 1, name);
-    if (has_classifier(name))
+    if (has_classifier(name) && !has_no_labels(open, name))
         sv_facts_assume(&open->facts, "classifier", 1, name);
     open->distillation_is_register = strcmp(type->name, "deit") == 0 &&
                                      strcmp(name, "DeiTForImageClassificationWithTeacher") != 0;
-    if (strstr(name, "MaskedImageModeling") || strstr(name, "ForPreTraining"))
+    if (strstr(name, "MaskedImageModeling") || strstr(name, "ForPreTraining")) {
         sv_open_pass(open, "decoder.*");
+        sv_open_pass(open, "*.decoder.*");
+    }
+    /* No class of a tower alone has a classifier, so that its pooling is asked for. */
+    if (!stated && strstr(name, "_vision_model") &&
+        sv_open_is_named(open, "head.fc1.weight", "classifier.weight"))
+        return SVIT_OK;
     return sv_facts_state(&open->facts, "pool", pool, err, "the class %.60s", name);
+}
+
+/* The class of a type that alone has the file's classifier. NULL: there is none, and the type tells
+ * the pooling. */
+static const char *class_of_tensors(const sv_open *open, const model_type *type)
+{
+    for (size_t i = 0; i < sizeof CLASSES / sizeof *CLASSES; i++)
+        if (strcmp(CLASSES[i].type, type->name) == 0 &&
+            sv_open_is_named(open, "head.fc1.weight", CLASSES[i].weight))
+            return CLASSES[i].name;
+    return NULL;
 }
 
 /* The class that computes the logits: the one that an adapter changes, which PEFT notes unless it
  * knows the task, if that has a classifier, or the one that wrote the file. NULL: neither is
- * stated. */
-static const char *class_of(const sv_open *open, const sv_json_value *root)
+ * stated, and the tensors do not tell. */
+static const char *class_of(const sv_open *open, const sv_json_value *root, const model_type *type)
 {
     const sv_json *adapter = open->side[SV_SIDE_ADAPTER].json;
     const sv_json_value *mapping =
@@ -178,8 +249,9 @@ static const char *class_of(const sv_open *open, const sv_json_value *root)
     const sv_json_value *classes = sv_json_get(root, "architectures");
     if (adapted && has_classifier(adapted))
         return adapted;
-    return sv_json_is(classes, SV_JSON_ARRAY) && classes->count > 0 ? sv_json_text(classes + 1)
-                                                                    : NULL;
+    const char *stated =
+        sv_json_is(classes, SV_JSON_ARRAY) && classes->count > 0 ? sv_json_text(classes + 1) : NULL;
+    return stated ? stated : class_of_tensors(open, type);
 }
 
 svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
@@ -193,7 +265,7 @@ svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
                        "vit_mae, vit_msn, dinov2, dinov2_with_registers, dinov3_vit, clip, siglip "
                        "and siglip2 are accepted",
                        open->weights, type_name);
-    const char *class_name = class_of(open, root);
+    const char *class_name = class_of(open, root, type);
     if (type->inside && !(object = sv_json_get(root, type->inside)))
         return sv_fail(err, SVIT_E_FORMAT, "%s: config.json has no '%s'", open->weights,
                        type->inside);
@@ -207,5 +279,5 @@ svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
     SVIT_TRY(sv_open_state_output(open, root, err));
     open->class_names = sv_json_get(root, "id2label");
     open->has_positions = strcmp(type->name, "dinov3_vit") != 0;
-    return state_class(open, class_name ? class_name : type->name, object, type, err);
+    return state_class(open, class_name, object, type, err);
 }

@@ -9,15 +9,21 @@
 
 enum { MAX_DEPTH = 1000 };
 
+/* Finds the tensors of a parameter, of which the match keeps the address. An adapter's own come
+ * before the model's. */
+static bool find(sv_name_match *match, const sv_open *open, const char *const *parameter)
+{
+    const sv_adapter *adapter = &open->adapter;
+    return (adapter->file && sv_name_map_find(match, &adapter->map, adapter->file, parameter)) ||
+           sv_name_map_find(match, &open->map, open->file, parameter);
+}
+
 bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *shape)
 {
     sv_name_match match;
     sv_tensor_desc found;
-    const sv_adapter *adapter = &open->adapter;
-    const bool replaced =
-        adapter->file && sv_name_map_find(&match, &adapter->map, adapter->file, &parameter);
-    if ((!replaced && !sv_name_map_find(&match, &open->map, open->file, &parameter)) ||
-        !sv_name_match_shape(&found, &match) || !sv_load_part_shape(&found, &match))
+    if (!find(&match, open, &parameter) || !sv_name_match_shape(&found, &match) ||
+        !sv_load_part_shape(&found, &match))
         return false;
     if (match.kind == SV_RULE_TRANSPOSED && found.rank == 2) {
         const int64_t rows = found.shape[0];
@@ -32,6 +38,17 @@ bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *sh
 bool sv_open_has(const sv_open *open, const char *parameter)
 {
     return sv_open_find(open, parameter, NULL);
+}
+
+bool sv_open_is_named(const sv_open *open, const char *parameter, const char *name)
+{
+    sv_name_match match;
+    if (!find(&match, open, &parameter) || match.count == 0)
+        return false;
+    const char *whole = sv_name_match_at(&match, 0)->name;
+    const size_t length = strlen(whole), end = strlen(name);
+    return length >= end && strcmp(whole + length - end, name) == 0 &&
+           (length == end || whole[length - end - 1] == '.');
 }
 
 svit_status sv_open_state_shape(sv_open *open, const char *field, size_t value, svit_error *err)
@@ -218,6 +235,11 @@ static svit_status state_head(sv_open *open, svit_error *err)
     const bool pools = sv_open_find(open, "attn_pool.mlp.fc1.weight", &shape);
     if (pools)
         sv_facts_assume(&open->facts, "pool", SVIT_POOL_ATTENTION, SV_OPEN_TENSORS);
+    const sv_fact *pool = sv_facts_find(&open->facts, "pool");
+    if (!pools && pool && pool->value == SVIT_POOL_ATTENTION)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: a tensor is missing: there is no attention pooling, which %s states",
+                       open->weights, pool->from);
     const bool attends = pools && sv_facts_value(&open->facts, "pool", 0) == SVIT_POOL_ATTENTION;
     const double prefix =
         sv_facts_value(&open->facts, "register_tokens", 0) +

@@ -103,6 +103,9 @@ svit_status sv_open_state_positions(sv_open *open, svit_error *err);
 bool sv_open_find(const sv_open *open, const char *parameter, sv_tensor_desc *shape);
 bool sv_open_has(const sv_open *open, const char *parameter);
 
+/* Whether the first tensor of a parameter has this name, behind a prefix or not. */
+bool sv_open_is_named(const sv_open *open, const char *parameter, const char *name);
+
 /* What states a fact that follows from names and shapes, and its statement. */
 #define SV_OPEN_TENSORS "the tensors"
 svit_status sv_open_state_shape(sv_open *open, const char *field, size_t value, svit_error *err);

@@ -62,15 +62,7 @@ static bool is_input_alone(const sv_open *open)
  * has a position and they have none. */
 static bool registers_have_none(const sv_open *open)
 {
-    static const char end[] = "register_tokens";
-    const char *parameter = "reg_token";
-    sv_name_match match;
-    if (!sv_name_map_find(&match, &open->map, open->file, &parameter) ||
-        !sv_name_match_at(&match, 0))
-        return false;
-    const char *name = sv_name_match_at(&match, 0)->name;
-    const size_t length = strlen(name);
-    return length >= sizeof end - 1 && strcmp(name + length - (sizeof end - 1), end) == 0;
+    return sv_open_is_named(open, "reg_token", "register_tokens");
 }
 
 /* Whether tokens of this kind may have the positions. Of a grid whose size nothing states, a square
