@@ -143,6 +143,65 @@ START_TEST(test_a_wrapped_model_without_its_classifier_opens)
 }
 END_TEST
 
+/* With 0 timm's Block has no LayerScale, and its other blocks have one: the tensors tell. */
+START_TEST(test_a_layer_scale_of_zeros_is_what_the_tensors_tell)
+{
+    static const struct zeros {
+        const char *golden, *name, *arguments;
+        bool has_scale;
+    } ZEROS[] = {
+        {"pretrained_timm_plain", "vit_tiny_patch16_224", "\"img_size\":[28,35],\"num_heads\":2",
+         false},
+        {"family_timm_dinov3", "vit_small_patch16_dinov3", "\"img_size\":[32,48],\"num_heads\":3",
+         true},
+        {"family_timm_rope_axial", "vit_small_patch16_rope_224",
+         "\"img_size\":[32,48],\"num_heads\":3", true},
+        {"family_timm_pwee", "vit_pwee_patch16_reg1_gap_256", "\"num_heads\":3", true},
+        {"family_timm_dpwee", "vit_dpwee_patch16_reg1_gap_256", "\"patch_drop_rate\":0", true},
+    };
+    static const char *const none[] = {NULL};
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    char text[300];
+    for (size_t i = 0; i < sizeof ZEROS / sizeof *ZEROS; i++) {
+        case_begin(self, ZEROS[i].golden);
+        snprintf(text, sizeof text,
+                 "{\"architecture\":\"%s\",\"model_args\":{%s,\"init_values\":0}}", ZEROS[i].name,
+                 ZEROS[i].arguments);
+        const svit_status status = case_open_without(self, &model, none, text);
+        ck_assert_msg(status == SVIT_OK, "%s", self->err.message);
+        WORKS(svit_model_get_config(model, &config, sizeof config, err));
+        ck_assert_int_eq(config.layer_scale, ZEROS[i].has_scale);
+        ck_assert_double_le(case_difference(self, model), 1e-5);
+        svit_model_free(model);
+        case_end(self);
+    }
+}
+END_TEST
+
+/* A distilled model of timm may have registers, which no model of this library has beside the
+ * distillation token. */
+START_TEST(test_registers_beside_a_distillation_token_are_refused)
+{
+    static const int64_t TOKENS[] = {1, 2, 36};
+    static own_tensor list[CASE_TENSORS];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_timm_distilled");
+    const size_t count = own_golden(list, self, "");
+    list[count] = own("reg_token", 3, TOKENS, NULL);
+    own_write(self, list, count + 1);
+    own_free(list, count);
+    case_text(self, "config.json",
+              "{\"architecture\":\"deit_tiny_distilled_patch16_224\",\"model_args\":"
+              "{\"num_heads\":3,\"reg_tokens\":2}}");
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
+          SVIT_E_UNSUPPORTED, "registers beside a distillation token are not computed");
+    case_end(self);
+}
+END_TEST
+
 /* What is asked for is what the name does not tell. */
 START_TEST(test_a_known_name_is_not_asked_for)
 {
@@ -348,6 +407,8 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_name_with_attention_pooling_may_have_another, 0, 2);
     tcase_add_loop_test(c, test_the_base_of_rotary_positions_may_be_stated, 0, 2);
     tcase_add_loop_test(c, test_a_wrapped_model_without_its_classifier_opens, 0, 3);
+    tcase_add_test(c, test_a_layer_scale_of_zeros_is_what_the_tensors_tell);
+    tcase_add_test(c, test_registers_beside_a_distillation_token_are_refused);
     tcase_add_test(c, test_a_known_name_is_not_asked_for);
     tcase_add_loop_test(c, test_a_name_tells_the_heads, 0, sizeof HEADS / sizeof *HEADS);
     tcase_add_loop_test(c, test_what_is_unusual_for_a_name_is_a_warning, 0,

@@ -116,9 +116,9 @@ static svit_status state_sizes(sv_open *open, const sv_json_value *arguments, sv
     double value;
     if (sv_json_number(sv_json_get(arguments, "patch_size"), &value))
         SVIT_TRY(sv_open_state_member(open, arguments, "patch_size", "patch_size", file, err));
-    if (sv_json_number(sv_json_get(arguments, "init_values"), &value))
-        SVIT_TRY(
-            sv_facts_state(&open->facts, "layer_scale", value != 0, err, "%s: init_values", file));
+    /* timm's Block has no LayerScale with 0, its other blocks have one of zeros. */
+    if (sv_json_number(sv_json_get(arguments, "init_values"), &value) && value != 0)
+        SVIT_TRY(sv_facts_state(&open->facts, "layer_scale", 1, err, "%s: init_values", file));
     (void)sv_json_number(sv_json_get(arguments, "mlp_ratio"), &open->mlp_ratio);
     const sv_json_value *token = sv_json_get(arguments, "class_token");
     if (sv_json_is(token, SV_JSON_TRUE) || sv_json_is(token, SV_JSON_FALSE))

@@ -12,6 +12,11 @@ static svit_status state_tokens(sv_open *open, size_t *prefix, size_t *registers
     sv_tensor_desc shape;
     const bool class_token = sv_open_has(open, "cls_token"),
                distilled = !open->distillation_is_register && sv_open_has(open, "dist_token");
+    /* transformers' distillation token is found as a register, too. */
+    if (distilled && sv_open_has(open, "reg_token") &&
+        !sv_open_is_named(open, "reg_token", "distillation_token"))
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: registers beside a distillation token are not computed", open->weights);
     *registers = 0;
     if (!distilled && sv_open_find(open, "reg_token", &shape) && shape.rank >= 2)
         *registers = (size_t)shape.shape[shape.rank - 2];
@@ -143,7 +148,7 @@ static svit_status fail_grid(const sv_open *open, const positions *of, svit_erro
 svit_status sv_open_state_positions(sv_open *open, svit_error *err)
 {
     sv_tensor_desc shape;
-    size_t prefix, registers, kind;
+    size_t prefix = 0, registers = 0, kind;
     SVIT_TRY(state_tokens(open, &prefix, &registers, err));
     if (!sv_open_find(open, "pos_embed", &shape) && open->has_positions)
         return sv_fail(err, SVIT_E_FORMAT, "%s: the position embedding is missing", open->weights);
