@@ -234,20 +234,68 @@ START_TEST(test_folders_without_weights_say_what_is_missing)
 }
 END_TEST
 
-/* A file of another kind of network, and one that is no ViT at all. */
+/* Networks that have a conv1 as OpenCLIP's towers have, by what lies beside their weights, and what
+ * is said of them. */
+static const struct network {
+    const char *file, *text, *part;
+} NETWORKS[] = {
+    {"notes.txt", "", "no tensor is the patch embedding of a ViT under the names of timm"},
+    {"config.json", "{\"architecture\":\"xcit_nano_12_p16_224\"}", "is one of the XCiT"},
+    {"config.json", "{\"architecture\":\"densenet121\"}", "is one of the DenseNet"},
+    {"config.json", "{\"architecture\":\"timm/cait_xxs24_224.fb_dist_in1k\"}",
+     "'cait_xxs24_224' is no name of a ViT of timm that is known here"},
+    {"open_clip_config.json", "{\"model_cfg\":{\"vision_cfg\":{\"layers\":[3,4,6,3]}}}",
+     "open_clip_config.json: layers is a list, as of a ResNet; a number is accepted"},
+    {"open_clip_config.json",
+     "{\"model_cfg\":{\"vision_cfg\":{\"timm_model_name\":\"convnext_atto\"}}}",
+     "'convnext_atto' is one of the ConvNeXt"},
+    {"open_clip_config.json",
+     "{\"model_cfg\":{\"vision_cfg\":{\"timm_model_name\":\"timm/regnety_002.pycls_in1k\"}}}",
+     "'regnety' is none of its words"},
+    {"open_clip_config.json", "{\"model_cfg\":{\"vision_cfg\":{\"timm_model_name\":\"\"}}}",
+     "no tensor is the patch embedding of a ViT under the names of timm"},
+};
+enum { NETWORK_COUNT = sizeof NETWORKS / sizeof *NETWORKS };
+
+START_TEST(test_convolutional_networks_are_named)
+{
+    static const char *const names[] = {"visual.conv1.weight", "visual.layer1.0.conv1.weight",
+                                        "visual.layer1.1.conv1.weight"};
+    static const int64_t FILTERS[] = {4, 3, 2, 2};
+    own_tensor list[3];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "optim2");
+    for (size_t i = 0; i < 3; i++)
+        list[i] = own(names[i], 4, FILTERS, NULL);
+    own_write(self, list, 3);
+    case_text(self, NETWORKS[_i].file, NETWORKS[_i].text);
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
+          SVIT_E_UNSUPPORTED, NETWORKS[_i].part);
+    case_end(self);
+}
+END_TEST
+
+/* A file whose only tensor is the patch embedding of a ViT, and one that is no ViT at all. */
 START_TEST(test_other_networks_are_named)
 {
     open_case all, *self = &all;
     svit_model *model = NULL;
     case_begin(self, "optim2");
-    sv_safetensors_tensor tensor = {"layer1.0.conv1.weight",
+    sv_safetensors_tensor tensor = {"patch_embed.proj.weight",
                                     &sv_safetensors_at(self->golden, 0)->desc,
                                     sv_safetensors_at(self->golden, 0)};
     WORKS(sv_safetensors_write(&self->context->allocator,
                                fit_path(&self->folder, "model.safetensors"), "{}", &tensor, 1,
                                case_fill, self, err));
     FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
-          SVIT_E_ARGUMENT, "there is no transformer block");
+          SVIT_E_ARGUMENT,
+          " holds weights without a configuration, which are no ViT's: there is no transformer "
+          "block");
+    case_text(self, "config.json", "{\"model_type\":\"vit\",\"num_hidden_layers\":0}");
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
+          SVIT_E_ARGUMENT, "model.safetensors: there is no transformer block");
+    unlink(fit_path(&self->folder, "config.json"));
     tensor.name = "features.0.weight";
     WORKS(sv_safetensors_write(&self->context->allocator,
                                fit_path(&self->folder, "model.safetensors"), "{}", &tensor, 1,
@@ -272,6 +320,7 @@ static Suite *open_refusals_suite(void)
     tcase_add_test(tcase, test_indices_are_checked);
     tcase_add_test(tcase, test_folders_without_weights_say_what_is_missing);
     tcase_add_test(tcase, test_other_networks_are_named);
+    tcase_add_loop_test(tcase, test_convolutional_networks_are_named, 0, NETWORK_COUNT);
     suite_add_tcase(suite, tcase);
     return suite;
 }

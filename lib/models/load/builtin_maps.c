@@ -198,7 +198,9 @@ static const char *const TIMM_ANCHORS[] = {"patch_embed.proj.weight", NULL};
 static const char *const HUGGINGFACE_ANCHORS[] = {"embeddings.patch_embeddings.projection.weight",
                                                   "embeddings.patch_embeddings.weight",
                                                   "embeddings.patch_embedding.weight", NULL};
+/* Convolutional networks have a conv1, too. */
 static const char *const OPENCLIP_ANCHORS[] = {"conv1.weight", NULL};
+static const char OPENCLIP_WITNESS[] = "transformer.resblocks.0.ln_1.weight";
 
 #define RULES(list) .rules = list, .rule_count = sizeof(list) / sizeof *(list)
 
@@ -220,7 +222,8 @@ static const sv_name_map MAPS[] = {
      RULES(OPENCLIP),
      .prefixes = OPENCLIP_PREFIXES,
      .beside = OPENCLIP_BESIDE,
-     .anchors = OPENCLIP_ANCHORS},
+     .anchors = OPENCLIP_ANCHORS,
+     .witness = OPENCLIP_WITNESS},
 };
 
 const sv_name_map *sv_builtin_name_map(size_t index)

@@ -73,6 +73,8 @@ typedef struct sv_name_map {
     /* Names that a tensor of every file with these names has or ends with, NULL-terminated; NULL in
      * a map made of JSON. */
     const char *const *anchors;
+    const char *witness; /* a tensor that stands beside each anchor, whose name others have, too;
+                            NULL: the anchors are enough */
     /* Of position embeddings, unless one of `interpolations` applies. These end with a tensor NULL;
      * NULL: there are none. */
     sv_interpolation interpolation;

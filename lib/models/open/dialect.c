@@ -43,14 +43,27 @@ static void add_place(places *found, const sv_name_map *map, const char *name, s
         found->list[MAX_PLACES - 1] = added;
 }
 
+/* Whether the map's witness stands beside an anchor, behind the same prefix. */
+static bool has_witness(const sv_safetensors *file, const sv_name_map *map, const char *name,
+                        size_t prefix)
+{
+    char witness[256];
+    if (!map->witness)
+        return true;
+    const int length = snprintf(witness, sizeof witness, "%.*s%s", (int)prefix, name, map->witness);
+    return length < (int)sizeof witness && sv_safetensors_find(file, witness);
+}
+
 /* Adds the place of a tensor that is an anchor of the map. */
-static void look_at(places *found, const sv_name_map *map, const char *name)
+static void look_at(places *found, const sv_safetensors *file, const sv_name_map *map,
+                    const char *name)
 {
     const size_t length = strlen(name);
     for (const char *const *anchor = map->anchors; *anchor; anchor++) {
         const size_t end = strlen(*anchor);
         if (length >= end && strcmp(name + length - end, *anchor) == 0 &&
-            (length == end || name[length - end - 1] == '.'))
+            (length == end || name[length - end - 1] == '.') &&
+            has_witness(file, map, name, length - end))
             add_place(found, map, name, length - end);
     }
 }
@@ -275,7 +288,7 @@ svit_status sv_open_dialect(sv_open *open, const char *wanted, svit_error *err)
     place at = {.map = NULL};
     for (size_t m = 0; (map = sv_builtin_name_map(m)); m++)
         for (size_t i = 0; i < sv_safetensors_count(open->file); i++)
-            look_at(&found, map, sv_safetensors_at(open->file, i)->name);
+            look_at(&found, open->file, map, sv_safetensors_at(open->file, i)->name);
     SVIT_TRY(choose(&at, open, &found, err));
     if (at.prefix >= sizeof open->prefix)
         return sv_fail(err, SVIT_E_UNSUPPORTED, "%s: the names begin with more than %zu bytes",

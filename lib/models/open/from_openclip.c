@@ -282,10 +282,26 @@ static svit_status state_timm(sv_open *open, const sv_json_value *tower, const c
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: %s: timm_proj is '%.40s'; 'linear', 'none', '' and null are accepted",
                        open->weights, FILE_NAME, projection);
-    SVIT_TRY(sv_open_refuse_timm_name(open, name, err));
     SVIT_TRY(sv_open_from_timm_name(open, name, err));
     SVIT_TRY(state_timm_pool(open, tower, is_projected, err));
     return state_side(open, tower, err);
+}
+
+svit_status sv_open_refuse_openclip(const sv_open *open, const sv_json_value *root, svit_error *err)
+{
+    const sv_json_value *tower = sv_json_get(sv_json_get(root, "model_cfg"), "vision_cfg");
+    const char *name = sv_json_text(sv_json_get(tower, "timm_model_name"));
+    if (name && *name) {
+        SVIT_TRY(sv_open_refuse_timm_name(open, name, err));
+        /* Where config.json may count, this name need not. */
+        return open->side[SV_SIDE_CONFIG].json ? SVIT_OK
+                                               : sv_open_check_timm_words(open, name, err);
+    }
+    if (sv_json_is(sv_json_get(tower, "layers"), SV_JSON_ARRAY))
+        return sv_fail(err, SVIT_E_UNSUPPORTED,
+                       "%s: %s: layers is a list, as of a ResNet; a number is accepted",
+                       open->weights, FILE_NAME);
+    return SVIT_OK;
 }
 
 svit_status sv_open_from_openclip(sv_open *open, svit_error *err)

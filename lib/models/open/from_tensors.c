@@ -261,10 +261,10 @@ svit_status sv_open_from_tensors(sv_open *open, svit_error *err)
 {
     const size_t depth = count_blocks(open);
     if (depth == 0)
-        return sv_fail(err, SVIT_E_ARGUMENT,
-                       "%s holds weights without a configuration, which are no ViT's: there is no "
-                       "transformer block",
-                       open->weights);
+        return sv_fail(err, SVIT_E_ARGUMENT, "%s%s: there is no transformer block", open->weights,
+                       open->config || open->openclip
+                           ? ""
+                           : " holds weights without a configuration, which are no ViT's");
     SVIT_TRY(state_patches(open, err));
     SVIT_TRY(sv_open_state_shape(open, "depth", depth, err));
     SVIT_TRY(state_attention(open, err));

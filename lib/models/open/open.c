@@ -104,13 +104,25 @@ static svit_status open_transformers(sv_open *open, svit_error *err)
     return SVIT_OK;
 }
 
+/* Refuses what is known to be no ViT before its tensors are looked at, of which some may have the
+ * names of a ViT's. Words are looked for only in a name that counts whatever the tensors are. */
+static svit_status refuse_others(const sv_open *open, const char *given, svit_error *err)
+{
+    const sv_json *config = open->side[SV_SIDE_CONFIG].json,
+                  *openclip = open->side[SV_SIDE_OPENCLIP].json;
+    const char *architecture =
+        config ? sv_json_text(sv_json_get(sv_json_root(config), "architecture")) : NULL;
+    SVIT_TRY(sv_open_refuse_timm_name(open, given, err));
+    SVIT_TRY(sv_open_refuse_timm_name(open, architecture, err));
+    if (openclip)
+        return sv_open_refuse_openclip(open, sv_json_root(openclip), err);
+    return architecture ? sv_open_check_timm_words(open, architecture, err) : SVIT_OK;
+}
+
 /* Collects the facts, the caller's first. */
 static svit_status collect(sv_open *open, const svit_open_options *options, svit_error *err)
 {
-    const sv_json *config = open->side[SV_SIDE_CONFIG].json;
-    const sv_json_value *root = config ? sv_json_root(config) : NULL;
-    SVIT_TRY(sv_open_refuse_timm_name(open, options->name, err));
-    SVIT_TRY(sv_open_refuse_timm_name(open, sv_json_text(sv_json_get(root, "architecture")), err));
+    SVIT_TRY(refuse_others(open, options->name, err));
     SVIT_TRY(sv_open_dialect(open, options->prefix, err));
     const char *architecture = sv_json_text(sv_json_get(open->config, "architecture"));
     if (open->adapter.file)

@@ -115,9 +115,6 @@ svit_status sv_open_from_huggingface(sv_open *open, svit_error *err);
 svit_status sv_open_from_timm(sv_open *open, svit_error *err);
 svit_status sv_open_from_openclip(sv_open *open, svit_error *err);
 
-/* timm_names.c: SVIT_E_UNSUPPORTED, naming the family, if this is the name of one of timm's models
- * that this library does not compute. NULL is no name. */
-svit_status sv_open_refuse_timm_name(const sv_open *open, const char *name, svit_error *err);
 /* from_openclip.c: SVIT_E_UNSUPPORTED, naming the member, if open_clip_config.json is about an
  * image tower that is no ViT. */
 svit_status sv_open_refuse_openclip(const sv_open *open, const sv_json_value *root,
@@ -127,6 +124,9 @@ svit_status sv_open_refuse_openclip(const sv_open *open, const sv_json_value *ro
  * if pools_prefix says so. Returns false for another word; NULL is none. */
 bool sv_open_timm_pool(int32_t *out, const sv_open *open, const char *name);
 
+/* timm_names.c: SVIT_E_UNSUPPORTED, naming the family, if this is the name of one of timm's models
+ * that this library does not compute. NULL is no name. */
+svit_status sv_open_refuse_timm_name(const sv_open *open, const char *name, svit_error *err);
 
 /* Writes the name of one of timm's models as the tables of names have it: without the owner before
  * it and the tag of its weights behind it, "timm/vit_tiny_patch16_224.augreg_in21k", and with
@@ -138,9 +138,9 @@ void sv_open_bare_timm_name(char out[SV_TIMM_NAME], const char *name);
  * name usually have. */
 void sv_open_compare_with_usual(const sv_open *open, const char *whole);
 
-/* timm_words.c: SVIT_E_UNSUPPORTED unless `name`, with underscores and without owner and tag, is
- * made of words that timm's ViTs have in their names. */
-svit_status sv_open_check_timm_words(const sv_open *open, const char *name, svit_error *err);
+/* timm_words.c: SVIT_E_UNSUPPORTED unless the name is made of words that timm's ViTs have in their
+ * names. */
+svit_status sv_open_check_timm_words(const sv_open *open, const char *whole, svit_error *err);
 
 /* timm_names.c: states what the name of one of timm's models, which is not refused, tells. */
 svit_status sv_open_from_timm_name(sv_open *open, const char *name, svit_error *err);
@@ -171,13 +171,13 @@ void sv_open_note_image(sv_open *open, double height, double width);
 svit_status sv_open_read_sides(const sv_open *open, const sv_json_value *size, const char *from,
                                double *height, double *width, svit_error *err);
 
-/* States the size of the input by a number or two, height and width, if `size` is there. */
-svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,
-                                svit_error *err);
 /* States the side of the patches by a number or two equal ones, if `size` is there. */
 svit_status sv_open_state_patch(sv_open *open, const sv_json_value *size, const char *from,
                                 svit_error *err);
 
+/* States the size of the input by a number or two, height and width, if `size` is there. */
+svit_status sv_open_state_image(sv_open *open, const sv_json_value *size, const char *from,
+                                svit_error *err);
 
 /* Sets what a predictor makes of the logits to what transformers' pipeline makes of them: by
  * problem_type, and of one label the sigmoid. SVIT_E_UNSUPPORTED names one that is not known. */

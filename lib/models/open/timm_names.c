@@ -161,6 +161,8 @@ static const struct refusal {
     {"vitdet*", "ViTDet, which has relative positions"},
     {"mobilevit*", "MobileViT (convolutions)"},
     {"efficientnet*", "EfficientNet (convolutions)"},
+    {"densenet*", "DenseNet (convolutions)"},
+    {"xcit_*", "XCiT (attention across channels)"},
 };
 
 void sv_open_bare_timm_name(char out[SV_TIMM_NAME], const char *name)
@@ -271,7 +273,7 @@ svit_status sv_open_from_timm_name(sv_open *open, const char *whole, svit_error 
 {
     char name[SV_TIMM_NAME];
     sv_open_bare_timm_name(name, whole);
-    SVIT_TRY(sv_open_check_timm_words(open, name, err));
+    SVIT_TRY(sv_open_check_timm_words(open, whole, err));
     sv_open_note_timm_prefix(open, name);
     SVIT_TRY(state_fields(open, name, err));
     if (!sv_facts_find(&open->facts, "register_tokens"))

@@ -37,9 +37,11 @@ static bool is_size(const char *word, size_t bytes)
     return bytes > before && before + strspn(word + before, "0123456789") == bytes;
 }
 
-svit_status sv_open_check_timm_words(const sv_open *open, const char *name, svit_error *err)
+svit_status sv_open_check_timm_words(const sv_open *open, const char *whole, svit_error *err)
 {
+    char name[SV_TIMM_NAME];
     const char *word = name;
+    sv_open_bare_timm_name(name, whole);
     bool known = is_among(FAMILIES, sizeof FAMILIES / sizeof *FAMILIES, name, strcspn(name, "_"));
     size_t bytes = strcspn(word, "_");
     while (known && word[bytes]) {
