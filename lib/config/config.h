@@ -15,8 +15,8 @@ typedef struct sv_config_type {
     size_t reserved;      /* offset of a uint32_t that callers leave 0; 0: there is none */
     const void *defaults; /* such a struct, whose struct_size is not read; NULL: all fields are 0 */
 
-    /* Sets those that are not 0, in the place of `defaults`, which a large struct would be for a few
-     * numbers; NULL: it has none. */
+    /* Sets those that are not 0, in the place of `defaults`: of a large struct with a few numbers.
+     * NULL: there is none. */
     void (*set_defaults)(void *config);
 
     bool null_is_default; /* a caller may pass NULL, which means the defaults */

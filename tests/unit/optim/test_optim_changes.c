@@ -224,8 +224,8 @@ START_TEST(test_averages_start_before_the_first_step)
 }
 END_TEST
 
-/* Parameters that rest at first, or in between, take the steps of a run without these updates, as in
- * PyTorch; the others go on. */
+/* Parameters that rest at first, or in between, take the steps of a run without these updates, as
+ * in PyTorch; the others go on. */
 START_TEST(test_updates_without_a_parameter_do_not_count)
 {
     static const char *const PATTERNS[] = {"head.*", "layers.1.*", "*bias"};
