@@ -12,7 +12,8 @@ extern "C" {
 typedef struct svit_checkpoint svit_checkpoint;
 
 /* Writes a checkpoint: the model and which of its parameters are frozen, the optimiser's slots,
- * weight average and step count, and the session's seed and counter of dropout masks. `optimizer`
+ * weight average, step count and the updates that have left a parameter out (0 in files of older
+ * libraries), and the session's seed and counter of dropout masks. `optimizer`
  * and `session` may be NULL. The caller may add `count` text entries keys[i] = values[i] in UTF-8.
  * Keys must be unique, must not begin with "svit." and must not be "format", "format_version",
  * "config", "classes", "preprocessing", "output", "known_threshold" or "text_head".

@@ -128,7 +128,8 @@ typedef struct svit_optimizer_config {
     double beta2;               /* [0, 1): AdamW, and Muon's AdamW: decay rate of the second moment;
                                    Lion: decay rate of m */
     double epsilon;             /* AdamW, and Muon's AdamW: above 0, a normal float32; it counts
-                                   as at least sqrt(1.2e-38 / (1 - beta2)), 3.4e-18 by default */
+                                   as at least sqrt(1.2e-38 / (1 - beta2)), 3.4e-18 by default,
+                                   divided by sqrt(1 - beta2^t) with SVIT_EPSILON_TORCH */
     double weight_decay;        /* at least 0 */
     double momentum;            /* SGD and Muon, [0, 1) */
     double clip_norm;           /* at least 0: gradients are scaled by
@@ -263,7 +264,7 @@ SVIT_API svit_status svit_optimizer_set_f64(svit_optimizer *optimizer, const cha
 
 /* Changes a setting of the parameters whose names match `pattern`, as in svit_parameter_group,
  * between two updates. `key` is "lr_scale" or "weight_decay" (both in [0, 1e30]) or "trainable" (0
- * or 1): AdamW's t is the number of updates in which a parameter was trainable, as in PyTorch.
+ * or 1). AdamW's t counts the updates that a parameter takes part in, as in PyTorch.
  * SVIT_E_ARGUMENT names the key, the value, or a pattern that matches no parameter;
  * SVIT_E_STATE a parameter that is frozen in the model and was to be trainable; SVIT_E_MEMORY. The
  * optimiser is unchanged then. */

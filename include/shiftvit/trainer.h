@@ -59,8 +59,8 @@ enum {
  * samples of the class, so that all classes count alike and the mean factor of a sample is 1
  * (scikit-learn's "balanced"); with SVIT_LOSS_BINARY it is the negatives of the class by its
  * positives. Targets count as parts of samples. The factor is 1 for a class that no sample has,
- * and, with SVIT_LOSS_BINARY, for one that all have. SVIT_E_UNSUPPORTED: a custom dataset that
- * gives labels with images alone. */
+ * and, with SVIT_LOSS_BINARY, for one that all have. SVIT_SAMPLING_BALANCED would balance once more
+ * and is refused. SVIT_E_UNSUPPORTED: a custom dataset that gives labels with images alone. */
 enum {
     SVIT_CLASS_WEIGHTING_GIVEN = 0,   /* `class_weights`, or 1 for each class */
     SVIT_CLASS_WEIGHTING_BALANCED = 1 /* from the training set */
@@ -354,12 +354,12 @@ SVIT_API svit_status svit_trainer_resume(svit_trainer *trainer, svit_error *err)
  * place of the loss of its configuration; NULL: that loss again. It may be called between any two
  * calls for the trainer, by all ranks, and counts from the next step on.
  *
- * label_smoothing and class_weights do not apply to a function. The loss of a batch is the mean of
- * those of its micro-batches, weighted by their samples. If the configured loss is
- * SVIT_LOSS_CROSS_ENTROPY and images are not mixed, the function gets labels, otherwise targets.
- * train_loss is the mean of the function. Validation, the best epoch and the model's output follow
- * the configured loss. A failure of the function fails the step as any other does: nothing of the
- * step has happened, and the next call repeats it.
+ * label_smoothing, class_weights and class_weighting do not apply to a function. The loss of a
+ * batch is the mean of those of its micro-batches, weighted by their samples. If the configured
+ * loss is SVIT_LOSS_CROSS_ENTROPY and images are not mixed, the function gets labels, otherwise
+ * targets. train_loss is the mean of the function. Validation, the best epoch and the model's
+ * output follow the configured loss. A failure of the function fails the step as any other does:
+ * nothing of the step has happened, and the next call repeats it.
  *
  * A checkpoint says that a function was set, but cannot hold it: set it before svit_trainer_resume,
  * which refuses a run with a function where none is set, and the reverse. */

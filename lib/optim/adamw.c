@@ -65,8 +65,8 @@ void sv_adamw_update(const sv_update_chunk *chunk, const sv_adamw_scalars *scala
 {
     /* The averages of elements have only the updates in them that these took part in. */
     sv_adamw_scalars local =
-        chunk->rests > 0
-            ? sv_adamw_plan(scalars->config, scalars->update - chunk->rests, scalars->rate)
+        chunk->skipped > 0
+            ? sv_adamw_plan(scalars->config, scalars->update - chunk->skipped, scalars->rate)
             : *scalars;
     const bool recent_mean = local.rate1 > (real)0.5, recent_square = local.rate2 > (real)0.5;
     local.step *= chunk->lr_scale;

@@ -12,8 +12,8 @@ typedef struct sv_parameter_settings {
     double weight_decay; /* 0 where decay_exclude excludes the parameter */
     bool inherits_decay; /* weight_decay is that of the optimiser */
     bool trainable;
-    bool is_matrix; /* the optimiser's rule for matrices applies, while it is trainable */
-    uint64_t rests; /* updates so far in which the parameter was not trainable */
+    bool is_matrix;   /* the optimiser's rule for matrices applies, while it is trainable */
+    uint64_t skipped; /* updates so far that have left the parameter out */
 } sv_parameter_settings;
 
 static inline bool sv_updates_as_matrix(const sv_parameter_settings *settings)

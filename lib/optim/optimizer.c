@@ -128,7 +128,7 @@ typedef struct update_job {
 
 /* The elements begin..begin+elements-1, which all have these settings. */
 static sv_update_chunk update_chunk_of(const update_job *job, size_t begin, size_t elements,
-                                       const sv_parameter_settings *settings)
+                                       const sv_parameter_settings *settings, uint64_t skipped)
 {
     const sv_optim *optim = job->optim;
     double rate = settings->is_matrix ? job->rate : job->element_rate;
@@ -143,7 +143,7 @@ static sv_update_chunk update_chunk_of(const update_job *job, size_t begin, size
                             .decay = (real)(rate * settings->weight_decay),
                             .weight_decay = (real)settings->weight_decay,
                             .lr_scale = (real)settings->lr_scale,
-                            .rests = settings->rests};
+                            .skipped = skipped};
     const size_t place = sv_subset_place(&optim->subset, begin);
     for (size_t i = 0; i < SV_OPTIMIZER_SLOTS && optim->ops->slots[i]; i++)
         part.slots[i] = optim->slots[i].values + place;
@@ -156,24 +156,57 @@ static void update_matrix(const update_job *job, size_t index, uint32_t worker)
     const sv_parameter *parameter = &optim->table->list[index];
     if (!sv_gradients_at(job->gradients, parameter->offset))
         return;
-    sv_update_matrix matrix = {.chunk =
-                                   update_chunk_of(job, parameter->offset, parameter->desc.elements,
-                                                   &optim->settings[index]),
-                               .rows = sv_matrix_rows(parameter),
-                               .columns = sv_matrix_columns(parameter),
-                               .context = optim->context,
-                               .workspace = optim->workspace + worker * optim->workspace_bytes};
+    sv_update_matrix matrix = {
+        .chunk = update_chunk_of(job, parameter->offset, parameter->desc.elements,
+                                 &optim->settings[index], optim->settings[index].skipped),
+        .rows = sv_matrix_rows(parameter),
+        .columns = sv_matrix_columns(parameter),
+        .context = optim->context,
+        .workspace = optim->workspace + worker * optim->workspace_bytes};
     optim->ops->update_matrix(&matrix, job->scalars);
     sv_optim_look_ahead(optim, job->weights, parameter->offset, parameter->desc.elements);
     sv_optim_average_elements(optim, job->weights, parameter->offset, parameter->desc.elements);
+}
+
+/* The parameter that has this element of the flat arrays. */
+static size_t parameter_at(const sv_parameter_table *table, size_t index)
+{
+    size_t low = 0, high = table->count - 1;
+    while (low < high) {
+        const size_t middle = high - (high - low) / 2;
+        if (table->list[middle].offset <= index)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* The first elements of a range, all of whose parameters have been left out *skipped times. */
+static sv_range skipped_alike(const sv_optim *optim, const sv_range *range, uint64_t *skipped)
+{
+    const sv_parameter *list = optim->table->list;
+    const size_t end = range->begin + range->elements;
+    size_t i = parameter_at(optim->table, range->begin);
+    *skipped = optim->settings[i].skipped;
+    while (i < optim->table->count && list[i].offset < end &&
+           optim->settings[i].skipped == *skipped)
+        i++;
+    const bool is_cut = i < optim->table->count && list[i].offset < end;
+    return (sv_range){range->begin, (is_cut ? list[i].offset : end) - range->begin};
 }
 
 static void update_range(const update_job *job, const sv_range *range,
                          const sv_parameter_settings *settings)
 {
     const sv_optim *optim = job->optim;
-    sv_update_chunk part = update_chunk_of(job, range->begin, range->elements, settings);
-    optim->ops->update(&part, job->scalars);
+    for (sv_range left = *range; left.elements > 0;) {
+        uint64_t skipped;
+        const sv_range part = skipped_alike(optim, &left, &skipped);
+        sv_update_chunk chunk = update_chunk_of(job, part.begin, part.elements, settings, skipped);
+        optim->ops->update(&chunk, job->scalars);
+        left = (sv_range){part.begin + part.elements, left.elements - part.elements};
+    }
     sv_optim_look_ahead(optim, job->weights, range->begin, range->elements);
     sv_optim_average_elements(optim, job->weights, range->begin, range->elements);
 }
@@ -268,11 +301,22 @@ static svit_status check_factors(const update_job *job, double norm, double scal
                    norm, job->optim->config.clip_norm);
 }
 
-/* Parameters that are frozen in the model have no slots and never take part. */
-static void count_rests(sv_optim *optim)
+/* Counts the update for the parameters that it has left out. Those without slots never take
+ * part. */
+static void count_skipped(sv_optim *optim, const sv_gradients *gradients)
+{
+    for (size_t i = 0; i < optim->table->count; i++) {
+        const size_t offset = optim->table->list[i].offset;
+        const bool took_part = optim->settings[i].trainable && sv_gradients_at(gradients, offset);
+        if (!took_part && sv_subset_place(&optim->subset, offset) != SV_NO_PLACE)
+            optim->settings[i].skipped++;
+    }
+}
+
+void sv_optim_set_skipped(sv_optim *optim, const uint64_t *skipped)
 {
     for (size_t i = 0; i < optim->table->count; i++)
-        optim->settings[i].rests += !optim->settings[i].trainable && !optim->table->list[i].frozen;
+        optim->settings[i].skipped = skipped[i];
 }
 
 svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *gradients,
@@ -303,7 +347,7 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *
     optim->rate = job.rate;
     optim->snapshots = sv_optim_next_snapshots(optim);
     optim->steps++;
-    count_rests(optim);
+    count_skipped(optim, gradients);
     return SVIT_OK;
 }
 

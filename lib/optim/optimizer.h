@@ -109,9 +109,9 @@ svit_status sv_optim_update(sv_optim *optim, real *weights, const sv_gradients *
 svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const char *key,
                                    double value, svit_error *err);
 
-/* Sets the updates so far in which each parameter was not trainable, rests[table->count], at most
- * optim->steps each. SVIT_E_MEMORY; nothing is changed then. */
-svit_status sv_optim_set_rests(sv_optim *optim, const uint64_t *rests, svit_error *err);
+/* Sets how many updates so far have left each parameter out, skipped[table->count], at most
+ * optim->steps each. */
+void sv_optim_set_skipped(sv_optim *optim, const uint64_t *skipped);
 
 /* Exchanges `weights` and the moving average. SVIT_E_STATE: there is no average, or no update
  * yet. */

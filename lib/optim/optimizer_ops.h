@@ -27,7 +27,7 @@ typedef struct sv_update_chunk {
     real decay;        /* the update begins with w -= decay * w; 0 where there is no weight decay */
     real weight_decay; /* the setting that `decay` comes from, for a rule that adds it to g */
     real lr_scale;     /* factor of the learning rate */
-    uint64_t rests;    /* earlier updates without these elements */
+    uint64_t skipped;  /* earlier updates that have left these elements out */
 } sv_update_chunk;
 
 /* A parameter as a matrix [rows, columns], and memory for one worker. */

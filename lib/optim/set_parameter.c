@@ -1,4 +1,4 @@
-/* Changes settings of parameters, completely or not at all. */
+/* Changes a setting of parameters, completely or not at all. */
 #include "base/text/pattern.h"
 #include "optim/update.h"
 
@@ -70,45 +70,20 @@ static svit_status apply_change(sv_optim *optim, setting_change *change, svit_er
     return sv_optim_split(optim, err);
 }
 
-/* Gives the optimiser a copy of its settings to change; *before has them. */
-static svit_status begin_change(sv_optim *optim, sv_parameter_settings **before, svit_error *err)
-{
-    const size_t count = optim->table->count;
-    sv_parameter_settings *settings = NULL;
-    SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&settings, count,
-                               sizeof *settings, "the settings of the parameters", err));
-    memcpy(settings, optim->settings, count * sizeof *settings);
-    *before = optim->settings;
-    optim->settings = settings;
-    return SVIT_OK;
-}
-
-/* Keeps the changed settings, or, after a failure, those of before. Returns `status`. */
-static svit_status end_change(sv_optim *optim, sv_parameter_settings *before, svit_status status)
-{
-    sv_parameter_settings *changed = optim->settings;
-    if (status != SVIT_OK)
-        optim->settings = before;
-    sv_release(&optim->context->allocator, status == SVIT_OK ? before : changed,
-               optim->table->count * sizeof *before);
-    return status;
-}
-
 svit_status sv_optim_set_parameter(sv_optim *optim, const char *pattern, const char *key,
                                    double value, svit_error *err)
 {
     setting_change change = {0};
-    sv_parameter_settings *before;
     SVIT_TRY(read_change(&change, pattern, key, value, err));
-    SVIT_TRY(begin_change(optim, &before, err));
-    return end_change(optim, before, apply_change(optim, &change, err));
-}
-
-svit_status sv_optim_set_rests(sv_optim *optim, const uint64_t *rests, svit_error *err)
-{
-    sv_parameter_settings *before;
-    SVIT_TRY(begin_change(optim, &before, err));
-    for (size_t i = 0; i < optim->table->count; i++)
-        optim->settings[i].rests = rests[i];
-    return end_change(optim, before, sv_optim_split(optim, err));
+    const size_t bytes = optim->table->count * sizeof *optim->settings;
+    sv_parameter_settings *before = optim->settings, *settings = NULL;
+    SVIT_TRY(sv_allocate_array(&optim->context->allocator, (void **)&settings, optim->table->count,
+                               sizeof *settings, "the settings of the parameters", err));
+    memcpy(settings, before, bytes);
+    optim->settings = settings;
+    const svit_status status = apply_change(optim, &change, err);
+    if (status != SVIT_OK)
+        optim->settings = before;
+    sv_release(&optim->context->allocator, status == SVIT_OK ? before : settings, bytes);
+    return status;
 }

@@ -8,7 +8,7 @@ enum { CHUNK = 65536 };
 static bool same_settings(const sv_parameter_settings *a, const sv_parameter_settings *b)
 {
     return a->lr_scale == b->lr_scale && a->weight_decay == b->weight_decay &&
-           a->trainable == b->trainable && a->is_matrix == b->is_matrix && a->rests == b->rests;
+           a->trainable == b->trainable && a->is_matrix == b->is_matrix;
 }
 
 /* Splits the flat arrays into chunks of at most CHUNK elements whose parameters all have the same

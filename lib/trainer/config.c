@@ -115,8 +115,12 @@ static svit_status check(const void *checked, svit_error *err)
     if (config->loss == SVIT_LOSS_MSE &&
         (config->label_smoothing > 0 || config->class_weight_count || balanced))
         return sv_fail(err, SVIT_E_ARGUMENT,
-                       "loss is 'mse', which has neither label_smoothing nor class_weights; 0 and "
-                       "none are accepted");
+                       "loss is 'mse', which has neither label_smoothing nor class_weights, given "
+                       "or balanced; 0 and none are accepted");
+    if (config->sampling == SVIT_SAMPLING_BALANCED && balanced)
+        return sv_fail(err, SVIT_E_ARGUMENT,
+                       "class_weighting and sampling are 'balanced', which together make rare "
+                       "classes count more than others; one of the two is accepted");
     if (config->class_weight_count && balanced)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "class_weighting is 'balanced' and there are %u class_weights; one of the "

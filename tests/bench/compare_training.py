@@ -322,8 +322,8 @@ def compare_updates(rng: Random, report: Report) -> None:
 # Training
 
 
-def training_loss(fields: Fields, logits: torch.Tensor, wanted: Any) -> torch.Tensor:
-    smoothing, weights = fields["label_smoothing"], fields.get("class_weights")
+def training_loss(fields: Fields, weights: list[float] | None, logits: torch.Tensor, wanted: Any) -> torch.Tensor:
+    smoothing = fields["label_smoothing"]
     w = torch.tensor(weights, dtype=torch.float64) if weights else None
     targets = torch.as_tensor(wanted)
     targets = targets.long() if fields["loss"] == "cross-entropy" and targets.ndim == 1 else targets
@@ -338,8 +338,8 @@ def training_loss(fields: Fields, logits: torch.Tensor, wanted: Any) -> torch.Te
     return functional.binary_cross_entropy_with_logits(logits, targets * (1 - smoothing) + smoothing / 2, pos_weight=w)
 
 
-def random_training(rng: Random) -> tuple[Fields, Fields, shiftvit.Dataset]:
-    """Settings, pipeline and data."""
+def random_training(rng: Random) -> tuple[Fields, Fields, shiftvit.Dataset, list[float] | None]:
+    """Settings, pipeline, data, and the factors of the classes."""
     count = int(rng.integers(6, 20))
     batch = int(rng.integers(1, count + 3))
     epochs = int(rng.integers(1, 4))
@@ -362,15 +362,20 @@ def random_training(rng: Random) -> tuple[Fields, Fields, shiftvit.Dataset]:
         labels /= labels.sum(axis=1, keepdims=True) if fields["loss"] == "cross-entropy" else 1
     elif chance(rng, 0.3) and fields.get("leaves") is None:
         fields["sampling"] = "balanced"
+    elif chance(rng, 0.3) and fields["loss"] == "cross-entropy" and "class_weights" not in fields:
+        fields["class_weighting"] = "balanced"
     pipeline: Fields = {f"{of}_{side}": SIDE for of in ("source", "resize", "output") for side in ("height", "width")}
     pipeline.update(scale=1 / 255, mean=[0.5] * 3, variance=[0.25] * 3, flip_probability=0.5)
     if chance(rng, 0.3):
         pipeline["augment"] = [{"name": pick(rng, "mixup", "cutmix"), "probability": 0.7}]
-    return fields, pipeline, shiftvit.Dataset.from_arrays(images, labels)
+    weights = fields.get("class_weights")
+    if "class_weighting" in fields:  # as scikit-learn; each class has a sample
+        weights = (count / (CLASSES * np.bincount(labels, minlength=CLASSES))).tolist()
+    return fields, pipeline, shiftvit.Dataset.from_arrays(images, labels), weights
 
 
 def compare_training(rng: Random, report: Report) -> None:
-    fields, pipeline, data = random_training(rng)
+    fields, pipeline, data, factors = random_training(rng)
     model, network = small_model(rng), Network()
     reference = Reference(fields, weights_of(model))
     order = {"shuffle": True, "sampling": fields.get("sampling", "shuffle")}
@@ -385,7 +390,7 @@ def compare_training(rng: Random, report: Report) -> None:
             assert batch is not None
             images, wanted = batch
             weights = {name: w.detach().requires_grad_() for name, w in reference.weights.items()}
-            loss = training_loss(fields, network(weights, images), wanted)
+            loss = training_loss(fields, factors, network(weights, images), wanted)
             gradients = torch.autograd.grad(loss, list(weights.values()))
             rate = reference_rate(reference.fields, reference.steps)
             reference.step(dict(zip(weights, gradients)))
@@ -400,9 +405,9 @@ def compare_training(rng: Random, report: Report) -> None:
             final = reference.averages() if fields["ema"] != "none" else reference.weights
             images, wanted = validation.next() or (None, None)
             validation.next()
-            plain = {**fields, "label_smoothing": 0.0, "class_weights": None}
+            plain = {**fields, "label_smoothing": 0.0}
             with torch.no_grad():
-                loss = training_loss(plain, network(final, images), wanted)
+                loss = training_loss(plain, None, network(final, images), wanted)
             report.add(abs(event.val_loss - loss.item()) / loss.item(), f"val_loss {event.val_loss} {what}")
         else:
             worst, name = reference.error(model, final, exact=False)

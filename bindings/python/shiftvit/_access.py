@@ -74,14 +74,16 @@ class Access(_fork.OfThreads):
         """Calls a function that changes the object, once no other thread reads it. Nobody else begins to read from the
         begin of the wait to the end of the function."""
         me = threading.get_ident()
+        with self._lock:
+            if self.waiting not in (None, me):
+                raise errors.StateError(f"a training waits to change the {self._name}; {self._advice(me, 'fit')}")
+            before, self.waiting = self.waiting, me
         try:
-            with self._lock:
-                self.waiting = me
             while self._readers and self._writer is None and me not in self._readers:
                 time.sleep(_SECONDS_OF_WAIT)
             return change()
         finally:
-            self.waiting = None
+            self.waiting = before
 
     def _advice(self, me: int, change: str | None) -> str:
         if self._writer == me or me in self._readers:

@@ -220,11 +220,12 @@ _pending = _Pending()
 def guard(function: Callable[..., int | None], failure: int | None) -> Callable[..., int | None]:
     """Wraps a Python function that the library calls. An exception becomes the result ``failure``, which ends the
     library's call, and is raised again by :func:`call` on the same thread. That of a signal handler, too. ``failure``
-    is None for a function without a result, whose exceptions end nothing."""
+    is None for a function without a result, whose exceptions end nothing; so signal handlers wait, which are to end the
+    call."""
 
     def guarded(*arguments: Any) -> int | None:
         try:
-            return _signals.run(function, arguments)
+            return function(*arguments) if failure is None else _signals.run(function, arguments)
         except BaseException as error:
             # No call, and so no place where a handler runs: what leaves this function has no C result.
             if failure is not None:

@@ -77,6 +77,17 @@ class Signals(FolderTest):
         self.assertEqual(raising, [])
         self.assertIs(signal.getsignal(signal.SIGALRM), alarm)
 
+    def test_a_handler_waits_where_what_it_raises_would_not_end_the_call(self):
+        logged = _library.guard(lambda: signal.raise_signal(signal.SIGALRM), None)
+        token = _signals.hold()
+        try:
+            self.assertIsNone(logged())
+            self.assertIsNone(_library._pending.late)
+            with self.assertRaises(Alarm):
+                _signals.poll()
+        finally:
+            _signals.release(token)
+
     def test_short_calls_are_interrupted_whole(self):
         session = shiftvit.Session(self.model, max_batch=1)
         one = self.images[:1]

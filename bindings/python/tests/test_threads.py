@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 from unittest import mock
 
 import numpy as np
 import shiftvit
-from shiftvit import _library, errors
+from shiftvit import _access, _library, errors
 from support import FolderTest, few, tiny
 from thread_pairs import APPENDS, CHANGES, FEATURES, READS, Shared
 
@@ -98,6 +99,22 @@ def held(*locks):
 
 
 @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+class Waits(unittest.TestCase):
+    def test_of_two_that_wait_the_second_is_refused_and_the_first_goes_on(self):
+        access, events = _access.Access("Model"), []
+        access.begin(None)
+        first = threading.Thread(target=access.alone, args=(lambda: events.append("first"),))
+        first.start()
+        while access.waiting is None:
+            time.sleep(1e-3)
+        with self.assertRaisesRegex(errors.StateError, "a training waits to change the Model"):
+            access.alone(lambda: events.append("second"))
+        self.assertEqual(access.waiting, first.ident)
+        access.end(None)
+        first.join()
+        self.assertEqual((events, access.waiting), (["first"], None))
+
+
 class Forked(unittest.TestCase):
     def in_child(self, *uses):
         """Requires that a child by fork ends, with what each function returns true."""

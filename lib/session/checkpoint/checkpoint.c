@@ -4,7 +4,7 @@
 #include "models/config.h"
 #include "models/model_file.h"
 #include "session/checkpoint/checkpoint_frozen.h"
-#include "session/checkpoint/checkpoint_rests.h"
+#include "session/checkpoint/checkpoint_skipped.h"
 #include "session/checkpoint/checkpoint_state.h"
 
 #include <shiftvit/checkpoint.h>
@@ -252,8 +252,8 @@ static svit_status restore(const svit_checkpoint *checkpoint, svit_model *model,
     staging staged = {0};
     svit_status status = stage_all(&staged, checkpoint, model, optimizer, err);
     if (status == SVIT_OK && optimizer)
-        status = sv_rests_restore(optimizer, checkpoint->file, checkpoint->state.steps,
-                                  checkpoint->path, err);
+        status = sv_skipped_restore(optimizer, checkpoint->file, checkpoint->state.steps,
+                                    checkpoint->path, err);
     if (status == SVIT_OK && session)
         status = svit_session_set_counter(session, checkpoint->state.counter, err);
     if (status == SVIT_OK) {

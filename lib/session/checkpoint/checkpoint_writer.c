@@ -5,7 +5,7 @@
 #include "base/threads/fp_env.h"
 #include "models/model_file.h"
 #include "session/checkpoint/checkpoint_frozen.h"
-#include "session/checkpoint/checkpoint_rests.h"
+#include "session/checkpoint/checkpoint_skipped.h"
 #include "session/checkpoint/checkpoint_state.h"
 
 #include <shiftvit/checkpoint.h>
@@ -57,7 +57,7 @@ static svit_status put_metadata(sv_json_writer *metadata, const svit_model *mode
     sv_checkpoint_state_write(metadata, state);
     SVIT_TRY(sv_frozen_set_write(metadata, model, err));
     if (optimizer)
-        SVIT_TRY(sv_rests_write(metadata, optimizer, err));
+        SVIT_TRY(sv_skipped_write(metadata, optimizer, err));
     for (size_t i = 0; i < count; i++) {
         sv_json_put_key(metadata, keys[i]);
         sv_json_put_text(metadata, values[i]);

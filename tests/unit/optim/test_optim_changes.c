@@ -224,42 +224,83 @@ START_TEST(test_averages_start_before_the_first_step)
 }
 END_TEST
 
-/* Parameters that rest at first, or in between, take the steps of a run without these updates, as
- * in PyTorch; the others go on. */
+/* Parameters that are left out at first, or in between, take the steps of a run without these
+ * updates, as in PyTorch; the others go on. */
 START_TEST(test_updates_without_a_parameter_do_not_count)
 {
     static const char *const PATTERNS[] = {"head.*", "layers.1.*", "*bias"};
     char json[128];
     snprintf(json, sizeof json, "{\"optimizer\": \"%s\", \"ema\": \"plain\"}", KIND_NAMES[_i % 4]);
-    rig rested = rig_make(json), whole = rig_make(json);
+    rig paused = rig_make(json), whole = rig_make(json);
     const char *pattern = PATTERNS[_i / 4 % 3], *name;
     if (_i / 12) {
-        update(&rested);
+        update(&paused);
         update(&whole);
     }
     for (int trainable = 0; trainable < 2; trainable++) {
-        WORKS(svit_optimizer_set_parameter_f64(rested.optimizer, pattern, "trainable", trainable,
+        WORKS(svit_optimizer_set_parameter_f64(paused.optimizer, pattern, "trainable", trainable,
                                                err));
-        update(&rested);
+        update(&paused);
     }
     update(&whole);
     size_t equal = 0, others = 0;
     for (size_t i = 0; (name = svit_model_parameter_name(whole.model, i)) != NULL; i++) {
         const size_t elements = fit_elements(whole.model, name);
         float *a = calloc(elements, sizeof *a), *b = calloc(elements, sizeof *b);
-        WORKS(svit_model_get_parameter(rested.model, name, a, elements, err));
+        WORKS(svit_model_get_parameter(paused.model, name, a, elements, err));
         WORKS(svit_model_get_parameter(whole.model, name, b, elements, err));
         const int is_same = memcmp(a, b, elements * sizeof *a) == 0;
-        const int rests = sv_pattern_matches(pattern, name);
-        ck_assert_msg(is_same == rests, "%s", name);
-        equal += (size_t)rests;
-        others += (size_t)!rests;
+        const int is_paused = sv_pattern_matches(pattern, name);
+        ck_assert_msg(is_same == is_paused, "%s", name);
+        equal += (size_t)is_paused;
+        others += (size_t)!is_paused;
         free(b);
         free(a);
     }
     ck_assert(equal > 0 && others > 0);
     rig_free(&whole);
-    rig_free(&rested);
+    rig_free(&paused);
+}
+END_TEST
+
+/* A session that begins behind the body leaves the body out, whose first steps are then those of a
+ * new optimiser. */
+START_TEST(test_a_session_of_a_part_counts_for_its_parameters)
+{
+    char json[64];
+    const char *name;
+    snprintf(json, sizeof json, "{\"optimizer\": \"%s\"}", KIND_NAMES[_i]);
+    rig parted = rig_make(json), whole = rig_make(json);
+    svit_session *all = parted.session;
+    svit_session_config config;
+    WORKS(svit_session_config_init(&config, sizeof config));
+    config.mode = SVIT_MODE_TRAIN;
+    config.max_batch = 1;
+    snprintf(config.input_layer, sizeof config.input_layer, "features");
+    WORKS(svit_session_create(&parted.session, parted.model, &config, err));
+    for (size_t step = 0; step < UPDATES; step++) {
+        float gradient[CLASSES];
+        for (size_t k = 0; k < CLASSES; k++)
+            gradient[k] = (float)k - 1.5f;
+        WORKS(svit_session_set_gradient(parted.session, "head.bias", gradient, CLASSES, err));
+        WORKS(svit_step(parted.optimizer, parted.session, err));
+    }
+    svit_session_free(parted.session);
+    parted.session = all;
+    update(&parted);
+    update(&whole);
+    for (size_t i = 0; (name = svit_model_parameter_name(whole.model, i)) != NULL; i++) {
+        const size_t elements = fit_elements(whole.model, name);
+        float *a = calloc(elements, sizeof *a), *b = calloc(elements, sizeof *b);
+        WORKS(svit_model_get_parameter(parted.model, name, a, elements, err));
+        WORKS(svit_model_get_parameter(whole.model, name, b, elements, err));
+        ck_assert_msg((memcmp(a, b, elements * sizeof *a) == 0) == (strncmp(name, "head.", 5) != 0),
+                      "%s", name);
+        free(b);
+        free(a);
+    }
+    rig_free(&parted);
+    rig_free(&whole);
 }
 END_TEST
 
@@ -271,6 +312,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_each_setting_counts_from_the_change_on, 0, KINDS * RULES);
     tcase_add_test(c, test_a_decay_of_a_parameter_stays);
     tcase_add_loop_test(c, test_updates_without_a_parameter_do_not_count, 0, 2 * 3 * KINDS);
+    tcase_add_loop_test(c, test_a_session_of_a_part_counts_for_its_parameters, 0, KINDS);
     tcase_add_loop_test(c, test_averages_start_before_the_first_step, 0, 9 * KINDS);
     suite_add_tcase(all, c);
     return all;

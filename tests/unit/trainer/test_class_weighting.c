@@ -113,12 +113,19 @@ START_TEST(test_labels_are_binary_targets_of_their_class)
 }
 END_TEST
 
-/* The 22 samples have 8, 7 and 7 of the three classes. */
+/* The 22 samples have 8, 7 and 7 of the three classes; plain, in parts, in leaves and mixed. */
 START_TEST(test_a_run_is_that_of_the_same_weights_given)
 {
     plan p = plan_make(2);
     size_t elements;
-    p.trainer.class_weighting = SVIT_CLASS_WEIGHTING_BALANCED;
+    p.trainer.accumulate = _i == 1 ? 3 : 1;
+    p.trainer.leaves = _i == 2 ? 4 : 0;
+    WORKS(svit_training_from_json(&p.trainer, &p.optimizer, &p.pipeline,
+                                  _i == 3 ? "{\"class_weighting\":\"balanced\",\"augment\":"
+                                            "[{\"name\":\"mixup\"}]}"
+                                          : "{\"class_weighting\":\"balanced\"}",
+                                  err));
+    ck_assert_int_eq(p.trainer.class_weighting, SVIT_CLASS_WEIGHTING_BALANCED);
     svit_model *balanced = train_whole(p, NULL);
     p.trainer.class_weighting = SVIT_CLASS_WEIGHTING_GIVEN;
     svit_model *plain = train_whole(p, NULL);
@@ -188,6 +195,9 @@ START_TEST(test_what_is_refused)
         p.trainer.class_weights[k] = 1;
     REFUSED(training, SVIT_E_ARGUMENT, "there are 3 class_weights; one of the two");
     p.trainer.class_weight_count = 0;
+    p.trainer.sampling = SVIT_SAMPLING_BALANCED;
+    REFUSED(training, SVIT_E_ARGUMENT, "class_weighting and sampling are 'balanced'");
+    p.trainer.sampling = SVIT_SAMPLING_SHUFFLE;
     p.trainer.loss = SVIT_LOSS_MSE;
     REFUSED(training, SVIT_E_ARGUMENT, "loss is 'mse'");
     p.trainer.loss = SVIT_LOSS_CROSS_ENTROPY;
@@ -218,7 +228,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_next_to_nothing_is_nothing);
     tcase_add_test(c, test_binary_targets_weigh_negatives_by_positives);
     tcase_add_test(c, test_labels_are_binary_targets_of_their_class);
-    tcase_add_test(c, test_a_run_is_that_of_the_same_weights_given);
+    tcase_add_loop_test(c, test_a_run_is_that_of_the_same_weights_given, 0, 4);
     tcase_add_test(c, test_a_run_goes_on_with_the_same_weighting_only);
     tcase_add_test(c, test_what_is_refused);
     suite_add_tcase(all, c);

@@ -169,7 +169,8 @@ pub struct svit_optimizer_config {
     /// Lion: decay rate of m
     pub beta2: f64,
     /// AdamW, and Muon's AdamW: above 0, a normal float32; it counts
-    /// as at least sqrt(1.2e-38 / (1 - beta2)), 3.4e-18 by default
+    /// as at least sqrt(1.2e-38 / (1 - beta2)), 3.4e-18 by default,
+    /// divided by sqrt(1 - beta2^t) with SVIT_EPSILON_TORCH
     pub epsilon: f64,
     /// at least 0
     pub weight_decay: f64,
@@ -362,7 +363,7 @@ extern "C" {
 
     /// Changes a setting of the parameters whose names match `pattern`, as in svit_parameter_group,
     /// between two updates. `key` is "lr_scale" or "weight_decay" (both in \[0, 1e30\]) or "trainable" (0
-    /// or 1): AdamW's t is the number of updates in which a parameter was trainable, as in PyTorch.
+    /// or 1). AdamW's t counts the updates that a parameter takes part in, as in PyTorch.
     /// SVIT_E_ARGUMENT names the key, the value, or a pattern that matches no parameter;
     /// SVIT_E_STATE a parameter that is frozen in the model and was to be trainable; SVIT_E_MEMORY. The
     /// optimiser is unchanged then.

@@ -36,8 +36,8 @@ pub const SVIT_MAX_CLASS_WEIGHTS: i32 = 128;
 // samples of the class, so that all classes count alike and the mean factor of a sample is 1
 // (scikit-learn's "balanced"); with SVIT_LOSS_BINARY it is the negatives of the class by its
 // positives. Targets count as parts of samples. The factor is 1 for a class that no sample has,
-// and, with SVIT_LOSS_BINARY, for one that all have. SVIT_E_UNSUPPORTED: a custom dataset that
-// gives labels with images alone.
+// and, with SVIT_LOSS_BINARY, for one that all have. SVIT_SAMPLING_BALANCED would balance once more
+// and is refused. SVIT_E_UNSUPPORTED: a custom dataset that gives labels with images alone.
 
 /// `class_weights`, or 1 for each class
 pub const SVIT_CLASS_WEIGHTING_GIVEN: i32 = 0;

@@ -206,12 +206,12 @@ extern "C" {
     /// place of the loss of its configuration; NULL: that loss again. It may be called between any two
     /// calls for the trainer, by all ranks, and counts from the next step on.
     ///
-    /// label_smoothing and class_weights do not apply to a function. The loss of a batch is the mean of
-    /// those of its micro-batches, weighted by their samples. If the configured loss is
-    /// SVIT_LOSS_CROSS_ENTROPY and images are not mixed, the function gets labels, otherwise targets.
-    /// train_loss is the mean of the function. Validation, the best epoch and the model's output follow
-    /// the configured loss. A failure of the function fails the step as any other does: nothing of the
-    /// step has happened, and the next call repeats it.
+    /// label_smoothing, class_weights and class_weighting do not apply to a function. The loss of a
+    /// batch is the mean of those of its micro-batches, weighted by their samples. If the configured
+    /// loss is SVIT_LOSS_CROSS_ENTROPY and images are not mixed, the function gets labels, otherwise
+    /// targets. train_loss is the mean of the function. Validation, the best epoch and the model's
+    /// output follow the configured loss. A failure of the function fails the step as any other does:
+    /// nothing of the step has happened, and the next call repeats it.
     ///
     /// A checkpoint says that a function was set, but cannot hold it: set it before svit_trainer_resume,
     /// which refuses a run with a function where none is set, and the reverse.

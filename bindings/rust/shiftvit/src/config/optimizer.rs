@@ -28,7 +28,8 @@ config! {
         /// Lion: decay rate of m.
         beta2: f64;
         /// AdamW, and Muon's AdamW: above 0, a normal float32; it counts
-        /// as at least sqrt(1.2e-38 / (1 - beta2)), 3.4e-18 by default.
+        /// as at least sqrt(1.2e-38 / (1 - beta2)), 3.4e-18 by default,
+        /// divided by sqrt(1 - beta2^t) with `EpsilonForm::Torch`.
         epsilon: f64;
         /// At least 0.
         weight_decay: f64;

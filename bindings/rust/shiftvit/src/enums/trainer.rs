@@ -37,8 +37,8 @@ enumeration! {
     /// samples of the class, so that all classes count alike and the mean factor of a sample is 1
     /// (scikit-learn's "balanced"); with `Loss::Binary` it is the negatives of the class by its
     /// positives. Targets count as parts of samples. The factor is 1 for a class that no sample has,
-    /// and, with `Loss::Binary`, for one that all have. `Status::Unsupported`: a custom dataset that
-    /// gives labels with images alone.
+    /// and, with `Loss::Binary`, for one that all have. `Sampling::Balanced` would balance once more
+    /// and is refused. `Status::Unsupported`: a custom dataset that gives labels with images alone.
     pub enum ClassWeighting {
         /// `class_weights`, or 1 for each class.
         Given = SVIT_CLASS_WEIGHTING_GIVEN,

@@ -1,41 +1,41 @@
-/* The updates without a parameter in a checkpoint: in its metadata, an object of JSON that has the
- * number for each parameter with any. */
-#include "session/checkpoint/checkpoint_rests.h"
+/* How many updates have left a parameter out: in the metadata of a checkpoint, as an object of JSON
+ * by the names of the parameters. */
+#include "session/checkpoint/checkpoint_skipped.h"
 
 #include "session/checkpoint/checkpoint_state.h"
 
 #include <string.h>
 
-#define KEY SV_CHECKPOINT_PREFIX "optimizer.rests"
+#define KEY SV_CHECKPOINT_PREFIX "optimizer.skipped"
 
-svit_status sv_rests_write(sv_json_writer *metadata, const svit_optimizer *optimizer,
-                           svit_error *err)
+svit_status sv_skipped_write(sv_json_writer *metadata, const svit_optimizer *optimizer,
+                             svit_error *err)
 {
     const sv_optim *core = optimizer->core;
-    sv_json_writer rests = sv_json_writer_make(metadata->allocator);
+    sv_json_writer skipped = sv_json_writer_make(metadata->allocator);
     bool any = false;
-    sv_json_begin(&rests, '{');
+    sv_json_begin(&skipped, '{');
     for (size_t i = 0; i < core->table->count; i++) {
-        if (core->settings[i].rests == 0)
+        if (core->settings[i].skipped == 0)
             continue;
-        sv_json_put_key(&rests, core->table->list[i].name);
-        sv_json_put_u64(&rests, core->settings[i].rests);
+        sv_json_put_key(&skipped, core->table->list[i].name);
+        sv_json_put_u64(&skipped, core->settings[i].skipped);
         any = true;
     }
-    sv_json_end(&rests, '}');
-    const svit_status status = sv_json_writer_status(&rests, "the updates of parameters", err);
+    sv_json_end(&skipped, '}');
+    const svit_status status = sv_json_writer_status(&skipped, "the updates of parameters", err);
     if (status == SVIT_OK && any) {
         sv_json_put_key(metadata, KEY);
-        sv_json_put_text(metadata, rests.text);
+        sv_json_put_text(metadata, skipped.text);
     }
-    sv_json_writer_free(&rests);
+    sv_json_writer_free(&skipped);
     return status;
 }
 
-/* Reads a JSON object to rests[table->count]. */
-static svit_status read_rests(uint64_t *rests, const sv_parameter_table *table,
-                              const sv_json_value *object, uint64_t steps, const char *path,
-                              svit_error *err)
+/* Reads a JSON object to skipped[table->count]. */
+static svit_status read_counts(uint64_t *skipped, const sv_parameter_table *table,
+                               const sv_json_value *object, uint64_t steps, const char *path,
+                               svit_error *err)
 {
     const sv_json_value *member = object + 1;
     for (size_t i = 0; i < object->count; i++, member = member->after) {
@@ -51,20 +51,20 @@ static svit_status read_rests(uint64_t *rests, const sv_parameter_table *table,
                            "%s: entry '" KEY "' of '%.96s' is no number of updates from 0 to the "
                            "steps of the optimiser",
                            path, member->key);
-        rests[parameter - table->list] = (uint64_t)number;
+        skipped[parameter - table->list] = (uint64_t)number;
     }
     return SVIT_OK;
 }
 
-svit_status sv_rests_restore(svit_optimizer *optimizer, const sv_safetensors *file, uint64_t steps,
-                             const char *path, svit_error *err)
+svit_status sv_skipped_restore(svit_optimizer *optimizer, const sv_safetensors *file,
+                               uint64_t steps, const char *path, svit_error *err)
 {
     const sv_parameter_table *table = optimizer->core->table;
     const sv_allocator *allocator = &optimizer->core->context->allocator;
     const char *text = sv_safetensors_metadata(file, KEY);
     sv_json *json = NULL;
-    uint64_t *rests;
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&rests, table->count, sizeof *rests,
+    uint64_t *skipped;
+    SVIT_TRY(sv_allocate_array(allocator, (void **)&skipped, table->count, sizeof *skipped,
                                "the updates of parameters", err));
     svit_status status = SVIT_OK;
     if (text) {
@@ -73,10 +73,10 @@ svit_status sv_rests_restore(svit_optimizer *optimizer, const sv_safetensors *fi
             status = sv_fail_in(err, status, path);
     }
     if (json)
-        status = read_rests(rests, table, sv_json_root(json), steps, path, err);
+        status = read_counts(skipped, table, sv_json_root(json), steps, path, err);
     if (status == SVIT_OK)
-        status = sv_optim_set_rests(optimizer->core, rests, err);
+        sv_optim_set_skipped(optimizer->core, skipped);
     sv_json_free(json);
-    sv_release(allocator, rests, table->count * sizeof *rests);
+    sv_release(allocator, skipped, table->count * sizeof *skipped);
     return status;
 }
