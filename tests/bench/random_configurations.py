@@ -57,8 +57,8 @@ EVAS = ("eva02_tiny_patch14_224", "eva02_base_patch14_224", "eva02_base_patch16_
 #: Models that are to be refused by what they are.
 FOREIGN = ("beit_base_patch16_224", "vit_relpos_small_patch16_224", "vit_small_patch16_18x2_224", "mixer_s32_224",
            "naflexvit_base_patch16_gap", "vit_relpos_base_patch16_rpn_224", "cait_xxs24_224", "xcit_nano_12_p16_224",
-           "aimv2_large_patch14_224", "vit_base_patch16_intern300m_448", "samvit_base_patch16_224",
-           "vit_base_r26_s32_224", "gmlp_s16_224", "eva02_enormous_patch14_clip_224", "pit_ti_224")
+           "vit_base_patch16_intern300m_448", "samvit_base_patch16_224", "vit_base_r26_s32_224", "gmlp_s16_224",
+           "pit_ti_224")
 
 
 def draw_timm(rng: random.Random) -> Draw:
