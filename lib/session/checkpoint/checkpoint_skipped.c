@@ -45,8 +45,9 @@ static svit_status read_counts(uint64_t *skipped, const sv_parameter_table *tabl
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: entry '" KEY "' has '%.96s'; parameters of the model are accepted",
                            path, member->key);
-        if (!sv_json_number(member, &number) || !(number >= 0 && number <= (double)steps) ||
-            (double)(uint64_t)number != number)
+        /* A double holds whole numbers up to 2^53. */
+        if (!sv_json_number(member, &number) || !(number >= 0 && number <= 0x1p53) ||
+            (double)(uint64_t)number != number || (uint64_t)number > steps)
             return sv_fail(err, SVIT_E_FORMAT,
                            "%s: entry '" KEY "' of '%.96s' is no number of updates from 0 to the "
                            "steps of the optimiser",

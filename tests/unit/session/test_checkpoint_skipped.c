@@ -76,7 +76,8 @@ static const struct {
                   {"{\"head.bias\":3}", "'head.bias' is no number"},
                   {"{\"head.bias\":1e300}", "'head.bias' is no number"},
                   {"{\"head.bias\":\"1\"}", "'head.bias' is no number"},
-                  {"{\"head.bias\":null}", "'head.bias' is no number"}};
+                  {"{\"head.bias\":null}", "'head.bias' is no number"},
+                  {"{\"head.bias\":1.8446744073709552e19}", "'head.bias' is no number"}};
 
 START_TEST(test_wrong_counts_are_refused_and_nothing_changes)
 {
@@ -103,6 +104,26 @@ START_TEST(test_wrong_counts_are_refused_and_nothing_changes)
 }
 END_TEST
 
+/* As many steps as an entry holds do not make a number of updates of what no integer holds. */
+START_TEST(test_a_count_beyond_integers_is_refused)
+{
+    const svit_optimizer_config config = optimizer_config(SVIT_OPTIMIZER_ADAMW, SVIT_EMA_NONE);
+    const char *const key = "mine.optimizer.skipped",
+                      *value = "{\"head.bias\":1.8446744073709552e19}";
+    run saved = run_open(1, 5, &config), other = run_open(2, 5, &config);
+    WORKS(svit_checkpoint_save(path, saved.model, saved.optimizer, NULL, &key, &value, 1, err));
+    checkpoint_rename(path, key, "svit.optimizer.skipped");
+    checkpoint_edit(path, "svit.optimizer.steps", 0, "18446744073709551615");
+    svit_checkpoint *checkpoint = NULL;
+    WORKS(svit_checkpoint_open(&checkpoint, context, path, err));
+    FAILS(svit_checkpoint_restore(checkpoint, other.model, other.optimizer, NULL, err),
+          SVIT_E_FORMAT, "'head.bias' is no number");
+    svit_checkpoint_free(checkpoint);
+    run_close(&saved);
+    run_close(&other);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("updates without parameters in checkpoints");
@@ -112,6 +133,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_without_counts_there_is_no_entry);
     tcase_add_loop_test(c, test_wrong_counts_are_refused_and_nothing_changes, 0,
                         sizeof bad_counts / sizeof *bad_counts);
+    tcase_add_test(c, test_a_count_beyond_integers_is_refused);
     suite_add_tcase(all, c);
     return all;
 }
