@@ -21,9 +21,7 @@ It is no part of the tests; without torch, timm, transformers and open_clip it s
 of compare_checkpoints.py and open_clip_torch.
 """
 
-import argparse
 import copy
-import fnmatch
 import json
 import logging
 import os
@@ -32,12 +30,10 @@ import re
 import subprocess
 import sys
 import tempfile
-import traceback
 import warnings
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 warnings.filterwarnings("ignore")
@@ -56,7 +52,9 @@ except ImportError as error:
 
 from compare_checkpoints import onnx_output, written  # noqa: E402
 from compare_pretrained import OUTPUT_LIMIT, fill, relative  # noqa: E402
-from random_configurations import SIZES, Draw, draw_openclip, draw_timm, draw_transformers  # noqa: E402
+from random_comparison import (Comparison, Draw, Row, draws, finish, import_library, message_of,  # noqa: E402
+                               read_options, run_all, without_numbers)
+from random_configurations import SIZES, draw_openclip, draw_timm, draw_transformers  # noqa: E402
 
 #: An output of such models, whose largest one may be smaller by chance.
 USUAL = 0.25
@@ -74,11 +72,7 @@ class Peer:
 
 
 @dataclass
-class Row:
-    """A line of the table: the configurations of one class."""
-    compared: int = 0
-    refused: int = 0
-    failed: int = 0
+class Errors(Row):
     output: float = 0.0
     features: float | None = None
     other: float | None = None
@@ -280,15 +274,10 @@ LIBRARIES: dict[str, tuple[Callable[[random.Random], Draw], Callable[[Draw, Path
     "openclip": (draw_openclip, make_openclip)}
 
 
-def message_of(error: Exception) -> str:
-    text = re.sub(r"/\S*", "FOLDER", " ".join(str(error).split()))
-    return f"{type(error).__name__}: {text}"[:110]
-
-
 def refusal_of(error: Exception) -> str:
     """The library's message without the file and the numbers."""
     text = re.sub(r"^(/\S*: )+|/\S*/", "", str(error))
-    return f"{type(error).__name__}: " + re.sub(r"\b\d+(\.\d+)?(e-?\d+)?\b", "N", text)[:180]
+    return f"{type(error).__name__}: {without_numbers(text)[:180]}"
 
 
 def size_of(peer: Peer, draw: Draw, ours: tuple[int, int, int]) -> tuple[int, int]:
@@ -297,16 +286,12 @@ def size_of(peer: Peer, draw: Draw, ours: tuple[int, int, int]) -> tuple[int, in
     return tuple(timms) if timms and not getattr(peer.model, "dynamic_img_size", False) else ours[:2]
 
 
-class Comparison:
-    """The library and what was found."""
+class Models(Comparison[Errors]):
+    """Compares the models."""
 
     def __init__(self, shiftvit: Any, build: Path) -> None:
+        super().__init__(Errors)
         self.shiftvit, self.build, self.context = shiftvit, build, shiftvit.Context(1)
-        self.rows: dict[str, Row] = {}
-        self.refusals: Counter[str] = Counter()
-        self.failures: Counter[str] = Counter()
-        self.examples: dict[str, str] = {}
-        self.wrong = 0
 
     def load(self, path: Path, **fields: Any) -> Any:
         return self.shiftvit.load(path, context=self.context, **fields)
@@ -321,34 +306,28 @@ class Comparison:
         return self.load(folder, input_height=5 * patch, input_width=4 * patch)
 
     def run(self, draw: Draw, whole: bool) -> None:
-        row = self.rows.setdefault(f"{draw['library']}/{draw['class']}", Row())
+        row = self.row_of(draw)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             torch.manual_seed(1)
             try:
                 peer = LIBRARIES[draw["library"]][1](draw, folder)
             except Exception as error:  # noqa: BLE001: the peer may refuse what it likes
-                row.failed += 1
-                self.count(self.failures, f"{draw['library']}: {message_of(error)}", draw)
+                self.fail(draw, message_of(error))
                 return
             change_tensors(draw, folder)
             try:
                 opened = self.opened(folder, peer)
             except self.shiftvit.errors.Error as error:
-                row.refused += 1
-                self.count(self.refusals, f"{draw['library']}: {refusal_of(error)}", draw)
+                self.refuse(draw, refusal_of(error))
                 return
             self.compare(draw, row, opened, peer)
             self.compare_sized(draw, row, folder, opened, peer)
             if whole:
                 self.compare_files(draw, folder, opened)
 
-    def count(self, counter: Counter[str], message: str, draw: Draw) -> None:
-        counter[message] += 1
-        self.examples.setdefault(message, json.dumps(draw))
-
     @torch.no_grad()
-    def compare(self, draw: Draw, row: Row, opened: Any, peer: Peer) -> None:
+    def compare(self, draw: Draw, row: Errors, opened: Any, peer: Peer) -> None:
         height, width, channels = opened.input_shape
         whole = size_of(peer, draw, opened.input_shape)
         image = np.random.default_rng(7).standard_normal((1, *whole, channels)).astype(np.float32)
@@ -356,8 +335,7 @@ class Comparison:
         try:
             right = peer.run(peer.model, chw).numpy()
         except Exception as error:  # noqa: BLE001
-            row.failed += 1
-            self.count(self.failures, f"{draw['library']}: its model: {message_of(error)}", draw)
+            self.fail(draw, f"its model: {message_of(error)}")
             return
         row.compared += 1
         x = np.ascontiguousarray(image[:, :height, :width])
@@ -369,7 +347,7 @@ class Comparison:
                 row.features = max(row.features or 0, self.judge(draw, "features", ours, features.numpy()))
 
     @torch.no_grad()
-    def compare_sized(self, draw: Draw, row: Row, folder: Path, opened: Any, peer: Peer) -> None:
+    def compare_sized(self, draw: Draw, row: Errors, folder: Path, opened: Any, peer: Peer) -> None:
         """The output of another size of the image, for which positions are interpolated."""
         if "sides" not in draw["save"] or peer.sized is None:
             return
@@ -378,12 +356,12 @@ class Comparison:
         try:
             right = peer.sized(peer.model, torch.from_numpy(image.transpose(0, 3, 1, 2).copy()).double()).numpy()
         except Exception as error:  # noqa: BLE001
-            self.count(self.failures, f"{draw['library']}: at another size: {message_of(error)}", draw)
+            self.note(self.failures, f"at another size: {message_of(error)}", draw)
             return
         try:
             other = self.load(folder, input_height=height, input_width=width)
         except self.shiftvit.errors.Error as error:
-            self.count(self.refusals, f"{draw['library']}: at another size: {refusal_of(error)}", draw)
+            self.note(self.refusals, f"at another size: {refusal_of(error)}", draw)
             return
         with self.shiftvit.Session(other, max_batch=1) as session:
             ours = session.forward(image)
@@ -401,8 +379,7 @@ class Comparison:
         command = [str(self.build / "examples/shiftvit-convert"), str(folder), str(path), *sides]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            self.wrong += 1
-            print(f"shiftvit-convert: {done.stderr.strip()[:200]}: {json.dumps(draw)}", flush=True)
+            self.report(f"shiftvit-convert: {done.stderr.strip()[:200]}", draw)
             return
         with self.shiftvit.Session(self.load(path), max_batch=1) as session:
             self.judge(draw, "converted outputs", session.forward(x), right)
@@ -413,12 +390,11 @@ class Comparison:
         if ours.shape == right.shape:
             off = relative(ours, right) * min(1.0, float(np.abs(right).max()) / USUAL)
         if not off <= OUTPUT_LIMIT:
-            self.wrong += 1
-            print(f"{what} differ by {off:.3g}, {ours.shape} {right.shape}: {json.dumps(draw)}", flush=True)
+            self.report(f"{what} differ by {off:.3g}, {ours.shape} {right.shape}", draw)
         return off
 
 
-def table(found: Comparison, examples: bool) -> str:
+def table(found: Models, examples: bool) -> str:
     text = "| library | class | compared | refused | the peer fails | output | features | other size |\n"
     text += "|---" * 8 + "|\n"
     for name, row in sorted(found.rows.items()):
@@ -426,56 +402,17 @@ def table(found: Comparison, examples: bool) -> str:
         values = (row.output if row.compared else None, row.features, row.other)
         text += (f"| {library} | {kind} | {row.compared} | {row.refused} | {row.failed} | "
                  f"{' | '.join(map(written, values))} |\n")
-    for title, counter in (("refused", found.refusals), ("the peer fails", found.failures)):
-        text += "\n"
-        for message, count in counter.most_common():
-            text += f"{title}: {count} {message}\n" + (f"    {found.examples[message]}\n" if examples else "")
-    total = [sum(getattr(row, part) for row in found.rows.values()) for part in ("compared", "refused", "failed")]
-    return text + f"\ncompared: {total[0]}; refused: {total[1]}; the peer fails: {total[2]}; wrong: {found.wrong}\n"
-
-
-def draws(options: argparse.Namespace) -> Iterator[tuple[Draw, bool]]:
-    """The configurations, and whether files are made of the model. Each has its own seed."""
-    if options.repeat:
-        yield json.loads(options.repeat), True
-        return
-    for library in LIBRARIES:
-        for index in range(options.count):
-            draw = LIBRARIES[library][0](random.Random(f"{options.seed} {library} {index}"))
-            if fnmatch.fnmatch(f"{library}/{draw['class']}", options.only):
-                yield draw, index % 8 == 0
+    return text + found.messages(examples)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, type=Path)
-    parser.add_argument("--only", default="*", help="library/class that match a pattern")
-    parser.add_argument("--count", type=int, default=200, help="configurations of each library")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--repeat", help="one configuration, as JSON")
-    parser.add_argument("--examples", action="store_true", help="prints a configuration of each refusal")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__)
     torch.set_num_threads(1)
     logging.disable(logging.CRITICAL)
     transformers.logging.disable_progress_bar()
-    os.environ.setdefault("SHIFTVIT_LIBRARY", str(options.build.resolve() / "lib/libshiftvit.so"))
-    sys.path.insert(0, str(Path(__file__).parents[2] / "bindings/python"))
-    import shiftvit
-
-    comparison = Comparison(shiftvit, options.build.resolve())
-    for draw, whole in draws(options):
-        try:
-            comparison.run(draw, whole)
-        except Exception as error:  # noqa: BLE001: one configuration must not end the others
-            comparison.wrong += 1
-            where = traceback.extract_tb(error.__traceback__)[-1].name
-            print(f"{message_of(error)} in {where}: {json.dumps(draw)}", flush=True)
-    text = table(comparison, options.examples)
-    print(text)
-    if options.out:
-        options.out.write_text(text)
-    return 1 if comparison.wrong else 0
+    models = Models(import_library(options.build), options.build.resolve())
+    run_all(models, draws(options, {name: draw for name, (draw, _) in LIBRARIES.items()}, whole_every=8))
+    return finish(models, table(models, options.examples), options)
 
 
 if __name__ == "__main__":

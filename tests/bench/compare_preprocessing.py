@@ -24,8 +24,6 @@ requirements/torch.txt and requirements/onnx.txt, for compare_checkpoints.py, it
 open_clip_torch, pillow and safetensors.
 """
 
-import argparse
-import fnmatch
 import json
 import logging
 import os
@@ -34,10 +32,9 @@ import re
 import sys
 import tempfile
 import warnings
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 warnings.filterwarnings("ignore")
@@ -53,20 +50,19 @@ except ImportError as error:
     print(f"left out: {error}")
     sys.exit(0)
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 from compare_checkpoints import transformers_output, written  # noqa: E402
 from compare_pretrained import OUTPUT_LIMIT, fill, relative  # noqa: E402
 from odd_images import Photo, of_size, photos  # noqa: E402
+from random_comparison import (ABSENT, Comparison, Draw, Row, draws, finish, given, import_library,  # noqa: E402
+                               message_of, one_of, read_options, run_all, without_numbers)
 
 BYTE_LIMIT = 0.02
 #: Of a processor that resizes floats, from bytes that are rounded by up to a half in each of the two directions.
 FLOAT_LIMIT = 1 + BYTE_LIMIT
 WHOLE_EVERY = 4
 WHOLE_IMAGES = ("photo", "wide", "upright-of-6", "alpha-rgba")
-ABSENT = object()
 PRE, PROC = "preprocessor_config.json", "processor_config.json"
 
-Draw = dict[str, Any]
 Pixels = Callable[[Any], torch.Tensor]
 
 
@@ -79,11 +75,7 @@ class Peer:
 
 
 @dataclass
-class Row:
-    """A line of the table: the configurations of one class."""
-    compared: int = 0
-    refused: int = 0
-    failed: int = 0
+class Errors(Row):
     bytes: float = 0.0
     output: float | None = None
 
@@ -94,14 +86,6 @@ class Heard(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(record.getMessage())
-
-
-def one_of(rng: random.Random, *pairs: tuple[int, Any]) -> Any:
-    return rng.choices([value for _, value in pairs], [weight for weight, _ in pairs])[0]
-
-
-def given(**members: Any) -> dict[str, Any]:
-    return {key: value for key, value in members.items() if value is not ABSENT}
 
 
 def flag(rng: random.Random, usual: bool, others: int) -> Any:
@@ -304,16 +288,11 @@ def runs(peer: Peer, pixels: torch.Tensor) -> bool:
         return False
 
 
-def message_of(error: Exception) -> str:
-    text = re.sub(r"/\S*", "FOLDER", " ".join(str(error).split()))
-    return f"{type(error).__name__}: {text}"[:90]
-
-
 def refusal_of(heard: list[str], error: Exception | None = None) -> str:
     """The library's message without the file and the numbers."""
     text = next((line for line in heard if "the model has no preprocessing" in line), str(error or heard))
     text = re.sub(r"^(\S*: )*(pretrained_cfg: |preprocess_cfg: )?|: the model has no preprocessing.*", "", text)
-    return re.sub(r"\b\d+(\.\d+)?(e-?\d+)?\b", "N", text)[:110]
+    return without_numbers(text)[:110]
 
 
 def bytes_off(pipeline: dict[str, Any], ours: Any, right: torch.Tensor) -> float:
@@ -323,38 +302,33 @@ def bytes_off(pipeline: dict[str, Any], ours: Any, right: torch.Tensor) -> float
     return off if np.isfinite(off) else float("inf")
 
 
-class Comparison:
-    """The library, the images and what was found."""
+class Preprocessings(Comparison[Errors]):
+    """Compares the inputs that images become."""
 
     def __init__(self, shiftvit: Any, folder: Path) -> None:
+        super().__init__(Errors)
         self.shiftvit = shiftvit
         self.heard = Heard()
         logging.getLogger("shiftvit").addHandler(self.heard)
         logging.getLogger("shiftvit").propagate = False
         self.photos = photos(folder, shiftvit.read_image)
-        self.rows: dict[str, Row] = {}
-        self.refusals: Counter[str] = Counter()
-        self.failures: Counter[str] = Counter()
-        self.wrong = 0
 
     def run(self, draw: Draw, whole: bool) -> None:
-        row = self.rows.setdefault(f"{draw['library']}/{draw['class']}", Row())
         _, make, open_peer = LIBRARIES[draw["library"]]
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             make(draw, folder)
-            opened = self.opened(folder, row)
+            opened = self.opened(folder, draw)
             if opened is None:
                 return
             try:
                 peer = open_peer(draw, folder)
             except Exception as error:  # noqa: BLE001: the peer may refuse what it likes
-                row.failed += 1
-                self.failures[f"{draw['library']}: {message_of(error)}"] += 1
+                self.fail(draw, message_of(error))
             else:
-                self.compare(draw, row, opened, peer, whole)
+                self.compare(draw, opened, peer, whole)
 
-    def opened(self, folder: Path, row: Row) -> Any:
+    def opened(self, folder: Path, draw: Draw) -> Any:
         """The model, or None, counted, if it is refused or has no preprocessing."""
         self.heard.lines.clear()
         try:
@@ -364,17 +338,15 @@ class Comparison:
             refusal = refusal_of(self.heard.lines)
         except self.shiftvit.errors.Error as error:
             refusal = refusal_of([], error)
-        row.refused += 1
-        self.refusals[refusal] += 1
+        self.refuse(draw, refusal)
         return None
 
-    def compare(self, draw: Draw, row: Row, opened: Any, peer: Peer, whole: bool) -> None:
+    def compare(self, draw: Draw, opened: Any, peer: Peer, whole: bool) -> None:
         off, failure = self.bytes_of_images(draw, opened, peer)
         if not off:
-            row.failed += 1
-            self.failures[f"{draw['library']}: {failure or 'its model takes none of its sizes'}"] += 1
+            self.fail(draw, failure or "its model takes none of its sizes")
             return
-        worst = max(off, key=off.__getitem__)
+        row, worst = self.row_of(draw), max(off, key=off.__getitem__)
         row.compared += 1
         row.bytes = max(row.bytes, off[worst])
         self.judge(draw, "bytes", off[worst], peer.limit, worst)
@@ -399,11 +371,11 @@ class Comparison:
         if taken and all(taken.values()):
             off.update(dict.fromkeys(taken, float("inf")))
         elif any(taken.values()):
-            self.failures[f"{draw['library']}: its model takes some of its sizes alone"] += 1
+            self.note(self.failures, "its model takes some of its sizes alone", draw)
         return off, failure
 
     @torch.no_grad()
-    def compare_outputs(self, draw: Draw, row: Row, opened: Any, peer: Peer, names: list[str]) -> None:
+    def compare_outputs(self, draw: Draw, row: Errors, opened: Any, peer: Peer, names: list[str]) -> None:
         predictor = self.shiftvit.Predictor(opened, max_batch=1, output="logits")
         for name in names:
             photo = self.photos[name]
@@ -418,62 +390,28 @@ class Comparison:
 
     def judge(self, draw: Draw, what: str, off: float, limit: float, image: str) -> None:
         if not off <= limit:
-            self.wrong += 1
-            print(f"{what} differ by {off:.3g} of the image {image}: {json.dumps(draw)}", flush=True)
+            self.report(f"{what} differ by {off:.3g} of the image {image}", draw)
 
 
-def table(found: Comparison) -> str:
+def table(found: Preprocessings, examples: bool) -> str:
     text = "| library | class | compared | refused | the peer fails | bytes | outputs |\n" + "|---" * 7 + "|\n"
     for name, row in sorted(found.rows.items()):
         library, kind = name.split("/")
         text += (f"| {library} | {kind} | {row.compared} | {row.refused} | {row.failed} | "
                  f"{row.bytes:.4f} | {written(row.output)} |\n")
-    text += "\n" + "".join(f"refused: {count} {message}\n" for message, count in found.refusals.most_common())
-    text += "\n" + "".join(f"the peer fails: {count} {message}\n" for message, count in found.failures.most_common())
-    return text + f"\nwrong: {found.wrong}\n"
-
-
-def draws(options: argparse.Namespace) -> Iterator[tuple[Draw, bool]]:
-    """The configurations, and whether the outputs are compared. Each has its own seed."""
-    if options.repeat:
-        yield json.loads(options.repeat), True
-        return
-    for library in LIBRARIES:
-        for index in range(options.count):
-            draw = LIBRARIES[library][0](random.Random(f"{options.seed} {library} {index}"))
-            if fnmatch.fnmatch(f"{library}/{draw['class']}", options.only):
-                yield draw, index % WHOLE_EVERY == 0
+    return text + found.messages(examples)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", required=True, type=Path)
-    parser.add_argument("--only", default="*", help="library/class that match a pattern")
-    parser.add_argument("--count", type=int, default=200, help="configurations of each library")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--repeat", help="one configuration, as JSON")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__)
     torch.set_num_threads(1)
     transformers.logging.set_verbosity(50)
     transformers.logging.disable_progress_bar()
-    os.environ.setdefault("SHIFTVIT_LIBRARY", str(options.build.resolve() / "lib/libshiftvit.so"))
-    sys.path.insert(0, str(Path(__file__).parents[2] / "bindings/python"))
-    import shiftvit
-
+    drawn = draws(options, {name: draw for name, (draw, *_) in LIBRARIES.items()}, WHOLE_EVERY)
     with tempfile.TemporaryDirectory() as folder:
-        comparison = Comparison(shiftvit, Path(folder))
-        for draw, whole in draws(options):
-            try:
-                comparison.run(draw, whole)
-            except Exception as error:  # noqa: BLE001: one configuration must not end the others
-                comparison.wrong += 1
-                print(f"{message_of(error)}: {json.dumps(draw)}", flush=True)
-    text = table(comparison)
-    print(text)
-    if options.out:
-        options.out.write_text(text)
-    return 1 if comparison.wrong else 0
+        found = Preprocessings(import_library(options.build), Path(folder))
+        run_all(found, drawn)
+    return finish(found, table(found, options.examples), options)
 
 
 if __name__ == "__main__":

@@ -7,16 +7,7 @@ or members of its configuration, and `save`, how it is saved. compare_configurat
 import random
 from typing import Any
 
-ABSENT = object()
-Draw = dict[str, Any]
-
-
-def one_of(rng: random.Random, *pairs: tuple[int, Any]) -> Any:
-    return rng.choices([value for _, value in pairs], [weight for weight, _ in pairs])[0]
-
-
-def given(**members: Any) -> dict[str, Any]:
-    return {key: value for key, value in members.items() if value is not ABSENT}
+from random_comparison import ABSENT, Draw, given, one_of
 
 
 def seldom(rng: random.Random, *values: Any, share: float = 0.05) -> Any:
