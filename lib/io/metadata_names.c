@@ -1,7 +1,7 @@
 /* Reads the names of classes from the metadata of a file. */
 #include "io/metadata_names.h"
 
-#include <string.h>
+#include "io/metadata_json.h"
 
 /* Elements of the list: an array of no names is an allocation, too. */
 static size_t room(size_t count)
@@ -30,15 +30,9 @@ svit_status sv_metadata_names_read(sv_metadata_names *out, const sv_allocator *a
                                    const sv_safetensors *file, size_t count, const char *path,
                                    svit_error *err)
 {
-    const char *text = sv_safetensors_metadata(file, "classes");
     *out = (sv_metadata_names){.allocator = allocator, .count = count};
-    if (!text)
-        return SVIT_OK;
-    const svit_status status =
-        sv_json_parse(&out->json, allocator, text, strlen(text), "the list of classes", err);
-    if (status != SVIT_OK)
-        return sv_fail_in(err, status, path);
-    return list_names(out, sv_json_root(out->json), path, err);
+    SVIT_TRY(sv_metadata_json_read(&out->json, allocator, file, "classes", path, err));
+    return out->json ? list_names(out, sv_json_root(out->json), path, err) : SVIT_OK;
 }
 
 void sv_metadata_names_free(sv_metadata_names *names)

@@ -5,6 +5,7 @@
 #include "base/numbers/digits.h"
 #include "base/threads/fp_env.h"
 #include "data/augmentation/pipeline_config.h"
+#include "io/metadata_json.h"
 #include "io/metadata_names.h"
 #include "models/architecture.h"
 #include "models/config.h"
@@ -303,20 +304,17 @@ static svit_status read_output(svit_model *model, const sv_safetensors *file, co
 static svit_status read_threshold(svit_model *model, const sv_safetensors *file, const char *path,
                                   svit_error *err)
 {
-    const char *text = sv_safetensors_metadata(file, "known_threshold");
     double threshold;
     sv_json *json;
-    if (!text)
+    SVIT_TRY(sv_metadata_json_read(&json, &model->context->allocator, file, "known_threshold", path,
+                                   err));
+    if (!json)
         return SVIT_OK;
-    svit_status status = sv_json_parse(&json, &model->context->allocator, text, strlen(text),
-                                       "known_threshold", err);
-    if (status != SVIT_OK)
-        return sv_fail_in(err, status, path);
     const bool number = sv_json_number(sv_json_root(json), &threshold);
     sv_json_free(json);
     if (!number || !(threshold >= 0 && threshold <= 1))
         return sv_fail(err, SVIT_E_FORMAT, "%s: known_threshold is '%.32s'; it is a number in 0..1",
-                       path, text);
+                       path, sv_safetensors_metadata(file, "known_threshold"));
     return svit_model_set_threshold(model, threshold, err);
 }
 

@@ -145,7 +145,7 @@ START_TEST(test_an_unknown_class_is_asked_for)
 }
 END_TEST
 
-/* A class for images with no labels has no classifier, which nobody has lost. */
+/* A model with a configuration of no labels was saved without a classifier: none is missing. */
 START_TEST(test_a_class_without_labels_has_no_classifier)
 {
     static const char *const lost[] = {"classifier.", NULL};

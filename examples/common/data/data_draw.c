@@ -64,7 +64,7 @@ static void note_untrained(struct program *self, const data_draw *how, const siz
 
 /* Whether the classes give their shares: one of them has an image for each of `parts`, besides one
  * that trains. */
-static int is_by_class(const size_t *all, size_t classes, size_t parts)
+static int can_split_by_class(const size_t *all, size_t classes, size_t parts)
 {
     size_t class = 0;
     while (class < classes && all[class] <= parts)
@@ -86,7 +86,7 @@ static svit_status look_at_classes(int *by_class, struct program *self, const da
     if (status == SVIT_OK)
         status = count_classes(trained, self, train);
     if (status == SVIT_OK) {
-        *by_class = is_by_class(all, classes, parts);
+        *by_class = can_split_by_class(all, classes, parts);
         if (!*by_class && (how->wanted & WANT_TRAIN))
             note_untrained(self, how, all, trained);
     }

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/text/names.h"
 #include "base/threads/fp_env.h"
+#include "io/metadata_json.h"
 
 #include <math.h>
 #include <string.h>
@@ -219,15 +220,12 @@ static svit_status create_described(svit_model *model, const sv_json_value *root
 svit_status sv_text_head_read(svit_model *model, const sv_safetensors *file, const char *path,
                               svit_error *err)
 {
-    const char *text = sv_safetensors_metadata(file, SV_TEXT_HEAD_KEY);
     sv_json *json;
-    if (!text)
+    SVIT_TRY(sv_metadata_json_read(&json, &model->context->allocator, file, SV_TEXT_HEAD_KEY, path,
+                                   err));
+    if (!json)
         return SVIT_OK;
-    svit_status status = sv_json_parse_object(&json, &model->context->allocator, text, strlen(text),
-                                              "text_head", err);
-    if (status != SVIT_OK)
-        return sv_fail_in(err, status, path);
-    status = create_described(model, sv_json_root(json), path, err);
+    svit_status status = create_described(model, sv_json_root(json), path, err);
     sv_json_free(json);
     SVIT_TRY(status);
     struct sv_text_head *head = model->text_head;

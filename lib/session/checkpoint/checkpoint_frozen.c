@@ -1,9 +1,8 @@
 /* The frozen parameters of a checkpoint, a list of names as JSON in its metadata. */
 #include "session/checkpoint/checkpoint_frozen.h"
 
+#include "io/metadata_json.h"
 #include "session/checkpoint/checkpoint_state.h"
-
-#include <string.h>
 
 #define KEY SV_CHECKPOINT_PREFIX "frozen"
 
@@ -48,16 +47,13 @@ svit_status sv_frozen_set_read(sv_frozen_set *set, const svit_model *model,
 {
     const sv_allocator *allocator = &model->context->allocator;
     const sv_parameter_table *table = &model->parameters;
-    const char *text = sv_safetensors_metadata(file, KEY);
-    *set = (sv_frozen_set){0};
-    if (!text)
-        return SVIT_OK;
     sv_json *json;
-    svit_status status = sv_json_parse(&json, allocator, text, strlen(text), "'" KEY "'", err);
-    if (status != SVIT_OK)
-        return sv_fail_in(err, status, path);
-    status = sv_allocate_array(allocator, (void **)&set->list, table->count, sizeof *set->list,
-                               "the frozen parameters", err);
+    *set = (sv_frozen_set){0};
+    SVIT_TRY(sv_metadata_json_read(&json, allocator, file, KEY, path, err));
+    if (!json)
+        return SVIT_OK;
+    svit_status status = sv_allocate_array(allocator, (void **)&set->list, table->count,
+                                           sizeof *set->list, "the frozen parameters", err);
     if (status == SVIT_OK) {
         set->count = table->count;
         status = read_names(set, table, sv_json_root(json), path, err);

@@ -2,9 +2,8 @@
  * by the names of the parameters. */
 #include "session/checkpoint/checkpoint_skipped.h"
 
+#include "io/metadata_json.h"
 #include "session/checkpoint/checkpoint_state.h"
-
-#include <string.h>
 
 #define KEY SV_CHECKPOINT_PREFIX "optimizer.skipped"
 
@@ -32,11 +31,13 @@ svit_status sv_skipped_write(sv_json_writer *metadata, const svit_optimizer *opt
     return status;
 }
 
-/* Reads a JSON object to skipped[table->count]. */
+/* Reads the entry to skipped[table->count]. */
 static svit_status read_counts(uint64_t *skipped, const sv_parameter_table *table,
                                const sv_json_value *object, uint64_t steps, const char *path,
                                svit_error *err)
 {
+    if (object->kind != SV_JSON_OBJECT)
+        return sv_fail(err, SVIT_E_FORMAT, "%s: entry '" KEY "' is no object of parameters", path);
     const sv_json_value *member = object + 1;
     for (size_t i = 0; i < object->count; i++, member = member->after) {
         double number = -1;
@@ -62,17 +63,11 @@ svit_status sv_skipped_restore(svit_optimizer *optimizer, const sv_safetensors *
 {
     const sv_parameter_table *table = optimizer->core->table;
     const sv_allocator *allocator = &optimizer->core->context->allocator;
-    const char *text = sv_safetensors_metadata(file, KEY);
-    sv_json *json = NULL;
+    sv_json *json;
     uint64_t *skipped;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&skipped, table->count, sizeof *skipped,
                                "the updates of parameters", err));
-    svit_status status = SVIT_OK;
-    if (text) {
-        status = sv_json_parse_object(&json, allocator, text, strlen(text), "'" KEY "'", err);
-        if (status != SVIT_OK)
-            status = sv_fail_in(err, status, path);
-    }
+    svit_status status = sv_metadata_json_read(&json, allocator, file, KEY, path, err);
     if (json)
         status = read_counts(skipped, table, sv_json_root(json), steps, path, err);
     if (status == SVIT_OK)

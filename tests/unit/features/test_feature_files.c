@@ -197,7 +197,7 @@ static const struct {
     {"{" META("\"format_version\":\"1\",\"class_count\":\"1\",\"classes\":\"[\"") VALUES "}",
      {0},
      8,
-     "the list of classes"},
+     "entry 'classes' is not JSON"},
     {"{" META(
          "\"format_version\":\"1\",\"class_count\":\"1\",\"classes\":\"{\\\"a\\\":\\\"b\\\"}\"")
          VALUES "}",

@@ -93,7 +93,7 @@ static const change changes[] = {
     {.config = "", .status = SVIT_E_ARGUMENT, .part = "svit_model_load_with_config"},
     {.classes = "[\"a\",\"b\"]", .status = SVIT_E_FORMAT, .part = "array of 3"},
     {.classes = "[\"a\",\"b\",3]", .status = SVIT_E_FORMAT, .part = "class 2"},
-    {.classes = "nonsense", .status = SVIT_E_FORMAT, .part = "the list of classes is not JSON"},
+    {.classes = "nonsense", .status = SVIT_E_FORMAT, .part = "entry 'classes' is not JSON"},
     {.classes = "{}", .status = SVIT_E_FORMAT, .part = "array of 3"},
 };
 

@@ -233,9 +233,9 @@ static const struct {
 } DAMAGE[] = {
     {"\\\"logit_scale\\\":50", "\\\"logit_scale\\\":-5", "text_head is not"},
     {"\\\"logit_scale\\\":50", "\\\"logit_skale\\\":50", "text_head is not"},
-    {"\\\"logit_bias\\\":-3", "\\\"logit_bias\\\":[]", "text_head is not"},
+    {"\\\"logit_bias\\\":-3", "\\\"logit_bias\\\":[]", "entry 'text_head' is not JSON"},
     {"\\\"logit_bias\\\":-3", "\\\"logit_bigs\\\":-3", "text_head is not"},
-    {"\\\"logit_scale\\\":50", "\\\"logit_scale\\\":{}", "text_head is not"},
+    {"\\\"logit_scale\\\":50", "\\\"logit_scale\\\":{}", "entry 'text_head' is not JSON"},
     {"\\\"classes\\\":[", "\\\"klasses\\\":[", "text_head is not"},
     {"\\\"a fox\\\"", "12345678 ", "text_head"},
     {"\\\"a fox\\\",", "          ", "text_head.weight' is [3, 5]; the model has [2, 5]"},
