@@ -19,6 +19,16 @@ for symbols in debian/*.symbols; do
         [ "$of" = "$version" ] || [ -d "tests/abi/releases/$of" ] || wrong "$symbols: $of is no release"
     done
 done
+# Without its line a version of the functions would need this very revision of the package.
+lists() {
+    for name in $(sed -n 's/^\(SVIT_[0-9.]*\) {.*/\1/p' "$1"); do
+        grep -q "^ (symver)$name " "$2" || wrong "$2 has no line for $name of $1"
+    done
+}
+lists lib/libshiftvit.map debian/libshiftvit1.symbols
+for mpi in mpich openmpi; do
+    lists bindings/mpi/shiftvit-mpi.map "debian/libshiftvit-${mpi}1.symbols"
+done
 
 heading=$(sed -n 's/^## //p' CHANGELOG.md | head -n 1)
 if [ -d "tests/abi/releases/$version" ]; then
