@@ -34,13 +34,13 @@ typedef struct svit_load_report {
 } svit_load_report;
 
 /* Creates a model of `config` with the weights of a safetensors file, whose tensors the name map
- * `map` finds: "timm", "huggingface" (ViT, DeiT, DINOv2, DINOv3, the image towers of CLIP and
- * SigLIP) or "openclip" for the plain ViTs of these libraries, NULL for the model's own names, or a
- * JSON object. Its keys are names of parameters, or the parts of names before a dot, in which one *
- * stands for a number; its values are the name of a tensor, a list of names that follow each other
- * on the first axis (queries, keys, values), {"tensor": NAME, "transpose": true} for a weight [in,
- * out], or null for a parameter that is 0. In a list the names after the first may begin with ?:
- * where the file lacks that tensor, zeros with the shape of the first take its place. {"tensor":
+ * `map` finds: "timm", "huggingface" (ViT, DeiT, I-JEPA, DINOv2, DINOv3, the image towers of CLIP
+ * and SigLIP) or "openclip" for the plain ViTs of these libraries, NULL for the model's own names,
+ * or a JSON object. Its keys are names of parameters, or the parts of names before a dot, in which
+ * one * stands for a number; its values are the name of a tensor, a list of names that follow each
+ * other on the first axis (queries, keys, values), {"tensor": NAME, "transpose": true} for a weight
+ * [in, out], or null for a parameter that is 0. In a list the names after the first may begin with
+ * ?: where the file lacks that tensor, zeros with the shape of the first take its place. {"tensor":
  * NAME, "part": [a, b, n]} takes parts a to b - 1 of n equal parts of the tensor's rows, and
  * {"tensor": NAME, "block_axis": x} the element of axis x that the number of * says. A parameter
  * without a rule has its own name.

@@ -74,8 +74,16 @@ add("ViTMAEModel ViTMAEForPreTraining", "ViTMAEConfig", **SMALL, **GRID, mask_ra
 add("ViTMSNModel ViTMSNForImageClassification", "ViTMSNConfig", **SMALL, **GRID)
 TEXT = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
         "vocab_size": 100}
-add("CLIPModel CLIPForImageClassification", "CLIPConfig", vision_config={**SMALL, **GRID}, text_config=TEXT)
-add("SiglipModel SiglipForImageClassification", "SiglipConfig", vision_config={**SMALL, **GRID}, text_config=TEXT)
+TOWER = {**SMALL, **GRID}
+add("CLIPModel CLIPForImageClassification", "CLIPConfig", vision_config=TOWER, text_config=TEXT)
+add("SiglipModel SiglipForImageClassification", "SiglipConfig", vision_config=TOWER, text_config=TEXT)
+add("AltCLIPVisionModel", "AltCLIPVisionConfig", **TOWER)
+add("AltCLIPModel", "AltCLIPConfig", vision_config=TOWER, text_config=TEXT)
+add("ChineseCLIPVisionModel", "ChineseCLIPVisionConfig", **TOWER)
+add("ChineseCLIPModel", "ChineseCLIPConfig", vision_config=TOWER, text_config=TEXT)
+add("MetaClip2VisionModel MetaClip2VisionModelWithProjection", "MetaClip2VisionConfig", **TOWER)
+add("MetaClip2Model MetaClip2ForImageClassification", "MetaClip2Config", vision_config=TOWER, text_config=TEXT)
+add("IJepaModel IJepaForImageClassification", "IJepaConfig", **TOWER)
 
 
 def timm_models(only: str, largest: float, depth: int) -> Iterator[tuple[str, Any]]:
@@ -101,7 +109,7 @@ def transformers_output(model: Any, x: torch.Tensor) -> torch.Tensor:
     """The logits; of a model without them what it makes of an image."""
     name = type(model).__name__
     inner = getattr(model, model.base_model_prefix, model)
-    if name in ("CLIPModel", "SiglipModel"):
+    if hasattr(model, "get_image_features"):
         output = model.get_image_features(pixel_values=x)
         return output if isinstance(output, torch.Tensor) else output.pooler_output
     if name.startswith("Siglip2"):
@@ -121,7 +129,7 @@ def transformers_output(model: Any, x: torch.Tensor) -> torch.Tensor:
     for part in ("logits", "image_embeds"):
         if getattr(output, part, None) is not None:
             return getattr(output, part)
-    if name in ("SiglipVisionModel",) and not model.config.vision_use_head:
+    if name == "IJepaModel" or name == "SiglipVisionModel" and not model.config.vision_use_head:
         return output.last_hidden_state.mean(1)
     pooled = getattr(output, "pooler_output", None)
     has_own_pooler = name in ("ViTModel", "DeiTModel")

@@ -54,7 +54,7 @@ from compare_checkpoints import onnx_output, written  # noqa: E402
 from compare_pretrained import OUTPUT_LIMIT, fill, relative  # noqa: E402
 from random_comparison import (Comparison, Draw, Row, draws, finish, import_library, message_of,  # noqa: E402
                                read_options, run_all, without_numbers)
-from random_configurations import SIZES, draw_openclip, draw_timm, draw_transformers  # noqa: E402
+from random_configurations import SIZES, TOWERS, draw_openclip, draw_timm, draw_transformers  # noqa: E402
 
 #: An output of such models, whose largest one may be smaller by chance.
 USUAL = 0.25
@@ -187,7 +187,7 @@ def transformers_run(model: Any, x: torch.Tensor, **more: Any) -> torch.Tensor:
         more = {**more, "pixel_values": x, "noise": torch.arange(count, dtype=x.dtype)[None]}
     else:
         more = {**more, "pixel_values": x}
-    if name in ("CLIPModel", "SiglipModel", "Siglip2Model"):
+    if name.replace("Model", "Config") in TOWERS:
         output = model.get_image_features(**more)
         return output if isinstance(output, torch.Tensor) else output.pooler_output
     if "Backbone" in name:
@@ -198,7 +198,7 @@ def transformers_run(model: Any, x: torch.Tensor, **more: Any) -> torch.Tensor:
         if getattr(output, part, None) is not None:
             return getattr(output, part)
     pooled = getattr(output, "pooler_output", None)
-    if name.startswith("Siglip") and not vision.vision_use_head:
+    if name.startswith("IJepa") or name.startswith("Siglip") and not vision.vision_use_head:
         return output.last_hidden_state.mean(1)
     return output.last_hidden_state[:, 0] if pooled is None or name.startswith(("ViT", "DeiT")) else pooled
 

@@ -140,16 +140,18 @@ def draw_processor(rng: random.Random, kind: str) -> dict[str, Any]:
 
 
 #: Classes of image processors, with how often they are drawn. "none": the files name no class.
-KINDS = (*((4, kind) for kind in "ViT DeiT Beit CLIP Bit Siglip DINOv3ViT none".split()), (1, "ConvNext"))
+KINDS = (*((4, kind) for kind in "ViT DeiT Beit CLIP Bit Siglip DINOv3ViT none".split()),
+         (1, "ChineseCLIP"), (1, "ConvNext"))
 SMALL = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3, "patch_size": 8}
 #: Classes of transformers by that of their configuration; those of BOXES take inputs that are no square.
 MODELS = {"ViTConfig": ["ViTModel", "ViTForImageClassification"], "ViTMSNConfig": ["ViTMSNModel"],
+          "IJepaConfig": ["IJepaModel"],
           "DeiTConfig": ["DeiTModel", "DeiTForImageClassificationWithTeacher"], "ViTMAEConfig": ["ViTMAEModel"],
           "Dinov2Config": ["Dinov2Model", "Dinov2ForImageClassification"],
           "Dinov2WithRegistersConfig": ["Dinov2WithRegistersModel"], "DINOv3ViTConfig": ["DINOv3ViTModel"],
           "CLIPVisionConfig": ["CLIPVisionModel", "CLIPVisionModelWithProjection"],
           "SiglipVisionConfig": ["SiglipVisionModel"]}
-BOXES = ("ViTConfig", "ViTMSNConfig", "DeiTConfig")
+BOXES = ("ViTConfig", "ViTMSNConfig", "IJepaConfig", "DeiTConfig")
 
 
 def draw_transformers(rng: random.Random) -> Draw:

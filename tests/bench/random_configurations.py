@@ -120,9 +120,16 @@ CLASSES: dict[str, tuple[int, list[str]]] = {
     "SiglipConfig": (2, ["SiglipModel", "SiglipForImageClassification"]),
     "Siglip2VisionConfig": (3, ["Siglip2VisionModel"]),
     "Siglip2Config": (2, ["Siglip2Model", "Siglip2ForImageClassification"]),
-    "IJepaConfig": (1, ["IJepaModel"]), "BeitConfig": (1, ["BeitModel"]), "YolosConfig": (1, ["YolosModel"]),
-    "Data2VecVisionConfig": (1, ["Data2VecVisionModel"]), "MetaClip2VisionConfig": (1, ["MetaClip2VisionModel"]),
-    "Aimv2VisionConfig": (1, ["Aimv2VisionModel"]), "ChineseCLIPVisionConfig": (1, ["ChineseCLIPVisionModel"])}
+    "MetaClip2VisionConfig": (2, ["MetaClip2VisionModel", "MetaClip2VisionModelWithProjection"]),
+    "MetaClip2Config": (2, ["MetaClip2Model", "MetaClip2ForImageClassification"]),
+    "AltCLIPVisionConfig": (2, ["AltCLIPVisionModel"]), "AltCLIPConfig": (2, ["AltCLIPModel"]),
+    "ChineseCLIPVisionConfig": (2, ["ChineseCLIPVisionModel"]), "ChineseCLIPConfig": (2, ["ChineseCLIPModel"]),
+    "IJepaConfig": (3, ["IJepaModel", "IJepaForImageClassification"]),
+    "BeitConfig": (1, ["BeitModel"]), "YolosConfig": (1, ["YolosModel"]),
+    "Data2VecVisionConfig": (1, ["Data2VecVisionModel"]), "Aimv2VisionConfig": (1, ["Aimv2VisionModel"])}
+#: The configurations of CLIP and its copies begin with these, and those of two towers are TOWERS.
+CLIPS = ("CLIP", "AltCLIP", "ChineseCLIP", "MetaClip2")
+TOWERS = ("CLIPConfig", "AltCLIPConfig", "MetaClip2Config", "ChineseCLIPConfig", "SiglipConfig", "Siglip2Config")
 TEXT = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64, "vocab_size": 99}
 
 
@@ -147,7 +154,7 @@ def draw_members(rng: random.Random, kind: str) -> dict[str, Any]:
         members["num_patches"] = one_of(rng, (6, rng.randint(2, 5) ** 2), (1, 6), (1, 12))
     else:
         members["image_size"] = sides_of(rng, patch)
-    if not kind.startswith(("CLIP", "Siglip", "DINOv3", "MetaClip", "Chinese", "Aimv2")):
+    if not kind.startswith((*CLIPS, "Siglip", "DINOv3", "Aimv2")):
         members.update(given(qkv_bias=seldom(rng, True, False, False, share=0.25)))
     if kind.startswith("Siglip"):
         members.update(given(vision_use_head=seldom(rng, True, False, False, share=0.3)))
@@ -170,7 +177,7 @@ def draw_members(rng: random.Random, kind: str) -> dict[str, Any]:
     if kind in ("ViTConfig", "DeiTConfig"):
         members.update(given(pooler_output_size=seldom(rng, 24), pooler_act=seldom(rng, "relu"),
                              encoder_stride=patch))
-    if kind.startswith("CLIP"):
+    if kind.startswith(CLIPS):
         members.update(given(projection_dim=one_of(rng, (2, ABSENT), (2, 20), (1, members["hidden_size"]))))
     if kind == "ViTMAEConfig":
         members.update(mask_ratio=0.0, decoder_hidden_size=32, decoder_num_hidden_layers=1,
@@ -188,7 +195,7 @@ SIZES = ("architectures", "model_type", "transformers_version", "hidden_size", "
 def draw_transformers(rng: random.Random) -> Draw:
     kind = one_of(rng, *((weight, kind) for kind, (weight, _) in CLASSES.items()))
     members = draw_members(rng, kind)
-    if kind in ("CLIPConfig", "SiglipConfig", "Siglip2Config"):
+    if kind in TOWERS:
         text = {**TEXT, "projection_size": members["hidden_size"]} if "Sig" in kind else TEXT
         members = given(vision_config=members, text_config=text, projection_dim=seldom(rng, 24, share=0.3))
     labels = one_of(rng, (4, ABSENT), (2, 5), (1, 1), (1, 0), (1, 30))

@@ -43,6 +43,23 @@ static const struct family {
      "{\"num_attention_heads\":2,\"patch_size\":8,\"hidden_act\":\"gelu\"},"
      "\"vision_config_dict\":{\"num_attention_heads\":4,\"patch_size\":8}}",
      NULL},
+    {"pretrained_hf_clip", "config.json",
+     "{\"architectures\":[\"MetaClip2VisionModel\"],\"model_type\":\"metaclip_2_vision_model\","
+     "\"num_attention_heads\":4,\"image_size\":32,\"patch_size\":8}",
+     NULL},
+    {"pretrained_hf_clip", "config.json",
+     "{\"architectures\":[\"ChineseCLIPModel\"],\"model_type\":\"chinese_clip\",\"vision_config\":"
+     "{\"num_attention_heads\":4,\"patch_size\":8}}",
+     NULL},
+    {"pretrained_hf_clip", "config.json",
+     "{\"architectures\":[\"AltCLIPModel\"],\"model_type\":\"altclip\",\"vision_config\":"
+     "{\"num_attention_heads\":2,\"patch_size\":8},\"vision_config_dict\":"
+     "{\"num_attention_heads\":4,\"patch_size\":8}}",
+     NULL},
+    {"family_hf_ijepa", "config.json",
+     "{\"architectures\":[\"IJepaForImageClassification\"],\"model_type\":\"ijepa\","
+     "\"num_attention_heads\":2,\"image_size\":[16,24],\"patch_size\":8}",
+     NULL},
     {"pretrained_openclip", "open_clip_config.json",
      "{\"model_cfg\":{\"embed_dim\":10,\"quick_gelu\":true,\"vision_cfg\":{\"image_size\":32,"
      "\"layers\":2,\"width\":40,\"head_width\":10,\"patch_size\":8}}}",

@@ -18,6 +18,7 @@ static const struct class
     {"DeiT", true, true, true, 256, true, 224, HALVES},
     {"Beit", true, true, false, 224, true, 224, HALVES},
     {"CLIP", false, true, true, 224, false, 224, OPENAI},
+    {"ChineseCLIP", false, true, true, 224, false, 224, OPENAI},
     {"Bit", false, true, true, 224, false, 224, OPENAI},
     {"Siglip", false, true, false, 224, true, 0, HALVES},
     {"DINOv3ViT", true, false, false, 224, true, 0, IMAGENET},

@@ -24,10 +24,20 @@ static const model_type TYPES[] = {
     {"dinov3_vit", NULL, 6, 16, 1e-5, false, "gelu", SVIT_POOL_CLASS_TOKEN},
     {"clip", "vision_config", 12, 32, 1e-5, false, "quick_gelu", SVIT_POOL_CLASS_TOKEN},
     {"clip_vision_model", NULL, 12, 32, 1e-5, false, "quick_gelu", SVIT_POOL_CLASS_TOKEN},
+    {"ijepa", NULL, 12, 16, 1e-12, false, "gelu", SVIT_POOL_MEAN_PATCHES},
     {"siglip", "vision_config", 12, 16, 1e-6, false, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
     {"siglip_vision_model", NULL, 12, 16, 1e-6, false, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
     {"siglip2", "vision_config", 12, 16, 1e-6, false, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
     {"siglip2_vision_model", NULL, 12, 16, 1e-6, false, "gelu_pytorch_tanh", SVIT_POOL_ATTENTION},
+};
+
+/* Types whose image tower is that of another one, with the same defaults. */
+static const struct {
+    const char *name, *as;
+} COPIES[] = {
+    {"altclip", "clip"},      {"altclip_vision_model", "clip_vision_model"},
+    {"chinese_clip", "clip"}, {"chinese_clip_vision_model", "clip_vision_model"},
+    {"metaclip_2", "clip"},   {"metaclip_2_vision_model", "clip_vision_model"},
 };
 
 /* A class whose model does not follow from its type and tensors alone: the type and the weight of
@@ -44,6 +54,7 @@ static const struct class_row {
     {CLASS("Dinov2"), "dinov2", HEAD, SVIT_POOL_CLASS_MEAN, true, NULL},
     {CLASS("Dinov2WithRegisters"), "dinov2_with_registers", HEAD, SVIT_POOL_CLASS_MEAN, true, NULL},
     {CLASS("CLIP"), "clip", HEAD, SVIT_POOL_MEAN_PATCHES, false, "*post_layernorm.*"},
+    {CLASS("MetaClip2"), "clip", HEAD, SVIT_POOL_MEAN_PATCHES, false, "*post_layernorm.*"},
     {CLASS("Siglip"), "siglip", HEAD, SVIT_POOL_MEAN_PATCHES, true, "*vision_model.head.*"},
     {CLASS("Siglip2"), "siglip2", HEAD, SVIT_POOL_MEAN_PATCHES, true, "*vision_model.head.*"},
     {CLASS("DeiT") "WithTeacher", "deit", "cls_" HEAD, SVIT_POOL_CLASS_TOKEN, true, NULL},
@@ -53,6 +64,9 @@ static const struct class_row {
 
 static const model_type *find_type(const char *name)
 {
+    for (size_t i = 0; name && i < sizeof COPIES / sizeof *COPIES; i++)
+        if (strcmp(COPIES[i].name, name) == 0)
+            name = COPIES[i].as;
     for (size_t i = 0; name && i < sizeof TYPES / sizeof *TYPES; i++)
         if (strcmp(TYPES[i].name, name) == 0)
             return &TYPES[i];
@@ -262,8 +276,8 @@ svit_status sv_open_from_huggingface(sv_open *open, svit_error *err)
     if (!type)
         return sv_fail(err, SVIT_E_UNSUPPORTED,
                        "%s: config.json: model_type is '%.60s', which is no plain ViT; vit, deit, "
-                       "vit_mae, vit_msn, dinov2, dinov2_with_registers, dinov3_vit, clip, siglip "
-                       "and siglip2 are accepted",
+                       "vit_mae, vit_msn, ijepa, dinov2, dinov2_with_registers, dinov3_vit, clip, "
+                       "altclip, chinese_clip, metaclip_2, siglip and siglip2 are accepted",
                        open->weights, type_name);
     const char *class_name = class_of(open, root, type);
     if (type->inside && !(object = sv_json_get(root, type->inside)))

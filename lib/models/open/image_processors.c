@@ -23,10 +23,13 @@ typedef struct processor {
 } processor;
 
 static const processor PROCESSORS[] = {
-    {"ViT", " vit vit_mae vit_msn ", &HALVES, 224, .square = true},
+    {"ViT", " vit vit_mae vit_msn ijepa ", &HALVES, 224, .square = true},
     {"DeiT", " deit ", &HALVES, 256, 224, .square = true, .bicubic = true, .crops = true},
     {"Beit", "", &HALVES, 224, 224, .square = true, .bicubic = true},
-    {"CLIP", " clip ", &sv_colours_openai, 224, 224, true, .bicubic = true, .crops = true},
+    {"CLIP", " clip altclip metaclip_2 ", &sv_colours_openai, 224, 224, true, .bicubic = true,
+     .crops = true},
+    {"ChineseCLIP", " chinese_clip ", &sv_colours_openai, 224, 224, true, .bicubic = true,
+     .crops = true},
     {"Bit", " dinov2 dinov2_with_registers ", &sv_colours_openai, 224, 224, true, .bicubic = true,
      .crops = true},
     {"Siglip", " siglip ", &HALVES, 224, .bicubic = true},
