@@ -10,8 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -128,6 +130,31 @@ result call(svit_status (*function)(Parameters...), Arguments &&...arguments)
     return check(code, record);
 }
 
+/* Resizes an empty buffer; SVIT_E_MEMORY if there is no memory. Without exceptions a container ends
+ * the process then, so the memory is allocated and freed on trial before. */
+template <class Bytes>
+svit_status resize(Bytes &buffer, std::size_t bytes, svit_error &record) noexcept
+{
+#ifdef __cpp_exceptions
+    try {
+        buffer.resize(bytes);
+        return SVIT_OK;
+    } catch (const std::exception &) {
+    }
+#else
+    void *trial = ::operator new(bytes + 1, std::nothrow); /* a string adds a NUL byte */
+    if (trial) {
+        ::operator delete(trial);
+        buffer.resize(bytes);
+        return SVIT_OK;
+    }
+#endif
+    char message[80];
+    std::snprintf(message, sizeof message, "%zu bytes for the result could not be allocated",
+                  bytes);
+    return svit_error_set(&record, SVIT_E_MEMORY, message);
+}
+
 /* Reads what the library writes into a buffer: its size first. `write` gets the buffer, its
  * capacity, the size and an error record. */
 template <class Bytes, class Write>
@@ -136,8 +163,9 @@ svit_status read_buffer(Bytes &buffer, Write write, svit_error &record)
     std::size_t needed = 0;
     svit_status code = write(nullptr, std::size_t(0), &needed, &record);
     if (needed > 0) {
-        buffer.resize(needed);
-        code = write(buffer.data(), buffer.size(), &needed, &record);
+        code = resize(buffer, needed, record);
+        if (code == SVIT_OK)
+            code = write(buffer.data(), buffer.size(), &needed, &record);
     }
     return code;
 }

@@ -3,7 +3,38 @@
 #include "check.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <new>
+
+// The most bytes that operator new allocates at once.
+static std::size_t available = SIZE_MAX;
+
+void *operator new(std::size_t bytes, const std::nothrow_t &) noexcept
+{
+    return bytes > available ? nullptr : std::malloc(bytes ? bytes : 1);
+}
+void *operator new(std::size_t bytes)
+{
+    void *memory = operator new(bytes, std::nothrow);
+#ifdef __cpp_exceptions
+    if (!memory)
+        throw std::bad_alloc();
+#else
+    if (!memory)
+        std::abort();
+#endif
+    return memory;
+}
+void operator delete(void *memory) noexcept
+{
+    std::free(memory);
+}
+void operator delete(void *memory, std::size_t) noexcept
+{
+    std::free(memory);
+}
 
 static void test_images(shiftvit::context &context, const std::string &folder)
 {
@@ -76,6 +107,25 @@ static void test_c_calls()
     FAILS(shiftvit::check(svit_cross_entropy(logits, wrong, 2, 2, 0, &loss, nullptr, &record),
                           record),
           SVIT_E_ARGUMENT, "labels");
+}
+
+// Results for which there is no memory fail as the library does, and leave what was there.
+static void test_no_memory_for_a_result(shiftvit::context &context)
+{
+    shiftvit::model model = small_model(context);
+    const auto config = shiftvit::model_config();
+    std::vector<std::uint8_t> file = {7};
+    std::string text = "before";
+    available = 100; // less than each result
+    const svit_status codes[] = {code_of([&] { return model.save_memory(file); }),
+                                 code_of([&] { return shiftvit::to_json(config, text); }),
+                                 code_of([&] { return context.describe(text); })};
+    available = SIZE_MAX;
+    for (svit_status code : codes)
+        CHECK(code == SVIT_E_MEMORY);
+    CHECK(said.find("could not be allocated") != std::string::npos);
+    CHECK(file.size() == 1 && text == "before");
+    WORKS(context.describe(text));
 }
 
 static void test_folder_lock(shiftvit::context &context, const std::string &folder)
@@ -260,6 +310,7 @@ int main(int count, char **arguments)
     test_images(context, arguments[1]);
     test_data_sets_tell(context);
     test_c_calls();
+    test_no_memory_for_a_result(context);
     test_folder_lock(context, arguments[1]);
     test_model_files(context, arguments[1]);
     test_checkpoint(context, arguments[1]);
