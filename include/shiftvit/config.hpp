@@ -175,6 +175,12 @@ inline result to_json(const svit_trainer_config &trainer, const svit_optimizer_c
     });
 }
 
+/* Describes the fields of "training" or of an architecture as a JSON array. */
+inline result config_fields(const char *of, std::string &json)
+{
+    return detail::read_text(json, [&](auto... rest) { return svit_config_fields(of, rest...); });
+}
+
 } // namespace SHIFTVIT_KIND
 } // namespace shiftvit
 

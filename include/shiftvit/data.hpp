@@ -79,7 +79,8 @@ class folder_lock : public handle<svit_folder_lock, svit_folder_lock_free>
     }
 };
 
-/* Labelled images: dataset.h. What a dataset was created from in memory has to outlive it. */
+/* Labelled images: dataset.h. What a dataset was created from in memory has to outlive it and
+ * everything created from it. */
 class dataset : public handle<svit_dataset, svit_dataset_free>
 {
   public:

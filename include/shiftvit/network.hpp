@@ -9,6 +9,12 @@ namespace shiftvit
 inline namespace SHIFTVIT_KIND
 {
 
+/* Returns an empty report with its size, for model::open and model::load_into. */
+inline svit_load_report load_report() noexcept
+{
+    return {sizeof(svit_load_report), 0, 0, 0, 0, 0, nullptr, 0, 0};
+}
+
 /* Configuration, parameters and files: model.h, load.h. */
 class model : public handle<svit_model, svit_model_free>
 {
@@ -359,6 +365,12 @@ class checkpoint : public handle<svit_checkpoint, svit_checkpoint_free>
                        const char *const *keys = nullptr, const char *const *values = nullptr,
                        std::size_t count = 0)
     {
+        return save(path, m, borrowed_optimizer(o.get()), s, keys, values, count);
+    }
+    static result save(const char *path, const model &m, const borrowed_optimizer &o,
+                       const session &s, const char *const *keys = nullptr,
+                       const char *const *values = nullptr, std::size_t count = 0)
+    {
         return detail::call(svit_checkpoint_save, path, m.get(), o.get(), s.get(), keys, values,
                             count);
     }
@@ -375,6 +387,10 @@ class checkpoint : public handle<svit_checkpoint, svit_checkpoint_free>
         return detail::call(svit_checkpoint_get_u64, get(), key, &value);
     }
     result restore(model &m, optimizer &o, session &s) const
+    {
+        return restore(m, borrowed_optimizer(o.get()), s);
+    }
+    result restore(model &m, const borrowed_optimizer &o, session &s) const
     {
         return detail::call(svit_checkpoint_restore, get(), m.get(), o.get(), s.get());
     }

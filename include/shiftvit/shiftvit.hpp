@@ -9,7 +9,8 @@
  * A function that can fail returns `result`. That is void, and failures are thrown as
  * shiftvit::error. If exceptions are off, or SHIFTVIT_NO_EXCEPTIONS is defined before this header
  * is included, it is shiftvit::status instead, which is false after a failure and has the message.
- * If a function fails, its object is as before. A program may have sources of both kinds. */
+ * If a function fails, its object is as before, unless the comment in the C header says otherwise.
+ * A program may have sources of both kinds. */
 #ifndef SHIFTVIT_SHIFTVIT_HPP
 #define SHIFTVIT_SHIFTVIT_HPP
 

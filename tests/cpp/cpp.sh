@@ -31,6 +31,11 @@ for header in "$root"/include/shiftvit/*.hpp; do
     done
 done
 
+# The handle of mpi.h has an owner.
+printf '#define SVIT_MPI_WITHOUT_MPI_H\n#include <shiftvit/mpi.h>\n#include <shiftvit/handle.hpp>\n%s\n' \
+    'void own(svit_mpi *mpi) { shiftvit::handle<svit_mpi, svit_mpi_free>{mpi}; }' |
+    "$cxx" -std=c++17 -I"$root/include" -I"$root/bindings/mpi/include" -fsyntax-only -x c++ - || exit 1
+
 # An older language is named.
 printf '#include <shiftvit/shiftvit.hpp>\n' | "$cxx" -std=c++14 -I"$root/include" -fsyntax-only -x c++ - 2>"$folder/old" &&
     {

@@ -109,6 +109,14 @@ static void test_c_calls()
           SVIT_E_ARGUMENT, "labels");
 }
 
+static void test_fields_are_described()
+{
+    std::string json;
+    WORKS(shiftvit::config_fields("training", json));
+    CHECK(json.front() == '[' && json.find("\"label_smoothing\"") != std::string::npos);
+    FAILS(shiftvit::config_fields("none", json), SVIT_E_ARGUMENT, "none");
+}
+
 // Results for which there is no memory fail as the library does, and leave what was there.
 static void test_no_memory_for_a_result(shiftvit::context &context)
 {
@@ -169,6 +177,11 @@ static void test_model_files(shiftvit::context &context, const std::string &fold
     WORKS(copy.parameter_shape(bias, shape, rank));
     CHECK(shape[0] == 12);
     FAILS(copy.load_into((folder + "/none.safetensors").c_str(), nullptr, 0), SVIT_E_IO, "none");
+    svit_load_report report = shiftvit::load_report();
+    WORKS(model.save((folder + "/ten.safetensors").c_str()));
+    WORKS(copy.load_into((folder + "/ten.safetensors").c_str(), nullptr,
+                         SVIT_LOAD_SKIP_SHAPE_MISMATCH, &report));
+    CHECK(report.mismatched == 2 && report.loaded == model.parameter_count() - 2);
     FAILS(copy.whiten(nullptr, 1), SVIT_E_ARGUMENT, "");
     const std::string onnx = folder + "/model.onnx", names = folder + "/mapped.safetensors";
     WORKS(model.export_onnx(onnx.c_str()));
@@ -209,6 +222,23 @@ static void test_checkpoint(shiftvit::context &context, const std::string &folde
     CHECK(session.counter() == 6);
     WORKS(saved.restore(model, optimizer, session));
     CHECK(session.counter() == 5);
+
+    // The optimiser that a trainer lends.
+    shiftvit::dataset data;
+    WORKS(data.synthetic(context, 1, SVIT_SPLIT_TRAIN, 32));
+    shiftvit::trainer trainer;
+    auto settings = shiftvit::trainer_config();
+    settings.batch = 32;
+    WORKS(trainer.create(context, model, data, shiftvit::dataset(), settings,
+                         shiftvit::optimizer_config(), shiftvit::pipeline_config()));
+    svit_trainer_event event;
+    WORKS(trainer.step(event));
+    WORKS(shiftvit::checkpoint::save(path.c_str(), model, trainer.optimizer(), none));
+    WORKS(saved.restore(model, trainer.optimizer(), none));
+    CHECK(trainer.optimizer().steps() == 0);
+    WORKS(saved.open(context, path.c_str()));
+    WORKS(saved.restore(model, trainer.optimizer(), none));
+    CHECK(trainer.optimizer().steps() == 1);
 }
 
 static void test_sessions_tell(shiftvit::context &context)
@@ -310,6 +340,7 @@ int main(int count, char **arguments)
     test_images(context, arguments[1]);
     test_data_sets_tell(context);
     test_c_calls();
+    test_fields_are_described();
     test_no_memory_for_a_result(context);
     test_folder_lock(context, arguments[1]);
     test_model_files(context, arguments[1]);
