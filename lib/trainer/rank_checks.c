@@ -40,15 +40,22 @@ typedef svit_status (*write_json)(const svit_trainer *trainer, char *buffer, siz
                                   size_t *needed, svit_error *err);
 
 /* The settings but for those of a single process: folder, description, what becomes of an older
- * run; and for mean and variance, which may be those of the images. */
+ * run; and for what may follow from the images: mean and variance, and what is counted in steps. */
 static svit_status write_settings(const svit_trainer *trainer, char *buffer, size_t capacity,
                                   size_t *needed, svit_error *err)
 {
     svit_pipeline_config pipeline = trainer->pipeline;
     for (size_t c = 0; c < SVIT_MAX_CHANNELS; c++)
         pipeline.mean[c] = pipeline.variance[c] = 1;
-    return svit_training_to_json(&trainer->config, &trainer->optimizer_config, &pipeline, buffer,
-                                 capacity, needed, err);
+    svit_optimizer_config optimizer = trainer->optimizer_config;
+    if (trainer->schedule_epochs > 0) {
+        optimizer.total_steps = 0;
+        optimizer.warmup_steps = trainer->warmup_steps;
+    }
+    if (optimizer.swa_every == trainer->steps)
+        optimizer.swa_every = 0;
+    return svit_training_to_json(&trainer->config, &optimizer, &pipeline, buffer, capacity, needed,
+                                 err);
 }
 
 static uint64_t hash_statistics(const svit_pipeline_config *pipeline)

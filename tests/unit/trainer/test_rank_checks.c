@@ -69,6 +69,11 @@ static void all_keep_best(member *self)
     self->p.trainer.keep = SVIT_KEEP_BEST;
 }
 
+static void all_average(member *self)
+{
+    self->p.optimizer.ema = SVIT_EMA_SWA;
+}
+
 static void no_folder(member *self)
 {
     self->p.trainer.folder = NULL;
@@ -124,7 +129,7 @@ static int32_t stop(const svit_trainer_event *event, void *user)
 static const struct {
     void (*change)(member *self), (*of_all)(member *self);
     void (*change_model)(svit_model *model);
-    bool has_other_images;
+    bool has_other_images, has_fewer_images;
     svit_status (*call)(svit_trainer *, svit_error *),
         (*call_of_others)(svit_trainer *, svit_error *);
     svit_trainer_callback callback;
@@ -152,6 +157,10 @@ static const struct {
      .message = "rank 1 of 3 has other training data than rank 0; all ranks need the same"},
     {.change = other_dropout,
      .has_other_images = true,
+     .status = SVIT_E_ARGUMENT,
+     .message = "rank 1 of 3 has other training data than rank 0; all ranks need the same"},
+    {.of_all = all_average,
+     .has_fewer_images = true,
      .status = SVIT_E_ARGUMENT,
      .message = "rank 1 of 3 has other training data than rank 0; all ranks need the same"},
     {.change = other_mean,
@@ -223,7 +232,9 @@ static void *run_member(void *argument)
     svit_dataset *data = NULL, *validate = NULL;
     svit_model *model = NULL;
     uint8_t *pixels = own_images(self);
-    WORKS(svit_dataset_memory(&data, own, pixels, labels, SAMPLES, SIDE, SIDE, 3, CLASSES, err));
+    const bool has_fewer = self->rank == 1 && CASES[self->item].has_fewer_images;
+    WORKS(svit_dataset_memory(&data, own, pixels, labels, has_fewer ? SAMPLES - BATCH : SAMPLES,
+                              SIDE, SIDE, 3, CLASSES, err));
     WORKS(svit_dataset_slice(&validate, data, 0, VALIDATION, err));
     self->validation = validate;
     self->config = fit_model_config(CLASSES);
