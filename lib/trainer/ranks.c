@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What the ranks meet for. */
-enum { MEETING_STATUS = 1, MEETING_ITEMS, MEETING_VALUE, MEETING_SAME };
+enum { MEETING_STATUS = 1, MEETING_ITEMS, MEETING_STOP, MEETING_SAME };
 
 /* What each rank brings to a point where all meet. It has the same size everywhere, so that a rank
  * that has failed can bring its message wherever the others are. */
@@ -214,14 +214,14 @@ svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_
     return status;
 }
 
-svit_status sv_ranks_agree_on_value(sv_ranks *ranks, int32_t *value, svit_error *err)
+svit_status sv_ranks_agree_on_stop(sv_ranks *ranks, sv_stop *stop, svit_error *err)
 {
     if (!ranks->chunks)
         return SVIT_OK;
-    SVIT_TRY(meet(ranks, MEETING_VALUE, SVIT_OK, value, sizeof *value, err));
-    *value = 0;
-    for (uint32_t rank = 0; rank < ranks->reducer.ranks && *value == 0; rank++)
-        memcpy(value, ranks->chunks[rank].bytes, sizeof *value);
+    SVIT_TRY(meet(ranks, MEETING_STOP, SVIT_OK, stop, sizeof *stop, err));
+    stop->value = 0;
+    for (uint32_t rank = 0; rank < ranks->reducer.ranks && stop->value == 0; rank++)
+        memcpy(stop, ranks->chunks[rank].bytes, sizeof *stop);
     return SVIT_OK;
 }
 

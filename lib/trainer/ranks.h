@@ -48,9 +48,15 @@ svit_status sv_ranks_agree(sv_ranks *ranks, svit_status mine, svit_error *err);
 svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_t items,
                              size_t bytes, svit_error *err);
 
-/* Sets *value on all ranks to that of the lowest rank whose value is not 0; to 0 if there is
- * none. */
-svit_status sv_ranks_agree_on_value(sv_ranks *ranks, int32_t *value, svit_error *err);
+/* What has asked a run to stop. */
+typedef struct sv_stop {
+    int32_t value;       /* that a function has returned; 0: the run goes on */
+    uint32_t rank;       /* whose function it was */
+    int32_t is_callback; /* 1: the callback; 0: the stop function of the context */
+} sv_stop;
+
+/* Sets *stop on all ranks to that of the lowest rank whose value is not 0, if there is one. */
+svit_status sv_ranks_agree_on_stop(sv_ranks *ranks, sv_stop *stop, svit_error *err);
 
 /* SVIT_E_ARGUMENT unless values[count] are the same on all ranks; names[i] says in the message what
  * values[i] stands for. */

@@ -4,11 +4,20 @@
 
 #include "base/threads/fp_env.h"
 
-/* Ends a run that `who` has stopped with `value`: writes a checkpoint and reports the step. */
-static svit_status stop(svit_trainer *trainer, const char *who, int32_t value, svit_error *err)
+#include <stdio.h>
+
+/* Ends a run that was asked to stop: writes a checkpoint and reports the step. */
+static svit_status stop(svit_trainer *trainer, const sv_stop *asked, svit_error *err)
 {
+    const char *who = asked->is_callback ? "the callback" : "the stop function of the context";
     svit_error cause = {.struct_size = sizeof cause};
-    trainer->stop_value = value;
+    char what[100];
+    trainer->stop_value = asked->value;
+    if (trainer->ranks.reducer.ranks > 1)
+        snprintf(what, sizeof what, "rank %u of %u: %s returned %d", asked->rank,
+                 trainer->ranks.reducer.ranks, who, asked->value);
+    else
+        snprintf(what, sizeof what, "%s returned %d", who, asked->value);
     /* Rank 0 alone may have a folder. */
     const svit_status status = trainer->config.folder
                                    ? svit_trainer_checkpoint(trainer, &cause)
@@ -16,33 +25,28 @@ static svit_status stop(svit_trainer *trainer, const char *who, int32_t value, s
     if (status != SVIT_OK)
         return svit_error_set(err, status, cause.message);
     if (trainer->progress.position == 0 && trainer->progress.epoch == 0)
-        return sv_fail(err, SVIT_E_STOPPED, "%s returned %d before the first step", who, value);
+        return sv_fail(err, SVIT_E_STOPPED, "%s before the first step", what);
     if (trainer->progress.position == 0)
-        return sv_fail(err, SVIT_E_STOPPED, "%s returned %d at the end of epoch %llu", who, value,
+        return sv_fail(err, SVIT_E_STOPPED, "%s at the end of epoch %llu", what,
                        (unsigned long long)trainer->progress.epoch);
-    return sv_fail(err, SVIT_E_STOPPED, "%s returned %d after step %llu of epoch %llu", who, value,
+    return sv_fail(err, SVIT_E_STOPPED, "%s after step %llu of epoch %llu", what,
                    (unsigned long long)trainer->progress.position,
                    (unsigned long long)trainer->progress.epoch + 1);
 }
 
-static const char STOP_FUNCTION[] = "the stop function of the context";
-
-/* Passes an event on to the callbacks of all ranks, which agree on the value. Several ranks ask
- * their stop functions here as well, for within a step they would not agree. *who has returned the
- * value. */
-static svit_status ask(int32_t *value, const char **who, svit_trainer *trainer,
-                       const svit_trainer_event *event, svit_trainer_callback callback, void *user,
-                       svit_error *err)
+/* Passes an event on to the callbacks of all ranks, which agree on the stop. Several ranks ask
+ * their stop functions here as well, for within a step they would not agree. */
+static svit_status ask(sv_stop *asked, svit_trainer *trainer, const svit_trainer_event *event,
+                       svit_trainer_callback callback, void *user, svit_error *err)
 {
-    *who = "the callback";
     trainer->in_callback = true;
-    *value = callback ? callback(event, user) : 0;
+    asked->value = callback ? callback(event, user) : 0;
+    asked->is_callback = asked->value != 0;
     trainer->in_callback = false;
-    if (*value == 0 && trainer->ranks.reducer.ranks > 1 && event->kind != SVIT_EVENT_FINISHED) {
-        *value = sv_context_stop_value(trainer->context);
-        *who = *value ? STOP_FUNCTION : *who;
-    }
-    return sv_ranks_agree_on_value(&trainer->ranks, value, err);
+    if (!asked->is_callback && trainer->ranks.reducer.ranks > 1 &&
+        event->kind != SVIT_EVENT_FINISHED)
+        asked->value = sv_context_stop_value(trainer->context);
+    return sv_ranks_agree_on_stop(&trainer->ranks, asked, err);
 }
 
 SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callback callback,
@@ -54,17 +58,16 @@ SVIT_API svit_status svit_trainer_run(svit_trainer *trainer, svit_trainer_callba
     trainer->stop_value = 0;
     svit_trainer_event event;
     do {
-        int32_t value;
-        const char *who;
+        sv_stop asked = {.rank = trainer->ranks.reducer.rank};
         trainer->asked = trainer->validation.asked = 0;
         const svit_status status = svit_trainer_step(trainer, &event, sizeof event, err);
-        if (trainer->asked || trainer->validation.asked)
-            return stop(trainer, STOP_FUNCTION,
-                        trainer->asked ? trainer->asked : trainer->validation.asked, err);
+        asked.value = trainer->asked ? trainer->asked : trainer->validation.asked;
+        if (asked.value)
+            return stop(trainer, &asked, err);
         SVIT_TRY(status);
-        SVIT_TRY(ask(&value, &who, trainer, &event, callback, user, err));
-        if (value)
-            return stop(trainer, who, value, err);
+        SVIT_TRY(ask(&asked, trainer, &event, callback, user, err));
+        if (asked.value)
+            return stop(trainer, &asked, err);
     } while (event.kind != SVIT_EVENT_FINISHED);
     return SVIT_OK;
 }

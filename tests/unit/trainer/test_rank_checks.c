@@ -14,6 +14,7 @@ typedef struct member {
     svit_model_config config;
     svit_dataset *validation;
     svit_trainer *trainer;
+    unsigned asked; /* calls of the stop function */
     svit_status status;
     svit_error error;
 } member;
@@ -125,6 +126,12 @@ static int32_t stop(const svit_trainer_event *event, void *user)
     return event->step == 2 ? 5 : 0;
 }
 
+static int32_t stop_third_time(void *user)
+{
+    unsigned *asked = user;
+    return ++*asked == 3 ? 9 : 0;
+}
+
 /* What rank 1 does differently, or `of_all` all ranks do; NULL: nothing. */
 static const struct {
     void (*change)(member *self), (*of_all)(member *self);
@@ -133,6 +140,7 @@ static const struct {
     svit_status (*call)(svit_trainer *, svit_error *),
         (*call_of_others)(svit_trainer *, svit_error *);
     svit_trainer_callback callback;
+    svit_stop_function stop;
     svit_status status;
     const char *message;
 } CASES[] = {
@@ -192,7 +200,10 @@ static const struct {
     {.change = no_folder,
      .callback = stop,
      .status = SVIT_E_STOPPED,
-     .message = "the callback returned 5 after step 2 of epoch 1"},
+     .message = "rank 1 of 3: the callback returned 5 after step 2 of epoch 1"},
+    {.stop = stop_third_time,
+     .status = SVIT_E_STOPPED,
+     .message = "rank 1 of 3: the stop function of the context returned 9 after step 3 of epoch 1"},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -225,10 +236,22 @@ static uint8_t *own_images(const member *self)
     return own;
 }
 
+static svit_context *own_context(member *self)
+{
+    svit_context_config config;
+    svit_context *own = NULL;
+    WORKS(svit_context_config_init(&config, sizeof config));
+    config.threads = 1;
+    config.stop = self->rank == 1 ? CASES[self->item].stop : NULL;
+    config.stop_user = &self->asked;
+    WORKS(svit_context_create(&own, &config, err));
+    return own;
+}
+
 static void *run_member(void *argument)
 {
     member *self = argument;
-    svit_context *own = fit_context(1);
+    svit_context *own = own_context(self);
     svit_dataset *data = NULL, *validate = NULL;
     svit_model *model = NULL;
     uint8_t *pixels = own_images(self);
