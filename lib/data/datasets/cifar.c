@@ -217,6 +217,8 @@ static svit_status cifar_open(svit_dataset **out, svit_context *context,
                               svit_error *err)
 {
     svit_dataset *dataset = NULL;
+    if (!*folder)
+        return sv_fail(err, SVIT_E_IO, "cannot open the folder ''; a path is needed");
     SVIT_TRY(sv_dataset_create(&dataset, context, &CIFAR, err));
     dataset->height = SIDE;
     dataset->width = SIDE;

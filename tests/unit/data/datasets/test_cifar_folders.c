@@ -99,6 +99,17 @@ START_TEST(test_folders_of_other_versions_are_told_apart)
 }
 END_TEST
 
+START_TEST(test_an_empty_folder_is_not_the_root)
+{
+    svit_dataset *dataset = NULL;
+    FAILS(svit_dataset_cifar10(&dataset, context, "", SVIT_SPLIT_TEST, err), SVIT_E_IO,
+          "cannot open the folder ''");
+    FAILS(svit_dataset_cifar100(&dataset, context, "", SVIT_SPLIT_TEST, SVIT_LABELS_FINE, err),
+          SVIT_E_IO, "cannot open the folder ''");
+    ck_assert_ptr_null(dataset);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("cifar_folders");
@@ -106,6 +117,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, test_a_byte_order_mark_is_no_part_of_a_name);
     tcase_add_test(c, test_names_are_different);
+    tcase_add_test(c, test_an_empty_folder_is_not_the_root);
     tcase_add_loop_test(c, test_folders_of_other_versions_are_told_apart, 0,
                         sizeof FOLDERS / sizeof *FOLDERS);
     suite_add_tcase(all, c);
