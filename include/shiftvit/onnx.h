@@ -40,7 +40,8 @@ SVIT_API svit_status svit_onnx_options_init(svit_onnx_options *options, size_t s
  * SVIT_E_ARGUMENT names an option that is not accepted, such as the probabilities of a model that
  * predicts numbers, or says that the pipeline does not fit the model. SVIT_E_STATE: preprocessing
  * is wanted, and the model has no pipeline. SVIT_E_UNSUPPORTED: the file would have 2 GiB or more,
- * which the format does not allow, the model is a masked autoencoder, or the build exports no ONNX.
+ * which the format does not allow, the model is a masked autoencoder, a number of the pipeline, 255
+ * times its scale included, is beyond float32, or the build exports no ONNX.
  * SVIT_E_NUMERIC names a parameter with a value that is not finite; an existing file stays.
  * SVIT_E_IO names the path. Any thread may call it. */
 SVIT_API svit_status svit_model_export_onnx(const svit_model *model, const char *path,

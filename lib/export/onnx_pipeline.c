@@ -9,17 +9,17 @@
 #include <float.h>
 #include <math.h>
 
-/* ONNX files have float32. */
+/* ONNX files have float32, and what the graph computes before the division is finite. */
 static svit_status check_numbers(const svit_pipeline_config *config, svit_error *err)
 {
     for (size_t c = 0; c < sv_pipeline_means(config->channels); c++) {
-        const double largest =
-            fmax(fmax(config->scale, fabs(config->mean[c])), sqrt(config->variance[c]));
-        const double smallest = fmin(config->scale, sqrt(config->variance[c]));
-        if (largest > FLT_MAX || smallest < FLT_MIN)
+        const double deviation = sqrt(config->variance[c]);
+        const double largest = 255 * config->scale + fabs(config->mean[c]);
+        if (fmax(largest, deviation) > FLT_MAX || fmin(config->scale, deviation) < FLT_MIN)
             return sv_fail(err, SVIT_E_UNSUPPORTED,
-                           "the pipeline's scale %g, mean %g or deviation %g is beyond float32",
-                           config->scale, config->mean[c], sqrt(config->variance[c]));
+                           "the pipeline's 255 times scale %g, mean %g or deviation %g is beyond "
+                           "float32",
+                           config->scale, config->mean[c], deviation);
     }
     return SVIT_OK;
 }
@@ -29,9 +29,10 @@ svit_status sv_onnx_pipeline_size(sv_onnx_graph *graph, svit_error *err)
     const svit_model *model = graph->model;
     sv_layer_list layers;
     if (!model->has_pipeline)
-        return sv_fail(err, SVIT_E_STATE,
-                       "preprocessing is 1, but the model has no pipeline; svit_model_set_pipeline "
-                       "gives it one");
+        return sv_fail(
+            err, SVIT_E_STATE,
+            "preprocessing is wanted, but the model has no pipeline; svit_model_set_pipeline "
+            "gives it one");
     if (model->pipeline.channels != model->config.in_channels)
         return sv_fail(err, SVIT_E_ARGUMENT,
                        "channels of the pipeline is %u; in_channels of the model is %u",

@@ -39,7 +39,7 @@ class Messages(FolderTest):
         model, x = tiny(), few()[0]
         model.add_lora(2)
         for kind, words, call in (
-            (errors.StateError, "has no pipeline; assigning Model.pipeline gives it one",
+            (errors.StateError, "^preprocessing is wanted, but the model has no pipeline; assigning Model.pipeline gives it one",
              lambda: model.export_onnx(self.folder / "m.onnx", preprocessing=True)),
             (errors.StateError, "adapters of rank 2 already; Model.merge_lora", lambda: model.add_lora(2)),
             (errors.StateError, "create one with 'train'", lambda: shiftvit.Session(tiny()).set_mode("train")),

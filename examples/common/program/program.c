@@ -146,7 +146,7 @@ static const char *const ADVICE[][2] = {
      "the model's order is accepted"},
     {"and svit_binary_cross_entropy and svit_mean_squared_error take one output",
      "and shiftvit-train takes one with --set loss=binary or loss=mse"},
-    {"preprocessing is 1, but the model has no pipeline; svit_model_set_pipeline gives it one",
+    {"preprocessing is wanted, but the model has no pipeline; svit_model_set_pipeline gives it one",
      "--preprocessing: the model's file does not say how images become its input; shiftvit-convert "
      "--from NAMES --preset NAME writes a file with the preset's preprocessing"},
     {"svit_model_set_pipeline gives it one",

@@ -338,6 +338,11 @@ START_TEST(test_options_that_are_not_accepted_are_named)
         huge.variance[c] = 1e120;
     ck_assert_int_eq(svit_model_set_pipeline(model, &huge, NULL), SVIT_OK);
     check_refused(model, path, &bytes, SVIT_E_UNSUPPORTED, "scale 1e+60");
+    huge.scale = 2e36; /* is a float, and that of the byte 255 is not */
+    for (int c = 0; c < 3; c++)
+        huge.variance[c] = 1e20;
+    ck_assert_int_eq(svit_model_set_pipeline(model, &huge, NULL), SVIT_OK);
+    check_refused(model, path, &bytes, SVIT_E_UNSUPPORTED, "255 times scale 2e+36");
     ck_assert_int_ne(access(path, F_OK), 0);
     svit_model_free(model);
 }
