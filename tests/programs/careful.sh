@@ -313,8 +313,10 @@ stopped() {
     status=0
     wait "$trained" || status=$?
 }
-# Under nohup the signal is ignored here, too, and a shell cannot change that.
-heeding='import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])'
+# Under nohup SIGHUP is ignored here, too, as SIGINT is in the background, and a shell cannot change that.
+heeding='import os, signal, sys
+for number in signal.SIGHUP, signal.SIGINT: signal.signal(number, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])'
 # shellcheck disable=SC2086
 "$python" -c "$heeding" "$programs/shiftvit-train" $long --out signalled 2>err &
 trained=$!
@@ -333,6 +335,21 @@ sleep 1
 kill -0 "$trained" || fail 'a signal that was ignored ended the run'
 stopped TERM
 [ "$status" = 1 ] || fail "SIGTERM: $status"
+# A second signal ends the run at once, within its only step, of whatever kinds the two are.
+for second in INT TERM; do
+    rm -rf signalled
+    "$python" -c "$heeding" "$programs/shiftvit-train" --data procedural:8000 --val-fraction 0 --limit-test 10 \
+        --batch 8000 --set accumulate=400 --threads 1 --epochs 1 --out signalled 2>err &
+    trained=$!
+    until grep -q 'images train' err; do sleep 0.1; done
+    sleep 1
+    kill -TERM "$trained"
+    sleep 0.1
+    kill -"$second" "$trained"
+    status=0
+    wait "$trained" || status=$?
+    [ "$status" -gt 128 ] || fail "SIGTERM and SIG$second: $status"
+done
 
 # The scripts take their options in any order, and nothing that they do not know.
 for given in '10 --from' '10 a b' '10 --nothing' 11; do

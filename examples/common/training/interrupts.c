@@ -9,8 +9,13 @@ static volatile sig_atomic_t seen;
 static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP}; /* Ctrl-C, kill, a closed terminal */
 enum { SIGNAL_COUNT = sizeof SIGNALS / sizeof *SIGNALS };
 
+/* Remembers the first signal. A second one, of whatever kind, ends the process as by default. */
 static void remember(int signal_number)
 {
+    if (seen) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
     seen = signal_number;
 }
 
@@ -18,8 +23,7 @@ void interrupts_watch(void)
 {
     /* Calls of the system that the signal meets go on: the training looks at `seen` after its step,
      * and none of its files has failed. */
-    struct sigaction action = {.sa_handler = remember, .sa_flags = (int)SA_RESETHAND | SA_RESTART},
-                     old;
+    struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESTART}, old;
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < SIGNAL_COUNT; i++)
         if (sigaction(SIGNALS[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)

@@ -53,8 +53,9 @@ int alphasort(const struct dirent **a, const struct dirent **b);
 int scandir(const char *path, struct dirent ***out, int (*takes)(const struct dirent *),
             int (*compare)(const struct dirent **, const struct dirent **));
 
-/* signal() lets a handler run once, as SA_RESETHAND does, in a thread of its own. */
-enum { SA_RESETHAND = 1, SA_RESTART = 2 };
+/* signal() lets a handler run once, after which the signal ends the process, in a thread of its
+ * own. */
+enum { SA_RESTART = 1 };
 struct sigaction {
     void (*sa_handler)(int);
     int sa_flags, sa_mask;
