@@ -276,14 +276,15 @@ static svit_status create_trainer(train_run *self)
 }
 
 /* Checks the folder of a new run, which takes neither the place of a class of the data nor that of
- * the model that it starts from. */
+ * the model that it starts from, nor of what --overwrite does not replace. */
 static svit_status check_out(train_run *self)
 {
     const train_options *options = &self->options;
     struct program *program = &self->options.program;
     TRY(out_folder_check(program, &options->data, "--out", options->out, 1));
     TRY(output_check_start(program, options->out, "--init-from", options->init_from));
-    return output_check_start(program, options->out, "--base", options->config.base);
+    TRY(output_check_start(program, options->out, "--base", options->config.base));
+    return output_check_run(program, options->out);
 }
 
 /* Prepares the run. The folder is locked first, so that a folder in use is reported before the data
@@ -294,14 +295,10 @@ static svit_status prepare(train_run *self)
     if (!self->options.resume)
         TRY(check_out(self));
     if (mpi_is_first(&self->place))
-        TRY(run_file_lock(&self->lock, program, self->options.out,
-                          self->trainer_config.existing != SVIT_EXISTING_REFUSE));
+        TRY(run_file_lock(&self->lock, program, self->options.out, &self->trainer_config));
     if (mpi_is_first(&self->place))
         TRY(old_model_find(&self->old, program, self->options.out));
     TRY(path_join(program, self->curves, self->options.out, RUN_CURVES_FILE));
-    if (!model_path_is_run(self->options.out)) /* those of old runs have no mark */
-        TRY(output_check_drawn(program, "--out", self->curves,
-                               "the run draws its curves there, so the file has to be moved"));
     if (self->options.resume)
         TRY(load_model(self));
     else if (self->by_rule)

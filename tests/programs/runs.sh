@@ -19,8 +19,28 @@ for file in model.safetensors curves.png; do
     cp "done/$file" "own-$file"
     # shellcheck disable=SC2086
     run 1 shiftvit-train --data folder:images $tiny --out "own-$file"
-    says "'own-$file' has a $file, which the run would replace"
+    says "'own-$file' has the file $file, which the run would replace"
     cmp "done/$file" "own-$file/$file" || fail "$file is another one"
+done
+mkdir own-events
+echo events >own-events/events.out.tfevents.shiftvit
+# shellcheck disable=SC2086
+run 1 shiftvit-train --data folder:images $tiny --set tensorboard=true --out own-events
+says "'own-events' has the file events.out.tfevents.shiftvit, which the run would replace"
+# What --overwrite does not replace has a message that does not advise it.
+mkdir -p foreign/run own-folder
+cp "$(find images/disc -name '*.png' | head -n 1)" foreign/run/curves.png
+# shellcheck disable=SC2086
+run 2 shiftvit-train --data folder:images $tiny --out foreign/run
+says "^shiftvit-train: --out: 'foreign/run/curves.png' exists and is no picture .* the file has to be moved\$"
+for file in curves.png model.safetensors history.csv checkpoint.safetensors; do
+    mkdir "own-folder/$file"
+    for given in '' --overwrite; do
+        # shellcheck disable=SC2086
+        run 1 shiftvit-train --data folder:images $tiny $given --out own-folder
+        says "^shiftvit-train: --out: 'own-folder/$file' is a folder; a file is needed\$"
+    done
+    rmdir "own-folder/$file"
 done
 # --overwrite replaces it, but never the model that the run starts from.
 lost="--out: '.*' has the model of --init-from, which the run would replace"

@@ -178,6 +178,22 @@ svit_status output_check_source(struct program *self, const char *out_name, cons
         out_name, out, source_name);
 }
 
+svit_status output_check_run(struct program *self, const char *folder)
+{
+    static const char *const FILES[] = {RUN_CHECKPOINT_FILE, "best.safetensors", "history.csv",
+                                        "run.json",          RUN_MODEL_FILE,     RUN_EVENTS_FILE,
+                                        RUN_CURVES_FILE};
+    char path[PATH_CAPACITY];
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        TRY(path_join(self, path, folder, FILES[i]));
+        TRY(check_kind(self, "--out", path));
+    }
+    return model_path_is_run(folder) /* the curves of old runs have no mark */
+               ? SVIT_OK
+               : output_check_drawn(self, "--out", path,
+                                    "the run draws its curves there, so the file has to be moved");
+}
+
 /* The folder itself is refused too: with the run's files in it, its name stands for their model. */
 svit_status output_check_start(struct program *self, const char *folder, const char *source_name,
                                const char *source)

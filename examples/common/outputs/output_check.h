@@ -42,6 +42,10 @@ svit_status output_check_source(struct program *self, const char *out_name, cons
 svit_status output_check_start(struct program *self, const char *folder, const char *source_name,
                                const char *source);
 
+/* Checks that --overwrite can replace what has the name of a file of a run in `folder`, which need
+ * not exist: that it is a file, and curves.png a picture that these programs have drawn. */
+svit_status output_check_run(struct program *self, const char *folder);
+
 /* Does what output_check_source does for --model. */
 svit_status output_check_model(struct program *self, const char *out_name, const char *out,
                                const char *model);

@@ -100,8 +100,8 @@ static svit_status read_entry(char **text, struct program *self, const char *fol
 static svit_status refuse_file(struct program *self, const char *folder, const char *file)
 {
     return program_fail(self, SVIT_E_STATE,
-                        "'%s' has a %s, which the run would replace; take another folder: --out "
-                        "DIR; or replace it: --overwrite",
+                        "'%s' has the file %s, which the run would replace; take another folder: "
+                        "--out DIR; or replace it: --overwrite",
                         folder, file);
 }
 
@@ -128,8 +128,9 @@ static svit_status refuse_used(struct program *self, const char *folder, const c
 const char *const run_result_files[RUN_RESULT_FILES] = {RUN_MODEL_FILE, RUN_CURVES_FILE};
 
 svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
-                          int may_be_used)
+                          const svit_trainer_config *trainer)
 {
+    const int may_be_used = trainer->existing != SVIT_EXISTING_REFUSE;
     static const char *const files[] = {RUN_CHECKPOINT_FILE, "best.safetensors", "history.csv",
                                         RUN_FILE};
     TRY(svit_folder_lock_create(out, self->context, folder, &self->err));
@@ -139,6 +140,8 @@ svit_status run_file_lock(svit_folder_lock **out, struct program *self, const ch
     for (size_t i = 0; !may_be_used && i < RUN_RESULT_FILES; i++)
         if (svit_folder_lock_has(*out, run_result_files[i]))
             return refuse_file(self, folder, run_result_files[i]);
+    if (!may_be_used && trainer->tensorboard && svit_folder_lock_has(*out, RUN_EVENTS_FILE))
+        return refuse_file(self, folder, RUN_EVENTS_FILE);
     return SVIT_OK;
 }
 

@@ -26,11 +26,14 @@ void run_file_drawn(char text[DRAWN_CAPACITY], const json_t *run);
 enum { RUN_RESULT_FILES = 2 };
 extern const char *const run_result_files[RUN_RESULT_FILES]; /* both */
 
+/* What the trainer writes there with the setting `tensorboard`. */
+#define RUN_EVENTS_FILE "events.out.tfevents.shiftvit"
+
 /* Locks the folder with svit_folder_lock_create. SVIT_E_STATE: it holds a run, or a file that the
- * program would replace, and `may_be_used` is 0. *out is set whenever the lock is held, also after
- * this failure. */
+ * run of these settings would replace, which its `existing` does not allow. *out is set whenever
+ * the lock is held, also after this failure. */
 svit_status run_file_lock(svit_folder_lock **out, struct program *self, const char *folder,
-                          int may_be_used);
+                          const svit_trainer_config *trainer);
 
 /* Reads the run.json of `folder` into *out, a new reference; NULL if there is none. SVIT_E_FORMAT:
  * it has no "options". */
