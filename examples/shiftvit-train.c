@@ -350,8 +350,7 @@ static void introduce(const train_run *self)
             shown_text(folder, self->options.out));
     if (self->by_rule)
         note_rule(&self->trainer_config, &self->optimizer_config, images, self->options.lora >= 0);
-    note_unused(&self->options, &self->trainer_config, &self->optimizer_config,
-                split[SVIT_SPLIT_VALIDATION] != NULL);
+    note_unused(&self->options, &self->trainer_config, &self->optimizer_config, &self->data);
     note_average(&self->trainer_config, &self->optimizer_config, images);
 }
 

@@ -140,6 +140,34 @@ says 'a resumed run needs 0, which never stops; with more epochs, any$'
     ! grep 'patience has' "$work/err" || fail 'a warning of a patience that nobody gave'
 }
 
+# Settings that what the run has does not read: each is warned of, and no other one.
+ignored() {
+    while IFS='|' read -r given names; do
+        # shellcheck disable=SC2086
+        run 0 shiftvit-train --data procedural:20 --limit-test 10 --threads 1 --config settings.json --set patch_size=12 \
+            --epochs 1 --set schedule=constant $given --overwrite --out ignored
+        found=$(sed -n 's/^shiftvit-train: warning: \(.*\) has no effect: .*/\1/p' "$work/err" | tr '\n' ' ')
+        [ "$found" = "$names${names:+ }" ] || fail "$given: warnings of $found, not of $names"
+    done
+}
+every='--set beta1=0.8 --set beta2=0.9 --set epsilon=1e-6 --set epsilon_form=torch --set momentum=0.9'
+every="$every --set nesterov=true --set sgd_form=torch --set adamw_learning_rate=0.01"
+early='--set early_height=24 --set early_width=24'
+ignored <<END
+$every|momentum nesterov sgd_form adamw_learning_rate
+--set optimizer=sgd $every|beta1 beta2 epsilon epsilon_form adamw_learning_rate
+--set optimizer=muon $every|sgd_form
+--set optimizer=lion $every|epsilon epsilon_form momentum nesterov sgd_form adamw_learning_rate
+--set swa_start=0.1 --set swa_every=1 --set ema=none|swa_start swa_every
+--set swa_start=0.1 --set swa_every=1 --set ema=swa|
+--set lookahead_alpha=0.4|lookahead_alpha
+--set lookahead_alpha=0.4 --set lookahead=1|
+$early|early_height early_width
+$early --set early_fraction=0.5|
+--val-fraction 0 --limit-val 3|--limit-val
+--on-bad skip|--on-bad
+END
+
 # shellcheck disable=SC2086
 run 0 shiftvit-train $data --config settings.json --set schedule=constant --set warmup_steps=5 --epochs 1 --out unused
 says 'warmup_steps has no effect'

@@ -56,35 +56,89 @@ static void note_no_effect(const char *name, const char *why)
     fprintf(stderr, "%s: warning: %s has no effect: %s\n", option_program_name, name, why);
 }
 
-static void note_schedule(const json_t *given, int32_t schedule)
+/* Whether a setting counts is decided by one of these. */
+enum decider { SCHEDULE, OPTIMIZER, AVERAGE, LOOKAHEAD, EARLY, DECIDERS };
+
+/* Warns of the settings in `given` that what decides about them does not read, as in optim/ of the
+ * library. */
+static void note_settings(const json_t *given, const svit_trainer_config *trainer,
+                          const svit_optimizer_config *optimizer)
 {
+#define BIT(value) (1 << (value))
 #define RISES                                                                                      \
-    (1 << SVIT_SCHEDULE_WARMUP_COSINE | 1 << SVIT_SCHEDULE_LINEAR | 1 << SVIT_SCHEDULE_ONE_CYCLE)
+    (BIT(SVIT_SCHEDULE_WARMUP_COSINE) | BIT(SVIT_SCHEDULE_LINEAR) | BIT(SVIT_SCHEDULE_ONE_CYCLE))
+#define HAS_ADAMW (BIT(SVIT_OPTIMIZER_ADAMW) | BIT(SVIT_OPTIMIZER_MUON))
+#define HAS_BETAS (HAS_ADAMW | BIT(SVIT_OPTIMIZER_LION))
+#define HAS_MOMENTUM (BIT(SVIT_OPTIMIZER_SGD) | BIT(SVIT_OPTIMIZER_MUON))
     static const struct {
         const char *name;
-        int schedules; /* that use the setting, a bit each, as in optim/schedule.c of the library */
-    } SETTINGS[] = {{"warmup_fraction", RISES},
-                    {"lr_start", RISES | 1 << SVIT_SCHEDULE_COSINE_RESTARTS},
-                    {"step_factor", 1 << SVIT_SCHEDULE_STEP},
-                    {"restart_factor", 1 << SVIT_SCHEDULE_COSINE_RESTARTS}};
+        enum decider decider;
+        int readers; /* its values that read the setting, a bit each */
+    } SETTINGS[] = {
+        {"warmup_fraction", SCHEDULE, RISES},
+        {"lr_start", SCHEDULE, RISES | BIT(SVIT_SCHEDULE_COSINE_RESTARTS)},
+        {"step_factor", SCHEDULE, BIT(SVIT_SCHEDULE_STEP)},
+        {"restart_factor", SCHEDULE, BIT(SVIT_SCHEDULE_COSINE_RESTARTS)},
+        {"beta1", OPTIMIZER, HAS_BETAS},
+        {"beta2", OPTIMIZER, HAS_BETAS},
+        {"epsilon", OPTIMIZER, HAS_ADAMW},
+        {"epsilon_form", OPTIMIZER, HAS_ADAMW},
+        {"momentum", OPTIMIZER, HAS_MOMENTUM},
+        {"nesterov", OPTIMIZER, HAS_MOMENTUM},
+        {"sgd_form", OPTIMIZER, BIT(SVIT_OPTIMIZER_SGD)},
+        {"adamw_learning_rate", OPTIMIZER, BIT(SVIT_OPTIMIZER_MUON)},
+        {"ema_momentum", AVERAGE, BIT(SVIT_EMA_PLAIN) | BIT(SVIT_EMA_KERAS)},
+        {"swa_start", AVERAGE, BIT(SVIT_EMA_SWA)},
+        {"swa_every", AVERAGE, BIT(SVIT_EMA_SWA)},
+        {"lookahead_alpha", LOOKAHEAD, BIT(1)},
+        {"early_height", EARLY, BIT(1)},
+        {"early_width", EARLY, BIT(1)},
+    };
+#undef HAS_MOMENTUM
+#undef HAS_BETAS
+#undef HAS_ADAMW
 #undef RISES
+#undef BIT
+    const struct {
+        int32_t value;
+        const char *why;
+    } by[DECIDERS] = {
+        [SCHEDULE] = {optimizer->schedule, "it belongs to another schedule than the run's"},
+        [OPTIMIZER] = {optimizer->kind, "it belongs to another optimizer than the run's"},
+        [AVERAGE] = {optimizer->ema, "it belongs to another average (ema) than the run's"},
+        [LOOKAHEAD] = {optimizer->lookahead > 0, "lookahead is 0"},
+        [EARLY] = {trainer->early_fraction > 0, "early_fraction is 0"},
+    };
     for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++)
-        if (json_object_get(given, SETTINGS[i].name) && !(SETTINGS[i].schedules >> schedule & 1))
-            note_no_effect(SETTINGS[i].name, "it belongs to another schedule than the run's");
+        if (json_object_get(given, SETTINGS[i].name) &&
+            !(SETTINGS[i].readers >> by[SETTINGS[i].decider].value & 1))
+            note_no_effect(SETTINGS[i].name, by[SETTINGS[i].decider].why);
+}
+
+/* Warns of options of the data that change nothing of these data. */
+static void note_data(const train_options *options, const data_splits *data)
+{
+    const int has_own_size = data_has_own_size(&options->data);
+    if (options->data.limit[SVIT_SPLIT_VALIDATION] > 0 && !data->split[SVIT_SPLIT_VALIDATION])
+        note_no_effect("--limit-val", "there are no validation data");
+    if (options->data.limit[SVIT_SPLIT_TEST] > 0 && !data->split[SVIT_SPLIT_TEST])
+        note_no_effect("--limit-test", "there are no test data");
+    if (options->data.val_fraction > 0 && !has_own_size && !data->drawn)
+        note_no_effect("--val-fraction", "the data have splits of their own");
+    if (options->on_bad == ON_BAD_SKIP && has_own_size)
+        note_no_effect("--on-bad", "it is for the files of folder:, list: and shards:");
 }
 
 void note_unused(const train_options *options, const svit_trainer_config *trainer,
-                 const svit_optimizer_config *optimizer, int has_validation)
+                 const svit_optimizer_config *optimizer, const data_splits *data)
 {
     struct program program = {0};
     settings given;
+    note_data(options, data);
     if (read_given(&given, &program, &options->config) != SVIT_OK)
         return;
-    note_schedule(given.training, optimizer->schedule);
-    if (json_object_get(given.training, "ema_momentum") && optimizer->ema != SVIT_EMA_PLAIN &&
-        optimizer->ema != SVIT_EMA_KERAS)
-        note_no_effect("ema_momentum", "it belongs to the averages 'plain' and 'keras' of ema");
-    if (!has_validation && trainer->patience > 0 &&
+    note_settings(given.training, trainer, optimizer);
+    if (!data->split[SVIT_SPLIT_VALIDATION] && trainer->patience > 0 &&
         (options->patience > 0 || json_object_get(given.training, "patience")))
         note_no_effect("patience", "there are no validation data, by which the run would stop");
     settings_free(&given);
