@@ -180,8 +180,12 @@ for given in '--out x' '--preset vit-cifar100' '--init-from done'; do
     run 2 shiftvit-train --resume first --epochs 2 $given
     says "--resume goes on with the run of 'first', .*; ${given%% *} is accepted without --resume"
 done
-run 2 shiftvit-train --data folder:images --set existing=overwrite --out first
-says '^shiftvit-train: --set existing: '
+echo '{"existing": "overwrite"}' >existing.json
+for given in '--set existing=overwrite' '--config existing.json'; do
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train --data folder:images $given --out first
+    says "^shiftvit-train: (--set|existing.json): existing: --resume DIR goes on with a run that is there, "
+done
 
 # Fields of a file change the preset; a whole model of another architecture excludes it.
 echo '{"dim": 16, "depth": 1, "epochs": 1}' >fields.json

@@ -13,6 +13,13 @@ static uint32_t means_of(uint32_t channels)
     return channels <= SVIT_MAX_CHANNELS ? channels : 1;
 }
 
+/* A size for the resize step, which leaves `margin` to crop where the largest size allows it. */
+static uint32_t resize_for(uint32_t output, uint32_t margin)
+{
+    enum { LARGEST = 8192 };
+    return output < LARGEST && margin < LARGEST - output ? output + margin : LARGEST;
+}
+
 void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config *model)
 {
     uint32_t margin_height = pipeline->resize_height - pipeline->output_height;
@@ -20,8 +27,8 @@ void pipeline_fit_model(svit_pipeline_config *pipeline, const svit_model_config 
     pipeline->channels = model->in_channels;
     pipeline->output_height = model->input_height;
     pipeline->output_width = model->input_width;
-    pipeline->resize_height = model->input_height + margin_height;
-    pipeline->resize_width = model->input_width + margin_width;
+    pipeline->resize_height = resize_for(model->input_height, margin_height);
+    pipeline->resize_width = resize_for(model->input_width, margin_width);
 }
 
 /* Replaces the array of a field, if there is one, by one of equal numbers for other channels: their

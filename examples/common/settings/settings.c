@@ -129,7 +129,19 @@ static int is_size(const char *field)
     return 0;
 }
 
-static const char SET[] = "--set";
+static const char SET[] = "--set", EXISTING[] = "existing";
+
+/* Fails if EXISTING is set to other than what svit_training_to_json writes: options say it. */
+static svit_status check_existing(struct program *self, const char *where, const json_t *value)
+{
+    const char *word = json_string_value(value);
+    return word && strcmp(word, "refuse") == 0
+               ? SVIT_OK
+               : program_fail(self, SVIT_E_ARGUMENT,
+                              "%s: existing: --resume DIR goes on with a run that is there, and "
+                              "--overwrite replaces it",
+                              where);
+}
 
 /* Puts a field where it belongs. `where` is SET or the file that gives it. */
 static svit_status put_field(settings *out, struct program *self, const config_option *option,
@@ -146,6 +158,8 @@ static svit_status put_field(settings *out, struct program *self, const config_o
         return program_fail(self, SVIT_E_ARGUMENT,
                             "%s: '%s' is a setting of the training; accepted are fields of a model",
                             where, field);
+    if (strcmp(field, EXISTING) == 0)
+        return check_existing(self, where, value);
     json_object_set(where == SET && is_size(field) ? out->sizes : out->training, field, value);
     return SVIT_OK;
 }
@@ -160,6 +174,10 @@ static svit_status parse_object(json_t **out, struct program *self, const char *
     const int is_json = *out != NULL;
     json_decref(*out);
     *out = NULL;
+    if (!is_json && json_error_code(&where) == json_error_numeric_overflow)
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "%s: line %d: %s; whole numbers up to 2^63 - 1 are accepted here", what,
+                            where.line, where.text);
     return is_json ? program_fail(self, SVIT_E_FORMAT, "%s is no JSON object, but other JSON", what)
                    : program_fail(self, SVIT_E_FORMAT, "%s is no JSON object: line %d: %s", what,
                                   where.line, where.text);
@@ -300,6 +318,13 @@ void settings_free(settings *self)
     *self = (settings){0};
 }
 
+/* What a field accepts here: jansson reads no larger integers. */
+static const char *accepted_text(const json_t *field)
+{
+    const char *text = field_text(field, "accepted");
+    return strcmp(text, "0..2^64 - 1") == 0 ? "0..2^63 - 1" : text;
+}
+
 static void print_fields(FILE *stream, const char *of)
 {
     struct program program = {0};
@@ -310,10 +335,12 @@ static void print_fields(FILE *stream, const char *of)
         return;
     json_array_foreach(list, i, field)
     {
+        if (strcmp(field_text(field, "name"), EXISTING) == 0)
+            continue;
         char *value = json_dumps(json_object_get(field, "default"),
                                  JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
         snprintf(line, sizeof line, "  %-20s %-9s default %-10s %s", field_text(field, "name"),
-                 field_text(field, "type"), value ? value : "", field_text(field, "accepted"));
+                 field_text(field, "type"), value ? value : "", accepted_text(field));
         option_wrap(stream, line, 0, 0);
         free(value);
     }

@@ -2,7 +2,6 @@
 #include "training/train_command_line.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Fails if the command line gives what a resumed run has already. */
 static svit_status check_resume(train_options *options)
@@ -18,18 +17,6 @@ static svit_status check_resume(train_options *options)
                  : SVIT_OK;
 }
 
-/* Fails if --set gives what options of their own say. */
-static svit_status check_sets(train_options *options)
-{
-    static const char field[] = "existing=";
-    for (size_t i = 0; i < options->config.set_count; i++)
-        if (strncmp(options->config.sets[i], field, strlen(field)) == 0)
-            return program_fail(&options->program, SVIT_E_ARGUMENT,
-                                "--set existing: --resume DIR goes on with a run that is there, "
-                                "and --overwrite replaces it");
-    return SVIT_OK;
-}
-
 static int has_data(const train_options *options)
 {
     return options->data.spec != train_defaults.data.spec;
@@ -38,7 +25,6 @@ static int has_data(const train_options *options)
 static svit_status read_stored(run_file *stored, train_options *options, int argc, char **argv)
 {
     struct program *program = &options->program;
-    TRY(check_sets(options));
     if (options->resume) {
         TRY(check_resume(options));
         return run_file_read(stored, program, options->resume, argc, argv);
