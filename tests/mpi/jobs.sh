@@ -171,6 +171,13 @@ timeout 60 "$mpirun" -n 1 "$train" $options --mpi --out "$work/other" : \
         complain 'other images: exit status 0'
     [ "$(grep -c 'rank 1 of 2 has other training data than rank 0' "$work/err")" = 1 ] ||
         complain "other images: $(cat "$work/err")"
+    head -c 100 "$picture" >there/train/a/5.png
+    # shellcheck disable=SC2086
+    timeout 60 "$mpirun" -n 1 "$train" $vit --data folder:here --out "$work/bad" : \
+        -n 1 "$train" $vit --data folder:there --out "$work/bad" >"$work/out" 2>"$work/err" &&
+        complain 'a bad image of another rank: exit status 0'
+    [ "$(grep -c 'rank 1 of 2: 1 of 9 images cannot be read, the first: .*there/train/a/5.png' "$work/err")" = 1 ] ||
+        complain "a bad image of another rank: $(cat "$work/err")"
     head -c 100 "$picture" >here/train/a/5.png
     head -c 100 "$picture" >here/test/a/5.png
     # shellcheck disable=SC2086

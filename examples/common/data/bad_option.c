@@ -27,12 +27,20 @@ static int parse_option(int key, char *text, struct option_state *state)
 
 const struct option_table bad_table = {options, parse_option, NULL, NULL, NULL, NULL};
 
+/* The samples that cannot be read. */
+typedef struct bad_images {
+    size_t count;
+    char first[sizeof((svit_error *)NULL)->message]; /* the message of the first one, if this
+                                                        process prints none */
+} bad_images;
+
 /* Collects the indices of the readable samples of one split; bad ones are reported in order. */
 typedef struct good_list {
     const struct program *program;
     size_t *indices;
     size_t count;
     size_t next; /* index after the last bad sample */
+    bad_images *bad;
 } good_list;
 
 /* Adds the indices up to `end`, which are all readable. */
@@ -51,6 +59,8 @@ static int32_t report_bad(size_t index, svit_status status, const char *message,
     self->next = index + 1;
     if (!self->program->is_mute)
         fprintf(stderr, "%s: bad image: %s\n", option_program_name, message);
+    else if (!self->bad->first[0])
+        snprintf(self->bad->first, sizeof self->bad->first, "%s", message);
     return 0;
 }
 
@@ -111,11 +121,11 @@ static svit_status remove_bad(svit_dataset **part, struct program *self, const g
 }
 
 static svit_status check_part(svit_dataset **part, struct program *self, int32_t on_bad,
-                              const char *name, size_t *bad_count)
+                              const char *name, bad_images *all_bad)
 {
     size_t bad = 0;
     size_t count = svit_dataset_count(*part);
-    good_list good = {self, calloc(count, sizeof *good.indices), 0, 0};
+    good_list good = {self, calloc(count, sizeof *good.indices), 0, 0, all_bad};
     if (!good.indices)
         return program_fail(self, SVIT_E_MEMORY, "no memory for %zu indices", count);
     svit_status status = svit_dataset_verify(*part, report_bad, &good, &bad, &self->err);
@@ -123,27 +133,28 @@ static svit_status check_part(svit_dataset **part, struct program *self, int32_t
     if (status == SVIT_OK && bad > 0 && on_bad == ON_BAD_SKIP)
         status = remove_bad(part, self, &good, name);
     free(good.indices);
-    *bad_count += bad;
+    all_bad->count += bad;
     return status;
 }
 
 /* Says how many images are bad, as `on_bad` has it. */
-static svit_status conclude(struct program *self, size_t bad, size_t all, int32_t on_bad)
+static svit_status conclude(struct program *self, const bad_images *bad, size_t all, int32_t on_bad)
 {
-    if (bad > 0 && on_bad == ON_BAD_FAIL)
+    if (bad->count > 0 && on_bad == ON_BAD_FAIL)
         return program_fail(self, SVIT_E_FORMAT,
-                            "%zu of %zu images cannot be read; --on-bad skip goes on without them",
-                            bad, all);
-    if (bad > 0 && !self->quiet)
+                            "%zu of %zu images cannot be read%s%s; --on-bad skip goes on without "
+                            "them",
+                            bad->count, all, bad->first[0] ? ", the first: " : "", bad->first);
+    if (bad->count > 0 && !self->quiet)
         fprintf(stderr, "%s: %zu of %zu images cannot be read and are left out\n",
-                option_program_name, bad, all);
+                option_program_name, bad->count, all);
     return SVIT_OK;
 }
 
 svit_status bad_check(data_splits *data, struct program *self, const data_option *option,
                       int32_t on_bad)
 {
-    size_t bad = 0;
+    bad_images bad = {.count = 0};
     size_t all = 0;
     if (data_has_own_size(option))
         return SVIT_OK;
@@ -153,13 +164,13 @@ svit_status bad_check(data_splits *data, struct program *self, const data_option
         all += svit_dataset_count(data->split[split]);
         TRY(check_part(&data->split[split], self, on_bad, data_split_names[split], &bad));
     }
-    return conclude(self, bad, all, on_bad);
+    return conclude(self, &bad, all, on_bad);
 }
 
 svit_status bad_check_folder(svit_dataset **images, struct program *self, int32_t on_bad)
 {
     const size_t all = svit_dataset_count(*images);
-    size_t bad = 0;
+    bad_images bad = {.count = 0};
     TRY(check_part(images, self, on_bad, NULL, &bad));
-    return conclude(self, bad, all, on_bad);
+    return conclude(self, &bad, all, on_bad);
 }
