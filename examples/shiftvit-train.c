@@ -138,7 +138,7 @@ static svit_status check_channels(train_run *self, const svit_model_config *conf
         return SVIT_OK;
     return program_fail(&self->options.program, SVIT_E_ARGUMENT,
                         "--data: '%s' has images of %zu channels, and in_channels is %" PRIu32
-                        "; folder:DIR and list:FILE.csv give images of 1, 3 or 4 channels",
+                        "; folder:DIR, list:FILE.csv and shards:PATTERN give 1, 3 or 4 channels",
                         self->options.data.spec, channels, config->in_channels);
 }
 
@@ -378,12 +378,14 @@ static int32_t watch(const svit_trainer_event *event, void *user)
 static svit_status test(train_run *self)
 {
     struct program *program = &self->options.program;
+    const size_t images = svit_dataset_count(self->data.split[SVIT_SPLIT_TEST]);
     svit_model_config config;
     TRY(svit_model_get_config(self->model, &config, sizeof config, &program->err));
-    if (!self->data.split[SVIT_SPLIT_TEST] || config.mask_ratio > 0) {
+    if (images == 0 || config.mask_ratio > 0) {
         if (program->json)
-            json_line_print(json_pack("{s:s, s:i}", "split", "test", "images", 0),
-                            JSON_LINE_DIGITS);
+            json_line_print(
+                json_pack("{s:s, s:I, s:n}", "split", "test", "images", (json_int_t)images, "loss"),
+                JSON_LINE_DIGITS);
         else
             puts(config.mask_ratio > 0 ? "test: none" : "test: no images");
         return SVIT_OK;

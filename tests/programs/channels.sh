@@ -116,7 +116,7 @@ says 'mean is not an array of 1 number, as many as channels'
 # What does not fit is named.
 # shellcheck disable=SC2086
 run 2 shiftvit-train $small --set in_channels=1 --data procedural:100 --out none
-says "'procedural:100' has images of 3 channels, and in_channels is 1; folder:DIR and list:FILE.csv give"
+says "'procedural:100' has images of 3 channels, and in_channels is 1; folder:DIR, list:FILE.csv and shards:PATTERN give"
 for channels in 2 7; do
     # shellcheck disable=SC2086
     run 2 shiftvit-train $small --set in_channels=$channels --data folder:images --out none

@@ -305,7 +305,8 @@ lasts '^test: none$'
 : >never-read.png
 run 2 shiftvit-predict --model masked never-read.png
 says 'the model is a masked autoencoder, which has no classes'
-run 0 shiftvit-train --resume masked --epochs 3
+run 0 shiftvit-train --resume masked --epochs 3 --json
+lasts '^\{"split": "test", "images": 1000, "loss": null\}$'
 awk -F, 'NR == 2 { first = $2 } END { exit !($2 < first && $2 > 0) }' masked/history.csv ||
     fail "the loss does not fall: $(cat masked/history.csv)"
 paper="--data procedural:40 --limit-val 20 --limit-test 20 --preset vit-paper-cifar100 $small --epochs 1"
@@ -397,6 +398,34 @@ for value in .5 0.5 5e-1 +.5 0x1p-1; do
 done
 run 2 shiftvit-train --set seed=9223372036854775808 --out refused
 says 'set seed=9223372036854775808: whole numbers up to 2\^63 - 1 are accepted here'
+echo '{"learning_rate": "0.1"}' >word.json
+run 2 shiftvit-train --config word.json --out refused
+says '^shiftvit-train: word.json: learning_rate is not a number$'
+echo '{"dim": 0}' >none.json
+run 2 shiftvit-train --config none.json --out refused
+says '^shiftvit-train: none.json: dim is 0; '
+run 2 shiftvit-train --config none.json --set dim=-1 --out refused
+says '^shiftvit-train: --set dim=-1: dim is -1; '
+printf '{"dim": 12}\0{"x"' >nul.json
+run 1 shiftvit-train --config nul.json --out refused
+says "^shiftvit-train: 'nul.json' has a NUL byte"
+run 2 shiftvit-train --resume ''
+says '^shiftvit-train: --resume: the folder has no name$'
+for given in '--seed 3' '--set seed=3'; do
+    # shellcheck disable=SC2086
+    run 2 shiftvit-train --resume first --epochs 9 $given
+    says "^shiftvit-train: ${given%[ =]*}: the seed of the run of 'first' is 5, with which --resume goes on\$"
+done
+run 2 shiftvit-train --data procedural:20 --set in_channels=1 --out refused
+says 'folder:DIR, list:FILE.csv and shards:PATTERN give 1, 3 or 4 channels$'
+echo '{"seed": 9223372036854775808}' >large.json
+run 2 shiftvit-train --config large.json --out refused
+says '^shiftvit-train: large.json: line 1: too big .*; whole numbers up to 2\^63 - 1 are accepted here$'
+run 0 shiftvit-train --help
+prints '^ *seed +integer +default 0 +0\.\.2\^63 - 1$'
+# The largest input leaves no margin to crop, and the data are looked at.
+run 1 shiftvit-train --data cifar10:none --set input_height=8192 --set resize_height=8192 --out refused
+says 'none/'
 run 2 shiftvit-train --set 'augment=[{"name":"mixup"},{"name":"cutmix"},{"name":"erasing"}]' --out refused
 says "is 'erasing', which comes before 'cutmix': the order is .*, then erasing and cutout, then mixup, cutmix and repeat$"
 run 2 shiftvit-train --set 'augment=[{"name":"flip",}]' --out refused

@@ -156,6 +156,10 @@ svit_status path_read_text(struct program *self, const char *path, char **text)
                             "cannot read '%s' as a text of at most 16 MiB", path);
     }
     bytes[length] = '\0';
+    if (strlen(bytes) < length) {
+        free(bytes);
+        return program_fail(self, SVIT_E_FORMAT, "'%s' has a NUL byte, as no text has", path);
+    }
     *text = bytes;
     return SVIT_OK;
 }

@@ -32,7 +32,8 @@ int path_is_same(const char *a, const char *b);
  * its name in the message. */
 svit_status path_check_file(struct program *self, const char *option, const char *path);
 
-/* Reads a whole text file of at most 16 MiB into *text, NUL-terminated. Free it with free(). */
+/* Reads a whole text file of at most 16 MiB, without a NUL, into *text, NUL-terminated. Free it
+ * with free(). */
 svit_status path_read_text(struct program *self, const char *path, char **text);
 
 /* Returns the absolute path of a file or folder, or of a pattern whose folder exists; NULL if there

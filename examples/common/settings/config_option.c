@@ -202,17 +202,43 @@ svit_status config_architecture(char name[ARCHITECTURE_NAME], struct program *se
     return SVIT_OK;
 }
 
-/* Puts "--set FIELD=VALUE" before the library's message if it refuses a value that --set gave. */
+static int begins_with(const char *message, const char *field, size_t length)
+{
+    return strncmp(message, field, length) == 0 &&
+           (message[length] == ' ' || message[length] == '[');
+}
+
+/* Whether the message is of a field that the file of --config gives. */
+static int is_of_file(const char *message, const config_option *option)
+{
+    config_option alone = *option;
+    struct program quiet = {0};
+    settings given;
+    const char *field;
+    json_t *value;
+    int is_one = 0;
+    alone.set_count = 0;
+    if (!option->file || settings_read(&given, &quiet, &alone) != SVIT_OK)
+        return 0;
+    json_object_update(given.training, given.model);
+    json_object_foreach(given.training, field, value) is_one |=
+        begins_with(message, field, strlen(field));
+    settings_free(&given);
+    return is_one;
+}
+
+/* Puts "--set FIELD=VALUE", or the file of --config, before the library's message if it refuses a
+ * value that one of them gave. */
 static svit_status name_set(struct program *self, const config_option *option, svit_status status)
 {
     for (size_t i = option->set_count; i-- > 0;) {
         const char *set = option->sets[i];
-        size_t length = strcspn(set, "=");
-        char after = self->err.message[length];
-        if (strncmp(self->err.message, set, length) == 0 && (after == ' ' || after == '['))
+        if (begins_with(self->err.message, set, strcspn(set, "=")))
             return program_fail(self, status, "--set %.60s: %s", set, self->err.message);
     }
-    return status;
+    return is_of_file(self->err.message, option)
+               ? program_fail(self, status, "%s: %s", option->file, self->err.message)
+               : status;
 }
 
 static svit_status read_config(svit_model_config *out, struct program *self, const json_t *object,

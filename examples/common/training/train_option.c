@@ -126,6 +126,8 @@ static int parse_text(int key, char *text, const struct option_state *state, tra
         self->out = text;
         return 0;
     case KEY_RESUME:
+        if (!text[0])
+            option_error(state, "--resume: the folder has no name");
         self->resume = text;
         return 0;
     case KEY_MPI:

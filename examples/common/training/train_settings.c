@@ -1,6 +1,7 @@
 /* The settings of a training run, as the options of shiftvit-train change them. */
 #include "training/train_settings.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +63,20 @@ static svit_status resume_schedule(const svit_trainer_config *trainer,
     if (extends && !is_new && (gives_rate || options->lr >= 0))
         optimizer->schedule = SVIT_SCHEDULE_CONSTANT;
     return SVIT_OK;
+}
+
+/* Fails if a resumed run is given another seed, of which some data are drawn. */
+static svit_status check_seed(const svit_trainer_config *trainer, train_options *options,
+                              const stored_settings *stored)
+{
+    const int by_option = options->program.seed_given;
+    const uint64_t seed = by_option ? options->program.seed : trainer->seed;
+    return seed == stored->trainer.seed ? SVIT_OK
+                                        : program_fail(&options->program, SVIT_E_ARGUMENT,
+                                                       "%s: the seed of the run of '%s' is %" PRIu64
+                                                       ", with which --resume goes on",
+                                                       by_option ? "--seed" : "--set seed",
+                                                       options->resume, stored->trainer.seed);
 }
 
 /* Leaves out the points of a preset's or a stored schedule, `before`, that another one replaces. */
@@ -135,6 +150,7 @@ svit_status train_settings_complete(svit_trainer_config *trainer, svit_optimizer
     optimizer->lr_start = fmin(optimizer->lr_start, optimizer->learning_rate);
     if (options->resumed_training) {
         TRY(read_stored_settings(&stored, options));
+        TRY(check_seed(trainer, options, &stored));
         TRY(resume_schedule(trainer, optimizer, options, &stored));
         before = stored.optimizer.schedule;
     }
