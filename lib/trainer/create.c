@@ -291,7 +291,11 @@ static svit_status freeze_groups(svit_trainer *trainer, frozen_before *before, s
     for (uint32_t g = 0; g < config->group_count; g++)
         svit_model_set_trainable(trainer->model, config->groups[g].pattern,
                                  config->groups[g].trainable, NULL);
-    return SVIT_OK;
+    for (size_t i = 0; i < table->count; i++)
+        if (!table->list[i].frozen)
+            return SVIT_OK;
+    return sv_fail(err, SVIT_E_ARGUMENT,
+                   "groups freeze every parameter of the model, so there is nothing to train");
 }
 
 /* Undoes freeze_groups. Sessions and optimisers of the caller are as good as before. */

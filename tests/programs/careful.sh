@@ -337,11 +337,11 @@ stopped TERM
 [ "$status" = 1 ] || fail "SIGTERM: $status"
 # A second signal ends the run at once, within its only step, of whatever kinds the two are.
 for second in INT TERM; do
-    rm -rf signalled
+    rm -rf signalled err
     "$python" -c "$heeding" "$programs/shiftvit-train" --data procedural:8000 --val-fraction 0 --limit-test 10 \
         --batch 8000 --set accumulate=400 --threads 1 --epochs 1 --out signalled 2>err &
     trained=$!
-    until grep -q 'images train' err; do sleep 0.1; done
+    until grep -qs 'images train' err; do sleep 0.1; done
     sleep 1
     kill -TERM "$trained"
     sleep 0.1

@@ -232,9 +232,12 @@ says "no images for 'val'"
 
 # Frozen parameters and a word of the model, both in fields named "groups".
 # shellcheck disable=SC2086
-run 1 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set groups=channels \
+run 2 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set groups=channels \
     --set 'groups=[{"pattern":"*","trainable":false}]' --epochs 1 --out frozen
-says "every parameter of the model is frozen"
+says 'groups freeze every parameter of the model, so there is nothing to train$'
+# shellcheck disable=SC2086
+run 2 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --freeze '*' --epochs 1 --out frozen
+says 'groups freeze every parameter of the model, so there is nothing to train$'
 # shellcheck disable=SC2086
 run 0 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --freeze 'patch_embed*' \
     --freeze 'layers.*' --set learning_rate=0 --set lr_start=0 --set weight_decay=0 --epochs 1 --out head-alone

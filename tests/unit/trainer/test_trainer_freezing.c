@@ -37,6 +37,22 @@ START_TEST(test_groups_that_freeze_decide_for_the_model)
 }
 END_TEST
 
+/* Groups that leave nothing to train are not accepted, whatever else the model has frozen. */
+START_TEST(test_groups_that_freeze_everything_are_refused)
+{
+    plan p = plan_make(1);
+    svit_model *model = fit_model(context, CLASSES, 1);
+    svit_trainer *trainer = NULL;
+    WORKS(svit_model_set_trainable(model, "head*", 0, err));
+    p.optimizer.group_count = 1;
+    p.optimizer.groups[0] = (svit_parameter_group){.pattern = "*", .weight_decay = -1};
+    FAILS(svit_trainer_create(&trainer, context, model, training, NULL, &p.trainer, &p.optimizer,
+                              &p.pipeline, err),
+          SVIT_E_ARGUMENT, "groups freeze every parameter of the model");
+    svit_model_free(model);
+}
+END_TEST
+
 /* A trainer that is not made, since the folder holds a run, leaves frozen what was. */
 START_TEST(test_a_trainer_that_fails_freezes_nothing)
 {
@@ -71,6 +87,7 @@ static Suite *suite(void)
     TCase *c = tcase_create("core");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, test_groups_that_freeze_decide_for_the_model, 0, 2);
+    tcase_add_test(c, test_groups_that_freeze_everything_are_refused);
     tcase_add_test(c, test_a_trainer_that_fails_freezes_nothing);
     suite_add_tcase(all, c);
     return all;
