@@ -57,6 +57,12 @@ run 0 shiftvit-features --model back.safetensors --data procedural:40 --split tr
 run 0 shiftvit-head --fit known.safetensors --epochs 1 --model there.safetensors $known --out head1.safetensors
 run 0 shiftvit-info --model head1.safetensors
 prints 'num_classes +10'
+# shellcheck disable=SC2086
+run 0 shiftvit-eval --model there.safetensors $tiny --set num_classes=10 --data procedural --limit-test 20
+# shellcheck disable=SC2086
+run 1 shiftvit-eval --model there.safetensors $tiny --set num_classes=12 --data procedural --limit-test 20
+says "'head.weight' is \[10, 24\]; 'head.fc1.weight' is \[12, 24\]"
+run 0 shiftvit-info --config tuned/run.json there.safetensors
 run 2 shiftvit-head --neighbours known.safetensors --reference known.safetensors --set heads=2
 says '--set belongs to --model'
 # shellcheck disable=SC2086

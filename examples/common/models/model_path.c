@@ -171,6 +171,21 @@ svit_status model_open_several(svit_model **out, struct program *self, const con
     return status;
 }
 
+/* Opens the weights of one file, under the library's names or, of a ViT, another library's. */
+static svit_status open_weights(svit_model **out, struct program *self, const config_option *config,
+                                const svit_model_config *stated, const char *path)
+{
+    static const char *const nothing = NULL;
+    svit_status status = svit_model_load_with_config(out, self->context, stated, path, &self->err);
+    if (status != SVIT_E_FORMAT || stated->architecture != SVIT_ARCHITECTURE_VIT)
+        return status;
+    const svit_error own = self->err;
+    status = model_open_several(out, self, config, stated, &nothing, path);
+    if (status != SVIT_OK && status != SVIT_E_FORMAT) /* the names are no other library's */
+        self->err = own;
+    return status != SVIT_OK ? SVIT_E_FORMAT : SVIT_OK;
+}
+
 /* Opens weights whose configuration --preset or --config states. A file that has one of its own
  * says what the model is. */
 static svit_status open_stated(svit_model **out, struct program *self, const config_option *config,
@@ -186,7 +201,7 @@ static svit_status open_stated(svit_model **out, struct program *self, const con
     if (model_path_is_several(path, given))
         TRY(model_open_several(out, self, config, &stated, &nothing, given));
     else if (svit_model_load(out, self->context, path, NULL) != SVIT_OK)
-        return svit_model_load_with_config(out, self->context, &stated, path, &self->err);
+        TRY(open_weights(out, self, config, &stated, path));
     svit_status status = svit_model_get_config(*out, &own, sizeof own, &self->err);
     if (status == SVIT_OK)
         status = config_is_same(&same, self, &stated, &own);

@@ -37,8 +37,9 @@ int model_path_is_several(const char *path, const char *given);
 /* Prints that the model is `path`, if `given` is the folder that holds it. */
 void model_path_note(const struct program *self, const char *path, const char *given);
 
-/* Opens a model in several files that `stated` describes, but for the fields of `without`, a list
- * that ends with NULL. Fields that the files or their tensors contradict are an error. */
+/* Opens a model in several files, or under another library's names, that `stated` describes, but
+ * for the fields of `without`, a list that ends with NULL. Fields that the files or their tensors
+ * contradict are an error. */
 svit_status model_open_several(svit_model **out, struct program *self, const config_option *config,
                                const svit_model_config *stated, const char *const *without,
                                const char *given);
