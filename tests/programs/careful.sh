@@ -282,6 +282,10 @@ cp -r fox odd
 cp "$photo" "odd/$odd.png"
 run 1 shiftvit-head --model vit --add-class fox --images odd --out new.safetensors
 says 'a.xFFb.png.: the name is no UTF-8'
+mkdir "$odd"
+mv odd "$odd/kept"
+run 1 shiftvit-head --model vit --add-class fox --images "$odd/kept" --out new.safetensors
+says "the folder '.*/a.xFFb/kept': its path is no UTF-8"
 sed '2s/^\([^,]*\),[^,]*/\1,1e308/' vit/history.csv >huge.csv
 sed '2s/^\([^,]*\),[^,]*/\1,5e-324/' vit/history.csv >small.csv
 if [ -x "$programs/shiftvit-curves" ]; then

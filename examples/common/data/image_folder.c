@@ -29,14 +29,11 @@ static void put_line(FILE *list, const char *folder, const char *name)
 }
 
 /* The library reads the list, whose fields are UTF-8. */
-static svit_status check_name(struct program *self, const char *folder, const char *name)
+static int is_utf8(const char *text)
 {
-    json_t *text = json_string(name);
-    json_decref(text);
-    return text ? SVIT_OK
-                : program_fail(self, SVIT_E_FORMAT,
-                               "'%s/%s': the name is no UTF-8; another name is needed", folder,
-                               name);
+    json_t *value = json_string(text);
+    json_decref(value);
+    return value != NULL;
 }
 
 /* Writes the list of the images in `folder`, an absolute path, to an open file, which it closes. */
@@ -48,8 +45,10 @@ static svit_status write_list(struct program *self, FILE *list, const char *fold
     svit_status status = SVIT_OK;
     fputs("path,label\n", list);
     for (int i = 0; i < count; i++) {
-        if (status == SVIT_OK)
-            status = check_name(self, folder, entries[i]->d_name);
+        if (status == SVIT_OK && !is_utf8(entries[i]->d_name))
+            status = program_fail(self, SVIT_E_FORMAT,
+                                  "'%s/%s': the name is no UTF-8; another name is needed", folder,
+                                  entries[i]->d_name);
         put_line(list, folder, entries[i]->d_name);
         free(entries[i]);
     }
@@ -93,7 +92,12 @@ svit_status image_folder_open(svit_dataset **out, struct program *self, const ch
     char *absolute = realpath(folder, NULL);
     if (!absolute)
         return program_fail(self, SVIT_E_IO, "cannot open '%s': %s", folder, strerror(errno));
-    svit_status status = open_temporary(self, path, &list);
+    svit_status status =
+        is_utf8(absolute) ? open_temporary(self, path, &list)
+                          : program_fail(self, SVIT_E_FORMAT,
+                                         "the folder '%s': its path is no UTF-8; another name is "
+                                         "needed",
+                                         absolute);
     if (status == SVIT_OK) {
         status = write_list(self, list, absolute);
         if (status == SVIT_OK)
