@@ -39,8 +39,23 @@ run 1 shiftvit-train --data procedural:64 $small
 says "'run' holds a run \(history.csv\)"
 run 2 shiftvit-train --l 3
 says "option '--l' is ambiguous; possibilities: '--lr' .* '--labels'"
+run 2 shiftvit-train --e 1
+says "option '--e' is ambiguous; possibilities: '--epochs' '--explain'\$"
+grep -q 'did you mean' err && fail "$(cat err)"
 run 2 shiftvit-train --over --nope
 says "unrecognized option '--nope'"
+escape=$(printf '\033')
+for option in "--$escape[31m" "--lr$escape" "-$escape"; do
+    run 2 shiftvit-train "$option"
+    says "(unrecognized|invalid) option .*x1B"
+    grep -q "$escape" err && fail "the escape is printed as it is"
+done
+run 2 shiftvit-train --epochs
+says "option '--epochs' requires an argument"
+run 2 shiftvit-train --json=3
+says "option '--json' doesn't allow an argument"
+run 2 shiftvit-train -b
+says "option requires an argument -- 'b'"
 says 'Try .shiftvit-train --help. or .shiftvit-train --usage. for more information'
 run 2 shiftvit-train more
 says "^shiftvit-train: '.*': too many arguments$"
@@ -110,6 +125,8 @@ run 2 shiftvit-train --preset nothing-like-it
 says '--list-presets'
 run 2 shiftvit-train --set dimm=3 --out refused
 says "--set: 'dimm' is no field of a model or of the training; did you mean 'dim'"
+run 2 shiftvit-train --set nix=3 --out refused
+says "--set: 'nix' is no field of a model or of the training; --help lists them"
 run 2 shiftvit-train --set lr=3 --out refused
 says "--set: 'lr' is no field of a model or of the training; did you mean 'learning_rate'"
 run 2 shiftvit-train --set label_smoothing=2 --out refused

@@ -109,13 +109,15 @@ static void take_option(struct option_list *list, struct option_place *place, ch
 
 /* Bytes of the letters, and what getopt_long returns for the first long option: no letter. Each has
  * its own, or getopt_long would take some of them for the same where a name is shortened. */
-enum { SHORT = 2 * OPTION_LINES + 1, OPTION_LONG = 0x1000200 };
+enum { SHORT = 2 * OPTION_LINES + 2, OPTION_LONG = 0x1000200 };
 
-/* What getopt_long takes: the long options, in the order of the list, and the letters. */
+/* What getopt_long takes: the long options, in the order of the list, and the letters behind a
+ * colon, by which it tells a value that is missing. */
 static void describe(struct option known[OPTION_LINES + 1], char letters[SHORT],
                      const struct option_list *list)
 {
     size_t used = 0;
+    letters[used++] = ':';
     for (size_t i = 0; i < list->count; i++) {
         const struct option_line *line = list->places[i].line;
         const int has_value = !line->value        ? no_argument
@@ -140,44 +142,74 @@ static struct option_place *find_letter(struct option_list *list, int letter)
     return NULL;
 }
 
-/* Fails after getopt_long has said why, and names the option that `given`, an unknown one,
- * resembles. */
-static void fail_to_take(const struct option_list *list, const char *given)
+/* Prints "PROGRAM: TEXT" on stderr, where each part is safe to print. */
+static void print_wrong(const char *before, const char *given, const char *behind)
+{
+    char shown[SHOWN_CAPACITY];
+    fprintf(stderr, "%s: %s%s%s", option_program_name, before, shown_text(shown, given), behind);
+}
+
+/* Fails for a long option that is none of the list, or the beginning of several, which are named.
+ * One that resembles an unknown one is named too. */
+static _Noreturn void fail_to_find(const struct option_list *list, const char *given)
 {
     const char *names[OPTION_LINES + 1] = {NULL};
-    char name[64];
-    for (size_t i = 0; i < list->count; i++)
+    char option[64];
+    const char *name = option + 2; /* behind "--" */
+    size_t begun = 0;
+    snprintf(option, sizeof option, "%.*s", (int)strcspn(given, "="), given);
+    for (size_t i = 0; i < list->count; i++) {
         names[i] = list->places[i].line->name;
-    snprintf(name, sizeof name, "%.*s", given ? (int)strcspn(given, "=") : 0, given ? given : "");
-    const char *nearest = name[0] ? nearest_word(name + strspn(name, "-"), names) : NULL;
+        begun += strncmp(names[i], name, strlen(name)) == 0;
+    }
+    print_wrong(begun ? "option '" : "unrecognized option '", option,
+                begun ? "' is ambiguous; possibilities:" : "'\n");
+    for (size_t i = 0; begun && i < list->count; i++)
+        if (strncmp(names[i], name, strlen(name)) == 0)
+            fprintf(stderr, " '--%s'", names[i]);
+    const char *nearest = begun || !name[0] ? NULL : nearest_word(name, names);
+    if (begun)
+        fputc('\n', stderr);
     if (nearest)
         fprintf(stderr, "%s: did you mean '--%s'?\n", option_program_name, nearest);
     fail_with_hint();
 }
 
+/* Fails for what getopt_long has not taken: `key` is ':' where a value is missing. */
+static _Noreturn void fail_to_take(const struct option_list *list, int key, const char *given)
+{
+    const char letter[] = {(char)optopt, '\0'};
+    if (optopt == 0)
+        fail_to_find(list, given);
+    if (optopt < OPTION_LONG)
+        print_wrong(key == ':' ? "option requires an argument -- '" : "invalid option -- '", letter,
+                    "'\n");
+    else
+        print_wrong("option '--", list->places[optopt - OPTION_LONG].line->name,
+                    key == ':' ? "' requires an argument\n" : "' doesn't allow an argument\n");
+    fail_with_hint();
+}
+
 /* Takes the options, and brings the other arguments behind them, to argv[optind]. getopt_long
- * prints what is wrong with an option and returns '?', as for the letter '?', with which optopt
- * stays 0. */
+ * returns '?' for an option that is wrong, as for the letter '?', with which optopt stays 0. */
 static void take_options(struct option_list *list, int argc, char **argv, const char *version)
 {
     struct option known[OPTION_LINES + 1];
     char letters[SHORT];
     describe(known, letters, list);
     optind = 0; /* anew: a run that is resumed has a second command line */
-    char *path = argv[0];
-    argv[0] = (char *)option_program_name; /* what its messages begin with */
+    opterr = 0; /* its messages would have the bytes of the arguments as they are */
     for (;;) {
         optopt = 0;
         const int key = getopt_long(argc, argv, letters, known, NULL);
         if (key == -1)
-            break;
-        if (key == '?' && (optopt != 0 || strncmp(argv[optind - 1], "--", 2) == 0))
-            fail_to_take(list, optopt == 0 ? argv[optind - 1] : NULL);
+            return;
+        if (key == ':' || (key == '?' && (optopt != 0 || strncmp(argv[optind - 1], "--", 2) == 0)))
+            fail_to_take(list, key, argv[optind - 1]);
         take_option(list,
                     key >= OPTION_LONG ? &list->places[key - OPTION_LONG] : find_letter(list, key),
                     optarg, version);
     }
-    argv[0] = path;
 }
 
 /* Gives the arguments that are no options to the first table that takes them. */
