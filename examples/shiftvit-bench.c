@@ -269,7 +269,7 @@ static svit_status bench_matmuls(bench_options *options, const svit_model_config
     bench_gemm_options gemm = {named_preset(options), options->batch, options->compute,
                                options->seconds, options->repeat};
     if (options->compute == SVIT_COMPUTE_INT8)
-        return program_fail(&options->program, SVIT_E_UNSUPPORTED,
+        return program_fail(&options->program, SVIT_E_ARGUMENT,
                             "--compute: --work gemm measures only f32 and bf16");
     return bench_gemm(&options->program, config, &gemm);
 }

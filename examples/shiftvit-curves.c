@@ -154,6 +154,7 @@ static void report(const curves_options *self)
 static svit_status run(curves_options *self, history_file *histories)
 {
     TRY(output_check_picture(&self->program, "--out", self->out));
+    TRY(program_open(&self->program)); /* checks the common options */
     for (size_t i = 0; i < self->run_count; i++)
         TRY(read_run(self, i, &histories[i]));
     TRY(draw(self, histories));

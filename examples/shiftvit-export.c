@@ -83,7 +83,7 @@ static int parse_option(int key, char *text, struct option_state *state)
         self->by_class = 1;
         return 0;
     case KEY_SIZE:
-        self->size = option_unsigned(state, "--size", text, 1, 8192);
+        self->size = option_unsigned(state, "--size", text, 1, 8000);
         return 0;
     case KEY_SHARDS:
         self->shards = text;

@@ -27,6 +27,13 @@ static const struct option_line option_list[] = {
     {NULL, 0, NULL, 0, NULL},
 };
 
+/* What is for a model file has no effect on a build alone. */
+static const struct option_rule rules_of_build[] = {
+    {"preset", {NULL}, "build"},  {"config", {NULL}, "build"}, {"set", {NULL}, "build"},
+    {"name", {NULL}, "build"},    {"prefix", {NULL}, "build"}, {"base", {NULL}, "build"},
+    {"explain", {NULL}, "build"}, {NULL, {NULL}, NULL},
+};
+
 static int parse_option(int key, char *text, struct option_state *state)
 {
     info_options *self = state->input;
@@ -49,6 +56,8 @@ static int parse_option(int key, char *text, struct option_state *state)
     case OPTION_END:
         if (!self->model && !self->build)
             option_error(state, "a model file or --build is needed");
+        if (!self->model)
+            option_check_rules(state, rules_of_build);
         return 0;
     default:
         return OPTION_UNKNOWN;

@@ -39,6 +39,17 @@ for option in '--name vit_tiny_patch16_224' '--prefix a.' '--base b' --explain; 
     says "${option%% *} is for finding out"
 done
 
+# A model file of this library has nothing to find out, and what is no adapter has no base.
+run 0 shiftvit-info --explain vit/model.safetensors
+says "'vit/model.safetensors' is a model file of this library, which says what it is\$"
+run 2 shiftvit-info --base nix vit
+says "^shiftvit-info: --base: 'vit' is no adapter"
+for option in '--base b' '--preset vit-cifar100' '--set dim=3' '--config none.json' --explain; do
+    # shellcheck disable=SC2086
+    run 2 shiftvit-info --build $option
+    says "^shiftvit-info: ${option%% *} has no effect with --build"
+done
+
 # Of a model that is not there, that is said first.
 for model in run_typo ''; do
     run 1 shiftvit-eval --model "$model"
@@ -257,6 +268,9 @@ mkdir two
 cp -r photos/disc photos/square two
 run 2 shiftvit-eval --model vit --data folder:two --match order --split all
 says '--match order: the data has'
+run 2 shiftvit-export --data folder:photos --size 8001 --out large
+says "8001. is no whole number from 1 to 8000"
+absent large
 mkfifo pipe
 run 2 shiftvit-train --config pipe
 says 'is no regular file'

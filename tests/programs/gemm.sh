@@ -51,7 +51,10 @@ refuses 2 "$accepted" shiftvit-train --gemm abacus --out "$work/run"
 refuses 2 "$accepted" shiftvit-eval --gemm abacus --model "$work/none" --data procedural
 refuses 2 "$accepted" shiftvit-predict --gemm abacus --model "$work/none" "$work/none.png"
 refuses 2 "$accepted" shiftvit-bench --gemm abacus
-refuses 1 'only f32 and bf16' shiftvit-bench --work gemm --compute int8
+if [ -x "$programs/shiftvit-curves" ]; then
+    refuses 2 "$accepted" shiftvit-curves --gemm abacus --out "$work/curves.png" "$work/none"
+fi
+refuses 2 'only f32 and bf16' shiftvit-bench --work gemm --compute int8
 if ! grep -q '^amx$' "$work/gemms"; then
     refuses 1 "gemm is 'amx'" shiftvit-info --build --gemm amx
 fi

@@ -42,7 +42,7 @@ run 1 shiftvit-export --data procedural:60 --split val --shards files/val
 says "classes\.txt' has other classes"
 echo 'path,width' >numbers.csv
 find "$PWD/images" -name '*.png' | sed 's/$/,1/' >>numbers.csv
-run 1 shiftvit-export --data list:numbers.csv --val-fraction 0 --split train --shards numbers/train
+run 2 shiftvit-export --data list:numbers.csv --val-fraction 0 --split train --shards numbers/train
 says 'numbers instead of classes'
 absent numbers
 echo text >"images/$(head -n 1 sets/classes.txt)/00099.png"

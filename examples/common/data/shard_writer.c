@@ -317,8 +317,8 @@ svit_status shards_write(struct program *self, const svit_dataset *data, const c
     writer out = {.program = self, .data = data};
     if (svit_dataset_has_targets(data))
         return program_fail(
-            self, SVIT_E_UNSUPPORTED,
-            "the data have numbers instead of classes; shards have the class of each "
+            self, SVIT_E_ARGUMENT,
+            "--shards: the data have numbers instead of classes; shards have the class of each "
             "image");
     TRY(open_folder(&out, prefix));
     out.pixels = calloc(svit_dataset_height(data) * svit_dataset_width(data), 3);

@@ -61,12 +61,16 @@ svit_status model_path_check(struct program *self, const char *given)
                                              given, strerror(errno));
 }
 
-int model_path_is_several(const char *path, const char *given)
+/* Whether `path`, which model_path_of found, is the adapter of the folder `given`. */
+static int is_adapter(const char *path, const char *given)
 {
     char name_folder[PATH_CAPACITY];
-    return model_path_is_index(path) ||
-           (path_is_folder(given) &&
-            strcmp(path_split(name_folder, path), model_path_adapter) == 0);
+    return path_is_folder(given) && strcmp(path_split(name_folder, path), model_path_adapter) == 0;
+}
+
+int model_path_is_several(const char *path, const char *given)
+{
+    return model_path_is_index(path) || is_adapter(path, given);
 }
 
 void model_path_note(const struct program *self, const char *path, const char *given)
@@ -103,13 +107,16 @@ static void print_report(FILE *stream, char *text)
 static svit_status open_explained(svit_model **out, struct program *self,
                                   const svit_open_options *options, const char *given)
 {
-    char *text = calloc(1, REPORT_CAPACITY);
+    char shown[SHOWN_CAPACITY], *text = calloc(1, REPORT_CAPACITY);
     svit_load_report report = {
         .struct_size = sizeof report, .text = text, .capacity = REPORT_CAPACITY};
     if (!text)
         return program_fail(self, SVIT_E_MEMORY, "no memory for a report of %d bytes",
                             REPORT_CAPACITY);
     svit_status status = svit_model_open(out, self->context, given, options, &report, &self->err);
+    if (status == SVIT_OK && text[0] == '\0')
+        fprintf(stderr, "%s: '%s' is a model file of this library, which says what it is\n",
+                option_program_name, shown_text(shown, given));
     print_report(stderr, text);
     free(text);
     return status;
@@ -217,12 +224,26 @@ static svit_status open_stated(svit_model **out, struct program *self, const con
     return status;
 }
 
+/* Fails if --base is given and what is opened is no adapter. */
+static svit_status check_base(struct program *self, const config_option *config, const char *given)
+{
+    char path[PATH_CAPACITY];
+    if (!config->base || (path_is_folder(given) &&
+                          model_path_of(self, path, opened_name(config), given) == SVIT_OK &&
+                          is_adapter(path, given)))
+        return SVIT_OK;
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "--base: '%s' is no adapter, a folder with %s, whose model it would name",
+                        given, model_path_adapter);
+}
+
 svit_status model_open_to_change(svit_model **out, struct program *self,
                                  const config_option *config, const char *given)
 {
     char path[PATH_CAPACITY];
     if (config->preset || config->file)
         return open_stated(out, self, config, given);
+    TRY(check_base(self, config, given));
     /* This says which file of a folder is read. The library finds it again, and adapters and
      * weights under other names besides. */
     if (path_is_folder(given))
