@@ -67,13 +67,14 @@ def main(root):
     table = re.search(r"ADVICE\[\]\[2\] = \{(.*?)\n\};", program, re.S).group(1)
     rows = [advice_of(row) for row in re.split(r"\n    \{", table)[1:]]
     sources = [path for ending in ("c", "h") for path in sorted((root / "lib").rglob(f"*.{ending}"))]
-    messages = [(path, text) for path in sources for text in texts(path) if "svit_" in text]
+    everything = [(path, text) for path in sources for text in texts(path)]
+    messages = [(path, text) for path, text in everything if "svit_" in text]
     failures = [f"{path}: '{text}' needs a row of ADVICE in examples/common/program/program.c"
                 for path, text in messages if text not in OF_CALLERS and not any(row in text for row in rows)]
     known = {text for _, text in messages}
     # A struct's name before its field or its message is put there by the library.
     failures += [f"ADVICE: '{row}' is in no message" for row in rows
-                 if not any(row in text for text in known) and row.rstrip(":. ") not in known]
+                 if not any(row in text for _, text in everything) and row.rstrip(":. ") not in known]
     failures += [f"advice.py: '{text}' is no message" for text in OF_CALLERS if text not in known]
     for failure in failures:
         print(failure)

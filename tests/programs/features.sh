@@ -362,7 +362,7 @@ says "'early.safetensors' has 96 channels; the neighbours have 384"
 run 2 shiftvit-features --model "$model" --data procedural:50 --layer blocks.0 --out no.safetensors
 says "layer is 'blocks.0'"
 run 2 shiftvit-features --model "$model" --data procedural:50 --layer layers.0.blocks.0 --pool class --out no.safetensors
-says 'has no class token'
+says "^shiftvit-features: --pool is 'class'; layer 'layers.0.blocks.0' has no class token"
 absent no.safetensors
 
 # Options that do not go together.

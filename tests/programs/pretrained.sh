@@ -36,7 +36,7 @@ lasts "^test: $result\$"
 run 0 shiftvit-export --data procedural:40 --split train --count 12 --by-class --out images
 image=$(find images -name '*.png' | sort | sed -n 1p)
 run 2 shiftvit-predict --model there.safetensors "$image"
-says "--name, --set, --preset or --config is needed: there.safetensors: state timm's name of the model, or heads .* pool"
+says "--name, --set, --preset or --config is needed: there.safetensors: state timm's name of the model, or heads .* pool \\(.* or attention\\)\$"
 mkdir folder
 cp there.safetensors folder/model.safetensors
 run 2 shiftvit-predict --model folder "$image"

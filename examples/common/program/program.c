@@ -1,5 +1,6 @@
 /* What all programs share: common options, a context, messages and the exit status. */
 #include "program/program.h"
+#include "program/shown.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -126,8 +127,8 @@ svit_status program_open(struct program *self)
     return svit_context_create(&self->context, &config, &self->err);
 }
 
-/* What the library's messages say of its functions and structs, and what a program says there. The
- * first that a message has is replaced. */
+/* What the library's messages say of its functions, structs and their fields, and what a program
+ * says there. The first that a message has is replaced. */
 static const char *const ADVICE[][2] = {
     {"svit_session_layer_name lists them", "shiftvit-features --list-layers lists them"},
     {"svit_session_layer_name of a session without input_layer lists them",
@@ -156,6 +157,8 @@ static const char *const ADVICE[][2] = {
     {"svit_onnx_options.output is 'probabilities', but the model predicts numbers; 'logits' is "
      "accepted",
      "--probabilities: the model predicts numbers, which are written without the option"},
+    {"tokens is 'class'; layer", "--pool is 'class'; layer"},
+    {"tokens 'mean' is accepted", "--pool mean is accepted"},
     {"svit_pipeline_config: ", ""},
     {"svit_pipeline_config.", ""},
 };
@@ -173,13 +176,25 @@ static void print_message(const char *message)
     fprintf(stderr, "%s: %s\n", option_program_name, message);
 }
 
+/* The message of the failure: that of the error, or as a whole what program_fail gave it. */
+static const char *whole_message(char *shown, const struct program *self)
+{
+    svit_error cut = {.struct_size = sizeof cut};
+    if (strlen(self->message) < sizeof cut.message)
+        return self->err.message;
+    svit_error_set(&cut, SVIT_E_STATE, self->message);
+    const int is_it = strcmp(cut.message, self->err.message) == 0;
+    return is_it ? shown_text(shown, self->message) : self->err.message;
+}
+
 int program_exit(struct program *self, svit_status status)
 {
+    char shown[SHOWN_CAPACITY];
     svit_context_free(self->context);
     self->context = NULL;
     if (status == SVIT_OK)
         return STATUS_DONE;
-    const char *message = self->err.message;
+    const char *message = whole_message(shown, self);
     if (!self->is_mute)
         print_message(message[0] != '\0' ? message : svit_status_name(status));
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
@@ -187,12 +202,13 @@ int program_exit(struct program *self, svit_status status)
 
 svit_status program_fail(struct program *self, svit_status status, const char *format, ...)
 {
-    char message[4 * sizeof self->err.message]; /* svit_error_set cuts it between characters */
+    char message[sizeof self->message]; /* the arguments may have the last one */
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    return svit_error_set(&self->err, status, message);
+    memcpy(self->message, message, sizeof message);
+    return svit_error_set(&self->err, status, message); /* cuts it between characters */
 }
 
 uint64_t option_unsigned(const struct option_state *state, const char *name, const char *text,

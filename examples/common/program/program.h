@@ -24,7 +24,8 @@ struct program {
     svit_stop_function stop; /* as in svit_context_config; NULL: no call is stopped */
     int is_mute;             /* 1: another process of the job prints the failures */
     svit_context *context;
-    svit_error err; /* pass &program.err to the library; program_exit prints it */
+    svit_error err;     /* pass &program.err to the library; program_exit prints it */
+    char message[1024]; /* the last one of program_fail, which err may have cut */
 };
 
 #define PROGRAM_INIT                                                                               \

@@ -93,7 +93,7 @@ static svit_status ask(const sv_open *open, bool is_named, svit_error *err)
                                        i == 0 ? heads_text(heads, open) : NEEDED[i].candidates);
     if (length == 0)
         return SVIT_OK;
-    return sv_fail(err, SVIT_E_ARGUMENT, "%s: state %s%s", open->weights,
+    return sv_fail(err, SVIT_E_ARGUMENT, "state %s%s",
                    is_named ? "" : "timm's name of the model, or ", question);
 }
 
