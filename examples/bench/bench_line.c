@@ -46,5 +46,9 @@ void sort_reals(double *values, size_t count)
 
 double sorted_quantile(const double *sorted, size_t count, double part)
 {
-    return sorted[(size_t)((double)(count - 1) * part + 0.5)];
+    const double place = (double)(count - 1) * part;
+    const size_t below = (size_t)place;
+    if (below + 1 >= count)
+        return sorted[count - 1];
+    return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }

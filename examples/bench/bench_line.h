@@ -24,7 +24,7 @@ void bench_line_print(json_t *line);
 /* Sorts values in ascending order. */
 void sort_reals(double *values, size_t count);
 
-/* Returns the quantile `part` of sorted values: 0.5 is the median. */
+/* Returns the quantile `part` of sorted values, linear between two: 0.5 is the median. */
 double sorted_quantile(const double *sorted, size_t count, double part);
 
 #endif

@@ -230,6 +230,13 @@ for option in --spt '--patch 4'; do
     run 2 shiftvit-patches --image images/00000-*.png --augment '[{"name": "crop"}]' $option --out augment.png
     says "^shiftvit-patches: ${option% *} has no effect with --augment$"
 done
+run 0 shiftvit-bench --work infer --set dim=24 --set 'blocks=[1]' --batch 1 --seconds 0 --repeat 2
+"$python" - "$work/out" <<'END' || fail "the median of two is not their mean: $(cat "$work/out")"
+import json, sys
+line = json.load(open(sys.argv[1]))
+mean = (line["min"] + line["max"]) / 2
+sys.exit(abs(line["images_per_second"] - mean) > 1e-4 * mean)
+END
 run 0 shiftvit-bench --work latency --set dim=24 --set 'blocks=[1]' --seconds 0 --repeat 1
 prints '"latency_ms": '
 
