@@ -60,7 +60,7 @@ static const struct option_line option_list[] = {
      "of another size"},
     {"ignore-extra", KEY_IGNORE_EXTRA, "PATTERN", 0,
      "With --from or --map: pass over tensors of IN that no parameter takes and whose names match "
-     "PATTERN, in which * stands for any characters; may be given several times"},
+     "PATTERN, in which * stands for any characters; up to 32 times"},
     {"dtype", KEY_DTYPE, "TYPE", 0,
      "How the weights are stored: f32 (default), f16, bf16, or int8 with a scale for each row"},
     {"to", KEY_TO, "KIND", 0,

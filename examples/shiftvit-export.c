@@ -44,7 +44,7 @@ static const struct option_line option_list[] = {
     {"by-class", KEY_BY_CLASS, NULL, 0,
      "A subfolder for each class, as --data folder:DIR reads them"},
     {"size", KEY_SIZE, "N", 0,
-     "Bring images of folder:DIR to N x N by their shorter side (default 32)"},
+     "Bring images of folder:DIR to N x N by their shorter side, 1 to 8000 (default 32)"},
     {"shards", KEY_SHARDS, "DIR/PREFIX", 0,
      "Write WebDataset's tar archives DIR/PREFIX-000000.tar, ..., with the files of the images as "
      "they "

@@ -12,8 +12,8 @@ const char *const on_bad_names[] = {"fail", "skip", NULL};
 
 static const struct option_line options[] = {
     {"on-bad", KEY_ON_BAD, "WHAT", 0,
-     "Read every image of a folder, list or shards first and print those that cannot be read; then "
-     "fail (default), or skip them"},
+     "Read the images of a folder, list or shards that are used before anything else, and print "
+     "those that cannot be read; then fail (default), or skip them"},
     {NULL, 0, NULL, 0, NULL},
 };
 

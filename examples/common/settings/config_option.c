@@ -31,13 +31,15 @@ static const struct option_line options[] = {
      "shiftvit-cifar10 without this option and --init-from"},
     {"list-presets", KEY_LIST_PRESETS, NULL, 0, "Print the names of the presets"},
     {"config", KEY_CONFIG, "FILE", 0,
-     "Take fields of the model, which change the preset, and settings of the training from this "
-     "JSON "
-     "file. It may be a whole configuration with its architecture, or another run's run.json, of "
+     "Take fields of the model, which change the preset, from this JSON file; shiftvit-train and "
+     "shiftvit-bench take settings of the training too. It may be a whole configuration with its "
+     "architecture, or another run's run.json, of "
      "which shiftvit-train takes the data too unless --data is given"},
     {"set", KEY_SET, "FIELD=VALUE", 0,
-     "Set one field of the model or of the training, for example dim=48, blocks=[1,2] or "
-     "label_smoothing=0.1; may be repeated. The fields are listed below"},
+     "Set one field of the model, for example dim=48 or blocks=[1,2], or with shiftvit-train and "
+     "shiftvit-bench one of the training, such as label_smoothing=0.1; up to 64 times. --help "
+     "lists "
+     "the fields"},
     {NULL, 0, NULL, 0, NULL},
 };
 

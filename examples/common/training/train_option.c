@@ -79,8 +79,8 @@ static const struct option_line option_list[] = {
      "other options change them. With --preset or a model in --config, the weights alone are "
      "taken; a classifier of other classes starts anew"},
     {"freeze", KEY_FREEZE, "PATTERN", 0,
-     "Keep the parameters whose names match PATTERN (* stands for any characters) as they are; may "
-     "be repeated. The backward pass ends at the lowest layer that is trained"},
+     "Keep the parameters whose names match PATTERN (* stands for any characters, ? for one) as "
+     "they are; up to 16 times. The backward pass ends at the lowest layer that is trained"},
     {"lora", KEY_LORA, "RANK", 0,
      "With --init-from: train adapters of this rank on the attention of a ViT, and its head; the "
      "other parameters stay as they are. model.safetensors has the adapters merged"},
