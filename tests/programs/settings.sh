@@ -392,12 +392,24 @@ grep -q '"resize_height": 18,$' tuned/run.json || fail 'the size of the resize s
 
 # Values that --set reads, and what it says of others.
 # shellcheck disable=SC2086
-for value in .5 0.5 5e-1 +.5 0x1p-1; do
+for value in .5 0.5 5e-1 0.05e+1 00.5; do
     rm -rf sized
     run 0 shiftvit-train $synthetic --preset shiftvit-cifar10 --set dim=12 --set 'blocks=[1,1]' --set num_div=12 \
         --batch 16 --epochs 1 --set label_smoothing=$value --set seed=007 --out sized
     grep -q '"label_smoothing": 0.5,$' sized/run.json || fail "$value is $(grep label_smoothing sized/run.json)"
     grep -q '"seed": 7,$' sized/run.json || fail "007 is $(grep seed sized/run.json)"
+done
+for value in 1e-400 ' 1' '1 '; do
+    run 2 shiftvit-train --set "learning_rate=$value" --out refused
+    says "^shiftvit-train: --set learning_rate=$value: decimal numbers without blanks are accepted"
+done
+for value in 0x1p-4 +1 ' 1' 1e-400 1e400 inf nan 1e '' -; do
+    run 2 shiftvit-train --lr "$value" --out refused
+    says '^shiftvit-train: --lr: .* is no number from 0 to 1000'
+done
+for value in 0x10 +16 1e400; do
+    run 2 shiftvit-train --set "dim=$value" --out refused
+    says '^shiftvit-train: --set dim=.*dim'
 done
 run 2 shiftvit-train --set seed=9223372036854775808 --out refused
 says 'set seed=9223372036854775808: whole numbers up to 2\^63 - 1 are accepted here'
@@ -453,7 +465,7 @@ run 0 shiftvit-train $synthetic --preset shiftvit-cifar10-fast --set dim=24 --se
 
 rm -rf sized
 # shellcheck disable=SC2086
-run 0 shiftvit-train $synthetic --preset shiftvit-cifar10-fast --set dim=0x18 --set 'blocks=[1,1]' --set num_div=12 --batch 16 \
+run 0 shiftvit-train $synthetic --preset shiftvit-cifar10-fast --set dim=24 --set 'blocks=[1,1]' --set num_div=12 --batch 16 \
     --epochs 1 --set schedule=linear --set ema=none --out sized
 ! grep 'has no effect' "$work/err" || fail 'a warning of the points of the preset'
 ! grep 'class names' "$work/err" || fail 'a warning of class names'

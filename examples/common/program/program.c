@@ -223,12 +223,22 @@ uint64_t option_unsigned(const struct option_state *state, const char *name, con
     return value;
 }
 
+int decimal_read(double *value, const char *text)
+{
+    char *end = NULL;
+    const char *digits = text + (text[0] == '-');
+    if (!strchr(".0123456789", digits[0]) || text[strspn(text, "0123456789.eE+-")] != '\0')
+        return 0;
+    *value = strtod(text, &end);
+    const int is_small = *value == 0 && strcspn(text, "123456789") < strcspn(text, "eE");
+    return end != text && *end == '\0' && isfinite(*value) && !is_small;
+}
+
 double option_real(const struct option_state *state, const char *name, const char *text, double min,
                    double max)
 {
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(value) || value < min || value > max)
+    double value;
+    if (!decimal_read(&value, text) || value < min || value > max)
         option_error(state, "%s: '%s' is no number from %g to %g", name, text, min, max);
     return value;
 }

@@ -64,6 +64,10 @@ svit_status program_fail(struct program *self, svit_status status, const char *f
 uint64_t option_unsigned(const struct option_state *state, const char *name, const char *text,
                          uint64_t min, uint64_t max);
 
+/* Reads a decimal number: digits with a point and an exponent, or without, and a minus before them.
+ * Returns 0 if the text is none, or if a double holds it as infinite or, unless it is 0, as 0. */
+int decimal_read(double *value, const char *text);
+
 /* Parses the real value of option `name`. A text that is not in min..max ends the
  * process. */
 double option_real(const struct option_state *state, const char *name, const char *text, double min,

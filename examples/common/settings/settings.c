@@ -6,7 +6,6 @@
 #include "settings/pipeline_fit.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,19 +220,16 @@ static svit_status read_file(settings *out, struct program *self, const config_o
     return status;
 }
 
-/* Reads a number that JSON writes otherwise, such as .1, 007 or 0x10; NULL if the text is none. */
+/* Reads a number that JSON writes otherwise, such as .1 or 007; NULL if the text is none. */
 static json_t *read_number(const char *text)
 {
     char *end = NULL;
+    double number;
+    if (!decimal_read(&number, text))
+        return NULL;
     errno = 0;
     const long long whole = strtoll(text, &end, 10);
-    if (end != text && !*end && errno == 0)
-        return json_integer(whole);
-    const double number = strtod(text, &end);
-    if (end != text && !*end && strpbrk(text, "xX") && number == floor(number) &&
-        fabs(number) < 0x1p53)
-        return json_integer((json_int_t)number);
-    return end != text && !*end && isfinite(number) ? json_real(number) : NULL;
+    return *end == '\0' && errno == 0 ? json_integer(whole) : json_real(number);
 }
 
 /* Reads the value of FIELD=VALUE: JSON if possible, otherwise a text, unless it begins as a list or
@@ -242,6 +238,7 @@ static svit_status parse_value(json_t **value, struct program *self, const char 
                                const char *text)
 {
     json_error_t wrong;
+    double number;
     svit_status status = SVIT_OK;
     *value = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &wrong);
     if (!*value && (text[0] == '[' || text[0] == '{'))
@@ -252,6 +249,11 @@ static svit_status parse_value(json_t **value, struct program *self, const char 
     if (json_is_real(*value) && text[strspn(text, "0123456789")] == '\0')
         status = program_fail(self, SVIT_E_ARGUMENT,
                               "--set %.100s: whole numbers up to 2^63 - 1 are accepted here", set);
+    if (json_is_number(*value) && !decimal_read(&number, text))
+        status = program_fail(self, SVIT_E_ARGUMENT,
+                              "--set %.100s: decimal numbers without blanks are accepted, and none "
+                              "so small that it becomes 0",
+                              set);
     if (!*value)
         *value = json_string(text);
     if (!*value)
