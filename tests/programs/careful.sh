@@ -291,6 +291,18 @@ for given in '--epochs 2 --lr 0.01' '--set epochs=2 --lr 0.01' '--epochs 2 --set
     rm -r extended
 done
 
+# A folder with the ending of an image is no image; a link to nothing is one that cannot be read.
+cp -r fox mixed
+mkdir mixed/folder.png
+run 0 shiftvit-predict --model vit mixed
+run 0 shiftvit-head --model vit --add-class fox --images mixed --out new.safetensors
+rm new.safetensors
+ln -s nowhere mixed/link.png
+run 1 shiftvit-predict --model vit mixed
+says 'link.png'
+run 1 shiftvit-head --model vit --add-class fox --images mixed --out new.safetensors
+says 'link.png'
+
 # Files whose names no list can have, and drawings of no training.
 cp -r fox odd
 cp "$photo" "odd/$odd.png"

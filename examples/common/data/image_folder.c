@@ -16,6 +16,22 @@ static int is_image(const struct dirent *entry)
     return path_is_image(entry->d_name);
 }
 
+/* Keeps the files among the entries: the name of a folder may have the ending of an image. Returns
+ * their number; the others are freed. */
+static int keep_files(struct dirent **entries, int count, const char *folder)
+{
+    char path[PATH_CAPACITY];
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        const int length = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (length < PATH_CAPACITY && path_is_folder(path))
+            free(entries[i]);
+        else
+            entries[kept++] = entries[i];
+    }
+    return kept;
+}
+
 /* Writes one line of a CSV file, in which quotes are doubled. */
 static void put_line(FILE *list, const char *folder, const char *name)
 {
@@ -40,8 +56,9 @@ static int is_utf8(const char *text)
 static svit_status write_list(struct program *self, FILE *list, const char *folder)
 {
     struct dirent **entries = NULL;
-    const int count = scandir(folder, &entries, is_image, alphasort);
+    const int found = scandir(folder, &entries, is_image, alphasort);
     const int code = errno;
+    const int count = keep_files(entries, found, folder);
     svit_status status = SVIT_OK;
     fputs("path,label\n", list);
     for (int i = 0; i < count; i++) {
@@ -56,7 +73,7 @@ static svit_status write_list(struct program *self, FILE *list, const char *fold
     int failed = ferror(list);
     failed |= fclose(list) != 0;
     TRY(status);
-    if (count < 0)
+    if (found < 0)
         return program_fail(self, SVIT_E_IO, "cannot list '%s': %s", folder, strerror(code));
     if (count == 0)
         return program_fail(

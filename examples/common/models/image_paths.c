@@ -54,7 +54,8 @@ static svit_status add_folder(image_paths *self, struct program *program, const 
         if (!path_is_image(entry->d_name))
             continue;
         status = path_join(program, path, folder, entry->d_name);
-        if (status == SVIT_OK && !is_drawing(path, entry->d_name, run, drawn))
+        if (status == SVIT_OK && !path_is_folder(path) &&
+            !is_drawing(path, entry->d_name, run, drawn))
             status = add(self, program, path);
     }
     closedir(entries);
