@@ -173,6 +173,10 @@ static int parse_option(int key, char *text, struct option_state *state)
         if (self->to != TO_ONNX && has_ending(self->out, ".onnx"))
             option_error(state, "'%s' has the ending of an ONNX file, which needs --to onnx",
                          self->out);
+        if (self->to == TO_ONNX && has_ending(self->out, ".safetensors"))
+            option_error(state,
+                         "'%s' has the ending of a model file; --to onnx writes an ONNX file",
+                         self->out);
         if (self->to == TO_ONNX && self->dtype != SVIT_DTYPE_F32)
             option_error(state, "--dtype %s: an ONNX file has f32", dtype_names[self->dtype]);
         if (self->to != TO_ONNX && self->onnx.preprocessing)

@@ -303,6 +303,18 @@ says 'link.png'
 run 1 shiftvit-head --model vit --add-class fox --images mixed --out new.safetensors
 says 'link.png'
 
+# A tensor file whose header length begins as ONNX does is no ONNX file, which may be replaced.
+printf '\010\001\000\000\000\000\000\000{}' >weights
+run 2 shiftvit-convert --to onnx vit weights
+says "'weights' is there and is no .onnx file"
+[ "$(wc -c <weights)" = 10 ] || fail 'weights were replaced'
+run 0 shiftvit-convert --to onnx vit graph.onnx
+mv graph.onnx graph
+run 0 shiftvit-convert --to onnx vit graph
+run 2 shiftvit-convert --to onnx vit new.safetensors
+says "'new.safetensors' has the ending of a model file"
+absent new.safetensors
+
 # Files whose names no list can have, and drawings of no training.
 cp -r fox odd
 cp "$photo" "odd/$odd.png"

@@ -114,7 +114,7 @@ svit_status output_check_picture(struct program *self, const char *out_name, con
 }
 
 /* Whether a file is empty, or begins as safetensors (a length and an object) or ONNX (the version
- * of its form) do. */
+ * of its form, 6 to 11, and the name of its producer) do. */
 static int is_of_kind(const char *path, const char *ending)
 {
     unsigned char begin[9] = {0};
@@ -124,7 +124,9 @@ static int is_of_kind(const char *path, const char *ending)
         fclose(file);
     if (bytes == 0 || has_ending(path, ending))
         return 1;
-    return strcmp(ending, ".onnx") == 0 ? begin[0] == 8 : bytes == sizeof begin && begin[8] == '{';
+    if (strcmp(ending, ".onnx") == 0)
+        return begin[0] == 0x08 && begin[1] >= 6 && begin[1] <= 11 && begin[2] == 0x12;
+    return bytes == sizeof begin && begin[8] == '{';
 }
 
 svit_status output_check_replaced(struct program *self, const char *out_name, const char *out,
