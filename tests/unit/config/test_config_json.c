@@ -230,7 +230,7 @@ START_TEST(test_each_wrong_field_is_named)
 }
 END_TEST
 
-/* A third of a key's characters may be wrong, and two of a key that is shorter than six. */
+/* A third of a key's characters may be wrong, and two of a key of five. */
 START_TEST(test_a_key_is_suggested_if_it_resembles_the_wrong_one)
 {
     static const struct {
@@ -239,7 +239,7 @@ START_TEST(test_a_key_is_suggested_if_it_resembles_the_wrong_one)
         {"poitn", "points"},        {"decay", NULL},
         {"moment", "momentum"},     {"warmups", NULL},
         {"step_rate", "step_size"}, {"learn_rate", "learning_rate"},
-        {"learn_rates", NULL},
+        {"learn_rates", NULL},      {"eps", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         svit_optimizer_config config;
