@@ -45,7 +45,7 @@ grep -q 'did you mean' err && fail "$(cat err)"
 run 2 shiftvit-train --over --nope
 says "unrecognized option '--nope'"
 escape=$(printf '\033')
-for option in "--$escape[31m" "--lr$escape" "-$escape"; do
+for option in "--${escape}[31m" "--lr$escape" "-$escape"; do
     run 2 shiftvit-train "$option"
     says "(unrecognized|invalid) option .*x1B"
     grep -q "$escape" err && fail "the escape is printed as it is"
