@@ -284,7 +284,7 @@ static svit_status check_out(train_run *self)
     TRY(out_folder_check(program, &options->data, "--out", options->out, 1));
     TRY(output_check_start(program, options->out, "--init-from", options->init_from));
     TRY(output_check_start(program, options->out, "--base", options->config.base));
-    return output_check_run(program, options->out);
+    return output_check_run(program, options->out, self->trainer_config.tensorboard != 0);
 }
 
 /* Prepares the run. The folder is locked first, so that a folder in use is reported before the data

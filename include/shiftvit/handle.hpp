@@ -135,7 +135,7 @@ result call(svit_status (*function)(Parameters...), Arguments &&...arguments)
 template <class Bytes>
 svit_status resize(Bytes &buffer, std::size_t bytes, svit_error &record) noexcept
 {
-#ifdef __cpp_exceptions
+#ifndef SHIFTVIT_NO_EXCEPTIONS
     try {
         buffer.resize(bytes);
         return SVIT_OK;

@@ -365,9 +365,11 @@ class checkpoint : public handle<svit_checkpoint, svit_checkpoint_free>
                        const char *const *keys = nullptr, const char *const *values = nullptr,
                        std::size_t count = 0)
     {
-        return save(path, m, borrowed_optimizer(o.get()), s, keys, values, count);
+        return detail::call(svit_checkpoint_save, path, m.get(), o.get(), s.get(), keys, values,
+                            count);
     }
-    static result save(const char *path, const model &m, const borrowed_optimizer &o,
+    template <class Handle> /* also of a borrowed optimiser */
+    static result save(const char *path, const model &m, const optimizer_functions<Handle> &o,
                        const session &s, const char *const *keys = nullptr,
                        const char *const *values = nullptr, std::size_t count = 0)
     {
@@ -388,9 +390,10 @@ class checkpoint : public handle<svit_checkpoint, svit_checkpoint_free>
     }
     result restore(model &m, optimizer &o, session &s) const
     {
-        return restore(m, borrowed_optimizer(o.get()), s);
+        return detail::call(svit_checkpoint_restore, get(), m.get(), o.get(), s.get());
     }
-    result restore(model &m, const borrowed_optimizer &o, session &s) const
+    template <class Handle>
+    result restore(model &m, const optimizer_functions<Handle> &o, session &s) const
     {
         return detail::call(svit_checkpoint_restore, get(), m.get(), o.get(), s.get());
     }

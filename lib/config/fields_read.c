@@ -214,7 +214,7 @@ static size_t edit_distance(const char *a, const char *b)
 static const char *most_similar_key(const sv_field_struct *structs, size_t count, const char *key)
 {
     const char *found = NULL;
-    size_t min = strlen(key) == 5 ? 3 : strlen(key) / 3 + 1;
+    size_t min = (strlen(key) == 5 ? 2 : strlen(key) / 3) + 1;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < structs[i].table->count; j++) {
             const char *known = sv_field_key(&structs[i].table->fields[j]);

@@ -16,10 +16,11 @@ static svit_status check_numbers(const svit_pipeline_config *config, svit_error 
         const double deviation = sqrt(config->variance[c]);
         const double largest = 255 * config->scale + fabs(config->mean[c]);
         if (fmax(largest, deviation) > FLT_MAX || fmin(config->scale, deviation) < FLT_MIN)
-            return sv_fail(err, SVIT_E_UNSUPPORTED,
-                           "the pipeline's 255 times scale %g, mean %g or deviation %g is beyond "
-                           "float32",
-                           config->scale, config->mean[c], deviation);
+            return sv_fail(
+                err, SVIT_E_UNSUPPORTED,
+                "255 times the pipeline's scale %g, its mean %g or deviation %g is beyond "
+                "float32",
+                config->scale, config->mean[c], deviation);
     }
     return SVIT_OK;
 }

@@ -295,7 +295,7 @@ static svit_status freeze_groups(svit_trainer *trainer, frozen_before *before, s
         if (!table->list[i].frozen)
             return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT,
-                   "groups freeze every parameter of the model, so there is nothing to train");
+                   "nothing is left to train: the groups freeze the rest of the model");
 }
 
 /* Undoes freeze_groups. Sessions and optimisers of the caller are as good as before. */

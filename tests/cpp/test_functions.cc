@@ -239,6 +239,7 @@ static void test_checkpoint(shiftvit::context &context, const std::string &folde
     WORKS(saved.open(context, path.c_str()));
     WORKS(saved.restore(model, trainer.optimizer(), none));
     CHECK(trainer.optimizer().steps() == 1);
+    WORKS(shiftvit::checkpoint::save(path.c_str(), model, {}, none)); /* which is a false one */
 }
 
 static void test_sessions_tell(shiftvit::context &context)

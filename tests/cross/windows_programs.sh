@@ -86,6 +86,7 @@ check 'a killed training ends with the bytes of one that is not' \
     cmp "$name/broken/model.safetensors" "$name/unbroken/model.safetensors"
 check 'a finished run is not replaced' fails 1 "holds a run" train --data procedural:64 --out "$name/whole"
 check 'a wrong option' fails 2 'option.*nope' train --nope
+check 'an option without a value' fails 2 "doesn't allow an argument" train --quiet=1
 check 'a picture without cairo' fails 1 'was built without cairo' predict --model "$name/whole" --grid grid.png images
 for writer in whole native; do
     check "the same report of the model of $writer" same info "$name/$writer/model.safetensors"

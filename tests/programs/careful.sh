@@ -41,7 +41,7 @@ done
 
 # A model file of this library has nothing to find out, and what is no adapter has no base.
 run 0 shiftvit-info --explain vit/model.safetensors
-says "'vit/model.safetensors' is a model file of this library, which says what it is\$"
+says "'vit/model.safetensors': the file is of this library, and says what the model is\$"
 run 2 shiftvit-info --base nix vit
 says "^shiftvit-info: --base: 'vit' is no adapter"
 for option in '--base b' '--preset vit-cifar100' '--set dim=3' '--config none.json' --explain; do
@@ -378,7 +378,8 @@ kill -0 "$trained" || fail 'a signal that was ignored ended the run'
 stopped TERM
 [ "$status" = 1 ] || fail "SIGTERM: $status"
 # A second signal ends the run at once, within its only step, of whatever kinds the two are.
-for second in INT TERM; do
+for pair in INT:130 HUP:129; do
+    second=${pair%:*}
     rm -rf signalled err
     "$python" -c "$heeding" "$programs/shiftvit-train" --data procedural:8000 --val-fraction 0 --limit-test 10 \
         --batch 8000 --set accumulate=400 --threads 1 --epochs 1 --out signalled 2>err &
@@ -390,7 +391,7 @@ for second in INT TERM; do
     kill -"$second" "$trained"
     status=0
     wait "$trained" || status=$?
-    [ "$status" -gt 128 ] || fail "SIGTERM and SIG$second: $status"
+    [ "$status" = "${pair#*:}" ] || fail "SIGTERM and SIG$second: $status"
 done
 
 # The scripts take their options in any order, and nothing that they do not know.

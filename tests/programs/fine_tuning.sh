@@ -17,6 +17,17 @@ print(data[8 + size + begin:8 + size + end].hex())' "$@"
 }
 "$python" "$root/tests/programs/fine_tuning_files.py" "$root/tests/golden/pretrained_hf_vit.safetensors"
 
+# A preset for the weights alone is what its conversion makes of it, with the epsilon of transformers.
+cp checkpoint/model.safetensors weights.safetensors
+vit='--preset vit-tiny-patch16-224 --set patch_size=7 --set dim=32 --set depth=3 --set heads=2 --set head_dim=16
+    --set mlp_dim=96 --set input_height=28 --set input_width=28'
+# shellcheck disable=SC2086 # options are meant to be split
+run 0 shiftvit-info $vit --set num_classes=6 weights.safetensors
+prints 'norm_eps +1e-12'
+# shellcheck disable=SC2086
+run 1 shiftvit-info $vit --set num_classes=7 weights.safetensors
+says "by the names of huggingface, .*'classifier.weight' is \[6, 32\]"
+
 # Model, colours and input size are the checkpoint's, the classes those of the folder, the settings those of the rule.
 run 0 shiftvit-train --init-from checkpoint --data folder:photos --threads 2 --seed 1 --out run
 says '^settings for 48 images: everything is trained, learning rate 0.001, layer decay 0.75, 40 epochs in batches of 16, no average'

@@ -168,6 +168,11 @@ $early --set early_fraction=0.5|
 --on-bad skip|--on-bad
 END
 
+# Of a file with all settings those that are the default are no word of the user.
+echo '{"schedule": "constant", "lr_start": 0, "sgd_form": "keras", "nesterov": false, "momentum": 0}' >usual.json
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data --config usual.json $small --epochs 1 --out usual
+! grep 'has no effect' "$work/err" || fail 'a warning of defaults'
 # shellcheck disable=SC2086
 run 0 shiftvit-train $data --config settings.json --set schedule=constant --set warmup_steps=5 --epochs 1 --out unused
 says 'warmup_steps has no effect'
@@ -182,7 +187,7 @@ says '^shiftvit-train: warning: warmup_fraction has no effect: it belongs to ano
 ! grep 'lr_start has' "$work/err" || fail 'a warning of what run.json has'
 run 0 shiftvit-train --resume again-unused --epochs 2 --set lr_start=0
 says 'warning: lr_start has no effect'
-echo '{"schedule": "step", "step_size": 3, "lr_start": 0, "restart_factor": 2, "step_factor": 0.5}' >step.json
+echo '{"schedule": "step", "step_size": 3, "lr_start": 1e-5, "restart_factor": 2, "step_factor": 0.5}' >step.json
 # shellcheck disable=SC2086
 run 0 shiftvit-train $data --config step.json $small --out step
 says 'warning: lr_start has no effect'
@@ -234,10 +239,10 @@ says "no images for 'val'"
 # shellcheck disable=SC2086
 run 2 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set groups=channels \
     --set 'groups=[{"pattern":"*","trainable":false}]' --epochs 1 --out frozen
-says 'groups freeze every parameter of the model, so there is nothing to train$'
+says 'nothing is left to train: the groups freeze the rest of the model$'
 # shellcheck disable=SC2086
 run 2 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --freeze '*' --epochs 1 --out frozen
-says 'groups freeze every parameter of the model, so there is nothing to train$'
+says 'nothing is left to train: the groups freeze the rest of the model$'
 # shellcheck disable=SC2086
 run 0 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --freeze 'patch_embed*' \
     --freeze 'layers.*' --set learning_rate=0 --set lr_start=0 --set weight_decay=0 --epochs 1 --out head-alone
@@ -429,7 +434,7 @@ says '^shiftvit-train: --resume: the folder has no name$'
 for given in '--seed 3' '--set seed=3'; do
     # shellcheck disable=SC2086
     run 2 shiftvit-train --resume first --epochs 9 $given
-    says "^shiftvit-train: ${given%[ =]*}: the seed of the run of 'first' is 5, with which --resume goes on\$"
+    says "seed: the seed of the run of 'first' is 5, with which --resume goes on\$"
 done
 run 2 shiftvit-train --data procedural:20 --set in_channels=1 --out refused
 says 'folder:DIR, list:FILE.csv and shards:PATTERN give 1, 3 or 4 channels$'

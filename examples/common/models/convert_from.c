@@ -22,13 +22,9 @@ static int sets_field(const config_option *option, const char *field)
     return 0;
 }
 
-/* Adapts a preset to what transformers computes, except for fields that are given: another epsilon
- * in ViT and DeiT, a position of the class token beside registers, and in SigLIP, which has
- * attention pooling, GELU's tanh form. */
-static void adapt_to_huggingface(svit_model_config *config, const config_option *option,
-                                 const name_source *from)
+void convert_adapt(svit_model_config *config, const config_option *option, const char *family)
 {
-    if (!from->family || strcmp(from->family, "huggingface") != 0 || option->file)
+    if (!family || strcmp(family, "huggingface") != 0 || option->file)
         return;
     const int siglip = config->pool == SVIT_POOL_ATTENTION;
     if (siglip && !sets_field(option, "activation"))
@@ -124,7 +120,7 @@ svit_status convert_from(svit_model **out, struct program *self, const config_op
     char *rules = NULL;
     TRY(config_refuse_checkpoint(self, config));
     TRY(config_resolve(&own, self, config, 0));
-    adapt_to_huggingface(&own, config, from);
+    convert_adapt(&own, config, from->family);
     if (from->map_path)
         TRY(path_read_text(self, from->map_path, &rules));
     const char *map = rules ? rules : from->family;

@@ -15,6 +15,11 @@ typedef struct name_source {
     size_t ignored_count;
 } name_source;
 
+/* Adapts a preset to what the code of a family of names computes, except for fields that are given:
+ * transformers has another epsilon in ViT and DeiT, a position of the class token beside registers,
+ * and in SigLIP, which has attention pooling, GELU's tanh form. */
+void convert_adapt(svit_model_config *config, const config_option *option, const char *family);
+
 /* Loads a safetensors file of another library into a model of the configuration that `config`
  * gives, and adds the preprocessing of its preset. */
 svit_status convert_from(svit_model **out, struct program *self, const config_option *config,

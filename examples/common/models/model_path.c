@@ -2,6 +2,8 @@
  * library. */
 #include "models/model_path.h"
 
+#include "models/convert_from.h"
+
 #include "program/shown.h"
 #include "settings/pipeline_fit.h"
 
@@ -115,7 +117,7 @@ static svit_status open_explained(svit_model **out, struct program *self,
                             REPORT_CAPACITY);
     svit_status status = svit_model_open(out, self->context, given, options, &report, &self->err);
     if (status == SVIT_OK && text[0] == '\0')
-        fprintf(stderr, "%s: '%s' is a model file of this library, which says what it is\n",
+        fprintf(stderr, "%s: '%s': the file is of this library, and says what the model is\n",
                 option_program_name, shown_text(shown, given));
     print_report(stderr, text);
     free(text);
@@ -178,19 +180,32 @@ svit_status model_open_several(svit_model **out, struct program *self, const con
     return status;
 }
 
-/* Opens the weights of one file, under the library's names or, of a ViT, another library's. */
+/* Opens the weights of one file, under the library's names or, of a ViT, another library's, to
+ * which *stated is adapted. */
 static svit_status open_weights(svit_model **out, struct program *self, const config_option *config,
-                                const svit_model_config *stated, const char *path)
+                                svit_model_config *stated, const char *path)
 {
-    static const char *const nothing = NULL;
+    static const char *const FAMILIES[] = {"timm", "huggingface", "openclip"};
     svit_status status = svit_model_load_with_config(out, self->context, stated, path, &self->err);
     if (status != SVIT_E_FORMAT || stated->architecture != SVIT_ARCHITECTURE_VIT)
         return status;
     const svit_error own = self->err;
-    status = model_open_several(out, self, config, stated, &nothing, path);
-    if (status != SVIT_OK && status != SVIT_E_FORMAT) /* the names are no other library's */
-        self->err = own;
-    return status != SVIT_OK ? SVIT_E_FORMAT : SVIT_OK;
+    for (size_t i = 0; i < sizeof FAMILIES / sizeof *FAMILIES; i++) {
+        svit_model_config adapted = *stated;
+        convert_adapt(&adapted, config, FAMILIES[i]);
+        status =
+            svit_model_load_mapped(out, self->context, &adapted, path, FAMILIES[i], &self->err);
+        if (status == SVIT_OK)
+            *stated = adapted;
+        if (status != SVIT_E_FORMAT && status != SVIT_E_ARGUMENT)
+            return status;
+        /* Whose names they are, that family misses none. */
+        if (!strstr(self->err.message, "is missing"))
+            return program_fail(self, SVIT_E_FORMAT, "%s; or, by the names of %s, %s", own.message,
+                                FAMILIES[i], self->err.message);
+    }
+    self->err = own;
+    return SVIT_E_FORMAT;
 }
 
 /* Opens weights whose configuration --preset or --config states. A file that has one of its own
@@ -228,9 +243,11 @@ static svit_status open_stated(svit_model **out, struct program *self, const con
 static svit_status check_base(struct program *self, const config_option *config, const char *given)
 {
     char path[PATH_CAPACITY];
-    if (!config->base || (path_is_folder(given) &&
-                          model_path_of(self, path, opened_name(config), given) == SVIT_OK &&
-                          is_adapter(path, given)))
+    if (!config->base)
+        return SVIT_OK;
+    TRY(model_path_check(self, given));
+    TRY(model_path_of(self, path, opened_name(config), given));
+    if (is_adapter(path, given))
         return SVIT_OK;
     return program_fail(self, SVIT_E_ARGUMENT,
                         "--base: '%s' is no adapter, a folder with %s, whose model it would name",

@@ -180,16 +180,18 @@ svit_status output_check_source(struct program *self, const char *out_name, cons
         out_name, out, source_name);
 }
 
-svit_status output_check_run(struct program *self, const char *folder)
+svit_status output_check_run(struct program *self, const char *folder, int tensorboard)
 {
     static const char *const FILES[] = {RUN_CHECKPOINT_FILE, "best.safetensors", "history.csv",
-                                        "run.json",          RUN_MODEL_FILE,     RUN_EVENTS_FILE,
-                                        RUN_CURVES_FILE};
+                                        "run.json",          RUN_MODEL_FILE,     RUN_CURVES_FILE,
+                                        RUN_EVENTS_FILE};
+    const size_t count = sizeof FILES / sizeof *FILES - (tensorboard ? 0 : 1);
     char path[PATH_CAPACITY];
-    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+    for (size_t i = 0; i < count; i++) {
         TRY(path_join(self, path, folder, FILES[i]));
         TRY(check_kind(self, "--out", path));
     }
+    TRY(path_join(self, path, folder, RUN_CURVES_FILE));
     return model_path_is_run(folder) /* the curves of old runs have no mark */
                ? SVIT_OK
                : output_check_drawn(self, "--out", path,

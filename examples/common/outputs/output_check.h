@@ -43,8 +43,9 @@ svit_status output_check_start(struct program *self, const char *folder, const c
                                const char *source);
 
 /* Checks that --overwrite can replace what has the name of a file of a run in `folder`, which need
- * not exist: that it is a file, and curves.png a picture that these programs have drawn. */
-svit_status output_check_run(struct program *self, const char *folder);
+ * not exist, of its events only if the run writes them: that it is a file, and curves.png a picture
+ * that these programs have drawn. */
+svit_status output_check_run(struct program *self, const char *folder, int tensorboard);
 
 /* Does what output_check_source does for --model. */
 svit_status output_check_model(struct program *self, const char *out_name, const char *out,

@@ -154,10 +154,11 @@ static void print_wrong(const char *before, const char *given, const char *behin
 static _Noreturn void fail_to_find(const struct option_list *list, const char *given)
 {
     const char *names[OPTION_LINES + 1] = {NULL};
-    char option[64];
+    char option[SHOWN_CAPACITY];
     const char *name = option + 2; /* behind "--" */
     size_t begun = 0;
-    snprintf(option, sizeof option, "%.*s", (int)strcspn(given, "="), given);
+    text_cut(option, sizeof option, given);
+    option[strcspn(option, "=")] = '\0';
     for (size_t i = 0; i < list->count; i++) {
         names[i] = list->places[i].line->name;
         begun += strncmp(names[i], name, strlen(name)) == 0;
@@ -175,18 +176,21 @@ static _Noreturn void fail_to_find(const struct option_list *list, const char *g
     fail_with_hint();
 }
 
-/* Fails for what getopt_long has not taken: `key` is ':' where a value is missing. */
+/* Fails for what getopt_long has not taken: `key` is ':' where a value is missing, and in some
+ * libraries where a long option has one that it does not take. */
 static _Noreturn void fail_to_take(const struct option_list *list, int key, const char *given)
 {
     const char letter[] = {(char)optopt, '\0'};
     if (optopt == 0)
         fail_to_find(list, given);
-    if (optopt < OPTION_LONG)
+    const struct option_line *line =
+        optopt < OPTION_LONG ? NULL : list->places[optopt - OPTION_LONG].line;
+    if (!line)
         print_wrong(key == ':' ? "option requires an argument -- '" : "invalid option -- '", letter,
                     "'\n");
     else
-        print_wrong("option '--", list->places[optopt - OPTION_LONG].line->name,
-                    key == ':' ? "' requires an argument\n" : "' doesn't allow an argument\n");
+        print_wrong("option '--", line->name,
+                    line->value ? "' requires an argument\n" : "' doesn't allow an argument\n");
     fail_with_hint();
 }
 

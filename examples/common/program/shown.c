@@ -123,7 +123,7 @@ static size_t edits_between(const char *a, const char *b)
 const char *nearest_word(const char *text, const char *const *words)
 {
     size_t length = strlen(text);
-    size_t min = (length < 5 || length > 8 ? length / 3 : 2) + 1;
+    size_t min = (length == 5 ? 2 : length / 3) + 1;
     const char *nearest = NULL;
     for (size_t i = 0; words[i]; i++) {
         if (strlen(words[i]) > WORD_MAX)

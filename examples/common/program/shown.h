@@ -20,7 +20,7 @@ const char *shown_word(char *shown, const char *text);
 const char *text_cut(char *cut, size_t capacity, const char *text);
 
 /* Returns the word of `words` (NULL at the end) with the smallest edit distance to `text`, or NULL
- * if all are farther than 2 edits and a third of its length. */
+ * if all are farther than a third of its length, or 2 edits of five letters. */
 const char *nearest_word(const char *text, const char *const *words);
 
 #endif

@@ -137,8 +137,8 @@ static svit_status check_existing(struct program *self, const char *where, const
     return word && strcmp(word, "refuse") == 0
                ? SVIT_OK
                : program_fail(self, SVIT_E_ARGUMENT,
-                              "%s: existing: --resume DIR goes on with a run that is there, and "
-                              "--overwrite replaces it",
+                              "%s: existing: with shiftvit-train --resume DIR goes on with a run "
+                              "that is there, and --overwrite replaces it",
                               where);
 }
 
@@ -173,7 +173,7 @@ static svit_status parse_object(json_t **out, struct program *self, const char *
     const int is_json = *out != NULL;
     json_decref(*out);
     *out = NULL;
-    if (!is_json && json_error_code(&where) == json_error_numeric_overflow)
+    if (!is_json && strstr(where.text, "too big integer"))
         return program_fail(self, SVIT_E_ARGUMENT,
                             "%s: line %d: %s; whole numbers up to 2^63 - 1 are accepted here", what,
                             where.line, where.text);
@@ -318,6 +318,25 @@ void settings_free(settings *self)
     json_decref(self->training);
     json_decref(self->sizes);
     *self = (settings){0};
+}
+
+svit_status settings_drop_defaults(settings *self, struct program *program)
+{
+    json_t *list = NULL, *field;
+    size_t i;
+    TRY(describe(&list, program, "training"));
+    json_array_foreach(list, i, field)
+    {
+        const char *name = field_text(field, "name");
+        const json_t *usual = json_object_get(field, "default");
+        const json_t *given = json_object_get(self->training, name);
+        if (json_is_number(usual) && json_is_number(given)
+                ? json_number_value(usual) == json_number_value(given)
+                : json_equal(usual, given))
+            json_object_del(self->training, name);
+    }
+    json_decref(list);
+    return SVIT_OK;
 }
 
 /* What a field accepts here: jansson reads no larger integers. */

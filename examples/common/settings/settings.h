@@ -24,6 +24,9 @@ typedef struct settings {
  * most similar known one. */
 svit_status settings_read(settings *out, struct program *self, const config_option *option);
 
+/* Removes settings of a training that have the values which they have by default. */
+svit_status settings_drop_defaults(settings *self, struct program *program);
+
 /* Frees the objects. A cleared struct is allowed. */
 void settings_free(settings *self);
 

@@ -39,16 +39,21 @@ void note_rule(const svit_trainer_config *trainer, const svit_optimizer_config *
                                             : "an average of the weights");
 }
 
-/* Reads what the user gives: of a run.json, which has every setting, only what --set changes. */
+/* Reads what the user gives: by --set, and in a file other than a run.json, which has every
+ * setting, what is not the default. */
 static svit_status read_given(settings *given, struct program *self, const config_option *option)
 {
-    config_option sets = *option;
-    TRY(settings_read(given, self, option));
-    if (!given->is_run)
-        return SVIT_OK;
-    settings_free(given);
+    config_option sets = *option, file = *option;
+    settings in_file;
     sets.file = NULL;
-    return settings_read(given, self, &sets);
+    file.set_count = 0;
+    TRY(settings_read(given, self, &sets));
+    if (settings_read(&in_file, self, &file) != SVIT_OK)
+        return SVIT_OK;
+    if (!in_file.is_run && settings_drop_defaults(&in_file, self) == SVIT_OK)
+        json_object_update_missing(given->training, in_file.training);
+    settings_free(&in_file);
+    return SVIT_OK;
 }
 
 static void note_no_effect(const char *name, const char *why)
@@ -105,7 +110,7 @@ static void note_settings(const json_t *given, const svit_trainer_config *traine
     } by[DECIDERS] = {
         [SCHEDULE] = {optimizer->schedule, "it belongs to another schedule than the run's"},
         [OPTIMIZER] = {optimizer->kind, "it belongs to another optimizer than the run's"},
-        [AVERAGE] = {optimizer->ema, "it belongs to another average (ema) than the run's"},
+        [AVERAGE] = {optimizer->ema, "it belongs to another value of ema than the run's"},
         [LOOKAHEAD] = {optimizer->lookahead > 0, "lookahead is 0"},
         [EARLY] = {trainer->early_fraction > 0, "early_fraction is 0"},
     };

@@ -71,12 +71,12 @@ static svit_status check_seed(const svit_trainer_config *trainer, train_options 
 {
     const int by_option = options->program.seed_given;
     const uint64_t seed = by_option ? options->program.seed : trainer->seed;
-    return seed == stored->trainer.seed ? SVIT_OK
-                                        : program_fail(&options->program, SVIT_E_ARGUMENT,
-                                                       "%s: the seed of the run of '%s' is %" PRIu64
-                                                       ", with which --resume goes on",
-                                                       by_option ? "--seed" : "--set seed",
-                                                       options->resume, stored->trainer.seed);
+    return seed == stored->trainer.seed
+               ? SVIT_OK
+               : program_fail(&options->program, SVIT_E_ARGUMENT,
+                              "%s: the seed of the run of '%s' is %" PRIu64
+                              ", with which --resume goes on",
+                              by_option ? "--seed" : "seed", options->resume, stored->trainer.seed);
 }
 
 /* Leaves out the points of a preset's or a stored schedule, `before`, that another one replaces. */

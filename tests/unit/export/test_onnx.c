@@ -342,7 +342,7 @@ START_TEST(test_options_that_are_not_accepted_are_named)
     for (int c = 0; c < 3; c++)
         huge.variance[c] = 1e20;
     ck_assert_int_eq(svit_model_set_pipeline(model, &huge, NULL), SVIT_OK);
-    check_refused(model, path, &bytes, SVIT_E_UNSUPPORTED, "255 times scale 2e+36");
+    check_refused(model, path, &bytes, SVIT_E_UNSUPPORTED, "255 times the pipeline's scale 2e+36");
     ck_assert_int_ne(access(path, F_OK), 0);
     svit_model_free(model);
 }
