@@ -184,7 +184,7 @@ echo '{"existing": "overwrite"}' >existing.json
 for given in '--set existing=overwrite' '--config existing.json'; do
     # shellcheck disable=SC2086
     run 2 shiftvit-train --data folder:images $given --out first
-    says "^shiftvit-train: (--set|existing.json): existing: --resume DIR goes on with a run that is there, "
+    says "^shiftvit-train: (--set|existing.json): existing: with shiftvit-train --resume DIR goes on with a run that is there, "
 done
 
 # Fields of a file change the preset; a whole model of another architecture excludes it.
