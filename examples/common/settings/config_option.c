@@ -38,8 +38,7 @@ static const struct option_line options[] = {
     {"set", KEY_SET, "FIELD=VALUE", 0,
      "Set one field of the model, for example dim=48 or blocks=[1,2], or with shiftvit-train and "
      "shiftvit-bench one of the training, such as label_smoothing=0.1; up to 64 times. --help "
-     "lists "
-     "the fields"},
+     "lists the fields"},
     {NULL, 0, NULL, 0, NULL},
 };
 
