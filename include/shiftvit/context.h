@@ -73,16 +73,16 @@ typedef int32_t (*svit_stop_function)(void *user);
  * itself. NULL selects "amx" where the CPU and Linux provide it, and "tile" elsewhere.
  *
  * `pin` keeps the workers from moving between CPUs, and so between their memories on a machine with
- * several sockets. The CPUs of the process's affinity mask are taken first one of each core in
- * rising order, then the second one of each core. Worker i gets number i of them, from the first
- * one on again if there are more workers. Worker 0 is the calling thread: it is left as it is, and
- * the first CPU with it. Several contexts that pin get the same CPUs. What the system refuses is a
- * warning in the log. */
+ * several sockets. The CPUs of the affinity mask of the thread that creates the context are taken
+ * first one of each core in rising order, then the second one of each core. Worker i gets number i
+ * of them, from the first one on again if there are more workers. Worker 0 is the calling thread:
+ * it is left as it is, and the first CPU with it. Several contexts that pin get the same CPUs. What
+ * the system refuses is a warning in the log. */
 typedef struct svit_context_config {
     uint32_t struct_size; /* sizeof(svit_context_config) */
     uint32_t threads;     /* worker threads including the calling one, 1..1024; 0: one for each
-                             CPU (hardware thread) that affinity and the CPU quota of its control
-                             group leave to the process, up to 1024 */
+                             CPU (hardware thread) that the calling thread's affinity and the CPU
+                             quota of the process's control group leave, up to 1024 */
     svit_allocate_function allocate; /* NULL together with `release`: the C library's allocator */
     svit_release_function release;   /* of memory from `allocate` */
     void *allocator_user;            /* first argument of `allocate` and `release` */

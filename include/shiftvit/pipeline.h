@@ -85,7 +85,7 @@ enum {
     SVIT_AUGMENT_REPEAT = 11         /* repeated augmentation (Hoffer et al. 2020): an epoch reads
                                         its first samples `count` times each, one after the other,
                                         with augmentations of their own, and has as many samples as
-                                        without it */
+                                        without it; one such step is accepted */
 };
 
 /* The mode of a step. */

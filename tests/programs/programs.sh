@@ -223,6 +223,11 @@ run 0 shiftvit-patches --image images/00000-*.png --image images/00001-*.png --s
     --augment '[{"name": "crop"}, {"name": "randaugment"}, {"name": "mixup"}]'
 prints "2 images in 8 versions each"
 is_png augment.png
+for repeat in '' ', {"name": "repeat"}'; do
+    run 0 shiftvit-patches --image images/00000-*.png --image images/00001-*.png --size 32 \
+        --augment "[{\"name\": \"crop\"}$repeat]" --out "versions${repeat:+-repeat}.png"
+done
+cmp -s versions.png versions-repeat.png || fail 'a repeated sample takes the place of the other image'
 run 2 shiftvit-patches --image images/00000-*.png --augment '[{"name": "crab"}]' --out augment.png
 says "name is .crab.; it is one of .crop."
 run 2 shiftvit-patches --image images/00000-*.png --out patches.bmp

@@ -463,7 +463,7 @@ class Loader(_library.Handle):
             adopt=lambda pointer: self._adopt(pointer, keep, callbacks=dataset._callbacks),
         )
         height, width = (_library.call(f"svit_loader_{side}", self) for side in ("height", "width"))
-        self._shape = (batch, height, width, dataset.shape[2])
+        self._shape = (min(batch, len(dataset)), height, width, dataset.shape[2])
         self._classes = dataset.num_classes
         self._targets = bool(_library.call("svit_loader_has_targets", self))
         #: Batches of the epoch so far. Only they tell where it ends, since a rank's batch may be empty.

@@ -28,6 +28,13 @@ class Epochs(unittest.TestCase):
             whole = [4, rest[rank]]
             self.assertEqual(sizes[rank], [whole, whole, whole, [rest[rank]], [], whole])
 
+    def test_a_batch_needs_no_more_memory_than_the_samples(self):
+        data = shiftvit.Dataset.from_arrays(np.zeros((3, 4, 4, 3), np.uint8), np.arange(3))
+        largest = 65536
+        loader = shiftvit.Loader(data, shiftvit._fit.plain_pipeline((4, 4), (4, 4), 3, 1.0), batch=largest)
+        self.assertEqual(loader.shape, (3, 4, 4, 3))
+        self.assertEqual([len(labels) for _, labels in loader], [3])
+
     def test_a_batch_that_cannot_be_read_is_read_again(self):
         fails = ["broken"]
 

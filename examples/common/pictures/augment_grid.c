@@ -82,6 +82,16 @@ static void paint_versions(grid *self, size_t column)
     }
 }
 
+/* An epoch with "repeat" reads fewer images, and these several times: each version is of all. */
+static void drop_repeats(svit_pipeline_config *pipeline)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < pipeline->augment_count; i++)
+        if (pipeline->augment[i].kind != SVIT_AUGMENT_REPEAT)
+            pipeline->augment[kept++] = pipeline->augment[i];
+    pipeline->augment_count = kept;
+}
+
 /* A pipeline that does nothing but the steps. */
 static svit_status make_pipeline(svit_pipeline_config *out, struct program *program, size_t size,
                                  const char *steps)
@@ -160,6 +170,7 @@ static svit_status fill(grid *self, struct program *program, const char *const *
 {
     svit_pipeline_config pipeline;
     TRY(make_pipeline(&pipeline, program, self->size, steps));
+    drop_repeats(&pipeline);
     TRY(grid_allocate(self, program));
     TRY(read_images(self, program, images, &pipeline));
     paint_originals(self);

@@ -100,8 +100,8 @@ void sv_condition_broadcast(sv_condition *condition)
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 static void (*fork_handler)(void);
-static pid_t process;  /* that of `forks` */
-static uint32_t forks; /* that gave the child the number of its parent */
+static pid_t process;  /* that has counted `forks` */
+static uint32_t forks; /* from the first process to this one */
 
 static void lock_process(void)
 {
@@ -110,10 +110,10 @@ static void lock_process(void)
 
 static void begin_child(void)
 {
+    forks++;
+    process = getpid();
     if (fork_handler)
         fork_handler();
-    forks += process == getpid();
-    process = getpid();
     pthread_mutex_unlock(&process_mutex);
 }
 
@@ -129,12 +129,13 @@ void sv_process_lock(void)
     lock_process();
 }
 
-/* A child in a PID namespace of its own may have its parent's number. Others do without the count,
- * so that a handler of the program's that runs before begin_child knows the process, too. */
+/* A process in a PID namespace of its own may have the number of one that it descends from. A
+ * handler of the program's that runs before begin_child has the count, too. */
 int64_t sv_process_id(void)
 {
     pthread_once(&process_once, watch_forks);
-    return (int64_t)((uint64_t)forks << 32 | (uint32_t)getpid());
+    const pid_t own = getpid();
+    return (int64_t)((uint64_t)(forks + (own != process)) << 32 | (uint32_t)own);
 }
 
 void sv_process_unlock(void)

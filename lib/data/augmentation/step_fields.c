@@ -213,12 +213,19 @@ svit_status sv_augment_check_images(const svit_pipeline_config *config, const sv
 
 svit_status sv_augment_check_order(const svit_pipeline_config *config, svit_error *err)
 {
-    for (uint32_t i = 1; i < config->augment_count; i++)
-        if (sv_augment_stage_of(&config->augment[i - 1]) > sv_augment_stage_of(&config->augment[i]))
+    uint32_t repeats = 0;
+    for (uint32_t i = 0; i < config->augment_count; i++) {
+        repeats += config->augment[i].kind == SVIT_AUGMENT_REPEAT;
+        if (repeats > 1)
+            return sv_fail(err, SVIT_E_ARGUMENT,
+                           "augment[%u] is a second 'repeat'; one is accepted", i);
+        if (i > 0 &&
+            sv_augment_stage_of(&config->augment[i - 1]) > sv_augment_stage_of(&config->augment[i]))
             return sv_fail(err, SVIT_E_ARGUMENT,
                            "augment[%u] is '%s', which comes before '%s': the order is steps on "
                            "bytes, then erasing and cutout, then mixup, cutmix and repeat",
                            i, KINDS[config->augment[i].kind].name,
                            KINDS[config->augment[i - 1].kind].name);
+    }
     return SVIT_OK;
 }

@@ -20,7 +20,8 @@ typedef enum sv_augment_stage {
 /* The stage of a step that has been checked. */
 sv_augment_stage sv_augment_stage_of(const svit_augment_step *step);
 
-/* SVIT_E_ARGUMENT if steps on bytes, values and batches are not in this order. */
+/* SVIT_E_ARGUMENT if steps on bytes, values and batches are not in this order, or if the samples
+ * are repeated twice. */
 svit_status sv_augment_check_order(const svit_pipeline_config *config, svit_error *err);
 
 /* SVIT_E_ARGUMENT if a step needs another number of channels. */

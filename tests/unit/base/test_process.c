@@ -1,4 +1,4 @@
-/* Checks that a process is known from its parent. */
+/* Checks that a process is known from those that it descends from. */
 #include "suite.h"
 
 #include "base/threads/thread.h"
@@ -21,7 +21,7 @@ static int in_child(int (*body)(void))
     return WEXITSTATUS(state);
 }
 
-static int64_t parent;
+static int64_t parent; /* or the parent's parent */
 
 static int has_own_id(void)
 {
@@ -32,20 +32,37 @@ static int has_own_id(void)
 #ifdef CLONE_NEWPID
 enum { NO_NAMESPACE = 2 };
 
-/* In a new PID namespace, whose first process has the number 1. */
-static int begin_again(void)
+/* A child in a new PID namespace, whose first process has the number 1. */
+static int in_namespace(void)
 {
-    parent = sv_process_id();
     return unshare(CLONE_NEWPID) == 0 ? in_child(has_own_id) : NO_NAMESPACE;
 }
 
-static int begin_namespaces(void)
+static int begin_child_again(void)
 {
-    return unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? in_child(begin_again) : NO_NAMESPACE;
+    parent = sv_process_id();
+    return in_namespace();
+}
+
+static int begin_grandchild_again(void)
+{
+    parent = sv_process_id();
+    return in_child(in_namespace);
+}
+
+static int begin_child(void)
+{
+    return unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? in_child(begin_child_again) : NO_NAMESPACE;
+}
+
+static int begin_grandchild(void)
+{
+    return unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? in_child(begin_grandchild_again)
+                                                      : NO_NAMESPACE;
 }
 #endif
 
-/* A child's number may be its parent's in another PID namespace. */
+/* A number may be that of a process before in another PID namespace. */
 START_TEST(test_a_child_has_an_id_of_its_own)
 {
     parent = sv_process_id();
@@ -53,11 +70,13 @@ START_TEST(test_a_child_has_an_id_of_its_own)
     ck_assert_int_eq(in_child(has_own_id), 1);
     ck_assert_int_eq(sv_process_id(), parent);
 #ifdef CLONE_NEWPID
-    const int found = in_child(begin_namespaces);
-    if (found == NO_NAMESPACE)
+    const int child = in_child(begin_child), grandchild = in_child(begin_grandchild);
+    if (child == NO_NAMESPACE || grandchild == NO_NAMESPACE) {
         printf("skipped check: no PID namespaces\n");
-    else
-        ck_assert_int_eq(found, 1);
+    } else {
+        ck_assert_int_eq(child, 1);
+        ck_assert_int_eq(grandchild, 1);
+    }
 #endif
 }
 END_TEST

@@ -44,19 +44,19 @@ pub struct svit_folder_lock {
 /// itself. NULL selects "amx" where the CPU and Linux provide it, and "tile" elsewhere.
 ///
 /// `pin` keeps the workers from moving between CPUs, and so between their memories on a machine with
-/// several sockets. The CPUs of the process's affinity mask are taken first one of each core in
-/// rising order, then the second one of each core. Worker i gets number i of them, from the first
-/// one on again if there are more workers. Worker 0 is the calling thread: it is left as it is, and
-/// the first CPU with it. Several contexts that pin get the same CPUs. What the system refuses is a
-/// warning in the log.
+/// several sockets. The CPUs of the affinity mask of the thread that creates the context are taken
+/// first one of each core in rising order, then the second one of each core. Worker i gets number i
+/// of them, from the first one on again if there are more workers. Worker 0 is the calling thread:
+/// it is left as it is, and the first CPU with it. Several contexts that pin get the same CPUs. What
+/// the system refuses is a warning in the log.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct svit_context_config {
     /// sizeof(svit_context_config)
     pub struct_size: u32,
     /// worker threads including the calling one, 1..1024; 0: one for each
-    /// CPU (hardware thread) that affinity and the CPU quota of its control
-    /// group leave to the process, up to 1024
+    /// CPU (hardware thread) that the calling thread's affinity and the CPU
+    /// quota of the process's control group leave, up to 1024
     pub threads: u32,
     /// NULL together with `release`: the C library's allocator
     pub allocate: svit_allocate_function,

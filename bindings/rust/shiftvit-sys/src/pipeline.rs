@@ -105,7 +105,7 @@ pub const SVIT_AUGMENT_CUTMIX: i32 = 10;
 /// repeated augmentation (Hoffer et al. 2020): an epoch reads
 /// its first samples `count` times each, one after the other,
 /// with augmentations of their own, and has as many samples as
-/// without it
+/// without it; one such step is accepted
 pub const SVIT_AUGMENT_REPEAT: i32 = 11;
 
 // The mode of a step.

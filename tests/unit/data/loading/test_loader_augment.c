@@ -210,6 +210,8 @@ START_TEST(test_wrong_steps_are_refused)
         {"[{\"name\":\"cutout\",\"size\":0}]", "size is 0; it is in [1, 8192]"},
         {"[{\"name\":\"mixup\",\"alpha\":0}]", "alpha is 0; it is in (0, 1000]"},
         {"[{\"name\":\"repeat\",\"n\":17}]", "n is 17; it is in [1, 16]"},
+        {"[{\"name\":\"repeat\"},{\"name\":\"mixup\"},{\"name\":\"repeat\",\"n\":2}]",
+         "augment[2] is a second 'repeat'; one is accepted"},
         {"{}", "augment is not an array of at most 16 augmentation steps"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
