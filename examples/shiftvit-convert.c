@@ -198,9 +198,9 @@ static const struct option_table parser = {
     parse_option,
     "IN OUT",
     "Writes the model file IN, or that of a training run's folder, to OUT."
-    "\vThe new file has the configuration too, and of IN or of the preset the class names and the "
-    "preprocessing, where they have them; a message says if it has no preprocessing. Weights in "
-    "f16, bf16 and int8 are rounded to nearest; every program reads such a file. An ONNX file "
+    "\vThe new file has the configuration too, the class names of IN, and the preprocessing of IN "
+    "or else of the run.json of --config or of the preset; a message says if it has none. Weights "
+    "in f16, bf16 and int8 are rounded to nearest; every program reads such a file. An ONNX file "
     "has the graph and the weights: docs/onnx.md.\n\n"
     "A pretrained ViT: shiftvit-convert --from timm --preset deit-tiny-patch16-224 IN OUT. The new "
     "file has the preset's preprocessing.",
@@ -232,18 +232,6 @@ static svit_status merge_adapters(struct program *program, svit_model *model)
     return config.lora_rank > 0 ? svit_model_merge_lora(model, &program->err) : SVIT_OK;
 }
 
-/* Programs that read images refuse a model without preprocessing. */
-static void note_preprocessing(const convert_options *self, const svit_model *model)
-{
-    svit_pipeline_config pipeline;
-    if (self->to == TO_SHIFTVIT && !self->program.quiet &&
-        svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL) != SVIT_OK)
-        fprintf(stderr,
-                "%s: the new file does not say how images become the model's input: neither IN nor "
-                "a preset does\n",
-                option_program_name);
-}
-
 static svit_status check_out(convert_options *self)
 {
     struct program *program = &self->program;
@@ -265,6 +253,7 @@ static svit_status convert(convert_options *self, svit_model **model)
         TRY(convert_from(model, program, &self->config, &self->from, self->in));
     else
         TRY(model_open(model, program, &self->config, self->in));
+    TRY(model_take_pipeline(*model, program, &self->config));
     if (self->last)
         TRY(svit_model_truncate(*model, self->last, &program->err));
     if (self->texts.path)
@@ -277,7 +266,8 @@ static svit_status convert(convert_options *self, svit_model **model)
         TRY(svit_model_export_onnx(*model, self->out, &self->onnx, &program->err));
     else
         TRY(svit_model_save_as(*model, self->out, self->dtype, &program->err));
-    note_preprocessing(self, *model);
+    if (self->to == TO_SHIFTVIT)
+        model_note_pipeline(program, *model, &self->config);
     return report(self, *model);
 }
 

@@ -353,6 +353,8 @@ static svit_status fit(head_options *self, svit_model *model)
     if (status == SVIT_OK)
         status = svit_model_save(model, self->out, &program->err);
     if (status == SVIT_OK)
+        model_note_pipeline(program, model, &self->config);
+    if (status == SVIT_OK)
         report(self, model, 0, 0);
     svit_features_free(features);
     return status;
@@ -454,8 +456,10 @@ static svit_status run(head_options *self, svit_model **model)
     TRY(open_model(self, model));
     if (self->add_class)
         return add(self, *model);
-    if (self->fit)
+    if (self->fit) {
+        TRY(model_take_pipeline(*model, &self->program, &self->config));
         TRY(fit(self, *model));
+    }
     return self->evaluate ? evaluate(self, *model) : SVIT_OK;
 }
 

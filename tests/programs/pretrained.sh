@@ -52,11 +52,29 @@ says "$without"
 # shellcheck disable=SC2086
 run 1 shiftvit-convert --to onnx --preprocessing $known there.safetensors none.onnx
 says "^shiftvit-convert: --preprocessing: the model's file does not say how .* with the preset's preprocessing\$"
+
+# A preset says it, of weights that the library recognises, too.
+# shellcheck disable=SC2086
+run 0 shiftvit-convert $tiny --set num_classes=10 there.safetensors by-preset.safetensors
+[ ! -s err ] || fail "a file with preprocessing: $(cat err)"
+cmp back.safetensors by-preset.safetensors || fail 'without --from the file is another one'
+for type in f16 bf16 int8; do
+    # shellcheck disable=SC2086
+    run 0 shiftvit-convert $tiny --set num_classes=10 --dtype $type there.safetensors by-preset.safetensors
+    run 0 shiftvit-predict --model by-preset.safetensors "$image"
+done
+# shellcheck disable=SC2086
+run 0 shiftvit-convert $tiny --set num_classes=10 --to onnx --preprocessing there.safetensors by-preset.onnx
 run 0 shiftvit-features --model back.safetensors --data procedural:40 --split train --out known.safetensors
 # shellcheck disable=SC2086
 run 0 shiftvit-head --fit known.safetensors --epochs 1 --model there.safetensors $known --out head1.safetensors
+says "the new file does not say how images become the model's input: neither --model, a preset nor a run.json does"
 run 0 shiftvit-info --model head1.safetensors
 prints 'num_classes +10'
+# shellcheck disable=SC2086
+run 0 shiftvit-head --fit known.safetensors --epochs 1 --model there.safetensors $tiny --set num_classes=10 --out head2.safetensors
+[ ! -s err ] || fail "a head with preprocessing: $(cat err)"
+run 0 shiftvit-predict --model head2.safetensors "$image"
 # shellcheck disable=SC2086
 run 0 shiftvit-eval --model there.safetensors $tiny --set num_classes=10 --data procedural --limit-test 20
 # shellcheck disable=SC2086

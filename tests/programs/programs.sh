@@ -295,9 +295,26 @@ run 0 shiftvit-convert trained/model.safetensors whole.safetensors
 ! grep 'how images become' err || fail 'a file with preprocessing'
 "$python" "$root/tests/programs/edit_header.py" trained/model.safetensors plain.safetensors preprocessing -
 run 0 shiftvit-convert plain.safetensors copied.safetensors
-says "the new file does not say how images become the model's input: neither IN nor a preset does"
+says "the new file does not say how images become the model's input: neither IN, a preset nor a run.json does"
 run 0 shiftvit-convert --quiet plain.safetensors copied.safetensors
 [ ! -s err ] || fail "--quiet says $(cat err)"
+
+# A run.json has the preprocessing of its model, of which a preset may leave some to the training images.
+vit='--preset vit-cifar100 --set dim=12 --set depth=1 --set heads=2 --set head_dim=6 --set mlp_dim=20 --set head_units=[]'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $vit --data procedural:64 --epochs 1 --limit-val 20 --limit-test 20 --out vit
+for name in trained vit; do
+    "$python" "$root/tests/programs/edit_header.py" $name/model.safetensors plain.safetensors preprocessing -
+    "$python" "$root/tests/programs/edit_header.py" plain.safetensors bare.safetensors config -
+    run 0 shiftvit-convert bare.safetensors --config $name/run.json whole.safetensors
+    cmp $name/model.safetensors whole.safetensors || fail "$name/run.json does not say all of its model"
+done
+# shellcheck disable=SC2086
+run 0 shiftvit-convert bare.safetensors $vit --set num_classes=10 copied.safetensors
+says "the new file does not say how images become the model's input"
+# shellcheck disable=SC2086
+run 2 shiftvit-predict --model bare.safetensors $vit --set num_classes=10 images
+says "'vit-cifar100' leaves their mean and variance to the training set; --config with the run.json"
 
 # Weights of float64 are converted, and begin a training as those of float32 do.
 "$python" "$root/tests/programs/as_float64.py" trained/model.safetensors double.safetensors

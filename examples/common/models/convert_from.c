@@ -3,7 +3,6 @@
 
 #include "models/load_parts.h"
 #include "program/path_text.h"
-#include "settings/pipeline_fit.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -33,24 +32,6 @@ void convert_adapt(svit_model_config *config, const config_option *option, const
         config->norm_eps = HUGGINGFACE_EPS;
     if (config->register_tokens > 0 && !sets_field(option, "position_tokens"))
         config->position_tokens = SVIT_POSITION_CLASS_PATCHES;
-}
-
-static svit_status add_pipeline(struct program *self, svit_model *model,
-                                const config_option *option)
-{
-    svit_model_config config;
-    svit_pipeline_config pipeline;
-    if (!option->preset)
-        return SVIT_OK;
-    TRY(svit_model_get_config(model, &config, sizeof config, &self->err));
-    if (config.in_channels != 3)
-        return SVIT_OK;
-    TRY(svit_training_preset(option->preset, NULL, 0, NULL, 0, &pipeline, sizeof pipeline,
-                             &self->err));
-    if (config.input_height != pipeline.output_height ||
-        config.input_width != pipeline.output_width)
-        pipeline_fit(&pipeline, &config, NULL);
-    return svit_model_set_pipeline(model, &pipeline, &self->err);
 }
 
 static int is_ignored(const name_source *from, const char *tensor)
@@ -128,7 +109,7 @@ svit_status convert_from(svit_model **out, struct program *self, const config_op
     if (!from->skip_head)
         status = explain(self, status);
     free(rules);
-    return status == SVIT_OK ? add_pipeline(self, *out, config) : status;
+    return status;
 }
 
 svit_status convert_to_pytorch(struct program *self, const svit_model *model, const char *path)

@@ -21,7 +21,7 @@ typedef struct name_source {
 void convert_adapt(svit_model_config *config, const config_option *option, const char *family);
 
 /* Loads a safetensors file of another library into a model of the configuration that `config`
- * gives, and adds the preprocessing of its preset. */
+ * gives. */
 svit_status convert_from(svit_model **out, struct program *self, const config_option *config,
                          const name_source *from, const char *path);
 

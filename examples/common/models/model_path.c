@@ -312,23 +312,47 @@ svit_status model_note_features(struct program *self, const svit_model *model, c
     return SVIT_OK;
 }
 
+svit_status model_take_pipeline(svit_model *model, struct program *self,
+                                const config_option *config)
+{
+    svit_model_config own;
+    svit_pipeline_config pipeline;
+    int stated;
+    if (svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL) == SVIT_OK)
+        return SVIT_OK;
+    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
+    TRY(pipeline_of_options(&pipeline, &stated, self, config, &own));
+    return stated ? svit_model_set_pipeline(model, &pipeline, &self->err) : SVIT_OK;
+}
+
+void model_note_pipeline(const struct program *self, const svit_model *model,
+                         const config_option *config)
+{
+    svit_pipeline_config pipeline;
+    if (!self->quiet && svit_model_get_pipeline(model, &pipeline, sizeof pipeline, NULL) != SVIT_OK)
+        fprintf(stderr,
+                "%s: the new file does not say how images become the model's input: neither %s, a "
+                "preset nor a run.json does\n",
+                option_program_name, opened_name(config));
+}
+
 svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,
                            svit_pipeline_config *pipeline)
 {
-    svit_model_config own;
-    if (svit_model_get_pipeline(model, pipeline, sizeof *pipeline, &self->err) == SVIT_OK)
+    TRY(model_take_pipeline(model, self, config));
+    if (svit_model_get_pipeline(model, pipeline, sizeof *pipeline, NULL) == SVIT_OK)
         return SVIT_OK;
-    if (!config->preset)
+    if (config->preset)
         return program_fail(self, SVIT_E_ARGUMENT,
-                            "the model's file does not say how images become its input; a "
-                            "preprocessor_config.json beside another library's weights does, and "
-                            "shiftvit-convert --from NAMES --preset NAME writes a file with the "
-                            "preset's preprocessing");
-    TRY(svit_model_get_config(model, &own, sizeof own, &self->err));
-    TRY(svit_training_preset(config->preset, NULL, 0, NULL, 0, pipeline, sizeof *pipeline,
-                             &self->err));
-    pipeline_fit(pipeline, &own, NULL);
-    return svit_model_set_pipeline(model, pipeline, &self->err);
+                            "the model's file does not say how images become its input, and '%s' "
+                            "leaves their mean and variance to the training set; --config with the "
+                            "run.json of a run states them",
+                            config->preset);
+    return program_fail(self, SVIT_E_ARGUMENT,
+                        "the model's file does not say how images become its input; a "
+                        "preprocessor_config.json beside another library's weights does, and "
+                        "shiftvit-convert --from NAMES --preset NAME writes a file with the "
+                        "preset's preprocessing");
 }
 
 int model_path_is_run(const char *folder)

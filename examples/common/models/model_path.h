@@ -58,7 +58,17 @@ svit_status model_open_to_change(svit_model **out, struct program *self,
 /* Says that the logits of a model without a classifier are features, which are taken for `what`. */
 svit_status model_note_features(struct program *self, const svit_model *model, const char *what);
 
-/* Reads the model's pipeline. A model without one gets that of the preset in `config`. */
+/* Gives a model without a pipeline that of the run.json or the preset in `config`, if there is one.
+ */
+svit_status model_take_pipeline(svit_model *model, struct program *self,
+                                const config_option *config);
+
+/* Says that the model, which is written to a file, has no pipeline: programs that read images
+ * refuse it. */
+void model_note_pipeline(const struct program *self, const svit_model *model,
+                         const config_option *config);
+
+/* Does model_take_pipeline, and reads the pipeline. SVIT_E_ARGUMENT: there is none. */
 svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,
                            svit_pipeline_config *pipeline);
 

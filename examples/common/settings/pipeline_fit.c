@@ -154,6 +154,41 @@ svit_status pipeline_fit_data(svit_pipeline_config *pipeline, struct program *se
     return status;
 }
 
+/* Whether a run.json gives the pipeline of a model with this input. */
+static int is_fitted(const json_t *training, const svit_model_config *model)
+{
+    return json_integer_value(json_object_get(training, "output_height")) == model->input_height &&
+           json_integer_value(json_object_get(training, "output_width")) == model->input_width;
+}
+
+svit_status pipeline_of_options(svit_pipeline_config *pipeline, int *stated, struct program *self,
+                                const config_option *option, const svit_model_config *model)
+{
+    svit_trainer_config trainer;
+    svit_optimizer_config optimizer;
+    settings given;
+    config_option whole = *option;
+    whole.takes_training = 1;
+    TRY(settings_read(&given, self, &whole));
+    const int is_run = json_object_size(given.training) > 0;
+    const int fitted = is_fitted(given.training, model);
+    settings_free(&given);
+    *stated = is_run || option->preset;
+    if (!*stated)
+        return SVIT_OK;
+    TRY(config_init_training(&trainer, &optimizer, pipeline));
+    /* Random steps of presets change colours, which only RGB has; a model's file needs none. */
+    json_t *without = is_run || model->in_channels == 3 ? NULL : json_pack("{s:[]}", "augment");
+    svit_status status =
+        config_resolve_training(&trainer, &optimizer, pipeline, self, &whole, NULL, model, without);
+    json_decref(without);
+    TRY(status);
+    *stated = is_run || !pipeline_wants_statistics(pipeline);
+    if (!fitted)
+        pipeline_fit(pipeline, model, NULL);
+    return SVIT_OK;
+}
+
 int pipeline_wants_statistics(const svit_pipeline_config *preset)
 {
     int is_normalised = preset->scale != 1;

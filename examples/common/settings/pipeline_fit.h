@@ -35,6 +35,12 @@ svit_status pipeline_check_output(struct program *self, const json_t *sizes,
 svit_status pipeline_fit_data(svit_pipeline_config *pipeline, struct program *self,
                               const config_option *option, const svit_dataset *data);
 
+/* Writes the pipeline that the run.json of --config, or else --preset, states for a model, and to
+ * *stated whether one of them does: a preset that leaves the mean and variance to the training set
+ * does not. */
+svit_status pipeline_of_options(svit_pipeline_config *pipeline, int *stated, struct program *self,
+                                const config_option *option, const svit_model_config *model);
+
 /* Returns 1 if a preset's pipeline leaves the mean and variance of the training set to the caller,
  * as those of Keras' ViT example do: its values are the bytes themselves. */
 int pipeline_wants_statistics(const svit_pipeline_config *preset);
