@@ -224,7 +224,7 @@ static svit_status report(const convert_options *self, const svit_model *model)
     return SVIT_OK;
 }
 
-/* Files for others have the adapters of LoRA in the weights. */
+/* Every file has the adapters of LoRA in the weights. */
 static svit_status merge_adapters(struct program *program, svit_model *model)
 {
     svit_model_config config;
@@ -258,8 +258,7 @@ static svit_status convert(convert_options *self, svit_model **model)
         TRY(svit_model_truncate(*model, self->last, &program->err));
     if (self->texts.path)
         TRY(text_classes_set(program, *model, &self->texts));
-    if (self->to != TO_SHIFTVIT)
-        TRY(merge_adapters(program, *model));
+    TRY(merge_adapters(program, *model));
     if (self->to == TO_PYTORCH)
         TRY(convert_to_pytorch(program, *model, self->out));
     else if (self->to == TO_ONNX)

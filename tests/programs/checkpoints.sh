@@ -164,6 +164,9 @@ for file in adapted adapted/checkpoint.safetensors; do
         same adapted/model.safetensors from
     done
 done
+parameters=$("$programs/shiftvit-info" --model adapted/model.safetensors | sed -n 's/^parameters: //p')
+run 0 shiftvit-convert adapted/checkpoint.safetensors whole.safetensors
+prints "^$parameters parameters in "
 # Positions are interpolated as those of other runs.
 # shellcheck disable=SC2086
 run 0 shiftvit-train $short --set input_height=64 --init-from adapted --lr 0 --overwrite --out from
