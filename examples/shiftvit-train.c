@@ -24,6 +24,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A training run and everything it owns. */
 typedef struct train_run {
@@ -261,6 +262,20 @@ static svit_status describe(train_run *self)
     return status;
 }
 
+/* Says which number of classes is accepted, where the message has that of the data and of the
+ * model: --config or --set has given the model another one. */
+static svit_status explain_classes(train_run *self, svit_status status)
+{
+    static const char BEGIN[] = "training has ";
+    struct program *program = &self->options.program;
+    const char *count = strstr(program->err.message, BEGIN);
+    if (status != SVIT_E_ARGUMENT || !count || !strchr("0123456789", count[sizeof BEGIN - 1]))
+        return status;
+    return program_fail(program, status, "%s; --set num_classes=%zu is accepted",
+                        program->err.message,
+                        svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]));
+}
+
 /* Hands the folder over to the trainer, which locks it itself. */
 static svit_status create_trainer(train_run *self)
 {
@@ -268,10 +283,11 @@ static svit_status create_trainer(train_run *self)
     self->trainer_config.reducer = self->place.mpi ? &self->place.reducer : NULL;
     svit_folder_lock_free(self->lock);
     self->lock = NULL;
-    TRY(svit_trainer_create(&self->trainer, program->context, self->model,
-                            self->data.split[SVIT_SPLIT_TRAIN],
-                            self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config,
-                            &self->optimizer_config, &self->pipeline, &program->err));
+    svit_status status = svit_trainer_create(
+        &self->trainer, program->context, self->model, self->data.split[SVIT_SPLIT_TRAIN],
+        self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config, &self->optimizer_config,
+        &self->pipeline, &program->err);
+    TRY(explain_classes(self, status));
     return self->options.resume ? svit_trainer_resume(self->trainer, &program->err) : SVIT_OK;
 }
 

@@ -498,6 +498,9 @@ grep -q '"num_classes": 12,$' twelve/run.json || fail 'num_classes is lost'
 # shellcheck disable=SC2086
 run 2 shiftvit-train $folder --init-from first --set num_classes=12 --out refused
 says 'set num_classes=12: the classifier that the model of --init-from gets has a class for each of the data.s 10'
+# shellcheck disable=SC2086
+run 2 shiftvit-train $folder --config first/run.json --set num_classes=4 --out refused
+says 'training has 10 classes; the model has 4; --set num_classes=10 is accepted$'
 
 run 2 shiftvit-eval --model masked --data procedural --limit-test 20
 says 'a masked autoencoder, which has no classes'
