@@ -274,6 +274,8 @@ absent large
 mkfifo pipe
 run 2 shiftvit-train --config pipe
 says 'is no regular file'
+run 2 shiftvit-train --config vit
+says "^shiftvit-train: --config: 'vit' is a folder; a file, such as the run.json of a run, is accepted\$"
 if [ -x "$programs/shiftvit-bench" ]; then
     run 2 shiftvit-bench --work data --compute int8
     run 2 shiftvit-bench --work infer --memory stages

@@ -16,15 +16,18 @@ static int is_image(const struct dirent *entry)
     return path_is_image(entry->d_name);
 }
 
-/* Keeps the files among the entries: the name of a folder may have the ending of an image. Returns
- * their number; the others are freed. */
-static int keep_files(struct dirent **entries, int count, const char *folder)
+/* Keeps the images among the entries: the name of a folder may have the ending of one, and the
+ * curves of a training run are drawn. Returns their number; the others are freed. */
+static int keep_images(struct dirent **entries, int count, const char *folder)
 {
     char path[PATH_CAPACITY];
+    const int is_run = path_is_run(folder);
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        const int length = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        if (length < PATH_CAPACITY && path_is_folder(path))
+        const char *name = entries[i]->d_name;
+        const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+        const int is_curves = is_run && strcmp(name, "curves.png") == 0;
+        if (is_curves || (length < PATH_CAPACITY && path_is_folder(path)))
             free(entries[i]);
         else
             entries[kept++] = entries[i];
@@ -58,7 +61,7 @@ static svit_status write_list(struct program *self, FILE *list, const char *fold
     struct dirent **entries = NULL;
     const int found = scandir(folder, &entries, is_image, alphasort);
     const int code = errno;
-    const int count = keep_files(entries, found, folder);
+    const int count = keep_images(entries, found, folder);
     svit_status status = SVIT_OK;
     fputs("path,label\n", list);
     for (int i = 0; i < count; i++) {

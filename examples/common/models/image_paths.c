@@ -1,7 +1,6 @@
 /* Finds the images that are named on a command line. */
 #include "models/image_paths.h"
 
-#include "models/model_path.h"
 #include "program/path_text.h"
 
 #include <dirent.h>
@@ -46,7 +45,7 @@ static svit_status add_folder(image_paths *self, struct program *program, const 
     DIR *entries = opendir(folder);
     if (!entries)
         return program_fail(program, SVIT_E_IO, "cannot open '%s': %s", folder, strerror(errno));
-    int run = model_path_is_run(folder);
+    int run = path_is_run(folder);
     svit_status status = SVIT_OK;
     size_t before = self->count;
     for (struct dirent *entry; status == SVIT_OK && (entry = readdir(entries));) {

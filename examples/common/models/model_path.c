@@ -354,15 +354,3 @@ svit_status model_pipeline(svit_model *model, struct program *self, const config
                         "shiftvit-convert --from NAMES --preset NAME writes a file with the "
                         "preset's preprocessing");
 }
-
-int model_path_is_run(const char *folder)
-{
-    static const char *const files[] = {"run.json", "checkpoint.safetensors", "history.csv"};
-    char path[PATH_CAPACITY];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        int length = snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        if (length < PATH_CAPACITY && path_exists(path))
-            return 1;
-    }
-    return 0;
-}

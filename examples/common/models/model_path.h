@@ -72,7 +72,4 @@ void model_note_pipeline(const struct program *self, const svit_model *model,
 svit_status model_pipeline(svit_model *model, struct program *self, const config_option *config,
                            svit_pipeline_config *pipeline);
 
-/* Returns 1 if `folder` holds a training run. */
-int model_path_is_run(const char *folder);
-
 #endif

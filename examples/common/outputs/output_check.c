@@ -3,7 +3,6 @@
 
 #include "data/data_option.h"
 #include "models/model_files.h"
-#include "models/model_path.h"
 #include "outputs/drawn_picture.h"
 #include "program/path_text.h"
 #include "training/run_file.h"
@@ -66,7 +65,7 @@ static int is_of_run(const char *path, const char *may_be)
     const char *name = path_split(folder, path);
     const int may_be_it = strcmp(name, RUN_MODEL_FILE) == 0 && path_is_same(path, may_be);
     for (size_t i = 0; !may_be_it && i < sizeof FILES / sizeof *FILES; i++)
-        if (strcmp(name, FILES[i]) == 0 && model_path_is_run(folder))
+        if (strcmp(name, FILES[i]) == 0 && path_is_run(folder))
             return 1;
     return 0;
 }
@@ -192,7 +191,7 @@ svit_status output_check_run(struct program *self, const char *folder, int tenso
         TRY(check_kind(self, "--out", path));
     }
     TRY(path_join(self, path, folder, RUN_CURVES_FILE));
-    return model_path_is_run(folder) /* the curves of old runs have no mark */
+    return path_is_run(folder) /* the curves of old runs have no mark */
                ? SVIT_OK
                : output_check_drawn(self, "--out", path,
                                     "the run draws its curves there, so the file has to be moved");

@@ -79,6 +79,18 @@ int path_exists(const char *path)
     return stat(path, &about) == 0;
 }
 
+int path_is_run(const char *folder)
+{
+    static const char *const files[] = {"run.json", "checkpoint.safetensors", "history.csv"};
+    char path[PATH_CAPACITY];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        int length = snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        if (length < PATH_CAPACITY && path_exists(path))
+            return 1;
+    }
+    return 0;
+}
+
 /* Windows numbers no files in stat, so their whole paths are compared there. */
 static int is_same_existing(const char *a, const struct stat *first, const char *b,
                             const struct stat *second)
@@ -123,6 +135,11 @@ svit_status path_check_file(struct program *self, const char *option, const char
     struct stat found;
     if (stat(path, &found) != 0)
         return program_fail(self, SVIT_E_IO, "cannot open '%s': %s", path, strerror(errno));
+    if (S_ISDIR(found.st_mode))
+        return program_fail(self, SVIT_E_ARGUMENT,
+                            "%s: '%s' is a folder; a file, such as the run.json of a run, is "
+                            "accepted",
+                            option, path);
     return S_ISREG(found.st_mode) ? SVIT_OK
                                   : program_fail(self, SVIT_E_ARGUMENT,
                                                  "%s: '%s' is no regular file; a pipe cannot be "

@@ -25,6 +25,9 @@ int path_is_image(const char *name);
 /* Returns 1 if `path` exists. */
 int path_exists(const char *path);
 
+/* Returns 1 if `folder` holds a training run. */
+int path_is_run(const char *folder);
+
 /* Returns 1 if both paths lead to the same file, or would if it existed. A path may be NULL. */
 int path_is_same(const char *a, const char *b);
 

@@ -42,7 +42,7 @@ static int is_same(const char *spec, const char *stored)
 static const char *run_folder(char folder[PATH_CAPACITY], const char *model)
 {
     const char *slash = strrchr(model, '/'), *name = slash ? slash + 1 : model;
-    if (model_path_is_run(model))
+    if (path_is_run(model))
         return model;
     snprintf(folder, PATH_CAPACITY, "%.*s", slash ? (int)(slash - model) : 1, slash ? model : ".");
     for (size_t i = 0; model_path_files[i]; i++)
