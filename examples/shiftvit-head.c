@@ -395,10 +395,11 @@ static svit_status add_fitted(head_options *self, svit_model *model, const svit_
                               const svit_features *old)
 {
     struct program *program = &self->program;
+    const int had_texts = svit_model_text_class_name(model, 0) != NULL;
     size_t found;
-    if (!program->quiet)
-        added_class_note(model);
     TRY(svit_model_fit_class(model, self->add_class, new, old, &self->class, &program->err));
+    if (!program->quiet)
+        added_class_note(model, had_texts);
     TRY(added_class_found(program, model, new, &found));
     TRY(svit_model_save(model, self->out, &program->err));
     report(self, model, found, svit_features_count(new));

@@ -85,11 +85,12 @@ absent no.safetensors
 run 2 shiftvit-convert --truncate layers.1.blocks.5 --texts t.safetensors "$model" no.safetensors
 says '^shiftvit-convert: --texts'
 
-# A class is added from a folder of its images, whatever their names are.
+# A class is added from a folder of its images, whatever their names are. The curves of a run are none.
 run 0 shiftvit-export --data procedural:200 --split train --count 200 --by-class --out known
 mkdir new
 mv known/ring new/ring
 mv "$(ls new/ring/*.png | head -n 1)" 'new/ring/a "b", c.png'
+touch new/ring/history.csv new/ring/curves.png
 run 0 shiftvit-features $common --model "$model" --data folder:known --val-fraction 0 --out known.safetensors
 run 0 shiftvit-head $common --fit known.safetensors --model "$model" --out nine.safetensors
 prints '^9 classes: '
@@ -107,6 +108,10 @@ run 0 shiftvit-head $common --json --add-class ring --images new/ring --model ni
 prints '"classes": 10, "class": "ring", "images": 20, "found": '
 run 2 shiftvit-head $common --add-class ring --images new/ring --model nine.safetensors --out no.safetensors
 says "the model has a class 'ring' already"
+run 0 shiftvit-convert --quiet --truncate layers.0.blocks.0 "$model" short.safetensors
+run 1 shiftvit-head $common --add-class fox --images new/ring --model short.safetensors --out no.safetensors
+[ "$(cat "$work/err")" = 'shiftvit-head: the model has no classifier; shiftvit-train --init-from gives it one' ] ||
+    fail "a model without classes: $(cat "$work/err")"
 printf x >new/ring/bad.png
 run 1 shiftvit-head $common --add-class fox --images new/ring --model nine.safetensors --out no.safetensors
 says 'new/ring/bad.png'
@@ -129,7 +134,8 @@ prints '"threshold": null, '
 run 0 shiftvit-info $common fitted.safetensors
 ! grep -Eq 'none of|texts' "$work/out" || fail "a threshold or texts that are not there: $(cat "$work/out")"
 run 0 shiftvit-head $common --add-class fox --images new/ring --on-bad skip --model all.safetensors --out unsure.safetensors
-says '^the threshold below which an image is none of the classes is left out'
+says '^shiftvit-head: warning: the threshold 0.* is left out: .*; shiftvit-eval --accept chooses another$'
+[ "$(grep -c threshold err)" = 1 ] || fail "twice: $(cat err)"
 run 0 shiftvit-predict $common --model fitted.safetensors known/disc
 ! grep -q 'none' "$work/out" || fail 'a model without a threshold says none'
 run 0 shiftvit-predict $common --model all.safetensors known/disc

@@ -106,27 +106,6 @@ void program_parse(const struct option_table *table, int argc, char **argv, void
     options_parse(table, argc, argv, input, svit_version_string(), STATUS_USAGE);
 }
 
-static void log_message(void *user, int32_t level, const char *message)
-{
-    const struct program *self = user;
-    if (!self->quiet)
-        fprintf(stderr, "%s: %s%s\n", option_program_name,
-                level == SVIT_LOG_WARNING ? "warning: " : "", message);
-}
-
-svit_status program_open(struct program *self)
-{
-    svit_context_config config;
-    TRY(svit_context_config_init(&config, sizeof config));
-    config.threads = self->threads;
-    config.pin = self->pin;
-    config.gemm = self->gemm;
-    config.log = log_message;
-    config.log_user = self;
-    config.stop = self->stop;
-    return svit_context_create(&self->context, &config, &self->err);
-}
-
 /* What the library's messages say of its functions, structs and their fields, and what a program
  * says there. The first that a message has is replaced. */
 static const char *const ADVICE[][2] = {
@@ -159,21 +138,42 @@ static const char *const ADVICE[][2] = {
      "--probabilities: the model predicts numbers, which are written without the option"},
     {"tokens is 'class'; layer", "--pool is 'class'; layer"},
     {"tokens 'mean' is accepted", "--pool mean is accepted"},
+    {"; another can be chosen then", "; shiftvit-eval --accept chooses another"},
     {"svit_pipeline_config: ", ""},
     {"svit_pipeline_config.", ""},
 };
 
-static void print_message(const char *message)
+static void print_message(const char *kind, const char *message)
 {
     for (size_t i = 0; i < sizeof ADVICE / sizeof *ADVICE; i++) {
         const char *found = strstr(message, ADVICE[i][0]);
         if (found) {
-            fprintf(stderr, "%s: %.*s%s%s\n", option_program_name, (int)(found - message), message,
-                    ADVICE[i][1], found + strlen(ADVICE[i][0]));
+            fprintf(stderr, "%s: %s%.*s%s%s\n", option_program_name, kind, (int)(found - message),
+                    message, ADVICE[i][1], found + strlen(ADVICE[i][0]));
             return;
         }
     }
-    fprintf(stderr, "%s: %s\n", option_program_name, message);
+    fprintf(stderr, "%s: %s%s\n", option_program_name, kind, message);
+}
+
+static void log_message(void *user, int32_t level, const char *message)
+{
+    const struct program *self = user;
+    if (!self->quiet)
+        print_message(level == SVIT_LOG_WARNING ? "warning: " : "", message);
+}
+
+svit_status program_open(struct program *self)
+{
+    svit_context_config config;
+    TRY(svit_context_config_init(&config, sizeof config));
+    config.threads = self->threads;
+    config.pin = self->pin;
+    config.gemm = self->gemm;
+    config.log = log_message;
+    config.log_user = self;
+    config.stop = self->stop;
+    return svit_context_create(&self->context, &config, &self->err);
 }
 
 /* The message of the failure: that of the error, or as a whole what program_fail gave it. */
@@ -196,7 +196,7 @@ int program_exit(struct program *self, svit_status status)
         return STATUS_DONE;
     const char *message = whole_message(shown, self);
     if (!self->is_mute)
-        print_message(message[0] != '\0' ? message : svit_status_name(status));
+        print_message("", message[0] != '\0' ? message : svit_status_name(status));
     return status == SVIT_E_ARGUMENT ? STATUS_USAGE : STATUS_FAILED;
 }
 

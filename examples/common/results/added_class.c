@@ -27,16 +27,11 @@ svit_status added_class_found(struct program *program, svit_model *model,
     return SVIT_OK;
 }
 
-void added_class_note(const svit_model *model)
+void added_class_note(const svit_model *model, int had_texts)
 {
     if (!svit_model_class_name(model, 0))
         fprintf(stderr, "the model has no class names, so it keeps none for the new class\n");
-    if (svit_model_threshold(model) > 0)
-        fprintf(
-            stderr,
-            "the threshold below which an image is none of the classes is left out, since it was "
-            "chosen without the new one; shiftvit-eval --accept chooses another\n");
-    if (svit_model_text_class_name(model, 0))
+    if (had_texts)
         fprintf(stderr,
                 "the classes of texts are left out; the classes are those of the classifier\n");
 }

@@ -4,8 +4,9 @@
 
 #include "program/program.h"
 
-/* Says on stderr what the model has that it loses by another class. */
-void added_class_note(const svit_model *model);
+/* Says on stderr what the model lacks with another class: names, and the classes of texts that it
+ * had. */
+void added_class_note(const svit_model *model, int had_texts);
 
 /* Counts the samples whose largest logit is that of the last class, or among several labels those
  * whose logit of it is above 0. */
