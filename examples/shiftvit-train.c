@@ -24,7 +24,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A training run and everything it owns. */
 typedef struct train_run {
@@ -262,18 +261,20 @@ static svit_status describe(train_run *self)
     return status;
 }
 
-/* Says which number of classes is accepted, where the message has that of the data and of the
- * model: --config or --set has given the model another one. */
-static svit_status explain_classes(train_run *self, svit_status status)
+/* Fails if the data have more classes than the model, to which --config or --set has given their
+ * number. */
+static svit_status check_classes(train_run *self)
 {
-    static const char BEGIN[] = "training has ";
+    svit_model_config model;
+    const size_t classes = svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]);
     struct program *program = &self->options.program;
-    const char *count = strstr(program->err.message, BEGIN);
-    if (status != SVIT_E_ARGUMENT || !count || !strchr("0123456789", count[sizeof BEGIN - 1]))
-        return status;
-    return program_fail(program, status, "%s; --set num_classes=%zu is accepted",
-                        program->err.message,
-                        svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]));
+    TRY(svit_model_get_config(self->model, &model, sizeof model, &program->err));
+    if (classes <= model.num_classes || model.mask_ratio > 0 || self->options.resume)
+        return SVIT_OK;
+    return program_fail(program, SVIT_E_ARGUMENT,
+                        "training has %zu classes; the model has %" PRIu32
+                        "; --set num_classes=%zu is accepted",
+                        classes, model.num_classes, classes);
 }
 
 /* Hands the folder over to the trainer, which locks it itself. */
@@ -283,11 +284,11 @@ static svit_status create_trainer(train_run *self)
     self->trainer_config.reducer = self->place.mpi ? &self->place.reducer : NULL;
     svit_folder_lock_free(self->lock);
     self->lock = NULL;
-    svit_status status = svit_trainer_create(
-        &self->trainer, program->context, self->model, self->data.split[SVIT_SPLIT_TRAIN],
-        self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config, &self->optimizer_config,
-        &self->pipeline, &program->err);
-    TRY(explain_classes(self, status));
+    TRY(check_classes(self));
+    TRY(svit_trainer_create(&self->trainer, program->context, self->model,
+                            self->data.split[SVIT_SPLIT_TRAIN],
+                            self->data.split[SVIT_SPLIT_VALIDATION], &self->trainer_config,
+                            &self->optimizer_config, &self->pipeline, &program->err));
     return self->options.resume ? svit_trainer_resume(self->trainer, &program->err) : SVIT_OK;
 }
 
