@@ -362,4 +362,44 @@ rm -r pool
 give pool 8 8
 run 0 shiftvit-eval --model chance
 [ "$(tail -n 1 out)" = "$result" ] || fail "the images of before have another split: $(cat out)"
+
+# Nor is a part drawn in place of a split of its own that is gone, of images that trained. (A split beside one that
+# was drawn changes what is drawn.)
+# refused_without FILE DATA DREW WOULD_DRAW: of a run on DATA, the programs refuse to draw in place of FILE.
+refused_without() {
+    rm -rf chance
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train $tiny --data "$2" --out chance
+    run 0 shiftvit-eval --model chance
+    mv "$1" gone
+    for command in 'eval --model chance' 'features --model chance --split test --out f.safetensors' \
+        'train --resume chance --epochs 2'; do
+        # shellcheck disable=SC2086
+        run 1 shiftvit-$command
+        says "the run of 'chance' has drawn $3 from the images to train, and now $4 would be drawn: a split was"
+    done
+    mv gone "$1"
+    run 0 shiftvit-eval --model chance
+}
+mkdir own
+give own/train 8 8
+give own/test 3 3
+refused_without own/test folder:own val 'val and test'
+give own/val 3 3
+refused_without own/test folder:own none test
+# A run that did not store it is tested as before.
+sed -i '/drawn_splits/d' chance/run.json
+mv own/test gone
+run 0 shiftvit-eval --model chance
+mv gone own/test
+for split in train val test; do
+    (cd own && echo path,label && for image in "$split"/*/*; do echo "$image,${image#"$split"/}"; done) |
+        sed 's|/[^/]*$||' >own/$split.csv
+done
+refused_without own/test.csv list:own/train.csv none test
+for split in train val test; do
+    mv own/$split.csv own/$split-one.csv
+    run 0 shiftvit-export --data list:own/$split-one.csv --split all --shards own/$split
+done
+refused_without own/test-000000.tar 'shards:own/train-*.tar' none test
 echo "splits: passed"

@@ -154,6 +154,7 @@ static svit_status describe_draw(data_splits *out, struct program *self, const d
         return SVIT_OK;
     out->drawn = by_class ? "drawn at random by class" : "drawn at random";
     out->drawn_of = svit_dataset_count(how->whole);
+    out->drawn_parts = how->drawn;
     return hash_images(&out->drawn_from, self, how->whole, by_class);
 }
 

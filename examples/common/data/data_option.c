@@ -285,19 +285,34 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
     return apply_limits(out, self, option);
 }
 
-void data_drawn_text(char text[DRAWN_CAPACITY], const data_splits *data)
+void data_describe_drawn(data_drawn *out, const data_splits *data)
 {
-    text[0] = '\0';
+    static const char *const SPLITS[] = {
+        [0] = "none",
+        [WANT_TEST] = "test",
+        [WANT_VALIDATION] = "val",
+        [WANT_TEST | WANT_VALIDATION] = "val and test",
+    };
+    *out = (data_drawn){"", ""};
     if (data->drawn)
-        snprintf(text, DRAWN_CAPACITY, "%016" PRIx64, data->drawn_from);
+        snprintf(out->from, sizeof out->from, "%016" PRIx64, data->drawn_from);
+    snprintf(out->splits, sizeof out->splits, "%s", SPLITS[data->drawn_parts]);
 }
 
-svit_status data_check_drawn(const data_splits *data, struct program *self, const char *drawn,
+svit_status data_check_drawn(const data_splits *data, struct program *self, const data_drawn *run,
                              const char *folder, const char *accepted)
 {
-    char own[DRAWN_CAPACITY];
-    data_drawn_text(own, data);
-    if (!drawn[0] || !own[0] || strcmp(drawn, own) == 0)
+    data_drawn now;
+    data_describe_drawn(&now, data);
+    if (!data->drawn)
+        return SVIT_OK;
+    if (run->splits[0] && strcmp(run->splits, now.splits) != 0)
+        return program_fail(self, SVIT_E_STATE,
+                            "the run of '%.200s' has drawn %s from the images to train, and now %s "
+                            "would be drawn: a split was added or removed since, and images that "
+                            "it has trained on would validate and test; %s",
+                            folder, run->splits, now.splits, accepted);
+    if (!run->from[0] || strcmp(run->from, now.from) == 0)
         return SVIT_OK;
     return program_fail(self, SVIT_E_STATE,
                         "the images are not those that the run of '%.200s' has split at random: "
@@ -317,6 +332,7 @@ void data_close(data_splits *parts)
     for (int32_t split = 0; split < DATA_SPLITS; split++)
         data_drop(parts, split);
     parts->drawn = NULL;
+    parts->drawn_parts = 0;
 }
 
 const char *data_spec_folder(const char *spec)

@@ -34,9 +34,11 @@ enum { DATA_SPLIT_ALL = 3, DATA_SPLITS };
  * requested or that the data set does not have. */
 typedef struct data_splits {
     svit_dataset *split[DATA_SPLITS];
-    const char *drawn;   /* how a program calls the splits that chance has chosen, or NULL */
-    size_t drawn_of;     /* the images from which they were chosen */
-    uint64_t drawn_from; /* which images these were: a hash of their paths and labels */
+    const char *drawn;    /* how a program calls the splits that chance has chosen, or NULL */
+    size_t drawn_of;      /* the images from which they were chosen */
+    uint64_t drawn_from;  /* which images these were: a hash of their paths and labels */
+    unsigned drawn_parts; /* the parts that chance has chosen besides the rest, which trains: a sum
+                             of WANT_TEST and WANT_VALIDATION */
 } data_splits;
 
 /* Bits of the argument `wanted`: the splits to open. */
@@ -54,16 +56,19 @@ enum {
 svit_status data_open(data_splits *out, struct program *self, const data_option *option,
                       const svit_pipeline_config *pipeline, unsigned wanted);
 
-enum { DRAWN_CAPACITY = 17 };
+/* What a run stores of its splits. A text is empty if the run did not store it. */
+typedef struct data_drawn {
+    char from[17];   /* which images were split at random; empty if none were */
+    char splits[16]; /* which parts of them were drawn: "none", "test", "val", "val and test" */
+} data_drawn;
 
-/* Writes which images were split at random; empty if none were. */
-void data_drawn_text(char text[DRAWN_CAPACITY], const data_splits *data);
+void data_describe_drawn(data_drawn *out, const data_splits *data);
 
-/* Fails if the images that were split at random are not those of `drawn`, a text of the run in
- * `folder`: images that the run trained on would be among those that validate and test. The message
- * ends with `accepted`. An empty text, or splits that were not drawn, are no failure.
+/* Fails if splits of `data` were drawn, and not of the images or not the parts that `run` has, a
+ * description of the run in `folder`: images that the run trained on would be among those that
+ * validate and test. The message ends with `accepted`. An empty text is no failure.
  * SVIT_E_STATE. */
-svit_status data_check_drawn(const data_splits *data, struct program *self, const char *drawn,
+svit_status data_check_drawn(const data_splits *data, struct program *self, const data_drawn *run,
                              const char *folder, const char *accepted);
 
 /* Frees a split. The others stay as they are. */

@@ -137,7 +137,7 @@ static svit_status take(run_data *out, struct program *self, const run_data_of *
     uint64_t seed;
     if (is_split && seed_of(&seed, run) && seed == self->seed) {
         snprintf(out->folder, sizeof out->folder, "%s", folder);
-        run_file_drawn(out->drawn, run);
+        run_file_drawn(&out->drawn, run);
     }
     return SVIT_OK;
 }
@@ -182,7 +182,7 @@ svit_status run_data_take(run_data *out, struct program *self, const run_data_of
 
 svit_status run_data_check(const run_data *self, struct program *program, const data_splits *data)
 {
-    return data_check_drawn(data, program, self->drawn, self->folder,
+    return data_check_drawn(data, program, &self->drawn, self->folder,
                             "other data, --split all, or --seed N for another split are accepted");
 }
 

@@ -12,7 +12,7 @@ typedef struct run_data {
     char *arguments[RUN_DATA_MOST];
     int count;
     char folder[PATH_CAPACITY]; /* of the run, if it has the seed of the program */
-    char drawn[DRAWN_CAPACITY]; /* which images it has split; empty: another seed, or none */
+    data_drawn drawn;           /* of the run; empty: another seed, or not stored */
 } run_data;
 
 /* What a program reads with the data. */

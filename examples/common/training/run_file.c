@@ -42,20 +42,24 @@ static void write_indented(FILE *stream, const char *json)
 }
 
 #define DRAWN "drawn"
+#define DRAWN_SPLITS "drawn_splits"
 
 svit_status run_file_text(char **text, struct program *self, const json_t *options,
                           const data_splits *data, const char *config, const char *training)
 {
-    char drawn[DRAWN_CAPACITY], drawn_part[sizeof drawn + 16] = "";
+    data_drawn drawn;
+    char drawn_part[sizeof drawn.from + 16] = "";
     char *list = json_dumps(options, JSON_COMPACT), *compact = NULL;
     size_t length = 0;
     FILE *stream = NULL;
-    data_drawn_text(drawn, data);
-    if (drawn[0])
-        snprintf(drawn_part, sizeof drawn_part, "\"%s\":\"%s\",", DRAWN, drawn);
-    if (list &&
-        asprintf(&compact, "{\"version\":\"%s\",\"options\":%s,%s\"config\":%s,\"training\":%s}",
-                 svit_version_string(), list, drawn_part, config, training) >= 0)
+    data_describe_drawn(&drawn, data);
+    if (drawn.from[0])
+        snprintf(drawn_part, sizeof drawn_part, "\"%s\":\"%s\",", DRAWN, drawn.from);
+    if (list && asprintf(&compact,
+                         "{\"version\":\"%s\",\"options\":%s,%s\"%s\":\"%s\",\"config\":%s,"
+                         "\"training\":%s}",
+                         svit_version_string(), list, drawn_part, DRAWN_SPLITS, drawn.splits,
+                         config, training) >= 0)
         stream = open_memstream(text, &length);
     if (stream) {
         write_indented(stream, compact);
@@ -67,10 +71,12 @@ svit_status run_file_text(char **text, struct program *self, const json_t *optio
     return stream ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for the options");
 }
 
-void run_file_drawn(char text[DRAWN_CAPACITY], const json_t *run)
+void run_file_drawn(data_drawn *out, const json_t *run)
 {
-    const char *stored = json_string_value(json_object_get(run, DRAWN));
-    snprintf(text, DRAWN_CAPACITY, "%s", stored ? stored : "");
+    const char *from = json_string_value(json_object_get(run, DRAWN));
+    const char *splits = json_string_value(json_object_get(run, DRAWN_SPLITS));
+    snprintf(out->from, sizeof out->from, "%s", from ? from : "");
+    snprintf(out->splits, sizeof out->splits, "%s", splits ? splits : "");
 }
 
 /* Writes an entry of the folder's checkpoint to *text, or NULL if there is none. Free it with
@@ -229,7 +235,7 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
     json_t *options = json_object_get(object, "options");
     svit_status status = take_arguments(out, self, folder, options, argc, argv);
     const json_t *training = json_object_get(object, "training");
-    run_file_drawn(out->drawn, object);
+    run_file_drawn(&out->drawn, object);
     if (status == SVIT_OK && training && !(out->training = json_dumps(training, EXACT)))
         status = program_fail(self, SVIT_E_MEMORY, "no memory for the settings");
     json_decref(object);

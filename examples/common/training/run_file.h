@@ -9,14 +9,14 @@
 
 /* Writes the description of a run, which the trainer stores in checkpoints and in run.json, to
  * *text: the version, `options` (long option name to value, both texts), which images were split at
- * random if `data` was, `config` (the model's configuration as JSON) and `training`
- * (svit_training_to_json). Free it with free(). */
+ * random if `data` was, which parts were drawn, `config` (the model's configuration as JSON) and
+ * `training` (svit_training_to_json). Free it with free(). */
 svit_status run_file_text(char **text, struct program *self, const json_t *options,
                           const data_splits *data, const char *config, const char *training);
 
-/* Writes which images a run, of this description, has split at random, for data_check_drawn; empty
- * if it has split none, or is of a version before 0.4.0. */
-void run_file_drawn(char text[DRAWN_CAPACITY], const json_t *run);
+/* Reads what a run, of this description, has stored of its splits, for data_check_drawn: nothing
+ * if it is of a version before 0.4.0. */
+void run_file_drawn(data_drawn *out, const json_t *run);
 
 #define RUN_CHECKPOINT_FILE "checkpoint.safetensors"
 
@@ -45,7 +45,7 @@ typedef struct run_file {
     char **arguments; /* a command line: the stored options, followed by those of the caller */
     int capacity;     /* of `arguments` */
     char *training;   /* the settings as JSON; NULL: the run was written by version 0.1 */
-    char drawn[DRAWN_CAPACITY]; /* as run_file_drawn writes it */
+    data_drawn drawn;
     int begins_by_rule; /* 1: run_file_read_start has read where weights came from whose file said
                            what the model is */
 } run_file;

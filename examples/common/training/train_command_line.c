@@ -66,7 +66,7 @@ void train_command_line(train_options *out, run_file *stored, int argc, char **a
     if (out->resume) {
         out->out = out->resume;
         out->resumed_training = stored->training;
-        out->resumed_drawn = stored->drawn;
+        out->resumed_drawn = &stored->drawn;
     }
     if (!out->out)
         out->out = "run";

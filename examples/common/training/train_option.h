@@ -17,14 +17,14 @@ typedef struct train_options {
     int32_t on_bad; /* ON_BAD_* */
     const char *out, *resume;
     const char *resumed_training; /* settings of the resumed run as JSON; NULL: none are stored */
-    const char *resumed_drawn;    /* which images the resumed run has split, for data_check_drawn */
-    const char *init_from;        /* a model file or run folder; NULL: initial weights */
-    int64_t lora;                 /* rank of the adapters */
+    const data_drawn *resumed_drawn; /* of the resumed run, for data_check_drawn */
+    const char *init_from;           /* a model file or run folder; NULL: initial weights */
+    int64_t lora;                    /* rank of the adapters */
     double lora_alpha;
     const char *freeze[SVIT_MAX_GROUPS]; /* patterns of parameters to freeze */
     size_t freeze_count;
     int overwrite;
-    int is_begun; /* 1: options that --config FILE adds are not there yet, so none is missed */
+    int is_begun;    /* 1: options that --config FILE adds are not there yet, so none is missed */
     const char *mpi; /* one of mpi_names; NULL: the process trains alone */
 } train_options;
 
