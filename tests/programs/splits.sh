@@ -402,4 +402,27 @@ for split in train val test; do
     run 0 shiftvit-export --data list:own/$split-one.csv --split all --shards own/$split
 done
 refused_without own/test-000000.tar 'shards:own/train-*.tar' none test
+
+# A split or list that is a link to nothing is not drawn instead, nor is a class left out without a word.
+# broken LINK DATA MESSAGE: with that link to nothing the data are refused.
+broken() {
+    ln -s gone "$1"
+    run 1 shiftvit-export --data "$2" --split train --out exported
+    says "$3"
+    rm "$1"
+}
+mkdir links
+mv own/train links
+for split in val TEST testing; do
+    broken "links/$split" folder:links "cannot open the folder 'links/$split': it is a symbolic link to"
+done
+mv own/train-one.csv links/train.csv
+mv own/train-000000.tar links
+for split in val test; do
+    broken "links/$split.csv" list:links/train.csv "cannot open 'links/$split.csv': No such file"
+    broken "links/$split-1.tar" 'shards:links/train-*.tar' "cannot open 'links/$split-1.tar': No such file"
+done
+ln -s gone links/train/cats
+export_split train --data folder:links/train --val-fraction 0
+says "'links/train': 1 left out, such as 'cats': this link leads nowhere"
 echo "splits: passed"

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The data sets of DIR. `whole` is the training folder or list, from which splits without a folder
  * or list of their own are taken. */
@@ -165,7 +164,7 @@ static svit_status open_list_beside(folder_splits *splits, struct program *self,
         return program_fail(self, SVIT_E_ARGUMENT, "--data: the path is too long");
     memcpy(path, train, front);
     memcpy(path + front, name, strlen(name) + 1);
-    if (access(path, F_OK) != 0)
+    if (!path_exists(path) && !path_is_dangling(path))
         return SVIT_OK;
     TRY(open_list(&splits->given[split], self, path, pipeline));
     return match_classes(self, splits->whole, &splits->given[split], name);

@@ -37,9 +37,8 @@ svit_status path_make_folder(struct program *self, const char *folder)
         slash = strchrnul(slash, '/');
         int last = *slash == '\0';
         *slash = '\0';
-        struct stat about;
         const int made = mkdir(path, 0777) == 0 ? 0 : errno;
-        if (made == EEXIST && !path_exists(path) && lstat(path, &about) == 0)
+        if (made == EEXIST && path_is_dangling(path))
             return program_fail(self, SVIT_E_IO,
                                 "cannot make the folder '%s': it is a symbolic link to what is not "
                                 "there; no link, or a link to what exists, is accepted",
@@ -89,6 +88,12 @@ int path_is_run(const char *folder)
             return 1;
     }
     return 0;
+}
+
+int path_is_dangling(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && !path_exists(path);
 }
 
 /* Windows numbers no files in stat, so their whole paths are compared there. */

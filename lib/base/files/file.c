@@ -187,7 +187,7 @@ bool sv_is_dangling(const char *path)
 bool sv_is_absent(const char *path)
 {
     struct stat state;
-    return stat(path, &state) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    return lstat(path, &state) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 int sv_descriptor_compare(bool *is_same, int descriptor, const char *path)

@@ -14,8 +14,8 @@
  * system's reason, errno; SVIT_E_MEMORY if that is ENOMEM. */
 svit_status sv_fail_io(svit_error *err, const char *action, const char *path);
 
-/* Whether there is nothing at `path`. False if the system cannot say so: an optional file that it
- * cannot read is not taken for one that is not there. */
+/* Whether there is nothing at `path`. False for a link that leads nowhere, and if the system cannot
+ * say so: an optional file that it cannot read is not taken for one that is not there. */
 bool sv_is_absent(const char *path);
 
 /* Whether `path` leads to a folder. */

@@ -57,6 +57,9 @@ void sv_walk_report(const sv_walk *walk, const svit_context *context)
         case SV_LEFT_OUTSIDE:
             snprintf(why, sizeof why, "an image outside of the subfolders has no class");
             break;
+        case SV_LEFT_LINK:
+            snprintf(why, sizeof why, "this link leads nowhere");
+            break;
         case SV_LEFT_EMPTY:
             snprintf(why, sizeof why, "a subfolder without files is no class");
             break;
@@ -150,6 +153,21 @@ static svit_status note_ancestors(sv_walk *walk, svit_error *err)
     return status;
 }
 
+/* Looks at an entry of the root that is no folder. */
+static svit_status look_beside_classes(sv_walk *walk, const char *name, svit_error *err)
+{
+    char *path = NULL;
+    if (sv_is_image_name(name)) {
+        leave_out(walk, SV_LEFT_OUTSIDE, "", name);
+        return SVIT_OK;
+    }
+    SVIT_TRY(sv_path_join(&path, walk->allocator, walk->root, name, err));
+    if (sv_is_dangling(path))
+        leave_out(walk, SV_LEFT_LINK, "", name);
+    sv_release_text(walk->allocator, path);
+    return SVIT_OK;
+}
+
 svit_status sv_walk_classes(sv_listing *classes, sv_walk *walk, svit_error *err)
 {
     SVIT_TRY(sv_folder_list(classes, walk->allocator, walk->root, err));
@@ -160,8 +178,8 @@ svit_status sv_walk_classes(sv_listing *classes, sv_walk *walk, svit_error *err)
             continue;
         if (sv_listing_is_folder(classes, i))
             classes->names[kept++] = name;
-        else if (sv_is_image_name(name))
-            leave_out(walk, SV_LEFT_OUTSIDE, "", name);
+        else
+            SVIT_TRY(look_beside_classes(walk, name, err));
     }
     classes->count = kept;
     return SVIT_OK;

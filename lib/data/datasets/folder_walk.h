@@ -13,6 +13,7 @@ enum { SV_FOLDER_DEPTH = 32 };
 enum {
     SV_LEFT_ENDING,  /* a file's name has no ending of an image format */
     SV_LEFT_OUTSIDE, /* an image beside the classes' folders */
+    SV_LEFT_LINK,    /* a link beside them that leads nowhere, and may have been one of them */
     SV_LEFT_EMPTY,   /* a subfolder without files */
     SV_LEFT_SEEN,    /* a link to a folder that the class has already, or to the root or above */
     SV_LEFT_DEEP,    /* a folder deeper than SV_FOLDER_DEPTH */
@@ -36,7 +37,8 @@ typedef struct sv_walk {
     sv_left_out left_out[SV_LEFT_REASONS];
 } sv_walk;
 
-/* Lists the names of the subfolders of the root, in byte order, and counts the images beside them.
+/* Lists the names of the subfolders of the root, in byte order, and counts what is left out
+ * beside them: images, and links that lead nowhere.
  * Hidden ones are passed over: names with a dot in front, and those that systems create unasked,
  * such as Thumbs.db and __MACOSX. */
 svit_status sv_walk_classes(sv_listing *classes, sv_walk *walk, svit_error *err);

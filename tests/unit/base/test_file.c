@@ -337,6 +337,7 @@ START_TEST(test_links_that_lead_nowhere_are_refused)
                                           "there; no link, or a link to what exists, is accepted"),
                       "%s", err.message);
         ck_assert_int_eq(readlink(link, end, sizeof end - 1), 4);
+        ck_assert(!sv_is_absent(link));
         ck_assert_uint_eq(count_entries(0), 1);
         /* A link in a circle is refused, too. */
         ck_assert_int_eq(unlink(link), 0);

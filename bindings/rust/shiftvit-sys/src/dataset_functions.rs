@@ -41,8 +41,9 @@ extern "C" {
     /// begin with a dot, Thumbs.db, ehthumbs.db, desktop.ini, __MACOSX, @eaDir.
     ///
     /// What else is left out is told to the context's log, in one warning for each reason with the
-    /// number and the first path: files with other endings, images outside of the subfolders, subfolders
-    /// without files, links to folders that were read, and folders too far below.
+    /// number and the first path: files with other endings, images outside of the subfolders, links
+    /// there that lead nowhere, subfolders without files, links to folders that were read, and folders
+    /// too far below.
     ///
     /// Images are decoded to `channels`, as svit_image_read does, each time they are read, and brought
     /// to height x width pixels (1..16384) by the source step `filter`, one of SVIT_SOURCE_\* in

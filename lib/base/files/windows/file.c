@@ -132,7 +132,7 @@ bool sv_is_absent(const char *path)
 {
     DWORD attributes;
     const int code = examine(&attributes, path);
-    return code == ENOENT || code == ENOTDIR;
+    return (code == ENOENT || code == ENOTDIR) && !sv_is_dangling(path);
 }
 
 bool sv_is_folder(const char *path)

@@ -76,7 +76,7 @@ svit_status sv_folder_each(const char *path, sv_entry_function take, void *user,
         if (error == ERROR_FILE_NOT_FOUND && sv_is_folder(path))
             return SVIT_OK;
         errno = sv_windows_errno(error);
-        if (errno == ENOENT && !sv_is_absent(path))
+        if (errno == ENOENT && !sv_is_absent(path) && !sv_is_dangling(path))
             errno = ENOTDIR;
         return sv_fail_io(err, "open the folder", path);
     }

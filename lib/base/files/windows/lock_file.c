@@ -101,9 +101,7 @@ int sv_folder_make(bool *made, char *path)
         return 0;
     if (code != EEXIST)
         return code;
-    return sv_is_absent(path) && !sv_is_dangling(path) ? ENOENT
-           : sv_is_dangling(path)                      ? EEXIST
-                                                       : ENOTDIR;
+    return sv_is_absent(path) ? ENOENT : sv_is_dangling(path) ? EEXIST : ENOTDIR;
 }
 
 void sv_folder_remove(const char *path)

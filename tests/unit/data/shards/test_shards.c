@@ -350,6 +350,11 @@ START_TEST(test_a_file_names_numbered_classes)
     svit_dataset_free(dataset);
     file_write(&folder, "classes.txt", "a\nb\n\xff\n", 6);
     FAILS(shards_open(&dataset, "a.tar", err), SVIT_E_FORMAT, "classes.txt' is not UTF-8");
+    if (!has_posix_names())
+        return;
+    ck_assert_int_eq(unlink(path_in(&folder, "classes.txt")), 0);
+    ck_assert_int_eq(symlink("gone.txt", path_in(&folder, "classes.txt")), 0);
+    FAILS(shards_open(&dataset, "a.tar", err), SVIT_E_IO, "classes.txt': No such file");
 }
 END_TEST
 
