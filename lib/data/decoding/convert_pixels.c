@@ -48,6 +48,7 @@ SVIT_API svit_status svit_pixels_convert(const uint8_t *in, int32_t format, size
                        __func__, (int)format);
     const order *from = &ORDERS[format];
     const size_t row = width * from->bytes;
+    SVIT_TRY(sv_check_distinct(__func__, in, out, err));
     SVIT_TRY(sv_check_sides(__func__, "", height, width, err));
     SVIT_TRY(sv_check_file_channels(__func__, channels, err));
     SVIT_TRY(

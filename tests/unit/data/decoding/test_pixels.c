@@ -122,6 +122,8 @@ START_TEST(test_what_is_out_of_range_is_named)
         FAILS(svit_pixels_convert(in, wrong[i].format, wrong[i].height, wrong[i].width,
                                   wrong[i].stride, out, wrong[i].channels, err),
               SVIT_E_ARGUMENT, wrong[i].part);
+    FAILS(svit_pixels_convert(in, SVIT_PIXELS_RGB, 2, 2, 0, in, 4, err), SVIT_E_ARGUMENT,
+          "same array");
 }
 END_TEST
 
