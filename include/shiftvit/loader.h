@@ -101,8 +101,9 @@ SVIT_API uint64_t svit_loader_batches(const svit_loader *loader);
  * following epoch. With several ranks *n counts the rank's images, and is 0 also for a batch of
  * which it has none; svit_loader_batches tells where the epoch ends. If a call fails, because an
  * image cannot be read or a callback stops (SVIT_E_STOPPED), the loader stays at this batch and
- * *n as it is; what the arrays then hold is undefined. SVIT_E_STATE: there are no labels
- * (svit_loader_has_targets). */
+ * *n as it is; what the arrays then hold is undefined. SVIT_E_ARGUMENT: a sample of floats
+ * has a value that svit_pipeline_apply_evaluation_f32 does not accept. SVIT_E_STATE: there are no
+ * labels (svit_loader_has_targets). */
 SVIT_API svit_status svit_loader_next(svit_loader *loader, float *images, int32_t *labels,
                                       size_t *n, svit_error *err);
 

@@ -26,7 +26,8 @@ svit_status sv_check_sides(const char *where, const char *prefix, size_t height,
 /* SVIT_E_ARGUMENT unless the image of a file can have that many channels: 1, 3 or 4. */
 svit_status sv_check_file_channels(const char *where, size_t channels, svit_error *err);
 
-/* SVIT_E_ARGUMENT, naming the image, if a value of images[n, elements] is not in -limit..limit. */
+/* SVIT_E_ARGUMENT, naming the image if there are several, if a value of images[n, elements] is not
+ * in -limit..limit. */
 svit_status sv_check_values(const char *where, const float *images, size_t n, size_t elements,
                             double limit, svit_error *err);
 

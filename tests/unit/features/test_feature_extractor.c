@@ -182,7 +182,7 @@ START_TEST(test_what_is_refused)
           "svit_extract_u8: height is 0");
     values[5] = NAN;
     FAILS(svit_extract_f32(extractor, values, 1, SIDE, SIDE, row, err), SVIT_E_ARGUMENT,
-          "svit_extract_f32: image 0 has the value nan");
+          "svit_extract_f32: the image has the value nan");
     svit_extractor_free(extractor);
     OK(svit_model_set_pipeline(f.model, NULL, err));
     FAILS(svit_extractor_create(&extractor, f.model, NULL, NULL, err), SVIT_E_STATE, "pipeline");

@@ -123,8 +123,9 @@ extern "C" {
     /// following epoch. With several ranks \*n counts the rank's images, and is 0 also for a batch of
     /// which it has none; svit_loader_batches tells where the epoch ends. If a call fails, because an
     /// image cannot be read or a callback stops (SVIT_E_STOPPED), the loader stays at this batch and
-    /// \*n as it is; what the arrays then hold is undefined. SVIT_E_STATE: there are no labels
-    /// (svit_loader_has_targets).
+    /// \*n as it is; what the arrays then hold is undefined. SVIT_E_ARGUMENT: a sample of floats
+    /// has a value that svit_pipeline_apply_evaluation_f32 does not accept. SVIT_E_STATE: there are no
+    /// labels (svit_loader_has_targets).
     pub fn svit_loader_next(
         loader: *mut svit_loader,
         images: *mut f32,

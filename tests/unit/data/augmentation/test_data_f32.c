@@ -246,7 +246,7 @@ START_TEST(test_wrong_arguments_of_float_images_are_named)
     whole.source_width = whole.resize_width = whole.output_width = 2;
     WORKS(svit_loader_create(&loader, set, &whole, &loading, err));
     FAILS(svit_loader_next(loader, batch, read, &n, err), SVIT_E_ARGUMENT,
-          "sample 1: image 0 has the value 1.1e+37; -1.06e+37..1.06e+37 is accepted");
+          "sample 1: the image has the value 1.1e+37; -1.06e+37..1.06e+37 is accepted");
     svit_loader_free(loader);
     svit_dataset_free(set);
     images[11] = -1.05e37f;
