@@ -149,7 +149,8 @@ SVIT_API svit_status svit_dataset_memory_targets(svit_dataset **out, svit_contex
  * does. The floats take the place of bytes in the pipeline: with scale 1/255, 255 is white. Steps
  * of augmentation that work on bytes, and an antialiased source step, are refused by loaders with
  * SVIT_E_UNSUPPORTED. SVIT_E_ARGUMENT names an image with a value that is not finite, or a label or
- * target that is not accepted. */
+ * target that is not accepted; loaders refuse large values, too, as
+ * svit_pipeline_apply_evaluation_f32 does. */
 SVIT_API svit_status svit_dataset_memory_f32(svit_dataset **out, svit_context *context,
                                              const float *images, const int32_t *labels,
                                              const float *targets, size_t count, size_t height,
@@ -384,9 +385,10 @@ SVIT_API svit_status svit_dataset_fingerprint(const svit_dataset *dataset, uint6
 
 /* Writes the mean and the variance of byte * scale over all samples to mean[channels] and
  * variance[channels]; above SVIT_MAX_CHANNELS channels those of all values to mean[0] and
- * variance[0], as pipelines have them. Floats take the place of bytes. Sums are accumulated in
- * double. Pipelines refuse the variance 0 of a channel that has one value, such as an alpha that is
- * 255 everywhere; 1 in its place makes 0 of it. Errors are those of svit_dataset_sample. */
+ * variance[0], as pipelines have them. Floats take the place of bytes, and are read twice. Sums
+ * are accumulated in double. Pipelines refuse the variance 0 of a channel that has one value, such
+ * as an alpha that is 255 everywhere; 1 in its place makes 0 of it. Errors are those of
+ * svit_dataset_sample. */
 SVIT_API svit_status svit_dataset_statistics(const svit_dataset *dataset, double scale,
                                              double *mean, double *variance, svit_error *err);
 

@@ -172,7 +172,8 @@ extern "C" {
     /// does. The floats take the place of bytes in the pipeline: with scale 1/255, 255 is white. Steps
     /// of augmentation that work on bytes, and an antialiased source step, are refused by loaders with
     /// SVIT_E_UNSUPPORTED. SVIT_E_ARGUMENT names an image with a value that is not finite, or a label or
-    /// target that is not accepted.
+    /// target that is not accepted; loaders refuse large values, too, as
+    /// svit_pipeline_apply_evaluation_f32 does.
     pub fn svit_dataset_memory_f32(
         out: *mut *mut svit_dataset,
         context: *mut svit_context,
@@ -417,9 +418,10 @@ extern "C" {
 
     /// Writes the mean and the variance of byte \* scale over all samples to mean\[channels\] and
     /// variance\[channels\]; above SVIT_MAX_CHANNELS channels those of all values to mean\[0\] and
-    /// variance\[0\], as pipelines have them. Floats take the place of bytes. Sums are accumulated in
-    /// double. Pipelines refuse the variance 0 of a channel that has one value, such as an alpha that is
-    /// 255 everywhere; 1 in its place makes 0 of it. Errors are those of svit_dataset_sample.
+    /// variance\[0\], as pipelines have them. Floats take the place of bytes, and are read twice. Sums
+    /// are accumulated in double. Pipelines refuse the variance 0 of a channel that has one value, such
+    /// as an alpha that is 255 everywhere; 1 in its place makes 0 of it. Errors are those of
+    /// svit_dataset_sample.
     pub fn svit_dataset_statistics(
         dataset: *const svit_dataset,
         scale: f64,

@@ -500,6 +500,36 @@ START_TEST(test_functions_that_are_refused)
 }
 END_TEST
 
+static int32_t count_question(void *user)
+{
+    ++*(uint32_t *)user;
+    return 0;
+}
+
+/* A callback takes its time for each sample, so a call that reads floats twice asks twice for
+ * each. */
+START_TEST(test_statistics_ask_before_each_sample_of_a_callback)
+{
+    static const uint32_t WANTED[] = {COUNT, 2 * COUNT, 1, 2};
+    const svit_custom_dataset functions = functions_of(_i);
+    uint32_t questions = 0;
+    double mean[CHANNELS], variance[CHANNELS];
+    svit_context_config config;
+    ck_assert_int_eq(svit_context_config_init(&config, sizeof config), SVIT_OK);
+    config.threads = 2;
+    config.stop = count_question;
+    config.stop_user = &questions;
+    svit_context *plain = context;
+    WORKS(svit_context_create(&context, &config, err));
+    svit_dataset *custom = open_custom(&functions);
+    WORKS(svit_dataset_statistics(custom, 1, mean, variance, err));
+    ck_assert_uint_eq(questions, WANTED[_i]);
+    svit_dataset_free(custom);
+    svit_context_free(context);
+    context = plain;
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *all = suite_create("data_custom");
@@ -513,6 +543,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_names_are_copied);
     tcase_add_test(c, test_failures_of_functions);
     tcase_add_loop_test(c, test_functions_use_their_context, 0, 4);
+    tcase_add_loop_test(c, test_statistics_ask_before_each_sample_of_a_callback, 0, 4);
     tcase_add_test(c, test_what_they_may_not_give);
     tcase_add_test(c, test_functions_that_are_refused);
     suite_add_tcase(all, c);
