@@ -166,7 +166,8 @@ static void print_data(const eval_options *options, const data_splits *data)
     printf("data: %s, %zu images", shown_text(shown, options->data.spec),
            svit_dataset_count(data->split[options->split]));
     if (data->drawn)
-        printf(", %s of %zu; --split all takes all", data->drawn, data->drawn_of);
+        printf(", %s of %zu%s", data->drawn, data->drawn_of,
+               data_has_own_splits(data) ? "" : "; --split all takes all");
     putchar('\n');
 }
 

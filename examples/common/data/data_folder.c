@@ -74,8 +74,10 @@ static svit_status split_training_folder(data_splits *out, struct program *self,
 static svit_status take_whole(data_splits *out, struct program *self, folder_splits *splits)
 {
     if (splits->given[SVIT_SPLIT_TEST] || splits->given[SVIT_SPLIT_VALIDATION])
-        return program_fail(self, SVIT_E_ARGUMENT,
-                            "--split all: the data has splits; train, val or test is accepted");
+        return program_fail(
+            self, SVIT_E_ARGUMENT,
+            "--split all: the data has splits of its own; train, val or test, or --data "
+            "with one of them, is accepted");
     out->split[DATA_SPLIT_ALL] = splits->whole;
     splits->whole = NULL;
     return SVIT_OK;

@@ -299,6 +299,11 @@ void data_describe_drawn(data_drawn *out, const data_splits *data)
     snprintf(out->splits, sizeof out->splits, "%s", SPLITS[data->drawn_parts]);
 }
 
+int data_has_own_splits(const data_splits *data)
+{
+    return data->drawn_parts != (WANT_TEST | WANT_VALIDATION);
+}
+
 svit_status data_check_drawn(const data_splits *data, struct program *self, const data_drawn *run,
                              const char *folder, const char *accepted)
 {

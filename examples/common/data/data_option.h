@@ -64,6 +64,9 @@ typedef struct data_drawn {
 
 void data_describe_drawn(data_drawn *out, const data_splits *data);
 
+/* Returns 1 if `data`, of which a split was drawn, has one of its own: --split all is refused. */
+int data_has_own_splits(const data_splits *data);
+
 /* Fails if splits of `data` were drawn, and not of the images or not the parts that `run` has, a
  * description of the run in `folder`: images that the run trained on would be among those that
  * validate and test. The message ends with `accepted`. An empty text is no failure.

@@ -182,8 +182,11 @@ svit_status run_data_take(run_data *out, struct program *self, const run_data_of
 
 svit_status run_data_check(const run_data *self, struct program *program, const data_splits *data)
 {
-    return data_check_drawn(data, program, &self->drawn, self->folder,
-                            "other data, --split all, or --seed N for another split are accepted");
+    return data_check_drawn(
+        data, program, &self->drawn, self->folder,
+        data_has_own_splits(data)
+            ? "other data, or --seed N for another split, are accepted"
+            : "other data, --split all, or --seed N for another split are accepted");
 }
 
 void run_data_free(run_data *self)
