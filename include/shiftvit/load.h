@@ -47,9 +47,10 @@ typedef struct svit_load_report {
  *
  * The convolution [dim, channels, size, size] of the patch embedding becomes its weight, axes of
  * length 1 at both ends are dropped or added, and a position embedding of another grid (config's
- * position_height and position_width, otherwise a square) is interpolated as timm does: bicubic
- * with a = -0.5, antialiased; under the names of transformers as it does: with a = -0.75, not
- * antialiased, except that DINOv2 with registers is as timm and SigLIP 2 bilinear, antialiased.
+ * position_height and position_width, otherwise that of a file of this library, otherwise that of
+ * the model or a square) is interpolated as timm does: bicubic with a = -0.5, antialiased; under
+ * the names of transformers as it does: with a = -0.75, not antialiased, except that DINOv2 with
+ * registers is as timm and SigLIP 2 bilinear, antialiased.
  * F16, BF16, F64 and I8 tensors are converted. The caller owns *out and frees it with
  * svit_model_free.
  *

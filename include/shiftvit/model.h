@@ -282,8 +282,9 @@ typedef struct svit_model_config {
                                  (Touvron et al. 2020); needs SVIT_POOL_CLASS_TOKEN */
     int32_t position_tokens;  /* SVIT_POSITION_* */
     uint32_t position_height; /* the grid of patches, 0..8192, of the position embedding in a file,
-                                 which is interpolated while it is loaded; 0: that of the input, or
-                                 a square. A model has 0 here */
+                                 which is interpolated while it is loaded; 0: that which a model
+                                 file states, or else that of the input or a square. A model has 0
+                                 here */
     uint32_t position_width;  /* likewise */
     int32_t patch_bias;       /* 1: the patch embedding has a bias */
     int32_t pre_norm;         /* 1: a layer norm before the first block (CLIP) */

@@ -174,4 +174,29 @@ run 0 shiftvit-train $short --set input_height=64 --init-from adapted --lr 0 --o
 run 0 shiftvit-train $short --set input_height=64 --init-from adapted/model.safetensors --lr 0 --overwrite --out whole
 same whole from
 
+# A run's file states their grid, 3 x 2 patches, which is another one than 2 x 3, with adapters and without; a file that
+# states none is told it.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $short $tiny --set input_height=48 --out high0
+# shellcheck disable=SC2086
+run 0 shiftvit-train $short --init-from high0 --lora 2 --lr 0.1 --out high
+# shellcheck disable=SC2086
+run 0 shiftvit-train $short --set input_width=48 --set position_height=3 --set position_width=2 \
+    --set input_height=32 --init-from high/model.safetensors --lr 0 --overwrite --out whole
+for file in high/model.safetensors high; do
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train $short --set input_height=32 --set input_width=48 --init-from $file --lr 0 --overwrite \
+        --out from
+    same whole from
+    # shellcheck disable=SC2086
+    run 0 shiftvit-train $short --set input_height=32 --init-from $file --lr 0 --overwrite --out from
+done
+run 0 shiftvit-convert high high.safetensors --to pytorch
+# shellcheck disable=SC2086
+run 2 shiftvit-train $short $tiny --init-from high.safetensors --out none
+says 'mismatched pos_embed; .*; --set position_height=N and --set position_width=N name a grid of patches that the file'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $short $tiny --set position_height=3 --set position_width=2 --init-from high.safetensors --lr 0 \
+    --overwrite --out from
+
 echo 'checkpoints: passed'

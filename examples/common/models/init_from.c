@@ -26,6 +26,7 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
     int *const *adapters = user;
     const int decodes = strncmp(name, "decoder_", 8) == 0 || strcmp(name, "mask_token") == 0;
     const int adapts = strcmp(kind, "extra") == 0 && is_adapter(name);
+    const int is_grid = strcmp(kind, "mismatched") == 0 && strncmp(name, "pos_embed", 9) == 0;
     **adapters |= adapts;
     if (adapts || strcmp(kind, "buffer") == 0 || strcmp(kind, "converted") == 0 ||
         (strcmp(kind, "extra") == 0 && decodes))
@@ -34,8 +35,11 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
         return program_fail(self, SVIT_E_ARGUMENT,
                             "--init-from: '%s': %s %s; the models must be alike but for the "
                             "classifier: --preset, or --config with its run.json, says what it "
-                            "has; shiftvit-convert renames what another library wrote",
-                            source, kind, name);
+                            "has; shiftvit-convert renames what another library wrote%s",
+                            source, kind, name,
+                            is_grid ? "; --set position_height=N and --set position_width=N name "
+                                      "a grid of patches that the file does not state"
+                                    : "");
     if (!self->quiet)
         fprintf(stderr, "--init-from: %s %s: the classifier starts anew there\n", kind, name);
     return SVIT_OK;
@@ -109,8 +113,15 @@ static svit_status copy_parameter(const char **kind, struct program *self, svit_
     return status;
 }
 
-/* Copies the parameters that both have, and asks the judge about the others, unless load_parts
- * has done so already. */
+/* Whether an adapter changes the parameter: a weight, of which a position embedding is none. */
+static int is_weight(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && strcmp(dot, ".weight") == 0;
+}
+
+/* Copies the parameters that both have, and asks the judge about the others. Where load_parts has
+ * done so already (`judges` is 0), only weights are copied. */
 static svit_status copy(struct program *self, svit_model *to, const svit_model *from,
                         const load_parts_call *call, int judges)
 {
@@ -118,6 +129,8 @@ static svit_status copy(struct program *self, svit_model *to, const svit_model *
     int64_t shape[8];
     size_t rank;
     for (size_t i = 0; (name = svit_model_parameter_name(to, i)); i++) {
+        if (!judges && !is_weight(name))
+            continue;
         TRY(copy_parameter(&kind, self, to, from, name));
         if (kind && judges)
             TRY(call->judge(self, kind, name, call->source, call->user));

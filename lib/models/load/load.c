@@ -186,6 +186,22 @@ static svit_status load_all(const sv_load *load, svit_model *model, real *flat, 
     return SVIT_OK;
 }
 
+/* Of positions whose grid the caller does not state: the grid that a file of this library states. A
+ * configuration that cannot be read states none. */
+static svit_status find_grid(sv_load *load, svit_error *err)
+{
+    svit_model_config stored;
+    if (load->grid.height > 0)
+        return SVIT_OK;
+    const svit_status status = sv_model_file_config(&stored, load->file, load->path, NULL);
+    if (status == SVIT_E_MEMORY)
+        return sv_fail(err, status, "no memory for the configuration of %s", load->path);
+    if (status == SVIT_OK && stored.architecture == SVIT_ARCHITECTURE_VIT)
+        load->grid = (sv_stored_grid){stored.input_height / stored.patch_size,
+                                      stored.input_width / stored.patch_size};
+    return SVIT_OK;
+}
+
 svit_status sv_load_open_file(svit_model *model, real *flat, const sv_safetensors *file,
                               const char *path, const sv_name_map *map, const sv_adapter *adapter,
                               uint32_t flags, svit_load_report *report, svit_error *err)
@@ -199,6 +215,7 @@ svit_status sv_load_open_file(svit_model *model, real *flat, const sv_safetensor
                     .adapts_channels = flags & SV_LOAD_ADAPT_CHANNELS,
                     .grid = model->stored_grid};
     const size_t count = sv_safetensors_count(file);
+    SVIT_TRY(find_grid(&load, err));
     SVIT_TRY(sv_allocate_array(load.allocator, (void **)&load.taken, count ? count : 1,
                                sizeof *load.taken, "the tensors of a file", err));
     const svit_status status = load_all(&load, model, flat, flags, report, err);

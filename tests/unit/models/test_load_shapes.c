@@ -316,6 +316,106 @@ START_TEST(test_positions_of_as_many_rows_are_interpolated_in_columns)
 }
 END_TEST
 
+/* What models have beside 3 x 2 patches of 4. */
+static const struct {
+    const char *fields;
+    uint32_t height, width; /* of the input */
+} OWN_FILES[] = {
+    {"\"pool\":\"mean\"", 12, 8},
+    {"\"pool\":\"class_token\"", 12, 8},
+    {"\"pool\":\"class_token\",\"distilled\":true", 12, 8},
+    {"\"pool\":\"class_token\",\"register_tokens\":4", 12, 8},
+    {"\"pool\":\"class_token\",\"register_tokens\":2,\"position_tokens\":\"class-patches\"", 12, 8},
+    {"\"pool\":\"class_token\",\"position_tokens\":\"patches\"", 12, 8},
+    {"\"pool\":\"mean\",\"patch_padding\":\"valid\"", 15, 9},
+    {"\"pool\":\"mean\",\"tokenizer\":\"spt\"", 12, 8},
+    {"\"pool\":\"mean\",\"tokenizer\":\"conv\"", 12, 8},
+    {"\"pool\":\"mean\",\"names\":\"paper\"", 12, 8},
+};
+
+static svit_model_config own_config(size_t i)
+{
+    char text[512];
+    svit_model_config config;
+    snprintf(text, sizeof text,
+             "{\"architecture\":\"vit\",\"input_height\":%u,\"input_width\":%u,\"patch_size\":4,"
+             "\"dim\":6,\"depth\":1,\"heads\":2,\"head_dim\":3,\"mlp_dim\":5,\"head_units\":[],"
+             "\"mlp_last_gelu\":false,\"num_classes\":3,%s}",
+             OWN_FILES[i].height, OWN_FILES[i].width, OWN_FILES[i].fields);
+    WORKS(svit_model_config_from_json(&config, sizeof config, text, err));
+    return config;
+}
+
+/* A model of the configuration with the weights of the file; its own would be another seed's. */
+static svit_model *with_weights_of_file(const svit_model_config *config)
+{
+    svit_model *model = NULL;
+    WORKS(svit_model_create(&model, context, config, 5, err));
+    WORKS(svit_model_load_into(model, path, NULL, 0, NULL, err));
+    return model;
+}
+
+/* The rows of 3 x 2 patches were copied to 2 x 3, and refused for a grid of another number. A grid
+ * that is stated counts more than that of the file. */
+START_TEST(test_a_model_file_states_the_grid_of_its_positions)
+{
+    static const uint32_t inputs[][2] = {{8, 12}, {24, 4}, {16, 16}, {24, 16}};
+    const svit_model_config own = own_config((size_t)_i);
+    svit_model *file = NULL;
+    WORKS(svit_model_create(&file, context, &own, 3, err));
+    WORKS(svit_model_save(file, path, err));
+    svit_model *same = with_weights_of_file(&own);
+    ck_assert(same_weights(same, file));
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        svit_model_config config = own;
+        config.input_height = inputs[i][0];
+        config.input_width = inputs[i][1];
+        svit_model *model = with_weights_of_file(&config);
+        config.position_height = 3;
+        config.position_width = 2;
+        svit_model *stated = with_weights_of_file(&config);
+        ck_assert(same_weights(model, stated));
+        config.position_height = 2;
+        config.position_width = 3;
+        svit_model *other = with_weights_of_file(&config);
+        ck_assert(!same_weights(model, other));
+        svit_model_free(model);
+        svit_model_free(stated);
+        svit_model_free(other);
+    }
+    svit_model_free(same);
+    svit_model_free(file);
+}
+END_TEST
+
+/* Configurations that say nothing of positions: damaged, of another model, of another library. */
+static const char *const NO_GRIDS[] = {
+    "\"config\":\"{\"",
+    "\"config\":\"{\\\"architecture\\\":\\\"vit\\\",\\\"patch_size\\\":0}\"",
+    "\"config\":\"{\\\"model_type\\\":\\\"vit\\\"}\"",
+    "\"config\":\"{}\"",
+    "\"format\":\"pt\"",
+};
+
+/* As many rows as the model has, and a square. */
+START_TEST(test_without_a_configuration_the_grid_follows_from_the_rows)
+{
+    tensor_file file = timm_file();
+    svit_model *model = NULL;
+    float rows[7 * 6];
+    metadata = NO_GRIDS[_i];
+    write_tensors(&file);
+    WORKS(load_small(&model, "timm", err));
+    WORKS(svit_model_get_parameter(model, "pos_embed", rows, 7 * 6, err));
+    for (size_t i = 0; i < 7 * 6; i++)
+        ck_assert_float_eq(rows[i], value_of("pos_embed", i));
+    tensor_of(&file, "pos_embed")->shape[1] = 1 + 3 * 3;
+    write_tensors(&file);
+    WORKS(svit_model_load_into(model, path, "timm", 0, NULL, err));
+    svit_model_free(model);
+}
+END_TEST
+
 /* A file of no tensors is one in which all parameters are missing. */
 START_TEST(test_a_file_without_tensors_changes_nothing)
 {
@@ -352,6 +452,10 @@ static Suite *load_shapes_suite(void)
     tcase_add_loop_test(all, test_tensors_that_differ_in_one_axis_are_refused, 0,
                         sizeof MISFITS / sizeof *MISFITS);
     tcase_add_test(all, test_positions_of_as_many_rows_are_interpolated_in_columns);
+    tcase_add_loop_test(all, test_a_model_file_states_the_grid_of_its_positions, 0,
+                        sizeof OWN_FILES / sizeof *OWN_FILES);
+    tcase_add_loop_test(all, test_without_a_configuration_the_grid_follows_from_the_rows, 0,
+                        sizeof NO_GRIDS / sizeof *NO_GRIDS);
     tcase_add_test(all, test_a_file_without_tensors_changes_nothing);
     suite_add_tcase(suite, all);
     return suite;

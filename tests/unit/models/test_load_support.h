@@ -13,6 +13,7 @@
 static svit_context *context;
 static fit_folder folder;
 static char path[128];
+static const char *metadata = "\"format\":\"pt\""; /* of the files that write_tensors writes */
 
 static inline void setup(void)
 {
@@ -157,7 +158,7 @@ static inline size_t write_tensors(const tensor_file *file)
     static uint8_t data[1 << 18];
     static char header[16384];
     size_t used = 0;
-    int length = snprintf(header, sizeof header, "{\"__metadata__\":{\"format\":\"pt\"}");
+    int length = snprintf(header, sizeof header, "{\"__metadata__\":{%s}", metadata);
     for (size_t i = 0; i < file->count; i++) {
         const tensor *t = &file->list[i];
         size_t bytes = write_data(data + used, t);

@@ -375,8 +375,9 @@ pub struct svit_model_config {
     /// SVIT_POSITION_\*
     pub position_tokens: i32,
     /// the grid of patches, 0..8192, of the position embedding in a file,
-    /// which is interpolated while it is loaded; 0: that of the input, or
-    /// a square. A model has 0 here
+    /// which is interpolated while it is loaded; 0: that which a model
+    /// file states, or else that of the input or a square. A model has 0
+    /// here
     pub position_height: u32,
     /// likewise
     pub position_width: u32,

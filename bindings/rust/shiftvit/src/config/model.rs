@@ -129,8 +129,9 @@ config! {
         /// `PositionTokens`.
         position_tokens: PositionTokens;
         /// The grid of patches, 0..8192, of the position embedding in a file,
-        /// which is interpolated while it is loaded; 0: that of the input, or
-        /// a square. A model has 0 here.
+        /// which is interpolated while it is loaded; 0: that which a model
+        /// file states, or else that of the input or a square. A model has 0
+        /// here.
         position_height: u32;
         /// Likewise.
         position_width: u32;
