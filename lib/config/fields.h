@@ -52,7 +52,8 @@ typedef struct sv_field {
     sv_field_kind kind;
     bool min_is_open; /* above `min`; otherwise at least `min` */
     bool max_is_open; /* below `max`; otherwise at most `max` */
-    bool is_optional; /* elements: left out of JSON if there are none */
+    bool is_optional; /* elements: left out of files if there are none, as older versions write and
+                         read them */
 } sv_field;
 
 typedef struct sv_field_table {
@@ -128,10 +129,11 @@ svit_status sv_fields_of_structs_from_text(const sv_field_struct *structs, size_
 /* Appends the members of a JSON object for all fields. */
 void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
-/* Writes a JSON object of all fields. `config` has passed sv_fields_check. */
+/* Writes a JSON object for a file: of all fields but optional ones without elements. `config` has
+ * passed sv_fields_check. */
 void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer);
 
-/* Writes one JSON object of the fields of several structs to buffer[capacity], and the bytes that
+/* Writes one JSON object of all fields of several structs to buffer[capacity], and the bytes that
  * it needs, with its NUL, to *needed unless that is NULL. SVIT_E_ARGUMENT if it does not fit; a
  * capacity of 0 asks for *needed alone. SVIT_E_MEMORY. */
 svit_status sv_fields_of_structs_to_buffer(const sv_field_struct *structs, size_t count,

@@ -65,29 +65,29 @@ static void put_field(const sv_field *field, const void *config, sv_json_writer 
     sv_json_end(writer, ']');
 }
 
-/* Whether the field is left out of JSON: no elements, or a text, which nothing would own that was
- * read from JSON. */
-static bool is_absent(const sv_field *field, const void *config)
-{
-    return field->kind == SV_FIELD_TEXT ||
-           (field->is_optional && sv_field_count(field, config) == 0);
-}
-
-void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writer *writer)
+/* A text is left out, since nothing would own one that was read from JSON. */
+static void put_fields(const sv_field_table *table, const void *config, bool leaves_out_empty,
+                       sv_json_writer *writer)
 {
     for (size_t i = 0; i < table->count; i++) {
         const sv_field *field = &table->fields[i];
-        if (is_absent(field, config))
+        const bool is_empty = field->is_optional && sv_field_count(field, config) == 0;
+        if (field->kind == SV_FIELD_TEXT || (leaves_out_empty && is_empty))
             continue;
         sv_json_put_key(writer, sv_field_key(field));
         put_field(field, config, writer);
     }
 }
 
+void sv_fields_put(const sv_field_table *table, const void *config, sv_json_writer *writer)
+{
+    put_fields(table, config, false, writer);
+}
+
 void sv_fields_to_json(const sv_field_table *table, const void *config, sv_json_writer *writer)
 {
     sv_json_begin(writer, '{');
-    sv_fields_put(table, config, writer);
+    put_fields(table, config, true, writer);
     sv_json_end(writer, '}');
 }
 

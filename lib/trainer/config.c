@@ -64,7 +64,7 @@ static const sv_field FIELDS[] = {
                                            [SVIT_TTA_FLIP_SHIFT] = "flip-shift"}},
     {FIELD(class_weights, ELEMENTS), .count_name = "class_weight_count",
      .count_offset = offsetof(svit_trainer_config, class_weight_count),
-     .max_count = SVIT_MAX_CLASS_WEIGHTS, .is_optional = 1, .elements = &WEIGHTS},
+     .max_count = SVIT_MAX_CLASS_WEIGHTS, .elements = &WEIGHTS},
     {FIELD(tensorboard, FLAG)},
     {FIELD(schedule_anew, FLAG)},
     {FIELD(leaves, U32), .max = 65536},

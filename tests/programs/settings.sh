@@ -208,6 +208,15 @@ says 'a resumed run has the adapters that it began with'
 run 2 shiftvit-train --resume again --set dim=12
 says 'the model of a resumed run is fixed'
 
+# A list without elements in a run's settings replaces that of a preset.
+fast='--preset shiftvit-cifar10-fast --epochs 1 --batch 32 --threads 2 --limit-val 20 --limit-test 20'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data $fast --set dim=24 --set blocks=[1,1] --set augment=[] --out unaugmented
+# shellcheck disable=SC2086
+run 0 shiftvit-train $data $fast --config unaugmented/run.json --out unaugmented2
+cmp unaugmented/model.safetensors unaugmented2/model.safetensors || fail "the preset's augment came back"
+grep -q '"augment": \[\]' unaugmented2/run.json || fail 'run.json lacks a list without elements'
+
 # Starting weights: with a learning rate of 0 they stay.
 # shellcheck disable=SC2086
 run 0 shiftvit-train $data --config first/run.json --init-from first/model.safetensors --set learning_rate=0 --set lr_start=0 \

@@ -357,7 +357,8 @@ svit_status config_resolve_training(svit_trainer_config *trainer, svit_optimizer
 {
     settings given;
     svit_model_config own;
-    /* A stored run has all settings but empty lists, which a preset would fill. */
+    /* A stored run has all settings, those of older versions but empty lists, which a preset would
+     * fill. */
     if (resumed)
         TRY(config_init_training(trainer, optimizer, pipeline));
     else if (option->preset)
