@@ -4,9 +4,10 @@
     keras-weights.py to-keras model.safetensors model.weights.h5 [--template saved.weights.h5]
 
 Keras files are those of Model.save_weights (.weights.h5) and Model.save (.keras). With --config, a JSON object
-with the model's fields, OUT is a whole model file; without it, programs need --preset or --set to read it. A
-template is a file that Keras has saved for the same model, with any weights: OUT gets all that is in it, the
-layers of the augmentation and their statistics for example, with the weights of IN. A .keras file needs one."""
+with the model's fields or the run.json of a run, OUT says what its model is; without it, programs need --preset
+or --set to read it. A template is a file that Keras has saved for the same model, with any weights: OUT gets all
+that is in it, the layers of the augmentation and their statistics for example, with the weights of IN. A .keras
+file needs one."""
 import argparse
 import io
 import json
@@ -297,14 +298,28 @@ def note_rest(path: str, used: list[str], there: Arrays) -> None:
             print(f"keras-weights.py: {path}: '{name}' is not converted", file=sys.stderr)
 
 
+def config_text(path: str) -> str:
+    """The fields of a model, which those of a run are one part of, as the text of a model file."""
+    try:
+        fields = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        fail(f"{path} is no JSON: {error}")
+    if isinstance(fields, dict) and "version" in fields:
+        fields = fields.get("config")
+    if not isinstance(fields, dict) or "architecture" not in fields:
+        fail(f"{path} has no model's fields; a JSON object with 'architecture', or a run.json, is accepted")
+    return json.dumps(fields)
+
+
 def from_keras(options: argparse.Namespace) -> None:
+    config = config_text(options.config) if options.config else None
     arrays = read_keras(options.input)
     table = table_of_keras(options.input, arrays)
     paths = [path for entry in table for path in entry.paths]
     check_complete(options.input, paths, arrays)
     note_rest(options.input, paths, arrays)
     tensors = {entry.name: entry.rule.to_tensor([arrays[path] for path in entry.paths]) for entry in table}
-    write_model(options.output, tensors, Path(options.config).read_text() if options.config else None)
+    write_model(options.output, tensors, config)
 
 
 def heads_of(metadata: dict[str, str], template: Arrays) -> int:
@@ -345,7 +360,7 @@ def main() -> None:
         command.add_argument("input", metavar="IN")
         command.add_argument("output", metavar="OUT")
         if function == from_keras:
-            command.add_argument("--config", metavar="FILE", help="a JSON object with the model's fields")
+            command.add_argument("--config", metavar="FILE", help="a JSON object with the model's fields, or a run.json")
         else:
             command.add_argument("--template", metavar="FILE", help="a file that Keras has saved for this model")
     options = parser.parse_args()

@@ -130,6 +130,14 @@ def main() -> None:
         assert set(found) == set(tensors) and json.loads(new["config"]) == json.loads(metadata["config"])
         for name, values in tensors.items():
             same(name, found[name], values)
+    run_json = folder / "run.json"
+    run_json.write_text(json.dumps({"version": "1.0.0", "config": json.loads(metadata["config"]), "training": {}}))
+    run("from-keras", weights, back, "--config", run_json)
+    assert json.loads(module.read_model(back)[1]["config"]) == json.loads(metadata["config"])
+    for text in ("{", "[]", "{}", '{"version": "1.0.0"}', '{"training": {"epochs": 1}}'):
+        run_json.write_text(text)
+        assert "run.json" in run("from-keras", weights, folder / "none.safetensors", "--config", run_json, status=1)
+    assert not (folder / "none.safetensors").exists()
     assert "--template" in run("to-keras", model, folder / "c.keras", status=1)
     assert "config.json" in run("from-keras", config, back, status=1)
     with h5py.File(weights, "a") as file:

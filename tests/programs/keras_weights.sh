@@ -25,3 +25,10 @@ for name in shiftvit vit slvit; do
         fail "$name is not converted"
     run 0 shiftvit-info --model $name/back.safetensors
 done
+# The file has no preprocessing, which a preset states.
+run 0 shiftvit-export --data procedural:10 --count 1 --out images
+image=$(find images -name '*.png' | head -n 1)
+run 2 shiftvit-predict --model shiftvit/back.safetensors "$image"
+says 'does not say how images become its input; --preset NAME takes the preset.s preprocessing'
+run 0 shiftvit-predict --preset shiftvit-cifar10-keras --set dim=24 --set num_div=6 --set blocks=[1,2] \
+    --model shiftvit/back.safetensors "$image"

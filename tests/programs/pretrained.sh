@@ -42,7 +42,7 @@ cp there.safetensors folder/model.safetensors
 run 2 shiftvit-predict --model folder "$image"
 [ "$(grep -c 'the model is' err)" = 1 ] || fail "shiftvit-predict: $(cat err)"
 known='--set heads=2 --set norm_eps=1e-6 --set activation=gelu --set pool=class_token'
-without='does not say how images become its input; a preprocessor_config.json beside'
+without='does not say how images become its input; --preset NAME takes .*, and a preprocessor_config.json beside'
 # shellcheck disable=SC2086
 run 2 shiftvit-predict --model there.safetensors $known "$image"
 says "$without"

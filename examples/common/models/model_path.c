@@ -349,8 +349,7 @@ svit_status model_pipeline(svit_model *model, struct program *self, const config
                             "run.json of a run states them",
                             config->preset);
     return program_fail(self, SVIT_E_ARGUMENT,
-                        "the model's file does not say how images become its input; a "
-                        "preprocessor_config.json beside another library's weights does, and "
-                        "shiftvit-convert --from NAMES --preset NAME writes a file with the "
-                        "preset's preprocessing");
+                        "the model's file does not say how images become its input; --preset NAME "
+                        "takes the preset's preprocessing, and a preprocessor_config.json beside "
+                        "another library's weights says it");
 }
