@@ -173,7 +173,19 @@ done
 # shellcheck disable=SC2086
 run 0 shiftvit-train $small --data list:split/train.csv --val-fraction 0.3 --out split/run
 says '60 images train, 60 validate, 60 test'
-says 'warning: --val-fraction has no effect: the data have splits of their own$'
+unused='warning: --val-fraction has no effect: the data have splits of their own$'
+says "$unused"
+run 0 shiftvit-export --data list:split/train.csv --val-fraction 0.3 --out split/out
+says "^shiftvit-export: $unused"
+run 0 shiftvit-eval --model split/run --val-fraction 0.2
+says "^shiftvit-eval: $unused"
+run 0 shiftvit-eval --model split/run --val-fraction 0.2 --quiet
+[ ! -s err ] || fail "with --quiet: $(cat err)"
+# The fraction of a run is not that of the command line.
+run 0 shiftvit-eval --model split/run
+! grep -q 'no effect' err || fail "without the option: $(cat err)"
+run 0 shiftvit-export --data procedural:20 --on-bad skip --out split/made
+says '^shiftvit-export: warning: --on-bad has no effect: it is for the files of folder:, list: and shards:$'
 sed -i '$d' split/val.csv
 sed -i '2,$s/,[^,]*$/,one/' split/test.csv
 # shellcheck disable=SC2086

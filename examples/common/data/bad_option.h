@@ -13,7 +13,7 @@ extern const struct option_table bad_table;
 
 /* Reads every image of a folder data set and prints each one that cannot be read on stderr. If
  * there is one, ON_BAD_FAIL fails and ON_BAD_SKIP removes them from the splits. Other data sets are
- * not checked. */
+ * not checked, and a warning says so of ON_BAD_SKIP. */
 svit_status bad_check(data_splits *data, struct program *self, const data_option *option,
                       int32_t on_bad);
 

@@ -282,6 +282,9 @@ svit_status data_open(data_splits *out, struct program *self, const data_option 
         TRY(open_synthetic(out, self, option, wanted));
     else
         TRY(open_files(out, self, option, pipeline, wanted));
+    if (option->val_fraction > 0 && !option->fraction_is_stored && !data_has_own_size(option) &&
+        !out->drawn)
+        program_note_unused(self, "--val-fraction", "the data have splits of their own");
     return apply_limits(out, self, option);
 }
 

@@ -7,9 +7,10 @@
 /* The values of the options. Start from DATA_OPTION_INIT. */
 typedef struct data_option {
     const char *spec;
-    int32_t labels;      /* SVIT_LABELS_*, for CIFAR-100 */
-    double val_fraction; /* negative: not given */
-    size_t limit[3];     /* by SVIT_SPLIT_*: largest number of images; 0: no limit */
+    int32_t labels;         /* SVIT_LABELS_*, for CIFAR-100 */
+    double val_fraction;    /* negative: not given */
+    int fraction_is_stored; /* 1: val_fraction is that of a run, and not of the command line */
+    size_t limit[3];        /* by SVIT_SPLIT_*: largest number of images; 0: no limit */
 } data_option;
 
 #define DATA_OPTION_INIT                                                                           \
@@ -52,7 +53,8 @@ enum {
 
 /* Opens the splits in `wanted`, a sum of WANT_*. Images of folders are brought to the source size
  * of `pipeline` by its source step. Synthetic images and random splits depend on the program's
- * seed. Free the splits with data_close, also after a failure. */
+ * seed. Warns of a --val-fraction by which nothing is split. Free the splits with data_close, also
+ * after a failure. */
 svit_status data_open(data_splits *out, struct program *self, const data_option *option,
                       const svit_pipeline_config *pipeline, unsigned wanted);
 

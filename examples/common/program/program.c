@@ -211,6 +211,12 @@ svit_status program_fail(struct program *self, svit_status status, const char *f
     return svit_error_set(&self->err, status, message); /* cuts it between characters */
 }
 
+void program_note_unused(const struct program *self, const char *name, const char *why)
+{
+    if (!self->quiet)
+        fprintf(stderr, "%s: warning: %s has no effect: %s\n", option_program_name, name, why);
+}
+
 uint64_t option_unsigned(const struct option_state *state, const char *name, const char *text,
                          uint64_t min, uint64_t max)
 {

@@ -59,6 +59,9 @@ int program_exit(struct program *self, svit_status status);
 svit_status program_fail(struct program *self, svit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Warns, unless --quiet is given, that an option or a setting has no effect. */
+void program_note_unused(const struct program *self, const char *name, const char *why);
+
 /* Parses the integer value of option `name`. A text that is not in min..max ends the
  * process. */
 uint64_t option_unsigned(const struct option_state *state, const char *name, const char *text,

@@ -129,8 +129,10 @@ static svit_status take(run_data *out, struct program *self, const run_data_of *
     } else {
         TRY(add_labels(out, self, of->data, options));
     }
-    if (is_split)
+    if (is_split) {
+        of->data->fraction_is_stored = !option_is_given("val-fraction");
         TRY(add_stored(out, self, options, "val-fraction"));
+    }
     parse_stored(out, of);
     if (!self->quiet && (out->count > 0 || takes_seed))
         print_taken(out, folder, takes_seed ? &self->seed : NULL);

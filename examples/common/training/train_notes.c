@@ -56,17 +56,13 @@ static svit_status read_given(settings *given, struct program *self, const confi
     return SVIT_OK;
 }
 
-static void note_no_effect(const char *name, const char *why)
-{
-    fprintf(stderr, "%s: warning: %s has no effect: %s\n", option_program_name, name, why);
-}
-
 /* Whether a setting counts is decided by one of these. */
 enum decider { SCHEDULE, OPTIMIZER, AVERAGE, LOOKAHEAD, EARLY, DECIDERS };
 
 /* Warns of the settings in `given` that what decides about them does not read, as in optim/ of the
  * library. */
-static void note_settings(const json_t *given, const svit_trainer_config *trainer,
+static void note_settings(const struct program *self, const json_t *given,
+                          const svit_trainer_config *trainer,
                           const svit_optimizer_config *optimizer)
 {
 #define BIT(value) (1 << (value))
@@ -117,21 +113,17 @@ static void note_settings(const json_t *given, const svit_trainer_config *traine
     for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++)
         if (json_object_get(given, SETTINGS[i].name) &&
             !(SETTINGS[i].readers >> by[SETTINGS[i].decider].value & 1))
-            note_no_effect(SETTINGS[i].name, by[SETTINGS[i].decider].why);
+            program_note_unused(self, SETTINGS[i].name, by[SETTINGS[i].decider].why);
 }
 
-/* Warns of options of the data that change nothing of these data. */
-static void note_data(const train_options *options, const data_splits *data)
+/* Warns of limits of splits that these data do not have. */
+static void note_limits(const struct program *self, const data_option *option,
+                        const data_splits *data)
 {
-    const int has_own_size = data_has_own_size(&options->data);
-    if (options->data.limit[SVIT_SPLIT_VALIDATION] > 0 && !data->split[SVIT_SPLIT_VALIDATION])
-        note_no_effect("--limit-val", "there are no validation data");
-    if (options->data.limit[SVIT_SPLIT_TEST] > 0 && !data->split[SVIT_SPLIT_TEST])
-        note_no_effect("--limit-test", "there are no test data");
-    if (options->data.val_fraction > 0 && !has_own_size && !data->drawn)
-        note_no_effect("--val-fraction", "the data have splits of their own");
-    if (options->on_bad == ON_BAD_SKIP && has_own_size)
-        note_no_effect("--on-bad", "it is for the files of folder:, list: and shards:");
+    if (option->limit[SVIT_SPLIT_VALIDATION] > 0 && !data->split[SVIT_SPLIT_VALIDATION])
+        program_note_unused(self, "--limit-val", "there are no validation data");
+    if (option->limit[SVIT_SPLIT_TEST] > 0 && !data->split[SVIT_SPLIT_TEST])
+        program_note_unused(self, "--limit-test", "there are no test data");
 }
 
 void note_unused(const train_options *options, const svit_trainer_config *trainer,
@@ -139,12 +131,13 @@ void note_unused(const train_options *options, const svit_trainer_config *traine
 {
     struct program program = {0};
     settings given;
-    note_data(options, data);
+    note_limits(&program, &options->data, data);
     if (read_given(&given, &program, &options->config) != SVIT_OK)
         return;
-    note_settings(given.training, trainer, optimizer);
+    note_settings(&program, given.training, trainer, optimizer);
     if (!data->split[SVIT_SPLIT_VALIDATION] && trainer->patience > 0 &&
         (options->patience > 0 || json_object_get(given.training, "patience")))
-        note_no_effect("patience", "there are no validation data, by which the run would stop");
+        program_note_unused(&program, "patience",
+                            "there are no validation data, by which the run would stop");
     settings_free(&given);
 }

@@ -16,8 +16,8 @@ void note_average(const svit_trainer_config *trainer, const svit_optimizer_confi
 
 /* Warns of settings that --set or the file of --config gives, unless it is a run.json, and that
  * have no effect: those of another schedule, optimizer or average than the run's and the like, and
- * a patience without validation data; and of such options of the data. The library warns of those
- * that no preset has. */
+ * a patience without validation data; and of limits of splits that are not there. The library warns
+ * of those that no preset has. */
 void note_unused(const train_options *options, const svit_trainer_config *trainer,
                  const svit_optimizer_config *optimizer, const data_splits *data);
 
