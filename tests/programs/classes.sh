@@ -138,7 +138,7 @@ mkdir -p set
 cp -R whole set/train
 cp -R whole set/test
 run 2 shiftvit-eval --model run/model.safetensors --split all --data folder:set
-says '--split all: the data has splits; train, val or test is accepted'
+says '--split all: the data has splits of its own; train, val or test, or --data with one of them, is accepted'
 run 2 shiftvit-eval --model run/model.safetensors --split all --data procedural:40
 says "--split all is for folder:DIR, list:FILE.csv and shards:PATTERN; of 'procedural:40' train"
 run 0 shiftvit-export --split all --data folder:whole --shards shards/whole

@@ -387,10 +387,12 @@ give own/test 3 3
 refused_without own/test folder:own val 'val and test'
 give own/val 3 3
 refused_without own/test folder:own none test
-# A run that did not store it is tested as before.
+# A run that did not store it is tested as before. --split all, which is for data without splits, is not advised.
 sed -i '/drawn_splits/d' chance/run.json
 mv own/test gone
 run 0 shiftvit-eval --model chance
+prints 'own, [0-9]+ images, drawn at random by class of [0-9]+$'
+run 2 shiftvit-eval --model chance --split all
 mv gone own/test
 for split in train val test; do
     (cd own && echo path,label && for image in "$split"/*/*; do echo "$image,${image#"$split"/}"; done) |
