@@ -261,15 +261,17 @@ static svit_status describe(train_run *self)
     return status;
 }
 
-/* Fails if the data have more classes than the model, to which --config or --set has given their
- * number. */
+/* Fails if the data have more classes than the model's classifier, to which --config or --set has
+ * given their number. */
 static svit_status check_classes(train_run *self)
 {
     svit_model_config model;
-    const size_t classes = svit_dataset_classes(self->data.split[SVIT_SPLIT_TRAIN]);
+    const svit_dataset *training = self->data.split[SVIT_SPLIT_TRAIN];
+    const size_t classes = svit_dataset_classes(training);
     struct program *program = &self->options.program;
     TRY(svit_model_get_config(self->model, &model, sizeof model, &program->err));
-    if (classes <= model.num_classes || model.mask_ratio > 0 || self->options.resume)
+    if (classes <= model.num_classes || svit_dataset_has_targets(training) || !model.classifier ||
+        model.mask_ratio > 0 || self->options.resume)
         return SVIT_OK;
     return program_fail(program, SVIT_E_ARGUMENT,
                         "training has %zu classes; the model has %" PRIu32

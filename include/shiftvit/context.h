@@ -45,11 +45,12 @@ typedef void (*svit_log_function)(void *user, int32_t level, const char *message
  *   svit_model_fit_head            before each update
  *   svit_model_whiten              before each image, and before each row of rotations
  *   svit_model_fit_class           before each pass over the samples, with old features
- *   svit_dataset_statistics        every 128 images, of floats every 64, of a callback before each
- *   svit_dataset_verify            every 128 images, of a callback before each
+ *   svit_dataset_statistics        every 128 images, of floats every 64
+ *   svit_dataset_verify            every 128 images
  *   svit_trainer_step, _run        before each step, and before each batch of a validation
  *
- * with the context on which the call works:
+ * the two of a dataset before each sample of a callback of the caller's thread, with the context on
+ * which the call works:
  *
  *   trainers, svit_evaluate and its like     that of their argument
  *   predictors, extractors,

@@ -194,7 +194,7 @@ done
 run 0 shiftvit-convert high high.safetensors --to pytorch
 # shellcheck disable=SC2086
 run 2 shiftvit-train $short $tiny --init-from high.safetensors --out none
-says 'mismatched pos_embed; .*; --set position_height=N and --set position_width=N name a grid of patches that the file'
+says 'mismatched pos_embed; .*; of a file that does not state its grid of patches, --set position_height=N and --set'
 # shellcheck disable=SC2086
 run 0 shiftvit-train $short $tiny --set position_height=3 --set position_width=2 --init-from high.safetensors --lr 0 \
     --overwrite --out from

@@ -51,7 +51,7 @@ run 2 shiftvit-eval --model there.safetensors $known --data procedural:100
 says "$without"
 # shellcheck disable=SC2086
 run 1 shiftvit-convert --to onnx --preprocessing $known there.safetensors none.onnx
-says "^shiftvit-convert: --preprocessing: the model's file does not say how .* with the preset's preprocessing\$"
+says "^shiftvit-convert: --preprocessing: the model's file does not say how .*; --preset NAME, or --config with"
 
 # A preset says it, of weights that the library recognises, too.
 # shellcheck disable=SC2086

@@ -309,6 +309,20 @@ for name in trained vit; do
     run 0 shiftvit-convert bare.safetensors --config $name/run.json whole.safetensors
     cmp $name/model.safetensors whole.safetensors || fail "$name/run.json does not say all of its model"
 done
+# That of a preset stays as it is for the input that the preset has.
+narrow='--preset shiftvit-cifar10-keras --set dim=24 --set blocks=[1] --set num_div=6'
+# shellcheck disable=SC2086
+run 0 shiftvit-train $narrow --data procedural:64 --epochs 1 --limit-val 20 --limit-test 20 --out keras
+for part in preprocessing config; do
+    "$python" "$root/tests/programs/edit_header.py" keras/model.safetensors bare-keras.safetensors $part -
+    mv bare-keras.safetensors keras/model.safetensors
+done
+for side in 48 32; do
+    # shellcheck disable=SC2086
+    run 0 shiftvit-convert keras/model.safetensors $narrow --set num_classes=10 --set input_height=$side keras.safetensors
+    run 0 shiftvit-info --model keras.safetensors
+    [ $side = 48 ] && prints '^ +source_height +32$' || prints '^ +source_filter +"shorter-side"$'
+done
 # shellcheck disable=SC2086
 run 0 shiftvit-convert bare.safetensors $vit --set num_classes=10 copied.safetensors
 says "the new file does not say how images become the model's input"

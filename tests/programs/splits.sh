@@ -387,6 +387,13 @@ give own/test 3 3
 refused_without own/test folder:own val 'val and test'
 give own/val 3 3
 refused_without own/test folder:own none test
+# Nor by another fraction.
+# shellcheck disable=SC2086
+run 0 shiftvit-train $tiny --data folder:own/train --val-fraction 0 --overwrite --out chance
+run 1 shiftvit-eval --model chance --split val --val-fraction 0.2
+says "the run of 'chance' has drawn none .*, or --val-fraction is another, and images that it has trained on"
+# shellcheck disable=SC2086
+run 0 shiftvit-train $tiny --data folder:own --overwrite --out chance
 # A run that did not store it is tested as before. --split all, which is for data without splits, is not advised.
 sed -i '/drawn_splits/d' chance/run.json
 mv own/test gone
@@ -416,7 +423,7 @@ broken() {
 mkdir links
 mv own/train links
 for split in val TEST testing; do
-    broken "links/$split" folder:links "cannot open the folder 'links/$split': it is a symbolic link to"
+    broken "links/$split" folder:links "cannot open the folder 'links/$split': it is a symbolic link that"
 done
 mv own/train-one.csv links/train.csv
 mv own/train-000000.tar links

@@ -25,7 +25,12 @@ FILES = (*PATHS, bytes, bytearray, memoryview)
 
 def _count_as(error: errors.Error, indices: Sequence[int]) -> None:
     """Names the image of a message by its place in the caller's list: the library counts those of its call."""
-    text = re.sub(r"\bimage (\d+)\b", lambda found: f"image {indices[int(found[1])]}", error.message, count=1)
+    text = re.sub(
+        r"\bimage (\d+)\b|\bthe image(?= has the value)",
+        lambda found: f"image {indices[int(found[1] or 0)]}",
+        error.message,
+        count=1,
+    )
     error.args = (text, *error.args[1:])
 
 

@@ -157,7 +157,7 @@ svit_status bad_check(data_splits *data, struct program *self, const data_option
     bad_images bad = {.count = 0};
     size_t all = 0;
     if (data_has_own_size(option)) {
-        if (on_bad == ON_BAD_SKIP)
+        if (on_bad == ON_BAD_SKIP && !option->on_bad_is_stored)
             program_note_unused(self, "--on-bad",
                                 "it is for the files of folder:, list: and shards:");
         return SVIT_OK;

@@ -166,7 +166,7 @@ static svit_status open_list_beside(folder_splits *splits, struct program *self,
         return program_fail(self, SVIT_E_ARGUMENT, "--data: the path is too long");
     memcpy(path, train, front);
     memcpy(path + front, name, strlen(name) + 1);
-    if (!path_exists(path) && !path_is_dangling(path))
+    if (!path_is_there(path))
         return SVIT_OK;
     TRY(open_list(&splits->given[split], self, path, pipeline));
     return match_classes(self, splits->whole, &splits->given[split], name);

@@ -317,8 +317,9 @@ svit_status data_check_drawn(const data_splits *data, struct program *self, cons
     if (run->splits[0] && strcmp(run->splits, now.splits) != 0)
         return program_fail(self, SVIT_E_STATE,
                             "the run of '%.200s' has drawn %s from the images to train, and now %s "
-                            "would be drawn: a split was added or removed since, and images that "
-                            "it has trained on would validate and test; %s",
+                            "would be drawn: a split was added or removed since, or --val-fraction "
+                            "is another, and images that it has trained on would validate and "
+                            "test; %s",
                             folder, run->splits, now.splits, accepted);
     if (!run->from[0] || strcmp(run->from, now.from) == 0)
         return SVIT_OK;

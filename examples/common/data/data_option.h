@@ -9,7 +9,8 @@ typedef struct data_option {
     const char *spec;
     int32_t labels;         /* SVIT_LABELS_*, for CIFAR-100 */
     double val_fraction;    /* negative: not given */
-    int fraction_is_stored; /* 1: val_fraction is that of a run, and not of the command line */
+    int fraction_is_stored; /* 1: --val-fraction is that of a run, and not of the command line */
+    int on_bad_is_stored;   /* 1: so is --on-bad */
     size_t limit[3];        /* by SVIT_SPLIT_*: largest number of images; 0: no limit */
 } data_option;
 

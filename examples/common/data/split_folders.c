@@ -100,8 +100,8 @@ static svit_status take_subfolder(split_folders *out, others *beside, struct pro
     const int32_t split = split_of(name);
     if (split != NO_SPLIT && path_is_dangling(path))
         return program_fail(self, SVIT_E_IO,
-                            "cannot open the folder '%s': it is a symbolic link to what is not "
-                            "there; no link, or a link to what exists, is accepted",
+                            "cannot open the folder '%s': it is a symbolic link that leads "
+                            "nowhere; no link, or a link to what exists, is accepted",
                             path);
     if (!path_is_folder(path))
         return SVIT_OK;

@@ -37,8 +37,8 @@ static svit_status judge(struct program *self, const char *kind, const char *nam
                             "classifier: --preset, or --config with its run.json, says what it "
                             "has; shiftvit-convert renames what another library wrote%s",
                             source, kind, name,
-                            is_grid ? "; --set position_height=N and --set position_width=N name "
-                                      "a grid of patches that the file does not state"
+                            is_grid ? "; of a file that does not state its grid of patches, --set "
+                                      "position_height=N and --set position_width=N do"
                                     : "");
     if (!self->quiet)
         fprintf(stderr, "--init-from: %s %s: the classifier starts anew there\n", kind, name);

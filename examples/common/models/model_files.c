@@ -22,7 +22,7 @@ static const char *const SIDES[] = {"config.json", "preprocessor_config.json",
 static int find(char *out, const char *folder, const char *name)
 {
     const int length = snprintf(out, PATH_CAPACITY, "%s/%s", folder, name);
-    return length > 0 && length < PATH_CAPACITY && path_exists(out);
+    return length > 0 && length < PATH_CAPACITY && path_is_there(out);
 }
 
 static int is_in(const char *folder, const char *name, const char *path)

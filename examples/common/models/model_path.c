@@ -37,11 +37,11 @@ svit_status model_path_of(struct program *self, char *path, const char *option, 
         return SVIT_OK;
     }
     TRY(path_join(self, path, given, model_path_adapter));
-    if (path_exists(path))
+    if (path_is_there(path))
         return SVIT_OK;
     for (size_t i = 0; model_path_files[i]; i++) {
         TRY(path_join(self, path, given, model_path_files[i]));
-        if (path_exists(path))
+        if (path_is_there(path))
             return SVIT_OK;
     }
     return program_fail(self, SVIT_E_IO,

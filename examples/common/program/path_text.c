@@ -96,6 +96,11 @@ int path_is_dangling(const char *path)
     return lstat(path, &about) == 0 && !path_exists(path);
 }
 
+int path_is_there(const char *path)
+{
+    return path_exists(path) || path_is_dangling(path);
+}
+
 /* Windows numbers no files in stat, so their whole paths are compared there. */
 static int is_same_existing(const char *a, const struct stat *first, const char *b,
                             const struct stat *second)

@@ -127,10 +127,10 @@ static const char *const ADVICE[][2] = {
     {"and svit_binary_cross_entropy and svit_mean_squared_error take one output",
      "and shiftvit-train takes one with --set loss=binary or loss=mse"},
     {"preprocessing is wanted, but the model has no pipeline; svit_model_set_pipeline gives it one",
-     "--preprocessing: the model's file does not say how images become its input; shiftvit-convert "
-     "--from NAMES --preset NAME writes a file with the preset's preprocessing"},
+     "--preprocessing: the model's file does not say how images become its input; --preset NAME, or "
+     "--config with the run.json of a run, does"},
     {"svit_model_set_pipeline gives it one",
-     "shiftvit-convert --from NAMES --preset NAME gives it one"},
+     "--preset NAME, or --config with the run.json of a run, gives it one"},
     {"set a pipeline on the model and use svit_predictor_create_from_model",
      "--preset NAME gives the preset's"},
     {"svit_onnx_options.output is 'probabilities', but the model predicts numbers; 'logits' is "

@@ -154,11 +154,25 @@ svit_status pipeline_fit_data(svit_pipeline_config *pipeline, struct program *se
     return status;
 }
 
-/* Whether a run.json gives the pipeline of a model with this input. */
-static int is_fitted(const json_t *training, const svit_model_config *model)
+/* The input for which the settings of a run, or else a preset, state a pipeline. Returns 0 if there
+ * is neither. */
+static int stated_input(uint32_t sides[2], uint32_t *channels, const json_t *run,
+                        const char *preset)
 {
-    return json_integer_value(json_object_get(training, "output_height")) == model->input_height &&
-           json_integer_value(json_object_get(training, "output_width")) == model->input_width;
+    svit_pipeline_config pipeline;
+    if (json_object_size(run) > 0) {
+        sides[0] = (uint32_t)json_integer_value(json_object_get(run, "output_height"));
+        sides[1] = (uint32_t)json_integer_value(json_object_get(run, "output_width"));
+        *channels = (uint32_t)json_integer_value(json_object_get(run, "channels"));
+        return 1;
+    }
+    if (!preset || svit_training_preset(preset, NULL, 0, NULL, 0, &pipeline, sizeof pipeline,
+                                        NULL) != SVIT_OK)
+        return 0;
+    sides[0] = pipeline.output_height;
+    sides[1] = pipeline.output_width;
+    *channels = pipeline.channels;
+    return 1;
 }
 
 svit_status pipeline_of_options(svit_pipeline_config *pipeline, int *stated, struct program *self,
@@ -167,24 +181,28 @@ svit_status pipeline_of_options(svit_pipeline_config *pipeline, int *stated, str
     svit_trainer_config trainer;
     svit_optimizer_config optimizer;
     settings given;
+    uint32_t sides[2] = {0, 0}, channels = 0;
     config_option whole = *option;
     whole.takes_training = 1;
     TRY(settings_read(&given, self, &whole));
-    const int is_run = json_object_size(given.training) > 0;
-    const int fitted = is_fitted(given.training, model);
+    const int has_run = json_object_size(given.training) > 0;
+    *stated = stated_input(sides, &channels, given.training, option->preset);
     settings_free(&given);
-    *stated = is_run || option->preset;
+    /* The numbers of a run are of its channels; of a preset they become those of up to four. */
+    const int accepts = has_run ? channels == model->in_channels
+                                : model->in_channels <= SVIT_MAX_CHANNELS;
+    *stated = *stated && accepts;
     if (!*stated)
         return SVIT_OK;
     TRY(config_init_training(&trainer, &optimizer, pipeline));
     /* Random steps of presets change colours, which only RGB has; a model's file needs none. */
-    json_t *without = is_run || model->in_channels == 3 ? NULL : json_pack("{s:[]}", "augment");
+    json_t *without = has_run || model->in_channels == 3 ? NULL : json_pack("{s:[]}", "augment");
     svit_status status =
         config_resolve_training(&trainer, &optimizer, pipeline, self, &whole, NULL, model, without);
     json_decref(without);
     TRY(status);
-    *stated = is_run || !pipeline_wants_statistics(pipeline);
-    if (!fitted)
+    *stated = has_run || !pipeline_wants_statistics(pipeline);
+    if (sides[0] != model->input_height || sides[1] != model->input_width)
         pipeline_fit(pipeline, model, NULL);
     return SVIT_OK;
 }

@@ -37,7 +37,8 @@ svit_status pipeline_fit_data(svit_pipeline_config *pipeline, struct program *se
 
 /* Writes the pipeline that the run.json of --config, or else --preset, states for a model, and to
  * *stated whether one of them does: a preset that leaves the mean and variance to the training set
- * does not. */
+ * does not, nor a preset for more than four channels or a run for others than the model's. For a
+ * model with another input it is fitted to that. */
 svit_status pipeline_of_options(svit_pipeline_config *pipeline, int *stated, struct program *self,
                                 const config_option *option, const svit_model_config *model);
 

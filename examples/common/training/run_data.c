@@ -125,6 +125,7 @@ static svit_status take(run_data *out, struct program *self, const run_data_of *
     if (!of->data->spec) {
         TRY(add_stored(out, self, options, "data"));
         TRY(add_stored(out, self, options, "labels"));
+        of->data->on_bad_is_stored = !option_is_given("on-bad");
         TRY(add_stored(out, self, options, "on-bad"));
     } else {
         TRY(add_labels(out, self, of->data, options));

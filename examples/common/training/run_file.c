@@ -188,7 +188,7 @@ svit_status run_file_json(json_t **out, struct program *self, const char *folder
     char *text = NULL;
     *out = NULL;
     TRY(path_join(self, path, folder, RUN_FILE));
-    if (!path_exists(path))
+    if (!path_is_there(path))
         return SVIT_OK;
     TRY(path_read_text(self, path, &text));
     svit_status status = parse_description(out, self, text, path);

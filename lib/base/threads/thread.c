@@ -130,7 +130,8 @@ void sv_process_lock(void)
 }
 
 /* A process in a PID namespace of its own may have the number of one that it descends from. A
- * handler of the program's that runs before begin_child has the count, too. */
+ * handler of the program's that runs before begin_child has the count, too, unless that is its
+ * parent's number. */
 int64_t sv_process_id(void)
 {
     pthread_once(&process_once, watch_forks);

@@ -91,10 +91,8 @@ static svit_status of_bytes(const svit_dataset *dataset, double scale, double *m
 static svit_status read_sample(const svit_dataset *dataset, size_t index, float *image,
                                svit_error *err)
 {
-    enum {
-        TOGETHER = 64
-    }; /* images between two questions whether to go on; a callback takes its
-                               time for each */
+    /* Images between two questions whether to go on; a callback takes its time for each. */
+    enum { TOGETHER = 64 };
     int32_t label = 0;
     if (index % TOGETHER == 0 || dataset->caller_thread_only)
         SVIT_TRY(sv_context_go_on(dataset->context, err));

@@ -38,7 +38,8 @@ static sv_load second_of(const sv_load *load)
                      .file = load->adapter->file,
                      .path = load->adapter->path,
                      .map = load->adapter->map,
-                     .interpolation = load->interpolation};
+                     .interpolation = load->interpolation,
+                     .grid = load->grid};
 }
 
 /* Whether the adapter has the parameter whole. */
