@@ -127,7 +127,8 @@ static const char *const ADVICE[][2] = {
     {"and svit_binary_cross_entropy and svit_mean_squared_error take one output",
      "and shiftvit-train takes one with --set loss=binary or loss=mse"},
     {"preprocessing is wanted, but the model has no pipeline; svit_model_set_pipeline gives it one",
-     "--preprocessing: the model's file does not say how images become its input; --preset NAME, or "
+     "--preprocessing: the model's file does not say how images become its input; --preset NAME, "
+     "or "
      "--config with the run.json of a run, does"},
     {"svit_model_set_pipeline gives it one",
      "--preset NAME, or --config with the run.json of a run, gives it one"},

@@ -166,8 +166,8 @@ static int stated_input(uint32_t sides[2], uint32_t *channels, const json_t *run
         *channels = (uint32_t)json_integer_value(json_object_get(run, "channels"));
         return 1;
     }
-    if (!preset || svit_training_preset(preset, NULL, 0, NULL, 0, &pipeline, sizeof pipeline,
-                                        NULL) != SVIT_OK)
+    if (!preset ||
+        svit_training_preset(preset, NULL, 0, NULL, 0, &pipeline, sizeof pipeline, NULL) != SVIT_OK)
         return 0;
     sides[0] = pipeline.output_height;
     sides[1] = pipeline.output_width;
@@ -189,8 +189,8 @@ svit_status pipeline_of_options(svit_pipeline_config *pipeline, int *stated, str
     *stated = stated_input(sides, &channels, given.training, option->preset);
     settings_free(&given);
     /* The numbers of a run are of its channels; of a preset they become those of up to four. */
-    const int accepts = has_run ? channels == model->in_channels
-                                : model->in_channels <= SVIT_MAX_CHANNELS;
+    const int accepts =
+        has_run ? channels == model->in_channels : model->in_channels <= SVIT_MAX_CHANNELS;
     *stated = *stated && accepts;
     if (!*stated)
         return SVIT_OK;

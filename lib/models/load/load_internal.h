@@ -47,7 +47,7 @@ typedef struct sv_load {
     const char *path;
     sv_name_map map;
     sv_interpolation interpolation; /* of a position embedding of another grid */
-    sv_stored_grid grid; /* of a position embedding, as the caller or the file states it */
+    sv_stored_grid grid;       /* of a position embedding, as the caller or the file states it */
     const sv_adapter *adapter; /* NULL: there is none */
     sv_taken *taken;           /* [tensors of the file] */
     bool adapts_channels;      /* SV_LOAD_ADAPT_CHANNELS */
