@@ -90,15 +90,15 @@ int path_is_run(const char *folder)
     return 0;
 }
 
-int path_is_dangling(const char *path)
-{
-    struct stat about;
-    return lstat(path, &about) == 0 && !path_exists(path);
-}
-
 int path_is_there(const char *path)
 {
-    return path_exists(path) || path_is_dangling(path);
+    struct stat about;
+    return lstat(path, &about) == 0;
+}
+
+int path_is_dangling(const char *path)
+{
+    return path_is_there(path) && !path_exists(path);
 }
 
 /* Windows numbers no files in stat, so their whole paths are compared there. */

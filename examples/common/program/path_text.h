@@ -28,13 +28,13 @@ int path_exists(const char *path);
 /* Returns 1 if `folder` holds a training run. */
 int path_is_run(const char *folder);
 
-/* Returns 1 if `path` is a symbolic link to what does not exist or cannot be reached. Windows does
- * not tell. */
-int path_is_dangling(const char *path);
-
 /* Returns 1 if something has this path: what exists, or a symbolic link, which fails to open where
  * it leads nowhere. */
 int path_is_there(const char *path);
+
+/* Returns 1 if `path` is a symbolic link to what does not exist or cannot be reached. Windows does
+ * not tell. */
+int path_is_dangling(const char *path);
 
 /* Returns 1 if both paths lead to the same file, or would if it existed. A path may be NULL. */
 int path_is_same(const char *a, const char *b);

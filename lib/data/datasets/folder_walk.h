@@ -38,9 +38,8 @@ typedef struct sv_walk {
 } sv_walk;
 
 /* Lists the names of the subfolders of the root, in byte order, and counts what is left out
- * beside them: images, and links that lead nowhere.
- * Hidden ones are passed over: names with a dot in front, and those that systems create unasked,
- * such as Thumbs.db and __MACOSX. */
+ * beside them: images, and links that lead nowhere. Hidden ones are passed over: names with a dot
+ * in front, and those that systems create unasked, such as Thumbs.db and __MACOSX. */
 svit_status sv_walk_classes(sv_listing *classes, sv_walk *walk, svit_error *err);
 
 /* Lists the images in root/name and in the folders inside, as paths from there in byte order. Each
