@@ -1,4 +1,5 @@
 /* Trains a model's classifier on a feature set, in a session that begins behind the features. */
+#include "base/arrays.h"
 #include "base/size.h"
 #include "base/text/names.h"
 #include "base/threads/fp_env.h"
@@ -46,6 +47,7 @@ typedef struct fit {
     size_t *samples;                /* [classes] of each class; NULL without class_weights */
     int32_t *labels;                /* of a batch */
     uint32_t *order;                /* [samples] */
+    sv_arrays arrays;               /* these */
     char **names;                   /* those of the set for the model; NULL: the set has none */
 } fit;
 
@@ -106,39 +108,31 @@ static svit_status create_optimizer(fit *self, svit_error *err)
 
 static svit_status allocate(fit *self, svit_error *err)
 {
-    const sv_allocator *allocator = &self->model->context->allocator;
+    sv_arrays *arrays = &self->arrays;
     const size_t batch = self->config.batch, classes = self->features->classes;
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->rows, batch,
-                               self->features->channels * sizeof *self->rows, "a batch of features",
-                               err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->logits, batch,
-                               classes * sizeof *self->logits, "logits", err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->dlogits, batch,
-                               classes * sizeof *self->dlogits, "gradients of logits", err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->labels, batch, sizeof *self->labels,
-                               "the labels of a batch", err));
+    SVIT_TRY(sv_arrays_add(arrays, &self->rows, batch,
+                           self->features->channels * sizeof *self->rows, "a batch of features",
+                           err));
+    SVIT_TRY(
+        sv_arrays_add(arrays, &self->logits, batch, classes * sizeof *self->logits, "logits", err));
+    SVIT_TRY(sv_arrays_add(arrays, &self->dlogits, batch, classes * sizeof *self->dlogits,
+                           "gradients of logits", err));
+    SVIT_TRY(sv_arrays_add(arrays, &self->labels, batch, sizeof *self->labels,
+                           "the labels of a batch", err));
     if (self->config.balanced) {
-        SVIT_TRY(sv_allocate_array(allocator, (void **)&self->class_weights, classes,
-                                   sizeof *self->class_weights, "weights of classes", err));
-        SVIT_TRY(sv_allocate_array(allocator, (void **)&self->samples, classes,
-                                   sizeof *self->samples, "the sizes of classes", err));
+        SVIT_TRY(sv_arrays_add(arrays, &self->class_weights, classes, sizeof *self->class_weights,
+                               "weights of classes", err));
+        SVIT_TRY(sv_arrays_add(arrays, &self->samples, classes, sizeof *self->samples,
+                               "the sizes of classes", err));
     }
-    return sv_allocate_array(allocator, (void **)&self->order, self->features->count,
-                             sizeof *self->order, "the order of features", err);
+    return sv_arrays_add(arrays, &self->order, self->features->count, sizeof *self->order,
+                         "the order of features", err);
 }
 
 static void release(fit *self)
 {
-    const sv_allocator *allocator = &self->model->context->allocator;
-    const size_t batch = self->config.batch, classes = self->features->classes;
-    sv_release(allocator, self->order, self->features->count * sizeof *self->order);
-    sv_release(allocator, self->samples, classes * sizeof *self->samples);
-    sv_release(allocator, self->class_weights, classes * sizeof *self->class_weights);
-    sv_release(allocator, self->labels, batch * sizeof *self->labels);
-    sv_release(allocator, self->dlogits, batch * classes * sizeof *self->dlogits);
-    sv_release(allocator, self->logits, batch * classes * sizeof *self->logits);
-    sv_release(allocator, self->rows, batch * self->features->channels * sizeof *self->rows);
-    sv_names_free(allocator, self->names, classes);
+    sv_arrays_free(&self->arrays);
+    sv_names_free(self->arrays.allocator, self->names, self->features->classes);
     svit_optimizer_free(self->optimizer);
     svit_session_free(self->session);
 }
@@ -248,7 +242,8 @@ SVIT_API svit_status svit_model_fit_head(svit_model *model, const svit_features 
     SV_DEFAULT_FP_ENV;
     SV_REQUIRE(model);
     SV_REQUIRE(features);
-    fit self = {.model = model, .features = features};
+    fit self = {
+        .model = model, .features = features, .arrays.allocator = &model->context->allocator};
     SVIT_TRY(sv_config_read(&TYPE, &self.config, config, err));
     SVIT_TRY(check(&self, err));
     self.config.batch = (uint32_t)sv_size_min(self.config.batch, features->count);

@@ -68,7 +68,7 @@ static svit_status preprocess(float *out, const svit_predictor *predictor, const
     if (status == SVIT_OK)
         sv_pipeline_evaluate(plan, out, image->data, scratch);
     sv_release(allocator, scratch, bytes);
-    sv_pipeline_free(allocator, plan);
+    sv_pipeline_free(plan);
     return status;
 }
 

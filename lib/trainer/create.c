@@ -457,7 +457,7 @@ SVIT_API void svit_trainer_free(svit_trainer *trainer)
     svit_optimizer_free(trainer->optimizer);
     svit_folder_lock_free(trainer->lock);
     svit_session_free(trainer->session);
-    sv_shrink_free(allocator, trainer->shrink);
+    sv_shrink_free(trainer->shrink);
     sv_arrays_free(&trainer->arrays);
     sv_ranks_close(&trainer->ranks);
     sv_release(allocator, trainer->history, trainer->history_capacity * sizeof *trainer->history);

@@ -5,6 +5,7 @@
  * computed on demand and the last two are kept, so that only the lines of a crop are computed. */
 #include "data/augmentation/pipeline.h"
 
+#include "base/arrays.h"
 #include "base/numbers/random.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/augmentation/pipeline_rows.h"
@@ -23,6 +24,7 @@ struct sv_pipeline {
     sv_tap *down_again;   /* the second resize or the crop of evaluation: [output_height], in rows
                              of the resized image */
     sv_tap *across_again; /* likewise, [output_width], in elements of a resized row */
+    sv_arrays arrays;     /* these tables */
     sv_normalization normalization;
 };
 
@@ -43,12 +45,11 @@ typedef struct image_job {
     float *line;        /* a line of the resized image */
 } image_job;
 
-static svit_status taps_create(sv_tap **out, const sv_allocator *allocator, size_t in, size_t size,
+static svit_status taps_create(sv_tap **out, sv_arrays *arrays, size_t in, size_t size,
                                size_t stride, svit_error *err)
 {
-    void *memory = NULL;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, size, sizeof **out, "a resize table", err));
-    sv_tap *taps = memory;
+    sv_tap *taps;
+    SVIT_TRY(sv_arrays_add(arrays, &taps, size, sizeof *taps, "a resize table", err));
     for (size_t o = 0; o < size; o++) {
         taps[o] = sv_axis_bilinear(o, in, size);
         taps[o].low *= (uint32_t)stride;
@@ -68,7 +69,7 @@ static void taps_crop(sv_tap *taps, size_t offset, size_t size, size_t stride)
 }
 
 /* The tables of what evaluation does with the resized image. */
-static svit_status again_create(sv_pipeline *plan, const sv_allocator *allocator, svit_error *err)
+static svit_status again_create(sv_pipeline *plan, svit_error *err)
 {
     const svit_pipeline_config *config = &plan->config;
     const size_t in[] = {config->resize_height, config->resize_width},
@@ -76,7 +77,7 @@ static svit_status again_create(sv_pipeline *plan, const sv_allocator *allocator
                  stride[] = {1, config->channels};
     sv_tap **const taps[] = {&plan->down_again, &plan->across_again};
     for (int axis = 0; axis < 2; axis++) {
-        SVIT_TRY(taps_create(taps[axis], allocator, in[axis], out[axis], stride[axis], err));
+        SVIT_TRY(taps_create(taps[axis], &plan->arrays, in[axis], out[axis], stride[axis], err));
         if (sv_evaluation_crops(config))
             taps_crop(*taps[axis],
                       sv_centre_offset(in[axis], out[axis], sv_evaluation_floors(config)),
@@ -85,20 +86,18 @@ static svit_status again_create(sv_pipeline *plan, const sv_allocator *allocator
     return SVIT_OK;
 }
 
-static svit_status tables_create(sv_pipeline *plan, const sv_allocator *allocator, size_t height,
-                                 svit_error *err)
+static svit_status tables_create(sv_pipeline *plan, size_t height, svit_error *err)
 {
     const svit_pipeline_config *config = &plan->config;
-    void *rows = NULL;
-    SVIT_TRY(sv_allocate_array(allocator, &rows, config->source_height, sizeof *plan->row,
-                               "a resize table", err));
-    plan->row = rows;
+    sv_arrays *arrays = &plan->arrays;
+    SVIT_TRY(sv_arrays_add(arrays, &plan->row, config->source_height, sizeof *plan->row,
+                           "a resize table", err));
     for (size_t y = 0; y < config->source_height; y++)
         plan->row[y] = (uint32_t)sv_axis_nearest(y, height, config->source_height);
     SVIT_TRY(
-        taps_create(&plan->down, allocator, config->source_height, config->resize_height, 1, err));
+        taps_create(&plan->down, arrays, config->source_height, config->resize_height, 1, err));
     SVIT_TRY(
-        taps_create(&plan->across, allocator, config->source_width, config->resize_width, 1, err));
+        taps_create(&plan->across, arrays, config->source_width, config->resize_width, 1, err));
     for (size_t x = 0; x < config->resize_width; x++) {
         sv_tap *tap = &plan->across[x];
         tap->low = config->channels *
@@ -106,11 +105,11 @@ static svit_status tables_create(sv_pipeline *plan, const sv_allocator *allocato
         tap->high = config->channels *
                     (uint32_t)sv_axis_nearest(tap->high, plan->width, config->source_width);
     }
-    return again_create(plan, allocator, err);
+    return again_create(plan, err);
 }
 
 /* Makes the antialiased source step of a plan, if it needs one. Float images cannot have one. */
-static svit_status source_create(sv_pipeline *plan, const sv_allocator *allocator, svit_error *err)
+static svit_status source_create(sv_pipeline *plan, svit_error *err)
 {
     const svit_pipeline_config *config = &plan->config;
     const sv_source source = sv_source_of(config);
@@ -126,7 +125,7 @@ static svit_status source_create(sv_pipeline *plan, const sv_allocator *allocato
     const sv_antialias_options options =
         sv_source_options(&source, plan->in.height, plan->in.width);
     plan->width = config->source_width;
-    return sv_antialias_create(&plan->source, allocator, &options, err);
+    return sv_antialias_create(&plan->source, plan->arrays.allocator, &options, err);
 }
 
 svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
@@ -136,32 +135,29 @@ svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
     sv_pipeline *plan = sv_allocate(allocator, sizeof *plan);
     if (!plan)
         return sv_fail_memory(err, sizeof *plan, "a pipeline");
-    *plan = (sv_pipeline){
-        .config = *config, .in = {height, width, config->channels, is_f32}, .width = width};
+    *plan = (sv_pipeline){.config = *config,
+                          .in = {height, width, config->channels, is_f32},
+                          .width = width,
+                          .arrays.allocator = allocator};
     sv_normalization_set(&plan->normalization, config);
-    svit_status status = source_create(plan, allocator, err);
+    svit_status status = source_create(plan, err);
     if (status == SVIT_OK)
-        status = tables_create(plan, allocator, plan->source ? config->source_height : height, err);
+        status = tables_create(plan, plan->source ? config->source_height : height, err);
     if (status != SVIT_OK) {
-        sv_pipeline_free(allocator, plan);
+        sv_pipeline_free(plan);
         return status;
     }
     *out = plan;
     return SVIT_OK;
 }
 
-void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan)
+void sv_pipeline_free(sv_pipeline *plan)
 {
     if (!plan)
         return;
-    const svit_pipeline_config *config = &plan->config;
-    sv_release(allocator, plan->across_again, config->output_width * sizeof(sv_tap));
-    sv_release(allocator, plan->down_again, config->output_height * sizeof(sv_tap));
-    sv_release(allocator, plan->across, config->resize_width * sizeof(sv_tap));
-    sv_release(allocator, plan->down, config->resize_height * sizeof(sv_tap));
-    sv_release(allocator, plan->row, config->source_height * sizeof *plan->row);
-    sv_antialias_free(allocator, plan->source);
-    sv_release(allocator, plan, sizeof *plan);
+    sv_arrays_free(&plan->arrays);
+    sv_antialias_free(plan->source);
+    sv_release(plan->arrays.allocator, plan, sizeof *plan);
 }
 
 size_t sv_pipeline_height(const sv_pipeline *plan, bool training)

@@ -18,13 +18,13 @@ typedef struct sv_pipeline sv_pipeline;
 
 /* Makes a plan for images [height, width, config->channels] of bytes, or of floats with `is_f32`.
  * `config` has been checked. SVIT_E_MEMORY if its tables cannot be allocated. SVIT_E_UNSUPPORTED if
- * floats need an antialiased source step. */
+ * floats need an antialiased source step. The plan keeps `allocator`. */
 svit_status sv_pipeline_create(sv_pipeline **out, const sv_allocator *allocator,
                                const svit_pipeline_config *config, size_t height, size_t width,
                                bool is_f32, svit_error *err);
 
 /* Frees a plan. NULL is allowed. */
-void sv_pipeline_free(const sv_allocator *allocator, sv_pipeline *plan);
+void sv_pipeline_free(sv_pipeline *plan);
 
 /* Floats of scratch for one thread. */
 size_t sv_pipeline_scratch(const sv_pipeline *plan);

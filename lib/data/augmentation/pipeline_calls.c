@@ -88,14 +88,13 @@ svit_status sv_pipeline_evaluate_for(const sv_pipeline_taker *taker, const char 
                                      const void *images, size_t n, const sv_image_shape *shape,
                                      svit_error *err)
 {
-    const sv_allocator *allocator = &taker->context->allocator;
     sv_pipeline *plan;
     SVIT_TRY(sv_pipeline_check_images(where, taker->config, images, n, shape, err));
     SVIT_TRY(svit_context_check(taker->context, err));
-    SVIT_TRY(sv_pipeline_create(&plan, allocator, taker->config, shape->height, shape->width,
-                                shape->is_f32, err));
+    SVIT_TRY(sv_pipeline_create(&plan, &taker->context->allocator, taker->config, shape->height,
+                                shape->width, shape->is_f32, err));
     const svit_status status = take_batches(taker, plan, images, n, shape, err);
-    sv_pipeline_free(allocator, plan);
+    sv_pipeline_free(plan);
     return status;
 }
 
@@ -115,7 +114,7 @@ static svit_status apply(const char *where, svit_context *context,
     SVIT_TRY(sv_pipeline_create(&plan, &context->allocator, &local, shape.height, shape.width,
                                 shape.is_f32, err));
     svit_status status = sv_pipeline_evaluate_batch(plan, context, pixels, n, &shape, out, err);
-    sv_pipeline_free(&context->allocator, plan);
+    sv_pipeline_free(plan);
     return status;
 }
 

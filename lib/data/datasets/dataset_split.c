@@ -1,4 +1,5 @@
 /* Divides a dataset at random into one to train, one to validate and one to test. */
+#include "base/arrays.h"
 #include "base/threads/fp_env.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -17,6 +18,7 @@ typedef struct drawing {
     size_t *order;        /* [count] a permutation */
     uint8_t *split;       /* [count] SVIT_SPLIT_* */
     size_t *chosen;       /* [count] the samples of one split */
+    sv_arrays arrays;     /* these */
     size_t sizes[SPLITS]; /* samples of each split */
 } drawing;
 
@@ -43,31 +45,17 @@ static void shuffle(size_t *order, size_t count, uint64_t seed)
 
 static svit_status drawing_allocate(drawing *self, svit_error *err)
 {
-    const sv_allocator *allocator = &self->parent->context->allocator;
-    const char *what = "the split of a dataset";
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->labels, self->count, sizeof *self->labels,
-                               what, err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->order, self->count, sizeof *self->order,
-                               what, err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->split, self->count, sizeof *self->split,
-                               what, err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->chosen, self->count, sizeof *self->chosen,
-                               what, err));
+    sv_arrays *arrays = &self->arrays;
+    const size_t count = self->count;
+    static const char WHAT[] = "the split of a dataset";
+    SVIT_TRY(sv_arrays_add(arrays, &self->labels, count, sizeof *self->labels, WHAT, err));
+    SVIT_TRY(sv_arrays_add(arrays, &self->order, count, sizeof *self->order, WHAT, err));
+    SVIT_TRY(sv_arrays_add(arrays, &self->split, count, sizeof *self->split, WHAT, err));
+    SVIT_TRY(sv_arrays_add(arrays, &self->chosen, count, sizeof *self->chosen, WHAT, err));
     for (size_t split = 0; split < SPLITS; split++)
-        SVIT_TRY(sv_allocate_array(allocator, (void **)&self->left[split], self->classes,
-                                   sizeof *self->left[split], what, err));
+        SVIT_TRY(sv_arrays_add(arrays, &self->left[split], self->classes, sizeof *self->left[split],
+                               WHAT, err));
     return SVIT_OK;
-}
-
-static void drawing_free(drawing *self)
-{
-    const sv_allocator *allocator = &self->parent->context->allocator;
-    sv_release(allocator, self->labels, self->count * sizeof *self->labels);
-    sv_release(allocator, self->order, self->count * sizeof *self->order);
-    sv_release(allocator, self->split, self->count * sizeof *self->split);
-    sv_release(allocator, self->chosen, self->count * sizeof *self->chosen);
-    for (size_t split = 0; split < SPLITS; split++)
-        sv_release(allocator, self->left[split], self->classes * sizeof *self->left[split]);
 }
 
 /* Sets what a class of `count` samples gives: its shares to the nearest whole number, but at least
@@ -196,11 +184,12 @@ SVIT_API svit_status svit_dataset_split(svit_dataset **splits, svit_dataset *par
                        __func__, validation, test);
     drawing self = {.parent = parent,
                     .fraction = {[SVIT_SPLIT_VALIDATION] = validation, [SVIT_SPLIT_TEST] = test},
+                    .arrays.allocator = &parent->context->allocator,
                     .count = parent->count,
                     .classes = parent->has_targets ? 1 : parent->classes};
     svit_dataset *made[SPLITS] = {NULL, NULL, NULL};
     const svit_status status = draw(made, &self, seed, err);
-    drawing_free(&self);
+    sv_arrays_free(&self.arrays);
     for (size_t split = 0; split < SPLITS; split++)
         if (status == SVIT_OK)
             splits[split] = made[split];

@@ -7,14 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static svit_status allocate(const sv_allocator *allocator, uint32_t **out, size_t count,
-                            svit_error *err)
+/* Allocates [count] numbers at *out. */
+static svit_status allocate(sv_arrays *arrays, uint32_t **out, size_t count, svit_error *err)
 {
-    void *memory = NULL;
-    SVIT_TRY(
-        sv_allocate_array(allocator, &memory, count, sizeof **out, "the samples by class", err));
-    *out = memory;
-    return SVIT_OK;
+    return sv_arrays_add(arrays, out, count, sizeof **out, "the samples by class", err);
 }
 
 static int compare_labels(const void *a, const void *b)
@@ -67,16 +63,15 @@ static void group_samples(sv_balance *self, uint32_t *classes, const uint32_t *p
 static svit_status fill(sv_balance *self, const svit_dataset *dataset, uint32_t *present,
                         svit_error *err)
 {
-    const sv_allocator *allocator = &dataset->context->allocator;
-    SVIT_TRY(allocate(allocator, &self->samples, self->count, err));
-    SVIT_TRY(allocate(allocator, &self->shuffled, self->count, err));
+    SVIT_TRY(allocate(&self->arrays, &self->samples, self->count, err));
+    SVIT_TRY(allocate(&self->arrays, &self->shuffled, self->count, err));
     uint32_t *labels = self->shuffled; /* until sv_balance_fill overwrites them */
     SVIT_TRY(read_labels(self, dataset, labels, err));
     list_present(self, present, labels);
-    SVIT_TRY(allocate(allocator, &self->first, (size_t)self->classes + 1, err));
-    SVIT_TRY(allocate(allocator, &self->used, self->classes, err));
-    SVIT_TRY(allocate(allocator, &self->round, self->classes, err));
-    SVIT_TRY(allocate(allocator, &self->readings, self->count, err));
+    SVIT_TRY(allocate(&self->arrays, &self->first, (size_t)self->classes + 1, err));
+    SVIT_TRY(allocate(&self->arrays, &self->used, self->classes, err));
+    SVIT_TRY(allocate(&self->arrays, &self->round, self->classes, err));
+    SVIT_TRY(allocate(&self->arrays, &self->readings, self->count, err));
     group_samples(self, labels, present);
     return SVIT_OK;
 }
@@ -88,31 +83,27 @@ svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svi
     sv_balance *self = sv_allocate(allocator, sizeof *self);
     if (!self)
         return sv_fail_memory(err, sizeof *self, "the samples by class");
-    *self = (sv_balance){.count = (uint32_t)dataset->count};
-    uint32_t *present = NULL;
-    svit_status status = allocate(allocator, &present, self->count, err);
+    *self = (sv_balance){.count = (uint32_t)dataset->count, .arrays.allocator = allocator};
+    sv_arrays scratch = {.allocator = allocator};
+    uint32_t *present;
+    svit_status status = allocate(&scratch, &present, self->count, err);
     if (status == SVIT_OK)
         status = fill(self, dataset, present, err);
-    sv_release(allocator, present, self->count * sizeof *present);
+    sv_arrays_free(&scratch);
     if (status != SVIT_OK) {
-        sv_balance_free(allocator, self);
+        sv_balance_free(self);
         return status;
     }
     *out = self;
     return SVIT_OK;
 }
 
-void sv_balance_free(const sv_allocator *allocator, sv_balance *self)
+void sv_balance_free(sv_balance *self)
 {
     if (!self)
         return;
-    sv_release(allocator, self->samples, self->count * sizeof *self->samples);
-    sv_release(allocator, self->shuffled, self->count * sizeof *self->shuffled);
-    sv_release(allocator, self->first, ((size_t)self->classes + 1) * sizeof *self->first);
-    sv_release(allocator, self->used, self->classes * sizeof *self->used);
-    sv_release(allocator, self->round, self->classes * sizeof *self->round);
-    sv_release(allocator, self->readings, self->count * sizeof *self->readings);
-    sv_release(allocator, self, sizeof *self);
+    sv_arrays_free(&self->arrays);
+    sv_release(self->arrays.allocator, self, sizeof *self);
 }
 
 /* The next sample of a class, and how often it was read before. */

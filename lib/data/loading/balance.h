@@ -2,6 +2,7 @@
 #ifndef SV_BALANCE_H
 #define SV_BALANCE_H
 
+#include "base/arrays.h"
 #include "context/context.h"
 #include "data/datasets/dataset_ops.h"
 
@@ -15,13 +16,14 @@ typedef struct sv_balance {
     uint32_t *round;         /* [classes] the order in which the classes take turns */
     uint32_t *readings;      /* [count] of each place of the order: how often its sample was read
                                 before in this epoch */
+    sv_arrays arrays;        /* these */
 } sv_balance;
 
 /* Reads the labels of the dataset. It takes at most 16 bytes for each sample and 12 for each class
  * that has samples, whatever number of classes the dataset states. SVIT_E_UNSUPPORTED: the dataset
  * has targets instead of labels, or comes from a callback. */
 svit_status sv_balance_create(sv_balance **out, const svit_dataset *dataset, svit_error *err);
-void sv_balance_free(const sv_allocator *allocator, sv_balance *balance);
+void sv_balance_free(sv_balance *balance);
 
 /* Fills order[count] and balance->readings, a function of (seed, epoch) alone. The classes take
  * turns, in a new random order in each round. Each class goes through its samples in random order,

@@ -1,6 +1,7 @@
 /* Makes batches: chooses the samples, reads them, and sends them through the pipeline. */
 #include "data/loading/batcher.h"
 
+#include "base/arrays.h"
 #include "base/numbers/random.h"
 #include "base/size.h"
 #include "data/augmentation/mix.h"
@@ -34,6 +35,7 @@ struct sv_batcher {
     float *scratch; /* of the plan */
     float *partner; /* image and targets of a sample of another rank that is mixed in; NULL: samples
                        are not mixed, or all are made here */
+    sv_arrays arrays;                      /* order, pixels, whole, scratch and partner */
     uint64_t leaves, first_leaf, end_leaf; /* leaves of a batch, of which first_leaf..end_leaf - 1
                                               are made here */
 };
@@ -81,7 +83,7 @@ static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
 {
     const svit_dataset *dataset = batcher->dataset;
     const svit_pipeline_config *pipeline = &batcher->pipeline;
-    const sv_allocator *allocator = allocator_of(batcher);
+    sv_arrays *arrays = &batcher->arrays;
     batcher->shape = plan_shape(batcher);
     const sv_image_shape shape = batcher->shape;
     if (shape.channels != pipeline->channels)
@@ -91,25 +93,19 @@ static svit_status buffers_create(sv_batcher *batcher, svit_error *err)
                        shape.channels, pipeline->channels);
     if (batcher->config.augment)
         SVIT_TRY(sv_augment_check_images(pipeline, &shape, err));
-    SVIT_TRY(sv_pipeline_create(&batcher->plan, allocator, pipeline, shape.height, shape.width,
-                                shape.is_f32, err));
-    void *memory = NULL;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, dataset->count, sizeof *batcher->order,
-                               "the order of an epoch", err));
-    batcher->order = memory;
-    SVIT_TRY(
-        sv_allocate_array(allocator, &batcher->pixels, sv_image_bytes(&shape), 1, "an image", err));
+    SVIT_TRY(sv_pipeline_create(&batcher->plan, arrays->allocator, pipeline, shape.height,
+                                shape.width, shape.is_f32, err));
+    SVIT_TRY(sv_arrays_add(arrays, &batcher->order, dataset->count, sizeof *batcher->order,
+                           "the order of an epoch", err));
+    SVIT_TRY(sv_arrays_add(arrays, &batcher->pixels, sv_image_bytes(&shape), 1, "an image", err));
     if (batcher->cuts && !dataset->is_of_files)
-        SVIT_TRY(sv_allocate_array(allocator, &batcher->whole, sv_dataset_image_bytes(dataset), 1,
-                                   "an image", err));
-    SVIT_TRY(sv_allocate_array(allocator, &memory, sv_pipeline_scratch(batcher->plan),
-                               sizeof *batcher->scratch, "a pipeline's scratch", err));
-    batcher->scratch = memory;
-    if (batcher->mixes && batcher->config.ranks > 1) {
-        SVIT_TRY(sv_allocate_array(allocator, &memory, partner_elements(batcher),
-                                   sizeof *batcher->partner, "an image", err));
-        batcher->partner = memory;
-    }
+        SVIT_TRY(sv_arrays_add(arrays, &batcher->whole, sv_dataset_image_bytes(dataset), 1,
+                               "an image", err));
+    SVIT_TRY(sv_arrays_add(arrays, &batcher->scratch, sv_pipeline_scratch(batcher->plan),
+                           sizeof *batcher->scratch, "a pipeline's scratch", err));
+    if (batcher->mixes && batcher->config.ranks > 1)
+        SVIT_TRY(sv_arrays_add(arrays, &batcher->partner, partner_elements(batcher),
+                               sizeof *batcher->partner, "an image", err));
     SVIT_TRY(sv_order_find_shards(&batcher->rule, dataset, err));
     if (batcher->config.shuffle && batcher->config.sampling == SVIT_SAMPLING_BALANCED)
         return sv_balance_create(&batcher->balance, dataset, err);
@@ -136,6 +132,7 @@ svit_status sv_batcher_create(sv_batcher **out, svit_dataset *dataset,
                               .repeats = config->augment ? sv_augment_repeats(pipeline) : 1},
                      .mixes = mixes,
                      .has_targets = mixes || dataset->has_targets,
+                     .arrays.allocator = &dataset->context->allocator,
                      .leaves = leaves,
                      .first_leaf = sv_partition_begin(leaves, config->ranks, config->rank),
                      .end_leaf = sv_partition_begin(leaves, config->ranks, config->rank + 1)};
@@ -154,19 +151,11 @@ void sv_batcher_free(sv_batcher *batcher)
     if (!batcher)
         return;
     svit_dataset *dataset = batcher->dataset;
-    const sv_allocator *allocator = allocator_of(batcher);
-    if (batcher->plan) {
-        sv_release(allocator, batcher->scratch,
-                   sv_pipeline_scratch(batcher->plan) * sizeof *batcher->scratch);
-        sv_release(allocator, batcher->partner,
-                   partner_elements(batcher) * sizeof *batcher->partner);
-    }
+    const sv_allocator *allocator = batcher->arrays.allocator;
     sv_order_free(allocator, &batcher->rule);
-    sv_balance_free(allocator, batcher->balance);
-    sv_release(allocator, batcher->whole, sv_dataset_image_bytes(dataset));
-    sv_release(allocator, batcher->pixels, sv_image_bytes(&batcher->shape));
-    sv_release(allocator, batcher->order, dataset->count * sizeof *batcher->order);
-    sv_pipeline_free(allocator, batcher->plan);
+    sv_balance_free(batcher->balance);
+    sv_arrays_free(&batcher->arrays);
+    sv_pipeline_free(batcher->plan);
     sv_release(allocator, batcher, sizeof *batcher);
     svit_dataset_free(dataset);
 }

@@ -3,6 +3,7 @@
  * combines. Vertically first, each output row is combined from the input rows and then resized. */
 #include "data/resampling/antialias.h"
 
+#include "base/arrays.h"
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "context/context.h"
@@ -36,6 +37,7 @@ struct sv_antialias {
     size_t channels;
     size_t stride;   /* pixels from one input row to the next */
     bool down_first; /* vertically first */
+    sv_arrays arrays;
 };
 
 /* The crop along one axis: the output is lines offset..offset + out - 1 of `resized` lines. */
@@ -78,33 +80,21 @@ static void line_weights(axis *self, size_t o, size_t position, double scale,
     self->count[o] = (uint32_t)lines.count;
 }
 
-static svit_status axis_create(axis *self, const sv_allocator *allocator, const window *at,
+static svit_status axis_create(axis *self, sv_arrays *arrays, const window *at,
                                sv_antialias_filter filter, svit_error *err)
 {
     double scale = (double)at->in / (double)at->resized;
     self->in = at->in;
     self->out = at->out;
     self->taps = 2 * (size_t)ceil(FILTERS[filter]->support * (scale < 1 ? 1 : scale)) + 1;
-    void *memory = NULL;
-    SVIT_TRY(
-        sv_allocate_array(allocator, &memory, at->out, sizeof *self->first, "a resize table", err));
-    self->first = memory;
-    SVIT_TRY(
-        sv_allocate_array(allocator, &memory, at->out, sizeof *self->count, "a resize table", err));
-    self->count = memory;
-    SVIT_TRY(sv_allocate_array(allocator, &memory, at->out, self->taps * sizeof *self->weight,
-                               "a resize table", err));
-    self->weight = memory;
+    static const char NOUN[] = "a resize table";
+    SVIT_TRY(sv_arrays_add(arrays, &self->first, at->out, sizeof *self->first, NOUN, err));
+    SVIT_TRY(sv_arrays_add(arrays, &self->count, at->out, sizeof *self->count, NOUN, err));
+    SVIT_TRY(sv_arrays_add(arrays, &self->weight, at->out, self->taps * sizeof *self->weight, NOUN,
+                           err));
     for (size_t o = 0; o < at->out; o++)
         line_weights(self, o, at->offset + o, scale, FILTERS[filter]);
     return SVIT_OK;
-}
-
-static void axis_free(const sv_allocator *allocator, const axis *self)
-{
-    sv_release(allocator, self->weight, self->out * self->taps * sizeof *self->weight);
-    sv_release(allocator, self->count, self->out * sizeof *self->count);
-    sv_release(allocator, self->first, self->out * sizeof *self->first);
 }
 
 size_t sv_centre_offset(size_t lines, size_t size, bool floors)
@@ -157,27 +147,27 @@ svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocato
     if (!plan)
         return sv_fail_memory(err, sizeof *plan, "a resize plan");
     memset(plan, 0, sizeof *plan);
+    plan->arrays.allocator = allocator;
     plan->channels = o->channels;
     plan->stride = o->width;
     plan->down_first = !o->across_first && goes_down_first(&across, &down);
-    svit_status status = axis_create(&plan->across, allocator, &across, o->filter, err);
+    svit_status status = axis_create(&plan->across, &plan->arrays, &across, o->filter, err);
     if (status == SVIT_OK)
-        status = axis_create(&plan->down, allocator, &down, o->filter, err);
+        status = axis_create(&plan->down, &plan->arrays, &down, o->filter, err);
     if (status != SVIT_OK) {
-        sv_antialias_free(allocator, plan);
+        sv_antialias_free(plan);
         return status;
     }
     *out = plan;
     return SVIT_OK;
 }
 
-void sv_antialias_free(const sv_allocator *allocator, sv_antialias *plan)
+void sv_antialias_free(sv_antialias *plan)
 {
     if (!plan)
         return;
-    axis_free(allocator, &plan->down);
-    axis_free(allocator, &plan->across);
-    sv_release(allocator, plan, sizeof *plan);
+    sv_arrays_free(&plan->arrays);
+    sv_release(plan->arrays.allocator, plan, sizeof *plan);
 }
 
 /* The number of rows in the ring. */
@@ -338,7 +328,7 @@ svit_status sv_antialias_resize(const sv_allocator *allocator, const sv_antialia
     else
         status = sv_fail_memory(err, bytes, "a resized image");
     sv_release(allocator, scratch, bytes);
-    sv_antialias_free(allocator, plan);
+    sv_antialias_free(plan);
     return status;
 }
 

@@ -37,9 +37,10 @@ typedef struct sv_antialias_options {
     bool across_first; /* horizontally first whatever the sizes, as Pillow up to version 12.1 */
 } sv_antialias_options;
 
+/* Makes a plan, which keeps `allocator`. SVIT_E_MEMORY. */
 svit_status sv_antialias_create(sv_antialias **out, const sv_allocator *allocator,
                                 const sv_antialias_options *options, svit_error *err);
-void sv_antialias_free(const sv_allocator *allocator, sv_antialias *plan);
+void sv_antialias_free(sv_antialias *plan);
 
 /* Bytes of scratch for one thread. The scratch is aligned for int32_t. */
 size_t sv_antialias_scratch(const sv_antialias *plan);

@@ -1,6 +1,7 @@
 /* Antialiased reduction of images of floats, first along the rows, then along the columns. */
 #include "data/resampling/shrink.h"
 
+#include "base/arrays.h"
 #include "data/resampling/axis.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ struct sv_shrink {
     axis across, down;
     size_t channels;
     float *rows; /* [down.in, across.out, channels]: the input with short rows */
+    sv_arrays arrays;
 };
 
 static void line_weights(axis *self, size_t o)
@@ -30,29 +32,20 @@ static void line_weights(axis *self, size_t o)
     self->count[o] = (uint32_t)window.count;
 }
 
-static svit_status axis_create(axis *self, const sv_allocator *allocator, size_t in, size_t out,
+static svit_status axis_create(axis *self, sv_arrays *arrays, size_t in, size_t out,
                                svit_error *err)
 {
     static const char NOUN[] = "a table of weights";
     self->in = in;
     self->out = out;
     self->taps = 2 * ((in + out - 1) / out) + 1;
+    SVIT_TRY(sv_arrays_add(arrays, &self->first, out, sizeof *self->first, NOUN, err));
+    SVIT_TRY(sv_arrays_add(arrays, &self->count, out, sizeof *self->count, NOUN, err));
     SVIT_TRY(
-        sv_allocate_array(allocator, (void **)&self->first, out, sizeof *self->first, NOUN, err));
-    SVIT_TRY(
-        sv_allocate_array(allocator, (void **)&self->count, out, sizeof *self->count, NOUN, err));
-    SVIT_TRY(sv_allocate_array(allocator, (void **)&self->weight, out,
-                               self->taps * sizeof *self->weight, NOUN, err));
+        sv_arrays_add(arrays, &self->weight, out, self->taps * sizeof *self->weight, NOUN, err));
     for (size_t o = 0; o < out; o++)
         line_weights(self, o);
     return SVIT_OK;
-}
-
-static void axis_free(const sv_allocator *allocator, const axis *self)
-{
-    sv_release(allocator, self->weight, self->out * self->taps * sizeof *self->weight);
-    sv_release(allocator, self->count, self->out * sizeof *self->count);
-    sv_release(allocator, self->first, self->out * sizeof *self->first);
 }
 
 svit_status sv_shrink_create(sv_shrink **out, const sv_allocator *allocator, size_t height,
@@ -62,28 +55,26 @@ svit_status sv_shrink_create(sv_shrink **out, const sv_allocator *allocator, siz
     sv_shrink *plan;
     SVIT_TRY(sv_allocate_array(allocator, (void **)&plan, 1, sizeof *plan, "a plan", err));
     plan->channels = channels;
-    svit_status status = axis_create(&plan->across, allocator, width, out_width, err);
+    plan->arrays.allocator = allocator;
+    svit_status status = axis_create(&plan->across, &plan->arrays, width, out_width, err);
     if (status == SVIT_OK)
-        status = axis_create(&plan->down, allocator, height, out_height, err);
+        status = axis_create(&plan->down, &plan->arrays, height, out_height, err);
     if (status == SVIT_OK)
-        status = sv_allocate_array(allocator, (void **)&plan->rows, height * out_width,
-                                   channels * sizeof *plan->rows, "an image", err);
+        status = sv_arrays_add(&plan->arrays, &plan->rows, height * out_width,
+                               channels * sizeof *plan->rows, "an image", err);
     if (status == SVIT_OK)
         *out = plan;
     else
-        sv_shrink_free(allocator, plan);
+        sv_shrink_free(plan);
     return status;
 }
 
-void sv_shrink_free(const sv_allocator *allocator, sv_shrink *plan)
+void sv_shrink_free(sv_shrink *plan)
 {
     if (!plan)
         return;
-    sv_release(allocator, plan->rows,
-               plan->down.in * plan->across.out * plan->channels * sizeof *plan->rows);
-    axis_free(allocator, &plan->down);
-    axis_free(allocator, &plan->across);
-    sv_release(allocator, plan, sizeof *plan);
+    sv_arrays_free(&plan->arrays);
+    sv_release(plan->arrays.allocator, plan, sizeof *plan);
 }
 
 /* out[across.out, channels] of the row in[across.in, channels] */

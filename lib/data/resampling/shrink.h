@@ -10,11 +10,11 @@
 typedef struct sv_shrink sv_shrink;
 
 /* Plans in[height, width, channels] to out[out_height, out_width, channels], whose sides are 1 or
- * more and at most those of the input. */
+ * more and at most those of the input. The plan keeps `allocator`. */
 svit_status sv_shrink_create(sv_shrink **out, const sv_allocator *allocator, size_t height,
                              size_t width, size_t channels, size_t out_height, size_t out_width,
                              svit_error *err);
-void sv_shrink_free(const sv_allocator *allocator, sv_shrink *plan);
+void sv_shrink_free(sv_shrink *plan);
 
 /* Shrinks one image. `out` may be at or before `in` in the same array: `in` is read before `out` is
  * written. */

@@ -79,7 +79,7 @@ static svit_model *train_by_hand(const plan *p)
         train_epoch(epoch < EARLY ? small : whole, optimizer, loader,
                     epoch < EARLY ? shrink : NULL);
     }
-    sv_shrink_free(&allocator, shrink);
+    sv_shrink_free(shrink);
     svit_optimizer_free(optimizer);
     svit_loader_free(loader);
     svit_session_free(whole);

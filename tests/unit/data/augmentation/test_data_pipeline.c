@@ -152,7 +152,7 @@ START_TEST(test_training_is_a_crop_and_a_mirror_of_the_resized_image)
     ck_assert_uint_gt(mirrored, 0);
     ck_assert_uint_lt(mirrored, 20);
     free(scratch);
-    sv_pipeline_free(&allocator, plan);
+    sv_pipeline_free(plan);
 }
 END_TEST
 
@@ -217,7 +217,7 @@ START_TEST(test_training_rotates_then_zooms_the_cropped_image)
             ck_assert_double_le(fabs(got[i] - wanted[i]), 2e-5);
     }
     free(scratch);
-    sv_pipeline_free(&allocator, plan);
+    sv_pipeline_free(plan);
 }
 END_TEST
 
@@ -228,7 +228,7 @@ static sv_augmentation draw_of(const svit_pipeline_config *config, uint64_t seed
     sv_pipeline *plan = NULL;
     WORKS(sv_pipeline_create(&plan, &allocator, config, 32, 32, false, err));
     sv_augmentation augmentation = DRAW(plan, seed, epoch, sample, batch);
-    sv_pipeline_free(&allocator, plan);
+    sv_pipeline_free(plan);
     return augmentation;
 }
 
@@ -279,7 +279,7 @@ START_TEST(test_rotation_and_zoom_are_uniform_in_their_range)
         ck_assert_uint_le(abs((int)parts[i / PARTS][i % PARTS] - DRAWS / PARTS), 250);
     ck_assert_double_le(fabs(product / DRAWS),
                         0.01); /* 4.2 standard deviations of the mean, 1 / (3 sqrt(DRAWS)) */
-    sv_pipeline_free(&allocator, plan);
+    sv_pipeline_free(plan);
 }
 END_TEST
 
@@ -308,7 +308,7 @@ START_TEST(test_draws_are_uniform_and_a_function_of_their_numbers)
         ck_assert_uint_le(abs((int)left[i] - DRAWS / PLACES), 250);
     }
     ck_assert_uint_le(abs((int)mirrored - DRAWS / 4), 270);
-    sv_pipeline_free(&allocator, plan);
+    sv_pipeline_free(plan);
 }
 END_TEST
 
