@@ -161,3 +161,11 @@ void sv_layer_list_free(svit_context *context, sv_layer_list *list)
     sv_release(&context->allocator, list->layers, list->capacity * ARRAYS * sizeof *list->layers);
     *list = (sv_layer_list){0};
 }
+
+size_t sv_layer_list_inference_until(const sv_layer_list *list, size_t end)
+{
+    for (size_t i = 0; i < list->inference_count; i++)
+        if (list->inference[i]->end == end)
+            return i + 1;
+    return 0;
+}

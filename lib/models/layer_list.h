@@ -63,6 +63,10 @@ svit_status sv_builder_fuse(sv_builder *build, size_t count, sv_layer *layer);
 /* Names the output of the layer that was appended last, as by printf: "blocks.%zu". */
 void sv_builder_name(sv_builder *build, const char *format, ...) SV_PRINTF(2, 3);
 
+/* The number of layers of the inference graph up to the one that ends where layer `end` of the
+ * training graph begins; 0: none ends there. */
+size_t sv_layer_list_inference_until(const sv_layer_list *list, size_t end);
+
 /* Lets the inference graph have no fused layers: every layer by itself. */
 void sv_layer_list_unfuse(sv_layer_list *list);
 

@@ -14,23 +14,13 @@ const sv_layer *sv_session_named_layer(const svit_session *session, const char *
     return NULL;
 }
 
-/* The number of layers of the inference graph up to the one that ends where layer `end` of the
- * training graph begins; 0: none ends there. */
-static size_t inference_until(const sv_layer_list *list, size_t end)
-{
-    for (size_t i = 0; i < list->inference_count; i++)
-        if (list->inference[i]->end == end)
-            return i + 1;
-    return 0;
-}
-
 /* Removes the layers up to layer `end` of the training graph from the inference graph. One that
  * fuses layers on both sides of that limit cannot remain, so no layers are fused then. */
 static void cut_inference(sv_layer_list *list, size_t end)
 {
-    if (inference_until(list, end) == 0)
+    if (sv_layer_list_inference_until(list, end) == 0)
         sv_layer_list_unfuse(list);
-    const size_t count = inference_until(list, end);
+    const size_t count = sv_layer_list_inference_until(list, end);
     list->inference += count;
     list->inference_count -= count;
 }

@@ -36,15 +36,6 @@ SVIT_API svit_status svit_session_layer_shape(const svit_session *session, const
     return SVIT_OK;
 }
 
-/* Whether some layer of the inference graph ends where this one does. */
-static bool is_reachable(const svit_session *session, const sv_layer *layer)
-{
-    for (size_t i = 0; i < session->layers.inference_count; i++)
-        if (session->layers.inference[i]->end == layer->end)
-            return true;
-    return false;
-}
-
 SVIT_API svit_status svit_forward_features(svit_session *session, const float *nhwc, size_t n,
                                            const char *layer, float *out, size_t elements,
                                            svit_error *err)
@@ -57,7 +48,7 @@ SVIT_API svit_status svit_forward_features(svit_session *session, const float *n
     SV_REQUIRE(out);
     SVIT_TRY(sv_session_check_forward(session, nhwc, n, err));
     SVIT_TRY(find_layer(&found, session, layer, err));
-    if (!is_reachable(session, found))
+    if (sv_layer_list_inference_until(&session->layers, found->end) == 0)
         return sv_fail(err, SVIT_E_STATE,
                        "layer '%s' is fused with its neighbours in this session; create one with "
                        "features 1",

@@ -121,9 +121,7 @@ void sv_session_forward_features(svit_session *session, const real *input, size_
                                  real *out)
 {
     const sv_run run = sv_session_run(session, n, false);
-    size_t limit = 0;
-    while (limit < session->layers.inference_count && session->layers.inference[limit]->end <= end)
-        limit++;
+    const size_t limit = sv_layer_list_inference_until(&session->layers, end);
     sv_packed_weights_update(session, SVIT_MODE_INFER);
     sv_tape_clear(&session->tape);
     forward_inference(session, &run, input, limit, out);

@@ -38,21 +38,22 @@ static size_t activation_bytes(const svit_session *session, sv_shape shape)
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 {
     const svit_context *context = session->context;
-    const size_t first = session->trains ? session->active.first_recorded : session->active.first;
+    const size_t first = session->active.first_recorded;
     const size_t count = session->layers.training_count - first;
     void *memory;
+    if (!session->trains)
+        return SVIT_OK;
     SVIT_TRY(sv_allocate_array(&context->allocator, &memory, count, sizeof(sv_layer_cost),
                                "the choice of segments", err));
     sv_layer_cost *costs = memory;
-    for (size_t i = 0; i < count && session->trains; i++) {
+    for (size_t i = 0; i < count; i++) {
         const sv_layer *layer = session->layers.layers[first + i];
         costs[i] = (sv_layer_cost){.saved = layer_memory(session, layer, true).saved,
                                    .input = activation_bytes(session, layer->in),
                                    .keeps_input = layer->ops->keeps_input};
     }
     svit_status status =
-        sv_segments_choose(&session->segments, context, costs, count,
-                           session->trains ? session->config.memory : SVIT_MEMORY_STORE, err);
+        sv_segments_choose(&session->segments, context, costs, count, session->config.memory, err);
     for (size_t i = 0; status == SVIT_OK && i < session->segments.count; i++) {
         session->segments.list[i].first += first;
         session->segments.list[i].end += first;
@@ -202,7 +203,7 @@ static void layout_scratch(svit_session *session, sv_arena *arena)
 /* Lays out all memory of the session. */
 static void layout_all(svit_session *session, sv_arena *arena)
 {
-    size_t count = session->layers.training_count, trained = session->trains ? count : 0;
+    const size_t count = session->layers.training_count, record_count = session->trains ? count : 0;
     session->saved = sv_arena_take(arena, count, 1, sizeof *session->saved);
     session->outputs = sv_arena_take(arena, count, 1, sizeof *session->outputs);
     session->packed = sv_arena_take(arena, session->layers.count, 1, sizeof *session->packed);
@@ -210,8 +211,8 @@ static void layout_all(svit_session *session, sv_arena *arena)
         session->saved[i] = NULL;
         session->outputs[i] = NULL;
     }
-    sv_record *records = sv_arena_take(arena, trained, 1, sizeof *records);
-    session->tape = (sv_tape){.records = records, .capacity = count};
+    sv_record *records = sv_arena_take(arena, record_count, 1, sizeof *records);
+    session->tape = (sv_tape){.records = records, .capacity = record_count};
     session->gradients.values = NULL;
     layout_packed(session, arena);
     if (session->trains) {

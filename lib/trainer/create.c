@@ -3,6 +3,7 @@
 #include "base/text/utf8.h"
 #include "base/threads/fp_env.h"
 #include "data/datasets/dataset_ops.h"
+#include "session/checkpoint/checkpoint_frozen.h"
 #include "session/optimizer_handle.h"
 #include "session/session.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -10,12 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* What was frozen in the model before the trainer's groups were: a failure brings it back. */
-typedef struct frozen_before {
-    bool *flags; /* one for each parameter; NULL: the groups freeze nothing */
-    uint64_t version;
-} frozen_before;
 
 svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, const char *text,
                                  svit_error *err)
@@ -85,11 +80,14 @@ static svit_status read_pipeline(svit_trainer *trainer, const svit_pipeline_conf
     return SVIT_OK;
 }
 
-/* Notes the sizes of the model, and what a forward of an image costs. */
+/* Notes the sizes of the model and of the micro-batches, and what a forward of an image costs. */
 static svit_status measure_model(svit_trainer *trainer, svit_error *err)
 {
     const svit_model_config *model = &trainer->model->config;
+    const uint32_t batch = trainer->config.batch, leaves = trainer->config.leaves;
+    const uint32_t parts = leaves > 0 ? leaves : trainer->config.accumulate;
     uint64_t with_backward;
+    trainer->micro_batch = (batch + parts - 1) / parts;
     trainer->classes = model->num_classes;
     trainer->image_floats = (size_t)model->input_height * model->input_width * model->in_channels;
     return sv_model_multiply_adds(trainer->model, model->input_height, model->input_width,
@@ -139,12 +137,9 @@ static svit_status check_mixing(const svit_trainer *trainer, const svit_dataset 
     return SVIT_OK;
 }
 
-svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_session **out,
+svit_status sv_trainer_open_session(const svit_trainer *trainer, bool early, svit_session **out,
                                     svit_error *err)
 {
-    const uint32_t batch = trainer->config.batch, leaves = trainer->config.leaves;
-    const uint32_t parts = leaves > 0 ? leaves : trainer->config.accumulate;
-    trainer->micro_batch = (batch + parts - 1) / parts;
     svit_session_config config;
     SVIT_TRY(svit_session_config_init(&config, sizeof config));
     config.max_batch = (uint32_t)trainer->micro_batch;
@@ -160,8 +155,9 @@ svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_sess
     }
     svit_session *session;
     SVIT_TRY(svit_session_create(&session, trainer->model, &config, err));
-    svit_status status =
-        leaves > 0 ? svit_session_set_reducer(session, &trainer->ranks.reducer, err) : SVIT_OK;
+    svit_status status = trainer->config.leaves > 0
+                             ? svit_session_set_reducer(session, &trainer->ranks.reducer, err)
+                             : SVIT_OK;
     if (status == SVIT_OK)
         *out = session;
     else
@@ -225,7 +221,8 @@ static svit_status open_buffers(svit_trainer *trainer, svit_error *err)
                          sizeof *trainer->best, "the best weights", err);
 }
 
-/* Fails unless the labels of both datasets are classes of the model, and the same ones. */
+/* Fails unless the model accepts the images of both datasets, and their labels as the same
+ * classes. */
 static svit_status check_data(const svit_trainer *trainer, const svit_dataset *training,
                               const svit_dataset *validation, svit_error *err)
 {
@@ -272,9 +269,9 @@ static svit_status set_class_names(const svit_trainer *trainer, const svit_datas
 }
 
 /* Freezes in the model what the groups of the optimiser freeze, so that the session computes no
- * gradients of it, and keeps in *before what was frozen. Without such a group, what the caller has
- * frozen stays as it is. Patterns that match nothing are reported by svit_optimizer_create. */
-static svit_status freeze_groups(svit_trainer *trainer, frozen_before *before, svit_error *err)
+ * gradients of it, and keeps in *before what was frozen. Without such a group that stays as it is.
+ * Patterns that match nothing are reported by svit_optimizer_create. */
+static svit_status freeze_groups(svit_trainer *trainer, sv_frozen_set *before, svit_error *err)
 {
     const svit_optimizer_config *config = &trainer->optimizer_config;
     const sv_parameter_table *table = &trainer->model->parameters;
@@ -283,11 +280,7 @@ static svit_status freeze_groups(svit_trainer *trainer, frozen_before *before, s
         frozen += !config->groups[g].trainable;
     if (frozen == 0)
         return SVIT_OK;
-    SVIT_TRY(sv_arrays_add(&trainer->arrays, &before->flags, table->count, sizeof *before->flags,
-                           "what was frozen", err));
-    for (size_t i = 0; i < table->count; i++)
-        before->flags[i] = table->list[i].frozen;
-    before->version = trainer->model->trainable_version;
+    SVIT_TRY(sv_frozen_set_keep(before, trainer->model, err));
     for (uint32_t g = 0; g < config->group_count; g++)
         svit_model_set_trainable(trainer->model, config->groups[g].pattern,
                                  config->groups[g].trainable, NULL);
@@ -296,16 +289,6 @@ static svit_status freeze_groups(svit_trainer *trainer, frozen_before *before, s
             return SVIT_OK;
     return sv_fail(err, SVIT_E_ARGUMENT,
                    "nothing is left to train: the groups freeze the rest of the model");
-}
-
-/* Undoes freeze_groups. Sessions and optimisers of the caller are as good as before. */
-static void restore_frozen(svit_trainer *trainer, const frozen_before *before)
-{
-    sv_parameter_table *table = &trainer->model->parameters;
-    for (size_t i = 0; before->flags && i < table->count; i++)
-        table->list[i].frozen = before->flags[i];
-    if (before->flags)
-        trainer->model->trainable_version = before->version;
 }
 
 /* States what predictors make of the logits that this loss trains. */
@@ -334,7 +317,7 @@ static svit_status read_ranks(svit_trainer *trainer, svit_error *err)
 }
 
 /* Does the work of svit_trainer_create that may fail; the caller frees a partly created trainer. */
-static svit_status create_steps(svit_trainer *trainer, frozen_before *before,
+static svit_status create_steps(svit_trainer *trainer, sv_frozen_set *before,
                                 const svit_trainer_config *config, svit_dataset *training,
                                 svit_dataset *validation, const svit_optimizer_config *optimizer,
                                 const svit_pipeline_config *pipeline, svit_error *err)
@@ -419,7 +402,7 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     SV_DEFAULT_FP_ENV;
     svit_trainer_config local;
     svit_trainer *trainer = NULL;
-    frozen_before before = {0};
+    sv_frozen_set before = {0}; /* what the model had frozen, which a failure brings back */
     svit_error cause = {.struct_size = sizeof cause}, refused = {.struct_size = sizeof refused};
     /* The other ranks wait for this one, so that what is wrong is kept until they can be told. */
     const svit_status read = sv_config_read(&sv_trainer_config_type, &local, config, &refused);
@@ -436,8 +419,10 @@ SVIT_API svit_status svit_trainer_create(svit_trainer **out, svit_context *conte
     else
         status = create_steps(trainer, &before, &local, training, validation, optimizer, pipeline,
                               &cause);
+    if (status != SVIT_OK)
+        sv_frozen_set_bring_back(&before, model);
+    sv_frozen_set_free(&before, model);
     if (status != SVIT_OK) {
-        restore_frozen(trainer, &before);
         status = sv_ranks_agree(&trainer->ranks, status, &cause);
         svit_trainer_free(trainer);
         return svit_error_set(err, status, cause.message);

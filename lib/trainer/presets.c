@@ -19,6 +19,10 @@ typedef struct recipe {
     double mean[3], deviation[3];
 } recipe;
 
+/* Means and deviations of colours: those of ImageNet, and those that bring bytes to -1 to 1. */
+#define IMAGENET_COLOURS .mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}
+#define HALF_COLOURS .mean = {0.5, 0.5, 0.5}, .deviation = {0.5, 0.5, 0.5}
+
 /* ShiftViT on CIFAR, as in Keras' example. */
 #define CIFAR_COMMON                                                                               \
     .epochs = 100, .batch = 256, .patience = 5, .warmup_fraction = 0.15,                           \
@@ -55,8 +59,7 @@ static const recipe IMAGENET = {.epochs = 300,
                                 .resize = 256,
                                 .output = 224,
                                 .scale = 1.0 / 255,
-                                .mean = {0.485, 0.456, 0.406},
-                                .deviation = {0.229, 0.224, 0.225}};
+                                IMAGENET_COLOURS};
 
 /* ViT on CIFAR-100, as in Keras' examples. They build a schedule without using it, and never stop
  * early; warmup_fraction serves callers who select the schedule. Bytes are not scaled: the caller
@@ -123,8 +126,7 @@ static const recipe MIXER = {.epochs = 300,
                              .resize = 256,
                              .output = 224,
                              .scale = 1.0 / 255,
-                             .mean = {0.5, 0.5, 0.5},
-                             .deviation = {0.5, 0.5, 0.5}};
+                             HALF_COLOURS};
 
 #ifdef SV_HAVE_CHECKPOINTS
 /* Fine-tuning of pretrained families: these settings are this library's. The pipelines are those of
@@ -139,16 +141,13 @@ static const recipe MIXER = {.epochs = 300,
 #define INPUT_224 .source = 248, .resize = 248, .output = 224
 #define INPUT_518 .source = 518, .resize = 518, .output = 518
 #define INPUT_256 .source = 256, .resize = 256, .output = 256
-#define IMAGENET_COLOURS .mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}
 
 static const recipe DEIT = {FINE_TUNE_COMMON, INPUT_224, IMAGENET_COLOURS};
-static const recipe AUGREG = {FINE_TUNE_COMMON, INPUT_224, .mean = {0.5, 0.5, 0.5},
-                              .deviation = {0.5, 0.5, 0.5}};
+static const recipe AUGREG = {FINE_TUNE_COMMON, INPUT_224, HALF_COLOURS};
 static const recipe DEIT3_384 = {FINE_TUNE_COMMON, .source = 384, .resize = 384, .output = 384,
                                  IMAGENET_COLOURS};
 /* Inputs that are the centre of an image of floor(side / 0.9), or with FlexiViT and registers of
  * floor(side / 0.95). */
-#define HALF_COLOURS .mean = {0.5, 0.5, 0.5}, .deviation = {0.5, 0.5, 0.5}
 static const recipe SIGLIP_256 = {FINE_TUNE_COMMON, .source = 284, .resize = 284, .output = 256,
                                   HALF_COLOURS};
 static const recipe SIGLIP_384 = {FINE_TUNE_COMMON, .source = 426, .resize = 426, .output = 384,

@@ -29,7 +29,7 @@ svit_status sv_ranks_open(sv_ranks *ranks, svit_context *context, const svit_red
 /* The first meeting of the ranks, before sv_ranks can be relied on: tells the others whether this
  * one can begin, and returns `mine` if it is a failure, else that of the lowest rank which cannot.
  * `err` has the message of `mine`. It returns `mine` without the others if the reducer is NULL, has
- * one rank or is not accepted. It needs memory beyond 4096 ranks alone. */
+ * one rank or is not accepted. It allocates memory only for more than 4096 ranks. */
 svit_status sv_ranks_begin(const svit_reducer *reducer, svit_status mine, svit_error *err);
 
 void sv_ranks_close(sv_ranks *ranks);

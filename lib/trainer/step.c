@@ -8,6 +8,33 @@
 #include <inttypes.h>
 #include <math.h>
 
+size_t sv_trainer_batch_images(const svit_trainer *trainer)
+{
+    const uint64_t done = trainer->progress.position * trainer->config.batch;
+    return sv_size_at_most(trainer->training_count - done, trainer->config.batch);
+}
+
+svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, double divisor,
+                                   sv_metrics *metrics, svit_error *err)
+{
+    const sv_objective *objective = &trainer->objective;
+    float loss;
+    double factor = 1;
+    SVIT_TRY(svit_forward(trainer->session, part->images, part->n, trainer->logits, err));
+    SVIT_TRY(sv_objective_loss(objective, part, trainer->logits, &loss, trainer->dlogits, err));
+    /* dlogits is the gradient of the mean over the part. */
+    double own = sv_objective_divisor(objective, part);
+    if (own != divisor) {
+        const float scale = (float)(own / divisor);
+        for (size_t i = 0; i < part->n * trainer->classes; i++)
+            trainer->dlogits[i] *= scale;
+        /* The metrics weigh the part by its images, and its loss by its divisor. */
+        factor = own / (double)(int64_t)part->n *
+                 ((double)(int64_t)sv_trainer_batch_images(trainer) / divisor);
+    }
+    return sv_metrics_add(metrics, objective, part, trainer->logits, loss * factor, err);
+}
+
 /* The gradients of the micro-batches of a batch. */
 static svit_status run_micro_batches(svit_trainer *trainer, sv_metrics *sums, svit_error *err)
 {
@@ -91,8 +118,8 @@ static int32_t is_best(const svit_trainer *trainer, double score, double loss)
     return loss < trainer->history[progress->best_epoch - 1].val_loss;
 }
 
-/* Keeps the weights in memory if they are the best so far; counts the epochs
- * since then otherwise. */
+/* Keeps the weights in memory if they are the best so far; otherwise counts the epochs since
+ * then. */
 static void keep_if_best(svit_trainer *trainer, double score, double loss)
 {
     sv_progress *progress = &trainer->progress;

@@ -3,34 +3,6 @@
 #include "session/session.h"
 #include "trainer/trainer.h"
 
-/* The images of the current batch, of all ranks. */
-static size_t batch_images(const svit_trainer *trainer)
-{
-    const uint64_t done = trainer->progress.position * trainer->config.batch;
-    return sv_size_at_most(trainer->training_count - done, trainer->config.batch);
-}
-
-svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, double divisor,
-                                   sv_metrics *metrics, svit_error *err)
-{
-    const sv_objective *objective = &trainer->objective;
-    float loss;
-    double factor = 1;
-    SVIT_TRY(svit_forward(trainer->session, part->images, part->n, trainer->logits, err));
-    SVIT_TRY(sv_objective_loss(objective, part, trainer->logits, &loss, trainer->dlogits, err));
-    /* dlogits is the gradient of the mean over the part. */
-    double own = sv_objective_divisor(objective, part);
-    if (own != divisor) {
-        const float scale = (float)(own / divisor);
-        for (size_t i = 0; i < part->n * trainer->classes; i++)
-            trainer->dlogits[i] *= scale;
-        /* The metrics weigh the part by its images, and its loss by its divisor. */
-        factor =
-            own / (double)(int64_t)part->n * ((double)(int64_t)batch_images(trainer) / divisor);
-    }
-    return sv_metrics_add(metrics, objective, part, trainer->logits, loss * factor, err);
-}
-
 /* The leaves of this rank, and the images of a batch among which they are. */
 typedef struct share {
     uint64_t first, end; /* leaves */
@@ -44,7 +16,7 @@ static share find_share(const svit_trainer *trainer)
     const svit_reducer *place = &trainer->ranks.reducer;
     share own = {.first = svit_partition_begin(place->leaves, place->ranks, place->rank),
                  .end = svit_partition_begin(place->leaves, place->ranks, place->rank + 1),
-                 .images = batch_images(trainer)};
+                 .images = sv_trainer_batch_images(trainer)};
     own.begin = sv_size_partition(own.images, place->leaves, own.first);
     return own;
 }

@@ -119,7 +119,7 @@ svit_status sv_trainer_copy_text(const char **out, const svit_trainer *trainer, 
 
 /* Creates a session that trains as the trainer's configuration says, on the smaller images of the
  * first epochs if `early`. */
-svit_status sv_trainer_open_session(svit_trainer *trainer, bool early, svit_session **out,
+svit_status sv_trainer_open_session(const svit_trainer *trainer, bool early, svit_session **out,
                                     svit_error *err);
 
 /* Creates the optimiser of the trainer, on the context of its passes. */
@@ -171,12 +171,17 @@ size_t sv_trainer_input_floats(const svit_trainer *trainer);
 /* Makes the images in trainer->data, which are those of the loader, those of the session. */
 void sv_trainer_shrink_batch(svit_trainer *trainer);
 
-/* step_leaves.c */
+/* step.c */
+
+/* The images of the current batch, of all ranks. */
+size_t sv_trainer_batch_images(const svit_trainer *trainer);
 
 /* Forward and loss of one part of a batch: leaves the gradient of the logits in trainer->dlogits,
  * and adds the part to *metrics. `divisor` is that of the whole batch's loss. */
 svit_status sv_trainer_run_forward(svit_trainer *trainer, const sv_batch *part, double divisor,
                                    sv_metrics *metrics, svit_error *err);
+
+/* step_leaves.c */
 
 /* Adds the gradients of the leaves in trainer->data to those of the session, and the metrics of the
  * leaves of all ranks to *sums. */
@@ -201,8 +206,8 @@ svit_status sv_trainer_check_epoch(svit_trainer *trainer, svit_error *err);
 /* Fails unless the model accepts the images of the dataset and, if they are read, its labels: it
  * has no more classes than the model, and the names of those that come first in the model, or none.
  * With `training`, which may be NULL, the model's names are those that it has after a training on
- * this set. Targets are always read, but by a model that reconstructs
- * images, which reads neither. `what` names the dataset in messages. */
+ * this set. Targets are always read, but by a model that reconstructs images, which reads neither.
+ * `what` names the dataset in messages. */
 svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *training,
                                  const svit_dataset *dataset, const char *what, bool reads_labels,
                                  svit_error *err);

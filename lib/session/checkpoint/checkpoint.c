@@ -244,7 +244,15 @@ static svit_status check_frozen(const sv_frozen_set *frozen, const svit_checkpoi
     return SVIT_OK;
 }
 
-/* Restores what svit_checkpoint_restore has checked. */
+svit_status sv_frozen_set_of_checkpoint(sv_frozen_set *set, const svit_model *model,
+                                        const svit_checkpoint *checkpoint, svit_error *err)
+{
+    *set = (sv_frozen_set){0};
+    SVIT_TRY(check_model(checkpoint, model, err));
+    return sv_frozen_set_read(set, model, checkpoint->file, checkpoint->path, err);
+}
+
+/* Restores what svit_checkpoint_restore has checked. What can fail comes first. */
 static svit_status restore(const svit_checkpoint *checkpoint, svit_model *model,
                            svit_optimizer *optimizer, svit_session *session,
                            const sv_frozen_set *frozen, svit_error *err)
@@ -254,12 +262,12 @@ static svit_status restore(const svit_checkpoint *checkpoint, svit_model *model,
     if (status == SVIT_OK && optimizer)
         status = sv_skipped_restore(optimizer, checkpoint->file, checkpoint->state.steps,
                                     checkpoint->path, err);
-    if (status == SVIT_OK && session)
-        status = svit_session_set_counter(session, checkpoint->state.counter, err);
     if (status == SVIT_OK) {
         commit(&staged);
         if (optimizer)
             restore_optimizer(checkpoint, optimizer);
+        if (session)
+            svit_session_set_counter(session, checkpoint->state.counter, NULL);
         if (model) {
             sv_frozen_set_apply(frozen, model);
             sv_model_touch(model);
@@ -290,7 +298,7 @@ SVIT_API svit_status svit_checkpoint_restore(const svit_checkpoint *checkpoint, 
     if (!of)
         return SVIT_OK;
     sv_frozen_set frozen;
-    svit_status status = sv_frozen_set_read(&frozen, of, checkpoint->file, checkpoint->path, err);
+    svit_status status = sv_frozen_set_of_checkpoint(&frozen, of, checkpoint, err);
     if (status == SVIT_OK)
         status = check_frozen(&frozen, checkpoint, optimizer, session, err);
     if (status == SVIT_OK)

@@ -23,6 +23,13 @@ svit_status sv_frozen_set_write(sv_json_writer *metadata, const svit_model *mode
     return status;
 }
 
+static svit_status allocate(sv_frozen_set *set, const svit_model *model, svit_error *err)
+{
+    set->count = model->parameters.count;
+    return sv_allocate_array(&model->context->allocator, (void **)&set->list, set->count,
+                             sizeof *set->list, "the frozen parameters", err);
+}
+
 static svit_status read_names(sv_frozen_set *set, const sv_parameter_table *table,
                               const sv_json_value *names, const char *path, svit_error *err)
 {
@@ -52,14 +59,28 @@ svit_status sv_frozen_set_read(sv_frozen_set *set, const svit_model *model,
     SVIT_TRY(sv_metadata_json_read(&json, allocator, file, KEY, path, err));
     if (!json)
         return SVIT_OK;
-    svit_status status = sv_allocate_array(allocator, (void **)&set->list, table->count,
-                                           sizeof *set->list, "the frozen parameters", err);
-    if (status == SVIT_OK) {
-        set->count = table->count;
+    svit_status status = allocate(set, model, err);
+    if (status == SVIT_OK)
         status = read_names(set, table, sv_json_root(json), path, err);
-    }
     sv_json_free(json);
     return status;
+}
+
+svit_status sv_frozen_set_keep(sv_frozen_set *set, const svit_model *model, svit_error *err)
+{
+    SVIT_TRY(allocate(set, model, err));
+    for (size_t i = 0; i < set->count; i++)
+        set->list[i] = model->parameters.list[i].frozen;
+    set->version = model->trainable_version;
+    return SVIT_OK;
+}
+
+void sv_frozen_set_bring_back(const sv_frozen_set *set, svit_model *model)
+{
+    for (size_t i = 0; set->list && i < set->count; i++)
+        model->parameters.list[i].frozen = set->list[i];
+    if (set->list)
+        model->trainable_version = set->version;
 }
 
 void sv_frozen_set_free(sv_frozen_set *set, const svit_model *model)

@@ -27,8 +27,8 @@ sv_checkpoint_state sv_checkpoint_state_of(const svit_optimizer *optimizer,
 /* Writes the state as members of the metadata object that has been begun. */
 void sv_checkpoint_state_write(sv_json_writer *metadata, const sv_checkpoint_state *state);
 
-/* Reads the state from a file's metadata. SVIT_E_FORMAT names an entry that is missing, which those
- * of newer libraries may be, or is not an unsigned integer. */
+/* Reads the state from a file's metadata. SVIT_E_FORMAT names an entry that is missing, except for
+ * those that older libraries did not write, or is not an unsigned integer. */
 svit_status sv_checkpoint_state_read(sv_checkpoint_state *state, const sv_safetensors *file,
                                      const char *path, svit_error *err);
 

@@ -52,8 +52,11 @@ svit_status sv_trainer_best_load(svit_trainer *trainer, svit_error *err);
 /* Whether the best epoch has just ended, so that the trainer has its weights. */
 bool sv_trainer_best_is_last(const sv_progress *at);
 
-/* If it has: copies its weights to the best ones; and writes them to the run's folder. */
+/* Copies the weights of the epoch that has just ended, averaged if there is an average, to the best
+ * ones. It is called only if that epoch is the best. */
 void sv_trainer_best_take(svit_trainer *trainer);
+
+/* Writes these weights, likewise, to the run's folder. */
 svit_status sv_trainer_best_save(svit_trainer *trainer, svit_error *err);
 
 /* save.c */

@@ -1,6 +1,7 @@
 /* Resumes a run from its checkpoint: reads and checks everything first, then restores it. */
 #include "base/threads/fp_env.h"
 #include "optim/schedule.h"
+#include "session/checkpoint/checkpoint_frozen.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <stddef.h>
@@ -50,8 +51,10 @@ static svit_status read_state(const sv_trainer_entry *entry, svit_trainer *into,
     return SVIT_OK;
 }
 
-/* Counts the smaller images of a run by an older library, which did not. */
+/* sv_progress.early where the checkpoint has no such entry. */
 #define NOT_SAVED UINT64_MAX
+
+/* Counts the smaller images of a run by an older library, which did not. */
 static void count_early(svit_trainer *copy, const svit_checkpoint *checkpoint)
 {
     sv_progress *at = &copy->progress;
@@ -283,16 +286,36 @@ static svit_status restore(svit_trainer *trainer, const svit_checkpoint *checkpo
     return SVIT_OK;
 }
 
-/* Restores the run. SVIT_E_STATE of a checkpoint means that other parameters are frozen there than
- * in the model: optimiser and session are then created for those that the run trains. */
+/* Freezes in the model what the checkpoint's has, and restores the run with an optimiser and a
+ * session for what it trains. After a failure the model is as it was. */
+static svit_status restore_other(svit_trainer *trainer, const svit_checkpoint *checkpoint,
+                                 const svit_trainer *copy, const sv_frozen_set *saved,
+                                 svit_error *err)
+{
+    sv_frozen_set before = {0};
+    svit_status status = sv_frozen_set_keep(&before, trainer->model, err);
+    if (status == SVIT_OK) {
+        sv_frozen_set_apply(saved, trainer->model);
+        status = restore(trainer, checkpoint, copy, true, err);
+    }
+    if (status != SVIT_OK)
+        sv_frozen_set_bring_back(&before, trainer->model);
+    sv_frozen_set_free(&before, trainer->model);
+    return status;
+}
+
+/* Restores the run, whose model may have frozen other parameters. */
 static svit_status restore_run(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                                const svit_trainer *copy, svit_error *err)
 {
-    svit_status status = restore(trainer, checkpoint, copy, false, err);
-    if (status != SVIT_E_STATE)
-        return status;
-    SVIT_TRY(svit_checkpoint_restore(checkpoint, trainer->model, NULL, NULL, err));
-    return restore(trainer, checkpoint, copy, true, err);
+    sv_frozen_set saved;
+    svit_status status = sv_frozen_set_of_checkpoint(&saved, trainer->model, checkpoint, err);
+    if (status == SVIT_OK)
+        status = sv_frozen_set_check(&saved, trainer->model, "", NULL) == SVIT_OK
+                     ? restore(trainer, checkpoint, copy, false, err)
+                     : restore_other(trainer, checkpoint, copy, &saved, err);
+    sv_frozen_set_free(&saved, trainer->model);
+    return status;
 }
 
 /* Checks the checkpoint against the trainer and restores it. Settings and progress are read into a

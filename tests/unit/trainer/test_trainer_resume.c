@@ -161,6 +161,52 @@ START_TEST(test_a_resumed_run_trains_what_the_run_trained)
 }
 END_TEST
 
+/* Renames the averages in a checkpoint, which then lacks them. */
+static void lose_averages(const char *path)
+{
+    size_t bytes;
+    char *data = fit_read(path, &bytes), *at;
+    char *header = strndup(data + 8, sv_load_little(data, 8));
+    while ((at = strstr(header, "\"ema.")))
+        at[1] = 'x';
+    edit_write(path, data, bytes, header);
+    free(header);
+    free(data);
+}
+
+/* A resume that fails leaves the model alone, also where the run has frozen other parameters. */
+START_TEST(test_a_failed_resume_freezes_nothing)
+{
+    plan p = plan_make(3);
+    p.trainer.existing = SVIT_EXISTING_RESUME;
+    p.optimizer.ema = SVIT_EMA_PLAIN;
+    p.optimizer.ema_momentum = 0.9;
+    svit_model *model = fit_model(context, CLASSES, 1), *late = fit_model(context, CLASSES, 9);
+    svit_trainer_event event;
+    int32_t trainable = 0;
+    WORKS(svit_model_set_trainable(model, "*", 0, err));
+    WORKS(svit_model_set_trainable(model, "layers.1*", 1, err));
+    svit_trainer *trainer = open_trainer(model, &p, validation);
+    WORKS(svit_trainer_step(trainer, &event, sizeof event, err));
+    WORKS(svit_trainer_checkpoint(trainer, err));
+    svit_trainer_free(trainer);
+    lose_averages(fit_path(&folder, "checkpoint.safetensors"));
+
+    float *before = fit_weights(late, NULL);
+    trainer = open_trainer(late, &p, validation);
+    FAILS(svit_trainer_resume(trainer, err), SVIT_E_FORMAT, "'ema.");
+    float *after = fit_weights(late, NULL);
+    ck_assert_mem_eq(before, after, svit_model_parameter_elements(late) * sizeof *before);
+    WORKS(svit_model_get_trainable(late, svit_model_parameter_name(late, 0), &trainable, err));
+    ck_assert_int_eq(trainable, 1);
+    svit_trainer_free(trainer);
+    svit_model_free(late);
+    svit_model_free(model);
+    free(after);
+    free(before);
+}
+END_TEST
+
 /* Returns the learning rate of the last epoch. */
 static double last_rate(const svit_trainer *trainer)
 {
@@ -475,6 +521,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_an_epoch_whose_files_cannot_be_written_is_done_again);
     tcase_add_test(c, test_a_history_that_cannot_be_written_undoes_the_epochs_end);
     tcase_add_test(c, test_a_resumed_run_trains_what_the_run_trained);
+    tcase_add_test(c, test_a_failed_resume_freezes_nothing);
     suite_add_tcase(all, c);
     return all;
 }
