@@ -106,8 +106,8 @@ SVIT_API svit_status svit_multilabel_metrics(const float *logits, const float *t
     SVIT_TRY(sv_loss_check_rows(logits, n, classes, err));
     counts all = {0};
     double f1_sum = 0;
-    for (size_t class = 0; class < classes; class ++) {
-        counts one = count_class(logits, targets, n, classes, class);
+    for (size_t k = 0; k < classes; k++) {
+        counts one = count_class(logits, targets, n, classes, k);
         all.tp += one.tp;
         all.fp += one.fp;
         all.fn += one.fn;
@@ -169,12 +169,11 @@ SVIT_API svit_status svit_average_precision(svit_context *context, const float *
     SVIT_TRY(sv_allocate_array(&context->allocator, &memory, n, sizeof(ranked),
                                "the order of a class", err));
     ranked *rows = memory;
-    for (size_t class = 0; class < classes; class ++) {
+    for (size_t k = 0; k < classes; k++) {
         for (size_t i = 0; i < n; i++)
-            rows[i] =
-                (ranked){logits[i * classes + class], is_present(targets[i * classes + class])};
+            rows[i] = (ranked){logits[i * classes + k], is_present(targets[i * classes + k])};
         qsort(rows, n, sizeof *rows, compare_ranked);
-        average_precision[class] = precision_of_sorted(rows, n);
+        average_precision[k] = precision_of_sorted(rows, n);
     }
     sv_release(&context->allocator, memory, n * sizeof(ranked));
     return SVIT_OK;

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loader *loader)
+bool sv_objective_needs_targets(const sv_objective *objective, const svit_loader *loader)
 {
     return objective->loss != SVIT_LOSS_CROSS_ENTROPY || svit_loader_has_targets(loader);
 }
@@ -129,22 +129,28 @@ static void fill_pixels(float *targets, const float *image, const svit_model_con
     }
 }
 
+/* Images of samples with targets, or that are mixed; the label of one is its largest target. */
+static svit_status next_targets(sv_batch *batch, size_t classes, svit_loader *loader,
+                                svit_error *err)
+{
+    SVIT_TRY(svit_loader_next_targets(loader, batch->images, batch->targets, &batch->n, err));
+    for (size_t i = 0; i < batch->n; i++)
+        batch->labels[i] = (int32_t)sv_largest_index(batch->targets + i * classes, classes);
+    return SVIT_OK;
+}
+
 svit_status sv_batch_next(sv_batch *batch, const sv_objective *objective, svit_loader *loader,
                           svit_error *err)
 {
-    if (!batch->targets || objective->masked || !svit_loader_has_targets(loader)) {
-        SVIT_TRY(svit_loader_next(loader, batch->images, batch->labels, &batch->n, err));
-        /* The model may have more classes than the dataset. */
-        if (batch->targets && !objective->masked)
-            sv_labels_expand(batch->targets, batch->labels, batch->n, objective->classes);
-        for (size_t i = 0; objective->masked && i < batch->n; i++)
-            fill_pixels(batch->targets + i * objective->classes,
-                        batch->images + i * objective->classes, objective->masked);
-        return SVIT_OK;
-    }
-    SVIT_TRY(svit_loader_next_targets(loader, batch->images, batch->targets, &batch->n, err));
-    for (size_t i = 0; i < batch->n; i++)
-        batch->labels[i] =
-            (int32_t)sv_largest_index(batch->targets + i * objective->classes, objective->classes);
+    const size_t classes = objective->classes;
+    if (batch->targets && !objective->masked && svit_loader_has_targets(loader))
+        return next_targets(batch, classes, loader, err);
+    SVIT_TRY(svit_loader_next(loader, batch->images, batch->labels, &batch->n, err));
+    if (objective->masked)
+        for (size_t i = 0; i < batch->n; i++)
+            fill_pixels(batch->targets + i * classes, batch->images + i * classes,
+                        objective->masked);
+    else if (batch->targets) /* the model may have more classes than the dataset */
+        sv_labels_expand(batch->targets, batch->labels, batch->n, classes);
     return SVIT_OK;
 }

@@ -8,7 +8,7 @@
 #include <shiftvit/loader.h>
 
 /* Whether the objective needs rows of targets, given what the loader makes. */
-int32_t sv_objective_needs_targets(const sv_objective *objective, const svit_loader *loader);
+bool sv_objective_needs_targets(const sv_objective *objective, const svit_loader *loader);
 
 /* SVIT_E_ARGUMENT if the loss is a cross-entropy that can teach and measure nothing: of one output,
  * or with targets of `dataset` that are no probabilities; or SVIT_LOSS_BINARY with targets that are

@@ -100,17 +100,10 @@ void sv_evaluator_close(sv_evaluator *evaluator)
     *evaluator = (sv_evaluator){0};
 }
 
-svit_status sv_trainer_go_on(const svit_context *context, const sv_ranks *ranks, int32_t *asked,
-                             svit_error *err)
-{
-    *asked = ranks->reducer.ranks == 1 ? sv_context_stop_value(context) : 0;
-    return *asked ? sv_context_fail_stopped(*asked, err) : SVIT_OK;
-}
-
 /* Reads a batch and computes its logits, unless the caller asks to stop. */
 static svit_status next_logits(sv_evaluator *evaluator, svit_error *err)
 {
-    SVIT_TRY(sv_trainer_go_on(evaluator->context, evaluator->ranks, &evaluator->asked, err));
+    SVIT_TRY(sv_ranks_go_on(evaluator->ranks, evaluator->context, &evaluator->asked, err));
     SVIT_TRY(sv_batch_next(&evaluator->data, &evaluator->objective, evaluator->loader, err));
     return sv_views_forward(&evaluator->views, evaluator->session, evaluator->data.images,
                             evaluator->data.n, 0, evaluator->logits, err);

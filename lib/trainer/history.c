@@ -117,17 +117,17 @@ char *sv_trainer_history_pack(const svit_trainer *trainer)
     return text;
 }
 
-static int32_t unpack_row(svit_trainer_event *row, const char *text, size_t columns)
+static bool unpack_row(svit_trainer_event *row, const char *text, size_t columns)
 {
     for (size_t column = 0; column < columns; column++, text += DIGITS) {
         char digits[DIGITS + 1] = "";
         uint64_t bits;
         memcpy(digits, text, DIGITS);
         if (!sv_trainer_read_digits(&bits, digits, 16))
-            return 0;
+            return false;
         memcpy((char *)row + COLUMNS[column], &bits, sizeof bits);
     }
-    return 1;
+    return true;
 }
 
 svit_status sv_trainer_history_unpack(svit_trainer *trainer, const char *text, uint64_t rows,

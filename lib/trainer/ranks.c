@@ -214,6 +214,13 @@ svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_
     return status;
 }
 
+svit_status sv_ranks_go_on(const sv_ranks *ranks, const svit_context *context, int32_t *asked,
+                           svit_error *err)
+{
+    *asked = ranks->reducer.ranks == 1 ? sv_context_stop_value(context) : 0;
+    return *asked ? sv_context_fail_stopped(*asked, err) : SVIT_OK;
+}
+
 svit_status sv_ranks_agree_on_stop(sv_ranks *ranks, sv_stop *stop, svit_error *err)
 {
     if (!ranks->chunks)

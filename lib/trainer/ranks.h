@@ -48,6 +48,11 @@ svit_status sv_ranks_agree(sv_ranks *ranks, svit_status mine, svit_error *err);
 svit_status sv_ranks_collect(sv_ranks *ranks, const void *mine, void *all, size_t items,
                              size_t bytes, svit_error *err);
 
+/* Asks the context's stop function, whose answer goes to *asked. Several ranks go on, since all of
+ * them would have to be asked. SVIT_E_STOPPED: it asks to stop. */
+svit_status sv_ranks_go_on(const sv_ranks *ranks, const svit_context *context, int32_t *asked,
+                           svit_error *err);
+
 /* What has asked a run to stop. */
 typedef struct sv_stop {
     int32_t value;       /* that a function has returned; 0: the run goes on */

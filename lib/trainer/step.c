@@ -110,7 +110,7 @@ static svit_status save_if_due(svit_trainer *trainer, svit_error *err)
 
 /* Whether an epoch is the best so far: at equal scores the lower loss wins, since the top-1 of a
  * small validation set has few values. */
-static int32_t is_best(const svit_trainer *trainer, double score, double loss)
+static bool is_best(const svit_trainer *trainer, double score, double loss)
 {
     const sv_progress *progress = &trainer->progress;
     if (score != progress->best_top1)
@@ -149,7 +149,7 @@ static svit_status validate(svit_trainer *trainer, sv_metrics *metrics, svit_err
 {
     double begin = sv_clock_seconds();
     trainer->activity = "validation";
-    int32_t average = trainer->optimizer_config.ema != SVIT_EMA_NONE;
+    bool average = trainer->optimizer_config.ema != SVIT_EMA_NONE;
     if (average)
         SVIT_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
     svit_status status = validate_weights(trainer, metrics, err);
@@ -164,7 +164,7 @@ static svit_status add_row(svit_trainer *trainer, svit_error *err)
 {
     SVIT_TRY(sv_trainer_history_reserve(trainer, (size_t)trainer->progress.rows + 1, err));
     sv_metrics metrics = {0};
-    int32_t validated = trainer->validation.loader != NULL;
+    bool validated = trainer->validation.loader != NULL;
     if (validated)
         SVIT_TRY(validate(trainer, &metrics, err));
     svit_trainer_event *row = &trainer->history[trainer->progress.rows];
@@ -219,7 +219,7 @@ static svit_status run_epoch_end(svit_trainer *trainer, svit_error *err)
     return SVIT_OK;
 }
 
-static int32_t ran_out_of_patience(const svit_trainer *trainer)
+static bool ran_out_of_patience(const svit_trainer *trainer)
 {
     return trainer->config.patience > 0 && trainer->validation.loader &&
            trainer->progress.waited >= trainer->config.patience;
@@ -234,7 +234,7 @@ static svit_status finish(svit_trainer *trainer, svit_error *err)
         sv_trainer_best_restore(trainer);
     else if (trainer->optimizer_config.ema != SVIT_EMA_NONE)
         SVIT_TRY(svit_optimizer_swap_ema(trainer->optimizer, err));
-    trainer->finished = 1;
+    trainer->finished = true;
     return SVIT_OK;
 }
 
@@ -243,7 +243,7 @@ static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, 
     const sv_progress *progress = &trainer->progress;
     if (!trainer->finished)
         SVIT_TRY(sv_optim_check_weights(trainer->optimizer->core, err));
-    trainer->started = 1;
+    trainer->started = true;
     if (progress->epoch == trainer->config.epochs ||
         (progress->position == 0 && ran_out_of_patience(trainer))) {
         SVIT_TRY(finish(trainer, err));
@@ -255,7 +255,7 @@ static svit_status next_event(svit_trainer *trainer, svit_trainer_event *event, 
     }
     SVIT_TRY(save_if_due(trainer, err));
     if (progress->position < trainer->steps) {
-        SVIT_TRY(sv_trainer_go_on(trainer->context, &trainer->ranks, &trainer->asked, err));
+        SVIT_TRY(sv_ranks_go_on(&trainer->ranks, trainer->context, &trainer->asked, err));
         SVIT_TRY(run_step(trainer, err));
         sv_trainer_describe(trainer, event, SVIT_EVENT_STEP);
     } else {

@@ -94,16 +94,15 @@ struct svit_trainer {
     svit_trainer_event *history; /* [history_capacity], of which progress.rows are in use */
     size_t history_capacity;
     float *best; /* [parameters.elements] the best epoch's weights; NULL without SVIT_KEEP_BEST */
-    int32_t started, finished;
-    int32_t resumed; /* 1: svit_trainer_resume has restored the run */
-    int32_t
-        has_other_run;   /* 1: the folder holds a run that this trainer neither wrote nor resumed */
-    uint64_t event_rows; /* epochs that this process has written to the event file; 0: it has not
+    bool started, finished;
+    bool resumed;         /* svit_trainer_resume has restored the run */
+    bool has_other_run;   /* the folder holds a run that this trainer neither wrote nor resumed */
+    uint64_t event_rows;  /* epochs that this process has written to the event file; 0: it has not
                             written it */
-    int32_t is_settled;  /* 1: all files of a run in the folder belong to this run */
-    int32_t asked;       /* what the context's stop function has returned last before a step */
-    int32_t stop_value;  /* what the callback returned to stop svit_trainer_run */
-    bool in_callback;    /* the callback of svit_trainer_run is running */
+    bool is_settled;      /* all files of a run in the folder belong to this run */
+    int32_t asked;        /* what the context's stop function has returned last before a step */
+    int32_t stop_value;   /* what the callback returned to stop svit_trainer_run */
+    bool in_callback;     /* the callback of svit_trainer_run is running */
     const char *activity; /* for messages: what is done beside the steps, "validation" */
 
     /* Times in seconds and counts of the current epoch, in this process only. */
@@ -213,11 +212,6 @@ svit_status sv_trainer_check_fit(const svit_model *model, const svit_dataset *tr
                                  svit_error *err);
 
 /* evaluate.c */
-
-/* Asks the context's stop function, what it returns going to *asked. Several ranks go on, since all
- * of them would have to be asked. SVIT_E_STOPPED: it asks to stop. */
-svit_status sv_trainer_go_on(const svit_context *context, const sv_ranks *ranks, int32_t *asked,
-                             svit_error *err);
 
 /* How an evaluator computes. */
 typedef struct sv_evaluation {

@@ -84,8 +84,8 @@ static svit_status fail_unknown(const matched *self, size_t class, svit_error *e
 static svit_status take_labels(matched *self, const size_t *places, svit_error *err)
 {
     int32_t *labels = self->labels;
-    for (size_t class = 0; class < self->label_count; class ++)
-        labels[class] = -1;
+    for (size_t k = 0; k < self->label_count; k++)
+        labels[k] = -1;
     for (size_t k = 0; k < self->base.classes; k++) {
         if (places[k] == self->label_count)
             continue;
@@ -96,9 +96,9 @@ static svit_status take_labels(matched *self, const size_t *places, svit_error *
                            (int)labels[places[k]], k, self->names[k]);
         labels[places[k]] = (int32_t)k;
     }
-    for (size_t class = 0; class < self->label_count; class ++)
-        if (labels[class] < 0)
-            return fail_unknown(self, class, err);
+    for (size_t k = 0; k < self->label_count; k++)
+        if (labels[k] < 0)
+            return fail_unknown(self, k, err);
     return SVIT_OK;
 }
 

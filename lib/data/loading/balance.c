@@ -54,8 +54,8 @@ static void group_samples(sv_balance *self, uint32_t *classes, const uint32_t *p
         classes[i] = (uint32_t)(found - present);
         self->first[classes[i] + 1]++;
     }
-    for (uint32_t class = 0; class < self->classes; class ++)
-        self->first[class + 1] += self->first[class];
+    for (uint32_t k = 0; k < self->classes; k++)
+        self->first[k + 1] += self->first[k];
     for (uint32_t i = 0; i < self->count; i++)
         self->samples[self->first[classes[i]] + self->used[classes[i]]++] = i;
 }
@@ -124,9 +124,9 @@ void sv_balance_fill(sv_balance *self, uint32_t *order, uint64_t seed, uint64_t 
     assert(self->classes > 0);
     sv_random_start(&random, seed, SV_STREAM_ORDER, epoch, 1); /* 0 is that of sv_order_fill */
     memcpy(self->shuffled, self->samples, self->count * sizeof *self->samples);
-    for (uint32_t class = 0; class < self->classes; class ++) {
-        self->used[class] = 0;
-        self->round[class] = class;
+    for (uint32_t k = 0; k < self->classes; k++) {
+        self->used[k] = 0;
+        self->round[k] = k;
     }
     for (uint32_t i = 0; i < self->count; i++) {
         if (i % self->classes == 0)

@@ -39,7 +39,7 @@ static svit_status check_real(const char *key, double value, int32_t is_legal, s
 static svit_status check_position(const svit_trainer *trainer, const sv_progress *at,
                                   const svit_checkpoint *checkpoint, svit_error *err)
 {
-    int32_t validates = trainer->validation.loader != NULL;
+    bool validates = trainer->validation.loader != NULL;
     uint64_t epochs = 0;
     SVIT_TRY(sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, err));
     SVIT_TRY(sv_trainer_check_number(STATE_KEY "epoch", at->epoch, 0, epochs, err));
@@ -134,31 +134,31 @@ svit_status sv_trainer_check_progress(const svit_trainer *trainer, const sv_prog
 }
 
 /* Whether a value is a fraction, or NaN if the run has none of its kind. */
-static int32_t is_fraction(double value, int32_t has_it)
+static bool is_fraction(double value, bool has_it)
 {
     return has_it ? value >= 0 && value <= 1 : isnan(value);
 }
 
-static int32_t is_amount(double value)
+static bool is_amount(double value)
 {
     return isfinite(value) && value >= 0;
 }
 
 /* Whether a history row has values that a run can produce. `before` is the row of the previous
  * epoch, or NULL for the first. */
-static int32_t is_row(const svit_trainer *trainer, const svit_trainer_event *row,
-                      const svit_trainer_event *before)
+static bool is_row(const svit_trainer *trainer, const svit_trainer_event *row,
+                   const svit_trainer_event *before)
 {
-    int32_t has_top1 = trainer->config.loss != SVIT_LOSS_MSE;
-    int32_t has_top5 = trainer->config.loss == SVIT_LOSS_CROSS_ENTROPY;
-    int32_t trained = isfinite(row->train_loss) && is_fraction(row->train_top1, has_top1) &&
-                      is_fraction(row->train_top5, has_top5) && is_amount(row->learning_rate) &&
-                      is_amount(row->images_per_second) && is_amount(row->seconds) &&
-                      isfinite(row->eta_seconds) && is_amount(row->pflop);
+    bool has_top1 = trainer->config.loss != SVIT_LOSS_MSE;
+    bool has_top5 = trainer->config.loss == SVIT_LOSS_CROSS_ENTROPY;
+    bool trained = isfinite(row->train_loss) && is_fraction(row->train_top1, has_top1) &&
+                   is_fraction(row->train_top5, has_top5) && is_amount(row->learning_rate) &&
+                   is_amount(row->images_per_second) && is_amount(row->seconds) &&
+                   isfinite(row->eta_seconds) && is_amount(row->pflop);
     if (!trainer->validation.loader)
         return trained && isnan(row->val_loss) && isnan(row->val_top1) && isnan(row->val_top5) &&
                row->best_epoch == 0;
-    int32_t is_better = !before || row->best_epoch == row->epoch;
+    bool is_better = !before || row->best_epoch == row->epoch;
     return trained && is_amount(row->val_loss) && is_fraction(row->val_top1, has_top1) &&
            is_fraction(row->val_top5, has_top5) &&
            row->best_epoch == (is_better ? row->epoch : before->best_epoch);

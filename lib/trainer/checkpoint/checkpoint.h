@@ -85,7 +85,7 @@ typedef struct sv_trainer_entry {
     const char *key;
     size_t offset; /* in svit_trainer */
     sv_entry_kind kind;
-    int32_t is_state; /* 1: a resume restores it; 0: a setting that a resumed run must share */
+    bool is_state; /* a resume restores it; false: a setting that a resumed run must share */
     sv_entry_change change;
 } sv_trainer_entry;
 
@@ -107,7 +107,7 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
 
 /* Reads decimal digits, or, if `base` is 16, the 16 hexadecimal digits of a real number's bits.
  * Returns 0 if `text` is something else. */
-int32_t sv_trainer_read_digits(uint64_t *out, const char *text, unsigned base);
+bool sv_trainer_read_digits(uint64_t *out, const char *text, unsigned base);
 
 /* Writes the text by which a resume compares loss, sampling, test-time augmentation, class weights,
  * leaves, shuffle_window and the smaller images of the first epochs. A function of the program that
@@ -138,7 +138,7 @@ svit_status sv_trainer_read_entry(const svit_checkpoint *checkpoint, const char 
 void sv_trainer_warn_of_extension(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
 
 /* Whether `checkpoint` is of a run with fewer epochs than the trainer's, which thus extends it. */
-int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
+bool sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint);
 
 /* How many epochs the checkpoint's run trains on smaller images, as long as it is not extended. */
 uint64_t sv_trainer_saved_early(const svit_trainer *trainer, const svit_checkpoint *checkpoint);

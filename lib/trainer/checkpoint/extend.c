@@ -22,7 +22,7 @@ svit_status sv_trainer_read_entry(const svit_checkpoint *checkpoint, const char 
                    text ? text : "");
 }
 
-int32_t sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
+bool sv_trainer_extends(const svit_trainer *trainer, const svit_checkpoint *checkpoint)
 {
     uint64_t epochs = trainer->config.epochs;
     sv_trainer_read_entry(checkpoint, SV_TRAINER_EPOCHS_KEY, &epochs, NULL);

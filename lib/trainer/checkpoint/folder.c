@@ -111,7 +111,7 @@ svit_status sv_trainer_folder_settle(svit_trainer *trainer, svit_error *err)
             SVIT_TRY(svit_folder_lock_remove(trainer->lock, SV_TRAINER_EVENTS_FILE, err));
     }
     SVIT_TRY(write_description(trainer, err));
-    trainer->has_other_run = 0;
-    trainer->is_settled = 1;
+    trainer->has_other_run = false;
+    trainer->is_settled = true;
     return SVIT_OK;
 }

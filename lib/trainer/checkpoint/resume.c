@@ -31,7 +31,7 @@ static bool ends_later(const sv_trainer_entry *entry, const svit_trainer *traine
 
 /* Whether a setting may be another one than the saved one. */
 static bool may_differ(const sv_trainer_entry *entry, const svit_trainer *trainer,
-                       const char *saved, int32_t extends)
+                       const char *saved, bool extends)
 {
     if (entry->change == SV_CHANGE_TO_LAST)
         return trainer->config.keep == SVIT_KEEP_LAST;
@@ -74,7 +74,7 @@ static svit_status lacks_entry(const char *key, svit_error *err)
 static svit_status read_entries(const svit_checkpoint *checkpoint, svit_trainer *copy,
                                 svit_error *err)
 {
-    int32_t extends = sv_trainer_extends(copy, checkpoint);
+    bool extends = sv_trainer_extends(copy, checkpoint);
     copy->progress.early = NOT_SAVED;
     for (size_t i = 0; i < sv_trainer_entry_count; i++) {
         const sv_trainer_entry *entry = &sv_trainer_entries[i];
@@ -367,8 +367,8 @@ static svit_status resume(svit_trainer *trainer, svit_error *err)
     if (status == SVIT_OK)
         status = sv_trainer_check_resumed(trainer, err);
     if (status == SVIT_OK) {
-        trainer->started = trainer->resumed = 1;
-        trainer->has_other_run = 0;
+        trainer->started = trainer->resumed = true;
+        trainer->has_other_run = false;
         warn_without_fingerprints(checkpoint, trainer);
         sv_trainer_warn_of_extension(trainer, checkpoint);
     }

@@ -13,16 +13,16 @@
     {                                                                                              \
         "trainer." name, offsetof(svit_trainer, field), kind, is_state, change                     \
     }
-#define DATA(field, kind) ENTRY(#field, field, kind, 0, SV_CHANGE_NONE)
-#define SETTING(field, kind) ENTRY(#field, config.field, kind, 0, SV_CHANGE_NONE)
+#define DATA(field, kind) ENTRY(#field, field, kind, false, SV_CHANGE_NONE)
+#define SETTING(field, kind) ENTRY(#field, config.field, kind, false, SV_CHANGE_NONE)
 #define RULE(field, kind)                                                                          \
-    ENTRY("optimizer." #field, optimizer_config.field, kind, 0, SV_CHANGE_NONE)
-#define STATE(field, kind) ENTRY("state." #field, progress.field, kind, 1, SV_CHANGE_NONE)
+    ENTRY("optimizer." #field, optimizer_config.field, kind, false, SV_CHANGE_NONE)
+#define STATE(field, kind) ENTRY("state." #field, progress.field, kind, true, SV_CHANGE_NONE)
 
 /* Settings that may change: those that say where the run ends, and those of its schedule. */
-#define SETTING_OF_END(field, kind) ENTRY(#field, config.field, kind, 0, SV_CHANGE_LATER)
+#define SETTING_OF_END(field, kind) ENTRY(#field, config.field, kind, false, SV_CHANGE_LATER)
 #define RULE_EXTENDS(field, kind)                                                                  \
-    ENTRY("optimizer." #field, optimizer_config.field, kind, 0, SV_CHANGE_EXTENDED)
+    ENTRY("optimizer." #field, optimizer_config.field, kind, false, SV_CHANGE_EXTENDED)
 
 /* Keys follow the names of the fields, so a field here keeps its name for the sake of old files. */
 const sv_trainer_entry sv_trainer_entries[] = {
@@ -34,7 +34,7 @@ const sv_trainer_entry sv_trainer_entries[] = {
     SETTING(batch, SV_ENTRY_U32),
     SETTING(accumulate, SV_ENTRY_U32),
     SETTING_OF_END(patience, SV_ENTRY_U32),
-    ENTRY("keep", config.keep, SV_ENTRY_U32, 0, SV_CHANGE_TO_LAST),
+    ENTRY("keep", config.keep, SV_ENTRY_U32, false, SV_CHANGE_TO_LAST),
     SETTING(compute, SV_ENTRY_U32),
     SETTING(seed, SV_ENTRY_U64),
     SETTING(label_smoothing, SV_ENTRY_F64),
@@ -88,7 +88,7 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
     snprintf(out, SV_TRAINER_VALUE, is_decimal ? "%" PRIu64 : "%016" PRIx64, wide);
 }
 
-int32_t sv_trainer_read_digits(uint64_t *out, const char *text, unsigned base)
+bool sv_trainer_read_digits(uint64_t *out, const char *text, unsigned base)
 {
     *out = 0;
     const char *end = sv_digits_read(out, text, base);
