@@ -1,6 +1,9 @@
 /* Learning-rate schedules. */
 #include "optim/schedule.h"
 
+#include "base/threads/fp_env.h"
+#include "optim/optimizer.h"
+
 #include <math.h>
 
 #define PI 3.14159265358979323846
@@ -154,6 +157,18 @@ double sv_learning_rate(const svit_optimizer_config *config, uint64_t step)
     default:
         return config->learning_rate;
     }
+}
+
+SVIT_API svit_status svit_learning_rate(const svit_optimizer_config *config, uint64_t step,
+                                        double *learning_rate, svit_error *err)
+{
+    SV_DEFAULT_FP_ENV;
+    SV_REQUIRE(config);
+    SV_REQUIRE(learning_rate);
+    svit_optimizer_config local;
+    SVIT_TRY(sv_optim_config_import(&local, config, err));
+    *learning_rate = sv_learning_rate(&local, step);
+    return SVIT_OK;
 }
 
 bool sv_schedule_uses(int32_t schedule, sv_schedule_setting setting)

@@ -87,18 +87,6 @@ SVIT_API svit_status svit_step(svit_optimizer *optimizer, svit_session *session,
     return status;
 }
 
-SVIT_API svit_status svit_learning_rate(const svit_optimizer_config *config, uint64_t step,
-                                        double *learning_rate, svit_error *err)
-{
-    SV_DEFAULT_FP_ENV;
-    SV_REQUIRE(config);
-    SV_REQUIRE(learning_rate);
-    svit_optimizer_config local;
-    SVIT_TRY(sv_optim_config_import(&local, config, err));
-    *learning_rate = sv_learning_rate(&local, step);
-    return SVIT_OK;
-}
-
 SVIT_API uint64_t svit_optimizer_steps(const svit_optimizer *optimizer)
 {
     return optimizer ? optimizer->core->steps : 0;
