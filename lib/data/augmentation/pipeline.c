@@ -9,7 +9,7 @@
 #include "base/numbers/random.h"
 #include "data/augmentation/pipeline_config.h"
 #include "data/augmentation/pipeline_rows.h"
-#include "data/loading/source.h"
+#include "data/augmentation/source.h"
 #include "data/resampling/affine.h"
 #include "data/resampling/antialias.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/status.h"
 #include "context/context.h"
+#include "data/augmentation/source.h"
 #include "data/augmentation/steps.h"
 #include "data/decoding/image_shape.h"
-#include "data/loading/source.h"
 
 #include <shiftvit/dataset.h>
 

@@ -6,12 +6,12 @@
 #include "base/size.h"
 #include "data/augmentation/mix.h"
 #include "data/augmentation/pipeline_config.h"
+#include "data/augmentation/source.h"
 #include "data/augmentation/step_fields.h"
 #include "data/augmentation/steps.h"
 #include "data/checks.h"
 #include "data/loading/balance.h"
 #include "data/loading/order.h"
-#include "data/loading/source.h"
 
 #include <stdio.h>
 #include <string.h>

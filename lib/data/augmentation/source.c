@@ -1,5 +1,5 @@
 /* The source step of pipelines and of datasets of image files. */
-#include "data/loading/source.h"
+#include "data/augmentation/source.h"
 
 #include "base/threads/fp_env.h"
 #include "context/context.h"
