@@ -49,9 +49,9 @@ static sv_onnx_value patch_rows(const sv_onnx_vit *self, const sv_onnx_value *im
     const int64_t row[3] = {0, rows * columns, (int64_t)sv_vit_patch_elements(self->config)};
     sv_onnx_value x = *images;
     if (self->config->input_height % size != 0)
-        x = sv_onnx_slice(self->graph, &x, 1, 0, rows * size);
+        x = sv_onnx_slice(self->graph, &x, 1, 0, (size_t)(rows * size));
     if (self->config->input_width % size != 0)
-        x = sv_onnx_slice(self->graph, &x, 2, 0, columns * size);
+        x = sv_onnx_slice(self->graph, &x, 2, 0, (size_t)(columns * size));
     x = sv_onnx_reshape(self->graph, &x, cut, 6);
     x = sv_onnx_transpose(self->graph, &x, order, 6);
     return sv_onnx_reshape(self->graph, &x, row, 3);
