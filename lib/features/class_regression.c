@@ -23,6 +23,7 @@ typedef struct regression {
     size_t n, d;                   /* all samples; channels and the bias */
     double weight_new, weight_old; /* in the loss, of one new and of one old sample */
     double scale;                  /* 1 / the standard deviation of the features */
+    double *mean;                  /* [d - 1] of each channel */
     double weight_decay;
     const double *w; /* [d] */
     double *partial; /* [blocks, d + 1]: of each block the gradient [d], then its loss */
@@ -42,7 +43,8 @@ static double softplus(double z)
     return fmax(z, 0) + log1p(exp(-fabs(z)));
 }
 
-/* g += weight (p - y) [f; 1]; returns the loss of the sample. */
+/* g += weight (p - y) [f; 1]; returns the loss of the sample. Features are less the mean of their
+ * channel, beside which a bias would be nearly a sum of them: then steps hardly fall. */
 static double add_gradient(double *g, const regression *self, size_t i)
 {
     const size_t c = self->d - 1;
@@ -50,11 +52,11 @@ static double add_gradient(double *g, const regression *self, size_t i)
     const float *f = sample(self, i);
     double z = self->w[c] - self->offsets[i];
     for (size_t k = 0; k < c; k++)
-        z += self->w[k] * self->scale * (double)f[k];
+        z += self->w[k] * self->scale * ((double)f[k] - self->mean[k]);
     const double p = 1 / (1 + exp(-z));
     const double dz = is_new ? self->weight_new * (p - 1) : self->weight_old * p;
     for (size_t k = 0; k < c; k++)
-        g[k] += dz * self->scale * (double)f[k];
+        g[k] += dz * self->scale * ((double)f[k] - self->mean[k]);
     g[c] += dz;
     return is_new ? self->weight_new * softplus(-z) : self->weight_old * softplus(z);
 }
@@ -88,6 +90,15 @@ static double deviation(const regression *self)
             square += ((double)f[k] - sum / elements) * ((double)f[k] - sum / elements);
     }
     return square > 0 ? sqrt(square / elements) : 1;
+}
+
+static void find_means(regression *self)
+{
+    for (size_t i = 0; i < self->n; i++) {
+        const float *f = sample(self, i);
+        for (size_t k = 0; k + 1 < self->d; k++)
+            self->mean[k] += (double)f[k] / (double)self->n;
+    }
 }
 
 static size_t block_count(const regression *self)
@@ -157,18 +168,22 @@ svit_status sv_class_from_regression(double *w, size_t old_classes, const svit_f
                        .context = features->context};
     double *memory;
     size_t elements;
-    if (!sv_size_multiply(&elements, block_count(&self) + SV_LBFGS_VECTORS, d + 1))
+    if (!sv_size_multiply(&elements, block_count(&self) + SV_LBFGS_VECTORS + 1, d + 1))
         return sv_fail(err, SVIT_E_MEMORY, "the gradients of %zu blocks do not fit memory",
                        block_count(&self));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&memory, elements, sizeof *memory,
                                "a logistic regression", err));
     self.partial = memory + SV_LBFGS_VECTORS * (d + 1);
+    self.mean = memory + elements - (d + 1);
+    find_means(&self);
     set_weights(&self, old_classes, config->new_weight);
     for (size_t k = 0; k < d; k++)
         w[k] = k + 1 < d ? 0 : mean_offset(&self);
     sv_lbfgs_minimise(w, d, objective, &self, TOLERANCE, memory);
-    for (size_t k = 0; k + 1 < d; k++)
+    for (size_t k = 0; k + 1 < d; k++) {
         w[k] *= self.scale;
+        w[d - 1] -= w[k] * self.mean[k];
+    }
     sv_release(allocator, memory, elements * sizeof *memory);
     return self.stopped ? sv_context_fail_stopped(self.stopped, err) : SVIT_OK;
 }

@@ -1,4 +1,5 @@
 /* Classification by the k nearest neighbours in cosine similarity. */
+#include "base/arrays.h"
 #include "base/size.h"
 #include "base/threads/fp_env.h"
 #include "features/neighbours.h"
@@ -9,6 +10,7 @@
 /* Where the votes go. */
 typedef struct ballot {
     double temperature;
+    double *votes;        /* [workers, classes] */
     float *probabilities; /* [n, classes] */
 } ballot;
 
@@ -20,21 +22,21 @@ static double weight(const sv_neighbour *of, const sv_neighbour *nearest, double
 
 /* A row of probabilities = the votes over their sum. They are divided last: at a high temperature
  * they are ones, which add up exactly. */
-static void vote(const sv_neighbour_search *search, size_t query, const sv_neighbour *list)
+static void vote(const sv_neighbour_search *search, size_t query, const sv_neighbour *list,
+                 uint32_t worker)
 {
     const ballot *to = search->user;
     const size_t classes = search->reference->classes;
     const int32_t *labels = search->reference->labels;
-    float *out = to->probabilities + query * classes;
-    double sum = 0;
-    memset(out, 0, classes * sizeof *out);
+    double *votes = to->votes + worker * classes, sum = 0;
+    memset(votes, 0, classes * sizeof *votes);
     for (size_t j = 0; j < search->k; j++) {
         const double each = weight(&list[j], list, to->temperature);
-        out[labels[list[j].index]] += (float)each;
+        votes[labels[list[j].index]] += each;
         sum += each;
     }
     for (size_t c = 0; c < classes; c++)
-        out[c] = (float)((double)out[c] / sum);
+        to->probabilities[query * classes + c] = (float)(votes[c] / sum);
 }
 
 static svit_status check(const svit_features *reference, double temperature, svit_error *err)
@@ -60,7 +62,8 @@ SVIT_API svit_status svit_features_knn(const svit_features *reference, const flo
     SV_REQUIRE(probabilities);
     SVIT_TRY(sv_neighbours_check(reference, queries, n, k, err));
     SVIT_TRY(check(reference, temperature, err));
-    ballot to = {temperature, probabilities};
+    svit_context *context = reference->context;
+    ballot to = {.temperature = temperature, .probabilities = probabilities};
     const sv_neighbour_search search = {.reference = reference,
                                         .queries = queries,
                                         .n = n,
@@ -68,5 +71,11 @@ SVIT_API svit_status svit_features_knn(const svit_features *reference, const flo
                                         .metric = SVIT_METRIC_COSINE,
                                         .use = vote,
                                         .user = &to};
-    return sv_neighbours_find(&search, err);
+    sv_arrays arrays = {.allocator = &context->allocator};
+    svit_status status = sv_arrays_add(&arrays, &to.votes, svit_context_threads(context),
+                                       reference->classes * sizeof *to.votes, "votes", err);
+    if (status == SVIT_OK)
+        status = sv_neighbours_find(&search, err);
+    sv_arrays_free(&arrays);
+    return status;
 }

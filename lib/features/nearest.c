@@ -20,8 +20,10 @@ static float cosine(float closeness)
     return closeness > 1 ? 1 : closeness < -1 ? -1 : closeness;
 }
 
-static void take(const sv_neighbour_search *search, size_t query, const sv_neighbour *list)
+static void take(const sv_neighbour_search *search, size_t query, const sv_neighbour *list,
+                 uint32_t worker)
 {
+    (void)worker;
     const answer *to = search->user;
     const size_t k = search->k;
     for (size_t j = 0; j < k; j++) {

@@ -133,7 +133,7 @@ static void use_task(void *argument, size_t task, uint32_t worker)
         merge(self, merged, nearest);
         nearest = merged;
     }
-    self->search->use(self->search, self->first * self->block + task, nearest);
+    self->search->use(self->search, self->first * self->block + task, nearest, worker);
 }
 
 static svit_status search_all(call *self, svit_error *err)

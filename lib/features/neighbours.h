@@ -13,9 +13,10 @@ typedef struct sv_neighbour {
 
 typedef struct sv_neighbour_search sv_neighbour_search;
 
-/* Takes the k nearest samples of query number `query`, the nearest first. Any worker calls it. */
+/* Takes the k nearest samples of query number `query`, the nearest first. Any worker of the
+ * reference's context calls it. */
 typedef void (*sv_neighbours_use)(const sv_neighbour_search *search, size_t query,
-                                  const sv_neighbour *list);
+                                  const sv_neighbour *list, uint32_t worker);
 
 /* What is searched. */
 struct sv_neighbour_search {

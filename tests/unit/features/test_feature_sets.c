@@ -384,6 +384,30 @@ START_TEST(test_many_equal_votes_are_counted)
 }
 END_TEST
 
+/* The votes of a million neighbours of one class in three add up to 1. */
+START_TEST(test_votes_of_many_neighbours_add_up)
+{
+    enum { MANY = 1000000 };
+    float *rows = malloc(2 * MANY * sizeof *rows), p[3];
+    int32_t *labels = malloc(MANY * sizeof *labels);
+    const float query[2] = {1, 0};
+    svit_context *context = context_of(2);
+    svit_features *set = NULL;
+    for (size_t i = 0; i < MANY; i++) {
+        rows[2 * i] = 1;
+        rows[2 * i + 1] = (float)i / MANY;
+        labels[i] = i % 3 == 0;
+    }
+    OK(svit_features_create(&set, context, rows, labels, MANY, 2, 3, NULL, err));
+    OK(svit_features_knn(set, query, 1, MANY, 0.7, p, err));
+    ck_assert_double_le(fabs((double)p[0] + p[1] + p[2] - 1), 1e-7);
+    svit_features_free(set);
+    svit_context_free(context);
+    free(labels);
+    free(rows);
+}
+END_TEST
+
 /* Whichever comes first, the nearest row and the first of the two equal ones are the neighbours. */
 START_TEST(test_first_of_equal_neighbours_counts)
 {
@@ -460,6 +484,7 @@ static Suite *feature_sets_suite(void)
     tcase_add_test(tests, test_a_set_grows_by_single_samples);
     tcase_add_test(tests, test_classes_are_joined_by_name);
     tcase_add_test(tests, test_neighbours_vote_by_similarity);
+    tcase_add_test(tests, test_votes_of_many_neighbours_add_up);
     tcase_add_test(tests, test_many_equal_votes_are_counted);
     tcase_add_loop_test(tests, test_first_of_equal_neighbours_counts, 0, 3);
     tcase_add_test(tests, test_neighbours_of_extreme_features);
