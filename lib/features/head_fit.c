@@ -21,8 +21,8 @@ static const sv_field FIELDS[] = {
     {FIELD(epochs, U32), .min = 1, .max = 1000000},
     {FIELD(batch, U32), .min = 1, .max = 65536},
     {FIELD(balanced, FLAG)},
-    {FIELD(learning_rate, REAL), .min = 0, .max = DBL_MAX, .min_is_open = 1},
-    {FIELD(weight_decay, REAL), .min = -DBL_MAX, .max = DBL_MAX},
+    {FIELD(learning_rate, REAL), .min = 0, .max = FLT_MAX, .min_is_open = 1},
+    {FIELD(weight_decay, REAL), .min = -FLT_MAX, .max = FLT_MAX},
     {FIELD(label_smoothing, REAL), .min = 0, .max = 1, .max_is_open = 1},
     {FIELD(seed, U64)},
 };

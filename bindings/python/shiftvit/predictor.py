@@ -66,8 +66,8 @@ class Predictor(_library.Handle):
             max_batch: Images in one forward pass; larger calls run several.
             compute: Precision of matrix products.
             output: What predictions are; ``"auto"`` is what the model states, otherwise ``"softmax"``.
-            tta: Versions of each image whose logits are averaged: ``"flip"``, with its mirror, or ``"flip-shift"``, also
-                moved by a pixel. They take two or six times as long.
+            tta: Versions of each image whose logits, or with a text head whose embeddings, are averaged: ``"flip"``,
+                with its mirror, or ``"flip-shift"``, also moved by a pixel. They take two or six times as long.
             context: Whose workers run it; None: the model's, or :func:`shiftvit.default_context`.
 
         Raises:

@@ -233,6 +233,10 @@ START_TEST(test_configurations_are_read_and_written)
                            "\"new_weight\":2.0,\"recall\":0.5}");
     FAILS(svit_head_config_from_json(&head, sizeof head, "{\"epoch\":7}", err), SVIT_E_ARGUMENT,
           "epochs");
+    FAILS(svit_head_config_from_json(&head, sizeof head, "{\"learning_rate\":1e39}", err),
+          SVIT_E_ARGUMENT, "learning_rate is 1e39; it is in (0, 3.4");
+    FAILS(svit_head_config_from_json(&head, sizeof head, "{\"weight_decay\":1e39}", err),
+          SVIT_E_ARGUMENT, "weight_decay is 1e39; it is in [-3.4");
     FAILS(svit_class_config_from_json(&class, sizeof class, "{\"recall\":2}", err), SVIT_E_ARGUMENT,
           "recall is 2");
     FAILS(svit_class_config_from_json(&class, sizeof class, "[", err), SVIT_E_FORMAT, "");
