@@ -7,6 +7,9 @@
 
 enum { MOST = 4096 };
 
+#define VIT_WIDE                                                                                   \
+    "{\"model_type\":\"vit\",\"num_attention_heads\":2,\"image_size\":[14,56],\"patch_size\":7}"
+
 static const struct positions_case {
     const char *golden, *file, *config, *input; /* the input that is wanted */
     const char *name;                           /* of the position embedding */
@@ -63,6 +66,27 @@ static const struct positions_case {
      "{\"architecture\":\"vit_tiny_patch16_224\",\"model_args\":{\"num_heads\":2,\"img_size\":"
      "[28,35]}}",
      "{\"input_height\":14,\"input_width\":21}", "pos_embed", "timm", 1, 4, 5, 2, 3,
+     SV_BICUBIC_ANTIALIASED, false},
+    /* transformers takes the rows that it interpolates for a square, of DINOv2 always. */
+    {"pretrained_hf_vit", "config.json", VIT_WIDE, "{\"input_height\":28,\"input_width\":28}",
+     "vit.embeddings.position_embeddings", "huggingface", 1, 4, 4, 4, 4, SV_BICUBIC, false},
+    {"pretrained_hf_vit", "config.json", VIT_WIDE, "{\"input_height\":14,\"input_width\":21}",
+     "vit.embeddings.position_embeddings", "huggingface", 1, 4, 4, 2, 3, SV_BICUBIC, false},
+    {"pretrained_hf_vit", "config.json", VIT_WIDE, NULL, "vit.embeddings.position_embeddings",
+     "huggingface", 1, 2, 8, 2, 8, SV_BICUBIC, false},
+    {"pretrained_hf_vit", "config.json", VIT_WIDE,
+     "{\"input_height\":14,\"input_width\":21,\"position_height\":2,\"position_width\":8}",
+     "vit.embeddings.position_embeddings", "huggingface", 1, 2, 8, 2, 3, SV_BICUBIC, false},
+    {"pretrained_hf_dinov2", "config.json",
+     "{\"architectures\":[\"Dinov2ForImageClassification\"],\"model_type\":\"dinov2\",\"num_"
+     "attention_heads\":4,\"image_size\":[14,126],\"patch_size\":14}",
+     NULL, "dinov2.embeddings.position_embeddings", "huggingface", 1, 3, 3, 1, 9, SV_BICUBIC,
+     false},
+    {"pretrained_hf_dinov2_reg_swiglu", "config.json",
+     "{\"architectures\":[\"Dinov2WithRegistersForImageClassification\"],\"model_type\":\"dinov2_"
+     "with_registers\",\"num_attention_heads\":3,\"image_size\":[56,14],"
+     "\"patch_size\":14,\"use_swiglu_ffn\":true}",
+     NULL, "dinov2_with_registers.embeddings.position_embeddings", "huggingface", 1, 2, 2, 4, 1,
      SV_BICUBIC_ANTIALIASED, false},
 };
 enum { COUNT = sizeof CASES / sizeof *CASES, FLAT = 5 };

@@ -108,6 +108,21 @@ static grid find_grid(const positions *of, const sv_open *open, grid wanted, siz
     return (grid){0, 0};
 }
 
+/* The grid that transformers takes stored rows for where it interpolates them: a square, whatever
+ * the image is. DINOv2, which alone has LayerScale beside positions, does so even for an image of
+ * its own size unless that is a square, the others for another size. */
+static grid grid_of_interpolation(const sv_open *open, grid found)
+{
+    const grid input = grid_of_input(open);
+    const double side = round(sqrt(found.height * found.width));
+    const bool is_own = input.height == found.height && input.width == found.width &&
+                        !sv_open_has(open, "blocks.0.ls1.gamma");
+    if (strcmp(open->map.name, "huggingface") != 0 || is_own ||
+        sv_facts_find(&open->facts, "position_height") || side * side != found.height * found.width)
+        return found;
+    return (grid){side, side};
+}
+
 /* States the input of a grid that nothing states, and the grid of an input that is another one. */
 static svit_status state_grid(sv_open *open, grid found, svit_error *err)
 {
@@ -164,5 +179,5 @@ svit_status sv_open_state_positions(sv_open *open, svit_error *err)
     if (found.height == 0)
         return fail_grid(open, &of, err);
     SVIT_TRY(sv_open_state_shape(open, "position_tokens", kind, err));
-    return state_grid(open, found, err);
+    return state_grid(open, grid_of_interpolation(open, found), err);
 }
