@@ -202,6 +202,55 @@ START_TEST(test_registers_beside_a_distillation_token_are_refused)
 }
 END_TEST
 
+/* The distilled models of timm with fc_norm have neither norm before their heads. */
+START_TEST(test_a_distilled_model_applies_no_norm_of_the_features)
+{
+    static own_tensor list[CASE_TENSORS];
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    case_begin(self, "pretrained_timm_distilled");
+    const size_t count = own_golden(list, self, "");
+    for (size_t t = 0; t < count; t++)
+        if (strncmp(list[t].name, "norm.", 5) == 0) {
+            char name[160];
+            snprintf(name, sizeof name, "fc_%.100s", list[t].name);
+            strcpy(list[t].name, name);
+        }
+    own_write(self, list, count);
+    own_free(list, count);
+    case_text(self, "config.json",
+              "{\"architecture\":\"deit_tiny_distilled_patch16_224\",\"model_args\":"
+              "{\"num_heads\":3,\"fc_norm\":true}}");
+    WORKS(case_open(self, &model, NULL));
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    ck_assert_int_eq(config.distilled, 1);
+    ck_assert_int_eq(config.final_norm || config.head_norm, 0);
+    svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
+/* The heads of a distilled model are left out together. */
+START_TEST(test_a_distilled_model_opens_without_its_classifiers)
+{
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    svit_model_config config;
+    case_begin(self, "pretrained_timm_distilled");
+    case_weights(self, "");
+    case_text(self, "config.json",
+              "{\"architecture\":\"deit_tiny_distilled_patch16_224\",\"model_args\":"
+              "{\"num_heads\":3}}");
+    WORKS(case_open(self, &model, "{\"classifier\":false}"));
+    WORKS(svit_model_get_config(model, &config, sizeof config, err));
+    ck_assert_int_eq(config.distilled, 1);
+    ck_assert_uint_eq(config.num_classes, config.dim);
+    svit_model_free(model);
+    case_end(self);
+}
+END_TEST
+
 /* What is asked for is what the name does not tell. */
 START_TEST(test_a_known_name_is_not_asked_for)
 {
@@ -409,6 +458,8 @@ static Suite *suite(void)
     tcase_add_loop_test(c, test_a_wrapped_model_without_its_classifier_opens, 0, 3);
     tcase_add_test(c, test_a_layer_scale_of_zeros_is_what_the_tensors_tell);
     tcase_add_test(c, test_registers_beside_a_distillation_token_are_refused);
+    tcase_add_test(c, test_a_distilled_model_applies_no_norm_of_the_features);
+    tcase_add_test(c, test_a_distilled_model_opens_without_its_classifiers);
     tcase_add_test(c, test_a_known_name_is_not_asked_for);
     tcase_add_loop_test(c, test_a_name_tells_the_heads, 0, sizeof HEADS / sizeof *HEADS);
     tcase_add_loop_test(c, test_what_is_unusual_for_a_name_is_a_warning, 0,

@@ -45,6 +45,7 @@ static svit_status check_fields(const svit_model_config *config, svit_error *err
         {config->mask_ratio > 0, "mask_ratio", "0"},
         {config->patch_bias == config->pre_norm, "patch_bias", "the opposite of pre_norm"},
         {config->final_norm && config->head_norm, "head_norm", "false with final_norm"},
+        {config->distilled && config->head_norm, "head_norm", "false with distilled"},
         {attention_pool && config->pool_heads != config->heads, "pool_heads", "heads"},
         {attention_pool && config->pool_mlp_dim != hidden, "pool_mlp_dim",
          "the outputs of the first layer of the blocks' MLP"},

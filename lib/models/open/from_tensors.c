@@ -155,6 +155,18 @@ static svit_status state_mlp(sv_open *open, svit_error *err)
     return sv_open_state_shape(open, "layer_scale", sv_open_has(open, "blocks.0.ls1.gamma"), err);
 }
 
+/* Passes over the tensors of parameters, if the file has them. The list ends with NULL. */
+static void pass(sv_open *open, const char *const *parameters)
+{
+    sv_name_match match;
+    for (; *parameters; parameters++)
+        if (sv_name_map_find(&match, &open->map, open->file, parameters) &&
+            sv_name_match_at(&match, 0))
+            sv_open_pass(open, sv_name_match_at(&match, 0)->name);
+}
+
+static const char *const HEAD_NORM[] = {"fc_norm.weight", "fc_norm.bias", NULL};
+
 static svit_status state_norms(sv_open *open, svit_error *err)
 {
     const bool pre_norm = sv_open_has(open, "norm_pre.weight");
@@ -174,6 +186,10 @@ static svit_status state_norms(sv_open *open, svit_error *err)
                        "%s: a tensor is missing: there is no norm behind the blocks, where ViTs "
                        "have one; the field final_norm, false, says that this one has none",
                        open->weights);
+    /* The distilled models of timm have a norm of the pooled features that they do not apply. */
+    const bool is_unused = head_norm && sv_open_has(open, "dist_token");
+    if (is_unused)
+        pass(open, HEAD_NORM);
     SVIT_TRY(sv_open_state_shape(open, "rms_norm", rms_norm, err));
     SVIT_TRY(sv_open_state_shape(
         open, "block",
@@ -184,19 +200,11 @@ static svit_status state_norms(sv_open *open, svit_error *err)
     sv_facts_assume(&open->facts, "final_norm", final_norm, SV_OPEN_TENSORS);
     /* OpenCLIP's one norm is the final one unless its configuration has it after the pooling. */
     const bool is_final = is_one && sv_facts_value(&open->facts, "final_norm", 0) != 0;
-    return sv_open_state_shape(open, "head_norm", head_norm && !is_final, err);
+    return sv_open_state_shape(open, "head_norm", head_norm && !is_final && !is_unused, err);
 }
 
-/* Passes over a classifier that the caller does not want. */
-static void pass_classifier(sv_open *open)
-{
-    static const char *const parameters[] = {"head.fc1.weight", "head.fc1.bias"};
-    sv_name_match match;
-    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        if (sv_name_map_find(&match, &open->map, open->file, &parameters[i]) &&
-            sv_name_match_at(&match, 0))
-            sv_open_pass(open, sv_name_match_at(&match, 0)->name);
-}
+static const char *const CLASSIFIER[] = {"head.fc1.weight", "head.fc1.bias", "head_dist.weight",
+                                         "head_dist.bias", NULL};
 
 /* The classifier. A class of models that has one is no other model because its file lost it. */
 static svit_status state_classifier(sv_open *open, svit_error *err)
@@ -215,7 +223,7 @@ static svit_status state_classifier(sv_open *open, svit_error *err)
     }
     sv_facts_assume(&open->facts, "classifier", 1, SV_OPEN_TENSORS);
     if (sv_facts_value(&open->facts, "classifier", 0) == 0) {
-        pass_classifier(open);
+        pass(open, CLASSIFIER);
         return SVIT_OK;
     }
     const size_t classes = (size_t)shape.shape[0];

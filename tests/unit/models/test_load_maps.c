@@ -345,6 +345,8 @@ static const struct {
     {"\"pre_norm\":true,\"patch_bias\":false", NULL},
     {"\"head_norm\":true", "with this 'head_norm'; it has for false with final_norm"},
     {"\"head_norm\":true,\"final_norm\":false", NULL},
+    {"\"head_norm\":true,\"final_norm\":false,\"distilled\":true",
+     "with this 'head_norm'; it has for false with distilled"},
     {"\"pool\":\"attention\",\"pool_heads\":2,\"pool_mlp_dim\":8", NULL},
     {"\"pool\":\"attention\",\"pool_heads\":4,\"pool_mlp_dim\":8",
      "with this 'pool_heads'; it has for heads"},
