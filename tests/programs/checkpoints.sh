@@ -199,4 +199,20 @@ says 'mismatched pos_embed; .*; of a file that does not state its grid of patche
 run 0 shiftvit-train $short $tiny --set position_height=3 --set position_width=2 --init-from high.safetensors --lr 0 \
     --overwrite --out from
 
+# Programs that open it as it is take the grid with and without a configuration of its model. A file of this library
+# states it.
+grid='--set position_height=3 --set position_width=2'
+# shellcheck disable=SC2086
+run 0 shiftvit-convert $known --set input_height=48 --set input_width=32 high.safetensors stated.safetensors
+# shellcheck disable=SC2086
+run 0 shiftvit-convert $known $grid high.safetensors told.safetensors
+cmp stated.safetensors told.safetensors || fail 'the grid of positions gives other weights than that of the input'
+# shellcheck disable=SC2086
+run 0 shiftvit-convert $known $grid --set input_height=64 --set input_width=64 high.safetensors told.safetensors
+# shellcheck disable=SC2086
+run 0 shiftvit-info $tiny --set num_classes=10 $grid --model high.safetensors
+# shellcheck disable=SC2086
+run 2 shiftvit-info $grid --model told.safetensors
+says '^shiftvit-info: --set: the model file says what the model is'
+
 echo 'checkpoints: passed'

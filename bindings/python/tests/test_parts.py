@@ -139,6 +139,20 @@ class Models(FolderTest):
                 self.assertEqual(other.predict(np.zeros((1, 248, 248, channels), np.uint8)).shape, (1, 5))
 
 
+    def test_the_grid_of_positions_is_told(self):
+        path = self.folder / "timm.safetensors"
+        shiftvit.create_model("deit-tiny-patch16-224", depth=1, input_height=32, input_width=48).save_timm(path)
+        name = "deit_tiny_patch16_224"
+        wide = shiftvit.load(path, name=name, input_height=32, input_width=48)
+        told = shiftvit.load(path, name=name, position_height=2, position_width=3)
+        self.assertEqual(told.to_bytes(), wide.to_bytes())
+        larger = shiftvit.load(path, name=name, position_height=2, position_width=3, input_height=64, input_width=64)
+        self.assertEqual(larger.input_shape, (64, 64, 3))
+        wide.save(self.folder / "own.safetensors")
+        with self.assertRaisesRegex(errors.ArgumentError, "position_height is 2"):
+            shiftvit.load(self.folder / "own.safetensors", position_height=2, position_width=3)
+
+
 class Loop(FolderTest):
     def test_a_loop_of_ones_own_gives_the_bits_of_fit(self):
         x, y = few(24)

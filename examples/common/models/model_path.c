@@ -106,21 +106,22 @@ static void print_report(FILE *stream, char *text)
     }
 }
 
-static svit_status open_explained(svit_model **out, struct program *self,
+static svit_status open_explained(svit_model **out, svit_load_report *report, struct program *self,
                                   const svit_open_options *options, const char *given)
 {
     char shown[SHOWN_CAPACITY], *text = calloc(1, REPORT_CAPACITY);
-    svit_load_report report = {
-        .struct_size = sizeof report, .text = text, .capacity = REPORT_CAPACITY};
+    report->text = text;
+    report->capacity = REPORT_CAPACITY;
     if (!text)
         return program_fail(self, SVIT_E_MEMORY, "no memory for a report of %d bytes",
                             REPORT_CAPACITY);
-    svit_status status = svit_model_open(out, self->context, given, options, &report, &self->err);
+    svit_status status = svit_model_open(out, self->context, given, options, report, &self->err);
     if (status == SVIT_OK && text[0] == '\0')
         fprintf(stderr, "%s: '%s': the file is of this library, and says what the model is\n",
                 option_program_name, shown_text(shown, given));
     print_report(stderr, text);
     free(text);
+    report->text = NULL;
     return status;
 }
 
@@ -208,6 +209,20 @@ static svit_status open_weights(svit_model **out, struct program *self, const co
     return SVIT_E_FORMAT;
 }
 
+/* Writes to *same whether the model has this configuration. The grid of the positions in a file of
+ * another library is how it was read, which no model keeps. */
+static svit_status is_model_of(int *same, struct program *self, const svit_model_config *stated,
+                               const svit_model *model, int is_own)
+{
+    svit_model_config has;
+    TRY(svit_model_get_config(model, &has, sizeof has, &self->err));
+    if (!is_own) {
+        has.position_height = stated->position_height;
+        has.position_width = stated->position_width;
+    }
+    return config_is_same(same, self, stated, &has);
+}
+
 /* Opens weights whose configuration --preset or --config states. A file that has one of its own
  * says what the model is. */
 static svit_status open_stated(svit_model **out, struct program *self, const config_option *config,
@@ -215,18 +230,18 @@ static svit_status open_stated(svit_model **out, struct program *self, const con
 {
     static const char *const nothing = NULL;
     char path[PATH_CAPACITY];
-    svit_model_config stated, own;
-    int same = 1;
+    svit_model_config stated;
+    int same = 1, is_own = 0;
     TRY(config_refuse_checkpoint(self, config));
     TRY(model_path(self, path, opened_name(config), given));
     TRY(config_resolve(&stated, self, config, 0));
     if (model_path_is_several(path, given))
         TRY(model_open_several(out, self, config, &stated, &nothing, given));
-    else if (svit_model_load(out, self->context, path, NULL) != SVIT_OK)
+    else if (svit_model_load(out, self->context, path, NULL) == SVIT_OK)
+        is_own = 1;
+    else
         TRY(open_weights(out, self, config, &stated, path));
-    svit_status status = svit_model_get_config(*out, &own, sizeof own, &self->err);
-    if (status == SVIT_OK)
-        status = config_is_same(&same, self, &stated, &own);
+    svit_status status = is_model_of(&same, self, &stated, *out, is_own);
     if (status == SVIT_OK && !same)
         status = program_fail(self, SVIT_E_ARGUMENT,
                               "%s: '%s' says what its model is, which is another one; it opens "
@@ -254,12 +269,12 @@ static svit_status check_base(struct program *self, const config_option *config,
                         given, model_path_adapter);
 }
 
-svit_status model_open_to_change(svit_model **out, struct program *self,
-                                 const config_option *config, const char *given)
+/* Opens what the options do not state. *is_own tells whether it is a file of this library, of which
+ * the report has no fields. */
+static svit_status open_found(svit_model **out, int *is_own, struct program *self,
+                              const config_option *config, const char *given)
 {
     char path[PATH_CAPACITY];
-    if (config->preset || config->file)
-        return open_stated(out, self, config, given);
     TRY(check_base(self, config, given));
     /* This says which file of a folder is read. The library finds it again, and adapters and
      * weights under other names besides. */
@@ -268,10 +283,12 @@ svit_status model_open_to_change(svit_model **out, struct program *self,
     char *fields;
     TRY(config_set_text(&fields, self, config));
     const svit_open_options options = options_of(config, fields);
+    svit_load_report report = {.struct_size = sizeof report};
     const svit_status status =
-        config->explain ? open_explained(out, self, &options, given)
-                        : svit_model_open(out, self->context, given, &options, NULL, &self->err);
+        config->explain ? open_explained(out, &report, self, &options, given)
+                        : svit_model_open(out, self->context, given, &options, &report, &self->err);
     free(fields);
+    *is_own = report.needed <= 1;
     /* The options are legal, so SVIT_E_ARGUMENT means that something is not known. */
     if (status != SVIT_E_ARGUMENT || config_is_given(config))
         return status;
@@ -279,13 +296,25 @@ svit_status model_open_to_change(svit_model **out, struct program *self,
                         self->err.message);
 }
 
+svit_status model_open_to_change(svit_model **out, struct program *self,
+                                 const config_option *config, const char *given)
+{
+    int is_own;
+    return config->preset || config->file ? open_stated(out, self, config, given)
+                                          : open_found(out, &is_own, self, config, given);
+}
+
 svit_status model_open(svit_model **out, struct program *self, const config_option *config,
                        const char *given)
 {
     svit_model_config changed;
-    int same;
-    TRY(model_open_to_change(out, self, config, given));
+    int same, is_own;
+    if (config->preset || config->file)
+        return open_stated(out, self, config, given);
+    TRY(open_found(out, &is_own, self, config, given));
     svit_status status = config_change_model(&same, &changed, self, *out, config);
+    if (status == SVIT_OK)
+        status = is_model_of(&same, self, &changed, *out, is_own);
     if (status == SVIT_OK && !same)
         status = program_fail(self, SVIT_E_ARGUMENT,
                               "--set: the model file says what the model is; another value is "

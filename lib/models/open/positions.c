@@ -60,7 +60,7 @@ static grid stated_grid(const sv_open *open)
 static bool is_input_alone(const sv_open *open)
 {
     return sv_facts_find(&open->facts, "input_height") && open->image[0] <= 0 &&
-           !sv_facts_find(&open->facts, "position_height");
+           sv_facts_value(&open->facts, "position_height", 0) <= 0;
 }
 
 /* Whether the registers are named as in transformers and DINOv2's own code, where the class token
