@@ -134,6 +134,57 @@ START_TEST(test_either_map_of_a_gated_mlp_is_adapted)
 }
 END_TEST
 
+/* DINOv2's gate and values are two modules, and one tensor of its file: either may have a pair
+ * alone, and so may both together under the tensor's name. */
+START_TEST(test_either_half_of_a_joined_map_is_adapted)
+{
+    enum { DIM = 36, HIDDEN = 96, RANK = 2 };
+    static const struct {
+        const char *map;
+        size_t first, rows;
+    } parts[] = {
+        {"gate_proj", 0, HIDDEN}, {"up_proj", HIDDEN, HIDDEN}, {"weights_in", 0, 2 * HIDDEN}};
+    const size_t first = parts[_i].first, rows = parts[_i].rows;
+    static float ones[2 * HIDDEN * RANK], base[2 * HIDDEN * DIM], weight[2 * HIDDEN * DIM];
+    open_case all, *self = &all;
+    fit_folder folder = fit_folder_make();
+    svit_model *model = NULL;
+    char names[2][160];
+    for (size_t e = 0; e < sizeof ones / sizeof *ones; e++)
+        ones[e] = 1;
+    case_begin(self, "pretrained_hf_dinov2_reg_swiglu");
+    case_weights(self, "");
+    case_text(self, "config.json",
+              "{\"architectures\":[\"Dinov2WithRegistersForImageClassification\"],\"model_type\":"
+              "\"dinov2_with_registers\",\"num_attention_heads\":3,\"image_size\":28,"
+              "\"patch_size\":14,\"use_swiglu_ffn\":true}");
+    WORKS(case_open(self, &model, NULL));
+    WORKS(svit_model_get_parameter(model, "blocks.1.mlp.fc1.weight", base, 2 * HIDDEN * DIM, err));
+    svit_model_free(model);
+    for (int half = 0; half < 2; half++)
+        snprintf(names[half], sizeof names[half],
+                 "base_model.model.dinov2_with_registers.encoder.layer.1.mlp.%s.lora_%c.weight",
+                 parts[_i].map, "AB"[half]);
+    own_tensor adapter[] = {own(names[0], 2, (const int64_t[]){RANK, DIM}, ones),
+                            own(names[1], 2, (const int64_t[]){(int64_t)rows, RANK}, ones)};
+    adapter_write(self, &folder, "", adapter, 2);
+    model = adapter_open(self, &folder, NULL);
+    WORKS(
+        svit_model_get_parameter(model, "blocks.1.mlp.fc1.weight", weight, 2 * HIDDEN * DIM, err));
+    for (size_t e = 0; e < 2 * HIDDEN * DIM; e++) {
+        const bool is_in = e / DIM >= first && e / DIM < first + rows;
+        ck_assert_double_le(fabs((double)weight[e] - (double)base[e] - (is_in ? 4 : 0)), 1e-6);
+    }
+    svit_model_free(model);
+    model = NULL;
+    adapter[1] = own(names[1], 2, (const int64_t[]){HIDDEN - 1, RANK}, ones);
+    adapter_write(self, &folder, "", adapter, 2);
+    ck_assert_int_eq(adapter_try(self, &model, &folder, NULL, NULL), SVIT_E_FORMAT);
+    ck_assert_ptr_nonnull(strstr(self->err.message, "and its other half do not fit the weight"));
+    adapter_end(self, &folder);
+}
+END_TEST
+
 /* A checkpoint, and a tensor of its adapter that belongs to no weight of the model. */
 typedef struct beside {
     const char *golden, *text, *prefix, *tensor;
@@ -214,6 +265,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_an_adapter_of_a_class_around_the_encoder);
     tcase_add_loop_test(c, test_the_class_of_the_file_counts_beside_others, 0, 2);
     tcase_add_loop_test(c, test_either_map_of_a_gated_mlp_is_adapted, 0, 2);
+    tcase_add_loop_test(c, test_either_half_of_a_joined_map_is_adapted, 0, 3);
     tcase_add_loop_test(c, test_tensors_of_what_is_left_out_are_passed_over, 0, BESIDE_COUNT);
     suite_add_tcase(all, c);
     return all;

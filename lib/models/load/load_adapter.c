@@ -73,25 +73,55 @@ static svit_status add_pair(const sv_load *load, float *weight, const pair *of, 
     return status;
 }
 
-svit_status sv_adapter_add(const sv_load *load, float *values, const sv_parameter *parameter,
-                           const sv_name_match *match, size_t i, svit_error *err)
+/* Adds the product that stands beside tensor `i` of a match to `values`, which have the shape
+ * `whole`. *misfit becomes a factor whose product has another shape, and NULL once it has been
+ * added elsewhere. */
+static svit_status add_beside(const sv_load *load, float *values, const sv_parameter *parameter,
+                              const sv_name_match *match, size_t i, const sv_tensor_desc *whole,
+                              const sv_safetensors_entry **misfit, svit_error *err)
 {
     const sv_adapter *adapter = load->adapter;
-    if (!adapter)
-        return SVIT_OK;
     pair of = {.a = sv_name_map_beside(&adapter->map, adapter->file, parameter->name, match, i,
                                        ".lora_A.weight")};
     if (!of.a)
         return SVIT_OK;
     of.b = sv_name_map_beside(&adapter->map, adapter->file, parameter->name, match, i,
                               ".lora_B.weight");
-    if (!of.b || !fits(&of, &sv_name_match_at(match, i)->desc))
-        return sv_fail(err, SVIT_E_FORMAT,
-                       "%s: '%.96s' and its other half do not fit the weight '%s'", adapter->path,
-                       of.a->name, parameter->name);
+    if (!of.b || !fits(&of, whole)) {
+        *misfit = of.a;
+        return SVIT_OK;
+    }
+    if (*misfit == of.a)
+        *misfit = NULL;
     if (adapter->rank > 0 && adapter->rank != (double)of.rank)
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: '%.96s' has the rank %zu; by adapter_config.json r is %g",
                        adapter->path, of.a->name, of.rank, adapter->rank);
     return add_pair(load, values, &of, err);
+}
+
+/* The gate and the values of a DINOv2 of transformers are two modules, which its files join. */
+svit_status sv_adapter_add(const sv_load *load, float *values, const sv_parameter *parameter,
+                           const sv_name_match *match, size_t i, svit_error *err)
+{
+    const sv_safetensors_entry *misfit = NULL;
+    if (!load->adapter)
+        return SVIT_OK;
+    const sv_tensor_desc *whole = &sv_name_match_at(match, i)->desc;
+    SVIT_TRY(add_beside(load, values, parameter, match, i, whole, &misfit, err));
+    if (match->count == 1 && whole->rank == 2 && whole->shape[0] % 2 == 0) {
+        sv_name_match halves = *match;
+        sv_tensor_desc half = *whole;
+        halves.count = 2;
+        half.shape[0] /= 2;
+        half.elements /= 2;
+        for (size_t k = 0; k < 2; k++)
+            SVIT_TRY(add_beside(load, values + k * half.elements, parameter, &halves, k, &half,
+                                &misfit, err));
+    }
+    if (misfit)
+        return sv_fail(err, SVIT_E_FORMAT,
+                       "%s: '%.96s' and its other half do not fit the weight '%s'",
+                       load->adapter->path, misfit->name, parameter->name);
+    return SVIT_OK;
 }
