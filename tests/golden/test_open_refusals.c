@@ -3,6 +3,8 @@
 #include "open_case.h"
 #include "suite.h"
 
+#include <sys/stat.h>
+
 #define VIT "\"model_type\":\"vit\",\"num_attention_heads\":2,\"patch_size\":7"
 
 /* A golden file, the JSON files beside it, the caller's fields, and what comes of it. */
@@ -200,7 +202,8 @@ START_TEST(test_indices_are_checked)
         {"{\"weight_map\":{}}", "has no weight_map"},
         {"{\"weight_map\":{\"a\":\"../../etc/passwd.safetensors\"}}", "no name of a safetensors"},
         {"{\"weight_map\":{\"a\":7}}", "no name of a safetensors"},
-        {"{\"weight_map\":{\"a\":\"weights.bin\"}}", "no name of a safetensors"},
+        {"{\"weight_map\":{\"a\":\"weights.bin\"}}",
+         "no name of a safetensors file; in Python, from_"},
         {"{\"weight_map\":[]}", "has no weight_map"},
         {"{", "model.safetensors.index.json"}};
     open_case all, *self = &all;
@@ -225,11 +228,76 @@ START_TEST(test_folders_without_weights_say_what_is_missing)
     case_begin(self, "pretrained_hf_vit");
     FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err), SVIT_E_IO,
           "the folder holds no weights");
-    case_text(self, "pytorch_model.bin", "PK");
-    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err),
-          SVIT_E_UNSUPPORTED, "save_file(torch.load('pytorch_model.bin', map_location='cpu')");
     FAILS(svit_model_open(&model, self->context, "/nowhere/at/all", NULL, NULL, err), SVIT_E_IO,
           "/nowhere/at/all");
+    case_end(self);
+}
+END_TEST
+
+/* Of the checkpoints of a run of transformers the last one is named. */
+START_TEST(test_the_last_checkpoint_of_a_run_is_named)
+{
+    static const char *const names[] = {"checkpoint-1000", "checkpoint-500", "checkpoint-last"};
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_hf_vit");
+    case_text(self, "checkpoint-2000", "");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        ck_assert_int_eq(mkdir(fit_path(&self->folder, names[i]), 0700), 0);
+    FAILS(svit_model_open(&model, self->context, self->folder.path, NULL, NULL, err), SVIT_E_IO,
+          "are accepted; its folder checkpoint-1000 may have some");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        rmdir(fit_path(&self->folder, names[i]));
+    case_end(self);
+}
+END_TEST
+
+/* Each pickle is said to become the file that is looked for in its place. */
+static const struct {
+    const char *name, *text, *part;
+} PICKLES[] = {
+    {"pytorch_model.bin", "PK",
+     "save_file(torch.load('pytorch_model.bin', map_location='cpu'), 'model.safetensors')"},
+    {"open_clip_pytorch_model.bin", "PK", "'cpu'), 'open_clip_model.safetensors')"},
+    {"adapter_model.bin", "PK", "'cpu'), 'adapter_model.safetensors')"},
+    {"pytorch_model.bin.index.json",
+     "{\"weight_map\":{\"a\":\"pytorch_model-00001-of-00002.bin\"}}",
+     "from_pretrained and save_pretrained write one"},
+};
+enum { PICKLE_COUNT = sizeof PICKLES / sizeof *PICKLES };
+
+START_TEST(test_pickles_in_a_folder_are_said_to_be)
+{
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_hf_vit");
+    case_text(self, PICKLES[_i].name, PICKLES[_i].text);
+    const svit_status status = case_open(self, &model, NULL);
+    ck_assert(status == SVIT_E_UNSUPPORTED || status == SVIT_E_FORMAT);
+    ck_assert_msg(strstr(self->err.message, PICKLES[_i].part), "%s", self->err.message);
+    case_end(self);
+}
+END_TEST
+
+START_TEST(test_a_pickle_by_its_path_is_said_to_be)
+{
+    static const char *const files[][3] = {
+        {"net.pth", "PK\3\4 and more",
+         "save_file(torch.load('net.pth', map_location='cpu'), 'model."},
+        {"net.ckpt", "\x80\2 and more", "save_file(torch.load('net.ckpt'"},
+        {"adapter_model.bin", "PK\3\4 and more", "'adapter_model.safetensors')"},
+        {"net.zip", "PK\3\4 and more", "a zip archive (as torch.save, Keras and NumPy write), not"},
+        {"net.pt", "version https://git-lfs", "a Git LFS pointer"},
+    };
+    open_case all, *self = &all;
+    svit_model *model = NULL;
+    case_begin(self, "pretrained_hf_vit");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        case_text(self, files[i][0], files[i][1]);
+        FAILS(svit_model_open(&model, self->context, fit_path(&self->folder, files[i][0]), NULL,
+                              NULL, err),
+              SVIT_E_FORMAT, files[i][2]);
+    }
     case_end(self);
 }
 END_TEST
@@ -319,6 +387,9 @@ static Suite *open_refusals_suite(void)
     tcase_add_loop_test(tcase, test_refusals_say_why, 0, REFUSAL_COUNT);
     tcase_add_test(tcase, test_indices_are_checked);
     tcase_add_test(tcase, test_folders_without_weights_say_what_is_missing);
+    tcase_add_test(tcase, test_the_last_checkpoint_of_a_run_is_named);
+    tcase_add_loop_test(tcase, test_pickles_in_a_folder_are_said_to_be, 0, PICKLE_COUNT);
+    tcase_add_test(tcase, test_a_pickle_by_its_path_is_said_to_be);
     tcase_add_test(tcase, test_other_networks_are_named);
     tcase_add_loop_test(tcase, test_convolutional_networks_are_named, 0, NETWORK_COUNT);
     suite_add_tcase(suite, tcase);

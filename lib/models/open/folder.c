@@ -1,6 +1,7 @@
 /* The files of a checkpoint: the weights, and the JSON files that lie beside them. */
 #include "base/files/file.h"
 #include "base/files/path.h"
+#include "base/numbers/digits.h"
 #include "models/open/open_internal.h"
 
 #include <stdio.h>
@@ -21,7 +22,17 @@ static const char *const SIDE_NAMES[SV_SIDE_FILES] = {
 /* The names under which libraries save weights, the first that is there counts. */
 static const char *const WEIGHTS[] = {"best.safetensors", "model.safetensors",
                                       "model.safetensors.index.json", "open_clip_model.safetensors",
-                                      "checkpoint.safetensors"};
+                                      "checkpoint.safetensors",
+                                      /* Its files are pickles, which the message says. */
+                                      "pytorch_model.bin.index.json"};
+
+/* The names under which libraries save pickles, and those of their safetensors files. */
+static const struct {
+    const char *name, *written;
+} PICKLES[] = {{"pytorch_model.bin", "model.safetensors"},
+               {"open_clip_pytorch_model.bin", "open_clip_model.safetensors"},
+               {"adapter_model.bin", "adapter_model.safetensors"}};
+enum { PICKLE_COUNT = sizeof PICKLES / sizeof *PICKLES };
 
 /* Writes the path of a file in the folder whose path has so many bytes; 0: in the current one. */
 static svit_status join(char out[SV_OPEN_PATH], const char *folder, size_t bytes, const char *name,
@@ -36,30 +47,57 @@ static svit_status join(char out[SV_OPEN_PATH], const char *folder, size_t bytes
     return SVIT_OK;
 }
 
+/* Says what writes the tensors of a pickle to a file that is read. */
+static svit_status fail_pickle(const sv_open *open, svit_status status, svit_error *err)
+{
+    const char *name = sv_path_name(open->weights), *written = "model.safetensors";
+    for (size_t i = 0; i < PICKLE_COUNT; i++)
+        if (strcmp(PICKLES[i].name, name) == 0)
+            written = PICKLES[i].written;
+    return sv_fail(err, status,
+                   "%s is a Python pickle; in Python: safetensors.torch.save_file("
+                   "torch.load('%s', map_location='cpu'), '%s')",
+                   open->weights, name, written);
+}
+
+/* Names the last checkpoint among the folders that transformers writes, if there is one. */
+static svit_status fail_empty(const sv_open *open, svit_error *err)
+{
+    static const char begin[] = "checkpoint-";
+    sv_listing listing = {0};
+    uint64_t last = 0, step;
+    char hint[80] = "";
+    SVIT_TRY(sv_folder_list(&listing, open->allocator, open->path, err));
+    for (size_t i = 0; i < listing.count; i++) {
+        const char *name = listing.names[i], *digits = name + sizeof begin - 1;
+        if (strncmp(name, begin, sizeof begin - 1) != 0 || !sv_listing_is_folder(&listing, i) ||
+            sv_digits_read(&step, digits, 10) != name + strlen(name) || step < last)
+            continue;
+        last = step;
+        snprintf(hint, sizeof hint, "; its folder %.40s may have some", name);
+    }
+    sv_listing_free(open->allocator, &listing);
+    return sv_fail(err, SVIT_E_IO,
+                   "%s: the folder holds no weights; model.safetensors, "
+                   "open_clip_model.safetensors and the files of a training run are accepted%s",
+                   open->path, hint);
+}
+
 /* Finds the weights in a folder. */
 static svit_status find_weights(sv_open *open, svit_error *err)
 {
-    static const char *const pickles[] = {"pytorch_model.bin", "open_clip_pytorch_model.bin",
-                                          "adapter_model.bin"};
     const size_t bytes = strlen(open->path);
     for (size_t i = 0; i < sizeof WEIGHTS / sizeof *WEIGHTS; i++) {
         SVIT_TRY(join(open->weights, open->path, bytes, WEIGHTS[i], err));
         if (!sv_is_absent(open->weights))
             return SVIT_OK;
     }
-    for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
-        SVIT_TRY(join(open->weights, open->path, bytes, pickles[i], err));
+    for (size_t i = 0; i < PICKLE_COUNT; i++) {
+        SVIT_TRY(join(open->weights, open->path, bytes, PICKLES[i].name, err));
         if (!sv_is_absent(open->weights))
-            return sv_fail(err, SVIT_E_UNSUPPORTED,
-                           "%s is a Python pickle; in Python: safetensors.torch.save_file("
-                           "torch.load('%s', map_location='cpu'), 'model.safetensors')",
-                           open->weights, pickles[i]);
+            return fail_pickle(open, SVIT_E_UNSUPPORTED, err);
     }
-    return sv_fail(
-        err, SVIT_E_IO,
-        "%s: the folder holds no weights; model.safetensors, open_clip_model.safetensors "
-        "and the files of a training run are accepted",
-        open->path);
+    return fail_empty(open, err);
 }
 
 /* Bytes of the path of the weights' folder, with the separator; 0: there is none. */
@@ -83,11 +121,17 @@ static svit_status read_side(sv_open *open, size_t which, svit_error *err)
 
 enum { MAX_PARTS = 1000 };
 
+/* Whether a text is longer than `ending` and ends with it. */
+static bool ends_with(const char *text, const char *ending)
+{
+    const size_t bytes = strlen(text), end = strlen(ending);
+    return bytes > end && strcmp(text + bytes - end, ending) == 0;
+}
+
 /* Whether a tensor's file in an index is a plain name of a safetensors file. */
 static bool is_part_name(const char *name)
 {
-    const size_t bytes = name ? strlen(name) : 0;
-    return bytes > 12 && sv_path_is_name(name) && strcmp(name + bytes - 12, ".safetensors") == 0;
+    return name && sv_path_is_name(name) && ends_with(name, ".safetensors");
 }
 
 /* Collects the names of the files in an index's weight_map, each once, in the order of their first
@@ -102,8 +146,11 @@ static svit_status list_parts(const char **names, size_t *count, const sv_json_v
         size_t k = 0;
         if (!is_part_name(name))
             return sv_fail(err, SVIT_E_FORMAT,
-                           "%s: the file of tensor '%.60s' is no name of a safetensors file", path,
-                           member->key);
+                           "%s: the file of tensor '%.60s' is no name of a safetensors file%s",
+                           path, member->key,
+                           name && ends_with(name, ".bin")
+                               ? "; in Python, from_pretrained and save_pretrained write one"
+                               : "");
         while (k < *count && strcmp(names[k], name) != 0)
             k++;
         if (k == MAX_PARTS)
@@ -167,19 +214,31 @@ static svit_status open_index(sv_open *open, svit_error *err)
     return status;
 }
 
+/* Opens a file of weights. Of a zip archive its name tells whether PyTorch wrote it. */
+static svit_status open_file(sv_open *open, svit_error *err)
+{
+    static const char *const endings[] = {".pt", ".pth", ".bin", ".ckpt"};
+    const svit_status status =
+        sv_safetensors_open(&open->file, open->allocator, open->weights, err);
+    if (status != SVIT_E_FORMAT || !err || !strstr(err->message, "torch.save"))
+        return status;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(open->weights, endings[i]))
+            return fail_pickle(open, status, err);
+    return status;
+}
+
 /* Opens the weights and the files beside them. */
 static svit_status open_weights(sv_open *open, svit_error *err)
 {
-    static const char ending[] = ".index.json";
     if (sv_is_folder(open->path))
         SVIT_TRY(find_weights(open, err));
     else
         SVIT_TRY(join(open->weights, "", 0, open->path, err));
-    const size_t bytes = strlen(open->weights), end = sizeof ending - 1;
-    if (bytes > end && strcmp(open->weights + bytes - end, ending) == 0)
+    if (ends_with(open->weights, ".index.json"))
         SVIT_TRY(open_index(open, err));
     else
-        SVIT_TRY(sv_safetensors_open(&open->file, open->allocator, open->weights, err));
+        SVIT_TRY(open_file(open, err));
     for (size_t i = 0; i < SV_SIDE_ADAPTER; i++)
         SVIT_TRY(read_side(open, i, err));
     return SVIT_OK;
