@@ -364,28 +364,44 @@ START_TEST(test_stated_sizes_count)
 END_TEST
 
 /* Images of seven channels have no pipeline; a configuration that names only some classes names
- * none. */
+ * none, which is said, but where transformers has named all that nobody has. */
 START_TEST(test_what_does_not_come_along)
 {
     static const char PREPROCESSOR[] =
         "{\"size\":{\"height\":28,\"width\":28},\"resample\":2,\"image_mean\":[0.5,0.5,0.5],"
         "\"image_std\":[0.5,0.5,0.5]}";
-    static const char *const names[] = {
-        "{\"0\":\"a\",\"1\":\"b\",\"2\":7,\"3\":\"d\",\"4\":\"e\",\"5\":\"f\"}",
-        "{\"0\":\"a\",\"1\":\"b\",\"2\":\"LABEL_2\",\"3\":\"d\",\"4\":\"e\",\"5\":\"f\"}",
-        "[\"a\",\"b\",\"c\",\"d\",null,\"f\"]"};
+    static const struct {
+        const char *names, *warning; /* NULL: there is none */
+        const char *fifth;           /* the name of class 5; NULL: there are no names */
+    } cases[] = {
+        {"{\"0\":\"a\",\"1\":\"b\",\"2\":7,\"3\":\"d\",\"4\":\"e\",\"5\":\"f\"}",
+         "config.json has no text that names class 2: the model gets no names", NULL},
+        {"{\"0\":\"LABEL_0\",\"1\":\"b\",\"2\":\"LABEL_2\",\"3\":\"d\",\"4\":\"e\",\"5\":\"f\"}",
+         NULL, "f"},
+        {"{\"0\":\"LABEL_0\",\"1\":\"LABEL_1\",\"2\":\"LABEL_2\",\"3\":\"LABEL_3\",\"4\":\"LABEL_"
+         "4\","
+         "\"5\":\"LABEL_5\"}",
+         NULL, NULL},
+        {"{\"1\":\"a\",\"2\":\"b\",\"3\":\"c\",\"4\":\"d\",\"5\":\"e\",\"6\":\"f\"}",
+         "names class 0", NULL},
+        {"[\"a\",\"b\",\"c\",\"d\",null,\"f\"]", "names class 4", NULL}};
     open_case all, *self = &all;
     case_begin(self, "pretrained_hf_vit");
     case_weights(self, "");
     case_text(self, "preprocessor_config.json", PREPROCESSOR);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         svit_model *model = NULL;
         svit_pipeline_config pipeline;
         char text[512];
-        snprintf(text, sizeof text, "{" VIT ",\"id2label\":%s}", names[i]);
+        snprintf(text, sizeof text, "{" VIT ",\"id2label\":%s}", cases[i].names);
         case_text(self, "config.json", text);
+        self->warning[0] = '\0';
         WORKS(case_open(self, &model, NULL));
-        ck_assert_ptr_null(svit_model_class_name(model, 0));
+        const char *name = svit_model_class_name(model, 5);
+        ck_assert_str_eq(name ? name : "", cases[i].fifth ? cases[i].fifth : "");
+        ck_assert_msg(cases[i].warning ? strstr(self->warning, cases[i].warning) != NULL
+                                       : self->warning[0] == '\0',
+                      "%s", self->warning);
         WORKS(svit_model_get_pipeline(model, &pipeline, sizeof pipeline, err));
         svit_model_free(model);
         WORKS(case_open(self, &model, "{\"in_channels\":7}"));

@@ -197,14 +197,6 @@ static bool is_bare(const sv_json_value *root)
     return first && strcmp(first, "TimmWrapperModel") == 0;
 }
 
-/* Whether an array or an object has names, which transformers' LABEL_0 and so on are not. */
-static bool has_names(const sv_json_value *names)
-{
-    const bool is_list = sv_json_is(names, SV_JSON_ARRAY) && names->count > 0;
-    const char *first = sv_json_text(is_list ? names + 1 : sv_json_get(names, "0"));
-    return first && strncmp(first, "LABEL_", 6) != 0;
-}
-
 /* The class names, which timm has had in several places, and transformers in one of its own. NULL:
  * there are none. */
 static const sv_json_value *names_of(const sv_json_value *root, const sv_json_value *pretrained)
@@ -213,7 +205,7 @@ static const sv_json_value *names_of(const sv_json_value *root, const sv_json_va
         sv_json_get(root, "labels"), sv_json_get(root, "label_names"),
         sv_json_get(root, "id2label"), sv_json_get(pretrained, "label_names")};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (has_names(places[i]))
+        if (sv_open_has_names(places[i]))
             return places[i];
     return NULL;
 }

@@ -166,15 +166,13 @@ static const char *class_name(const sv_json_value *names, size_t label)
     return sv_json_text(sv_json_get(names, key));
 }
 
-/* Sets the class names if the file names every class. transformers writes LABEL_0 and so on where
- * nobody has named them. */
+/* Sets the class names if the file names every class. */
 static svit_status set_classes(const sv_open *open, svit_model *model, svit_error *err)
 {
     const sv_json_value *names = open->class_names;
     const size_t count = model->config.num_classes;
     const char **list;
-    if (!model->config.classifier || !names ||
-        (names->kind != SV_JSON_OBJECT && names->kind != SV_JSON_ARRAY))
+    if (!model->config.classifier || !sv_open_has_names(names))
         return SVIT_OK;
     if (names->count != count) {
         sv_context_warn(open->context,
@@ -185,13 +183,19 @@ static svit_status set_classes(const sv_open *open, svit_model *model, svit_erro
     }
     SVIT_TRY(sv_allocate_array(open->allocator, (void **)&list, count, sizeof *list,
                                "the class names", err));
-    bool named = true;
+    size_t named = 0;
     const sv_json_value *next = names + 1; /* of an array */
-    for (size_t i = 0; i < count && named; i++, next = next->after) {
-        list[i] = names->kind == SV_JSON_ARRAY ? sv_json_text(next) : class_name(names, i);
-        named = list[i] && strncmp(list[i], "LABEL_", 6) != 0;
+    for (; named < count; named++, next = next->after) {
+        list[named] = names->kind == SV_JSON_ARRAY ? sv_json_text(next) : class_name(names, named);
+        if (!list[named])
+            break;
     }
-    const svit_status status = named ? svit_model_set_classes(model, list, count, err) : SVIT_OK;
+    if (named < count)
+        sv_context_warn(open->context,
+                        "config.json has no text that names class %zu: the model gets no names",
+                        named);
+    const svit_status status =
+        named == count ? svit_model_set_classes(model, list, count, err) : SVIT_OK;
     sv_release(open->allocator, list, count * sizeof *list);
     return status;
 }
