@@ -189,8 +189,7 @@ static void print_fields(const char *title, json_t *object)
     const char *name;
     json_t *value;
     printf("%s\n", title);
-    json_object_foreach(object, name, value)
-    {
+    json_object_foreach (object, name, value) {
         char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
         printf("  %-18s %s\n", name, text ? text : "?");
         free(text);
@@ -201,8 +200,7 @@ static void print_tensors(const json_t *tensors)
 {
     size_t i;
     json_t *tensor;
-    json_array_foreach(tensors, i, tensor)
-    {
+    json_array_foreach (tensors, i, tensor) {
         char name[SHOWN_CAPACITY];
         char *shape = json_dumps(json_object_get(tensor, "shape"), 0);
         printf("  %-42s %12" JSON_INTEGER_FORMAT "  %s\n",
@@ -217,8 +215,9 @@ static void print_memory(const json_t *object)
     const char *name;
     json_t *value;
     puts("memory, MiB");
-    json_object_foreach((json_t *)object, name, value) if (json_is_integer(value))
-        printf("  %-18s %.1f\n", name, (double)json_integer_value(value) / (1 << 20));
+    json_object_foreach ((json_t *)object, name, value)
+        if (json_is_integer(value))
+            printf("  %-18s %.1f\n", name, (double)json_integer_value(value) / (1 << 20));
 }
 
 static void print_names(const json_t *names)
@@ -226,7 +225,7 @@ static void print_names(const json_t *names)
     size_t i;
     json_t *name;
     char shown[SHOWN_CAPACITY];
-    json_array_foreach(names, i, name)
+    json_array_foreach (names, i, name)
         printf("  %4zu  %s\n", i, shown_text(shown, json_string_value(name)));
 }
 
@@ -290,7 +289,8 @@ static void print_decoders(const json_t *decoders)
     json_t *name;
     size_t i;
     printf("%-16s", "decoders");
-    json_array_foreach(decoders, i, name) printf(" %s", json_string_value(name));
+    json_array_foreach (decoders, i, name)
+        printf(" %s", json_string_value(name));
     puts(json_array_size(decoders) ? "" : " none");
 }
 
@@ -300,12 +300,13 @@ static void print_build(json_t *object)
     json_t *value;
     size_t i;
     json_t *warning;
-    json_object_foreach(object, name, value) if (json_is_string(value))
-        printf("%-16s %s\n", name, json_string_value(value));
-    else if (json_is_integer(value))
-        printf("%-16s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
+    json_object_foreach (object, name, value)
+        if (json_is_string(value))
+            printf("%-16s %s\n", name, json_string_value(value));
+        else if (json_is_integer(value))
+            printf("%-16s %" JSON_INTEGER_FORMAT "\n", name, json_integer_value(value));
     print_decoders(json_object_get(object, "decoders"));
-    json_array_foreach(json_object_get(object, "warnings"), i, warning)
+    json_array_foreach (json_object_get(object, "warnings"), i, warning)
         printf("warning: %s\n", json_string_value(warning));
 }
 

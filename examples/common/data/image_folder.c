@@ -96,11 +96,16 @@ static svit_status open_temporary(struct program *self, char *path, FILE **out)
     TRY(path_join(self, path, folder && folder[0] ? folder : "/tmp", "shiftvit-XXXXXX"));
     const int file = mkstemp(path);
     *out = file < 0 ? NULL : fdopen(file, "w");
+    const int code = errno;
+    if (file >= 0 && !*out) {
+        close(file);
+        unlink(path);
+    }
     if (!*out)
         return program_fail(self, SVIT_E_IO,
                             "cannot create the temporary file '%s': %s; its folder is that of the "
                             "variable TMPDIR, or /tmp",
-                            path, strerror(errno));
+                            path, strerror(code));
     return SVIT_OK;
 }
 

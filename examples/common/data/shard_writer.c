@@ -140,9 +140,11 @@ static svit_status end_shard(writer *self)
     self->file = NULL;
     int failed =
         fwrite(zeros, sizeof zeros, 1, file) != 1 || fflush(file) != 0 || fsync(fileno(file)) != 0;
-    const int code = errno;
-    failed |= fclose(file) != 0 && !failed;
-    errno = failed && code ? code : errno;
+    const int code = errno; /* of the first failure */
+    if (fclose(file) == 0 || failed)
+        errno = code;
+    else
+        failed = 1;
     return failed ? fail_write(self, path) : SVIT_OK;
 }
 
@@ -266,18 +268,31 @@ static svit_status put_samples(writer *self, size_t count, size_t per_shard)
     return end_shard(self);
 }
 
-/* Gives all archives their names, or removes what was written. */
-static svit_status finish(writer *self, svit_status status)
+/* Gives all archives their names; *named is the number of those that have them. */
+static svit_status name_shards(writer *self, size_t *named)
 {
     char part[PATH_CAPACITY], path[PATH_CAPACITY];
-    for (size_t k = 0; k < self->shards; k++) {
-        if (shard_path(self, part, k, 1) != SVIT_OK || shard_path(self, path, k, 0) != SVIT_OK)
-            return SVIT_E_ARGUMENT;
-        if (status == SVIT_OK && rename(part, path) != 0)
-            status = fail_write(self, path);
-        if (status != SVIT_OK)
-            unlink(part);
+    for (; *named < self->shards; ++*named) {
+        TRY(shard_path(self, part, *named, 1));
+        TRY(shard_path(self, path, *named, 0));
+        if (rename(part, path) != 0)
+            return fail_write(self, path);
     }
+    return SVIT_OK;
+}
+
+/* Names what has been written or, after a failure, removes it. */
+static svit_status finish(writer *self, svit_status status)
+{
+    char path[PATH_CAPACITY];
+    size_t named = 0;
+    if (status == SVIT_OK)
+        status = name_shards(self, &named);
+    if (status == SVIT_OK)
+        status = name_classes(self, 1);
+    for (size_t k = 0; status != SVIT_OK && k < self->shards; k++)
+        if (shard_path(self, path, k, k >= named) == SVIT_OK)
+            unlink(path);
     return status;
 }
 
@@ -326,8 +341,6 @@ svit_status shards_write(struct program *self, const svit_dataset *data, const c
                                     : program_fail(self, SVIT_E_MEMORY, "no memory for an image");
     if (status == SVIT_OK)
         status = put_samples(&out, count, per_shard);
-    if (status == SVIT_OK) /* last, so that a failure leaves none */
-        status = name_classes(&out, 1);
     if (out.file)
         fclose(out.file);
     *shards = out.shards;

@@ -37,8 +37,7 @@ static int is_listed(const char *index, const char *folder, const char *path)
     json_t *root = json_load_file(index, 0, NULL), *value;
     const char *tensor, *last = "";
     int found = 0;
-    json_object_foreach(json_object_get(root, "weight_map"), tensor, value)
-    {
+    json_object_foreach (json_object_get(root, "weight_map"), tensor, value) {
         const char *name = json_string_value(value);
         if (found || !name || strcmp(name, last) == 0)
             continue;

@@ -155,8 +155,9 @@ static svit_status stated_fields(char **text, struct program *self, const svit_m
     json_object_del(fields, "architecture");
     for (size_t i = 0; without[i]; i++)
         json_object_del(fields, without[i]);
-    json_object_foreach_safe(fields, next, key, value) if (json_is_array(value))
-        json_object_del(fields, key);
+    json_object_foreach_safe (fields, next, key, value)
+        if (json_is_array(value))
+            json_object_del(fields, key);
     *text = json_dumps(fields, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(fields);
     return *text ? SVIT_OK : program_fail(self, SVIT_E_MEMORY, "no memory for a configuration");

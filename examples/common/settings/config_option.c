@@ -222,8 +222,8 @@ static int is_of_file(const char *message, const config_option *option)
     if (!option->file || settings_read(&given, &quiet, &alone) != SVIT_OK)
         return 0;
     json_object_update(given.training, given.model);
-    json_object_foreach(given.training, field, value) is_one |=
-        begins_with(message, field, strlen(field));
+    json_object_foreach (given.training, field, value)
+        is_one |= begins_with(message, field, strlen(field));
     settings_free(&given);
     return is_one;
 }

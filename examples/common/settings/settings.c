@@ -37,7 +37,7 @@ static svit_status add_names(json_t *names, struct program *self, const char *of
     json_t *list = NULL, *field;
     size_t i;
     TRY(describe(&list, self, of));
-    json_array_foreach(list, i, field)
+    json_array_foreach (list, i, field)
         json_object_set_new(names, field_text(field, "name"), json_true());
     json_decref(list);
     return SVIT_OK;
@@ -89,9 +89,12 @@ static svit_status refuse_field(struct program *self, const char *where, const c
     char shown[SHOWN_CAPACITY];
     json_t *value;
     size_t count = 0;
-    json_object_foreach(names->model, name, value) if (count < MAX_WORDS - 1) words[count++] = name;
-    json_object_foreach(names->training, name, value) if (count < MAX_WORDS - 1) words[count++] =
-        name;
+    json_object_foreach (names->model, name, value)
+        if (count < MAX_WORDS - 1)
+            words[count++] = name;
+    json_object_foreach (names->training, name, value)
+        if (count < MAX_WORDS - 1)
+            words[count++] = name;
     const char *similar = other_name(field);
     if (!similar)
         similar = nearest_word(field, words);
@@ -173,7 +176,7 @@ static svit_status parse_object(json_t **out, struct program *self, const char *
     const int is_json = *out != NULL;
     json_decref(*out);
     *out = NULL;
-    if (!is_json && strstr(where.text, "too big integer"))
+    if (!is_json && json_error_code(&where) == json_error_numeric_overflow)
         return program_fail(self, SVIT_E_ARGUMENT,
                             "%s: line %d: %s; whole numbers up to 2^63 - 1 are accepted here", what,
                             where.line, where.text);
@@ -199,7 +202,7 @@ static svit_status put_file(settings *out, struct program *self, const config_op
     if (json_is_object(json_object_get(object, "config")))
         take_run(out, object, option);
     else
-        json_object_foreach(object, field, value)
+        json_object_foreach (object, field, value)
             TRY(put_field(out, self, option, option->file, field, value, names));
     out->has_model_file = json_object_size(out->model) > 0;
     return SVIT_OK;
@@ -325,8 +328,7 @@ svit_status settings_drop_defaults(settings *self, struct program *program)
     json_t *list = NULL, *field;
     size_t i;
     TRY(describe(&list, program, "training"));
-    json_array_foreach(list, i, field)
-    {
+    json_array_foreach (list, i, field) {
         const char *name = field_text(field, "name");
         const json_t *usual = json_object_get(field, "default");
         const json_t *given = json_object_get(self->training, name);
@@ -354,8 +356,7 @@ static void print_fields(FILE *stream, const char *of)
     char line[1024];
     if (describe(&list, &program, of) != SVIT_OK)
         return;
-    json_array_foreach(list, i, field)
-    {
+    json_array_foreach (list, i, field) {
         if (strcmp(field_text(field, "name"), EXISTING) == 0)
             continue;
         char *value = json_dumps(json_object_get(field, "default"),

@@ -56,14 +56,10 @@ static svit_status add_stored(run_data *out, struct program *self, const json_t 
                               const char *name)
 {
     const json_t *value = json_object_get(options, name);
-    char *argument = NULL;
     if (!value || option_is_given(name))
         return SVIT_OK;
-    if (!json_is_string(value))
-        return program_fail(self, SVIT_E_FORMAT, "run.json: the option '%s' is no text", name);
-    if (asprintf(&argument, "--%s=%s", name, json_string_value(value)) < 0)
-        return program_fail(self, SVIT_E_MEMORY, "no memory for the options of a run");
-    out->arguments[out->count++] = argument;
+    TRY(run_file_argument(&out->arguments[out->count], self, name, value));
+    out->count++;
     return SVIT_OK;
 }
 

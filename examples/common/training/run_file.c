@@ -196,33 +196,45 @@ svit_status run_file_json(json_t **out, struct program *self, const char *folder
     return status;
 }
 
-/* Returns the number of arguments, or -1 if an option is not a text or there is no memory. */
-static int fill_arguments(char **list, json_t *options, int argc, char **argv)
+svit_status run_file_argument(char **out, struct program *self, const char *name,
+                              const json_t *value)
+{
+    if (!json_is_string(value))
+        return program_fail(self, SVIT_E_FORMAT, "run.json: the option '%s' is no text", name);
+    if (asprintf(out, "--%s=%s", name, json_string_value(value)) >= 0)
+        return SVIT_OK;
+    *out = NULL;
+    return program_fail(self, SVIT_E_MEMORY, "no memory for the options of a run");
+}
+
+/* Appends a copy of an argument of the command line. */
+static svit_status add_argument(run_file *out, struct program *self, const char *argument)
+{
+    char *copy = strdup(argument);
+    if (!copy)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for the options of a run");
+    out->arguments[out->argument_count++] = copy;
+    return SVIT_OK;
+}
+
+/* Builds the arguments: the program's name, the stored options, and those of the command line. */
+static svit_status take_arguments(run_file *out, struct program *self, json_t *options, int argc,
+                                  char **argv)
 {
     const char *name;
     json_t *value;
-    int count = 0;
-    list[count++] = strdup(argv[0]);
-    json_object_foreach(options, name, value) if (!json_is_string(value) ||
-                                                  asprintf(&list[count++], "--%s=%s", name,
-                                                           json_string_value(value)) < 0) return -1;
-    for (int i = 1; i < argc; i++)
-        list[count++] = strdup(argv[i]);
-    return count;
-}
-
-/* Builds the arguments. `from` is the folder or the file that has the options. */
-static svit_status take_arguments(run_file *out, struct program *self, const char *from,
-                                  json_t *options, int argc, char **argv)
-{
-    size_t capacity = json_object_size(options) + (size_t)argc + 1;
+    const size_t capacity = json_object_size(options) + (size_t)argc + 1;
     out->arguments = calloc(capacity, sizeof *out->arguments);
-    out->capacity = out->arguments ? (int)capacity : 0;
-    int count = out->arguments ? fill_arguments(out->arguments, options, argc, argv) : 0;
-    if (count <= 0)
-        return program_fail(self, count < 0 ? SVIT_E_FORMAT : SVIT_E_MEMORY,
-                            "cannot take the options of the run in '%s'", from);
-    out->argument_count = count;
+    if (!out->arguments)
+        return program_fail(self, SVIT_E_MEMORY, "no memory for the options of a run");
+    out->capacity = (int)capacity;
+    TRY(add_argument(out, self, argv[0]));
+    json_object_foreach (options, name, value) {
+        TRY(run_file_argument(&out->arguments[out->argument_count], self, name, value));
+        out->argument_count++;
+    }
+    for (int i = 1; i < argc; i++)
+        TRY(add_argument(out, self, argv[i]));
     return SVIT_OK;
 }
 
@@ -233,7 +245,7 @@ svit_status run_file_read(run_file *out, struct program *self, const char *folde
     *out = (run_file){0};
     TRY(read_description(&object, self, folder));
     json_t *options = json_object_get(object, "options");
-    svit_status status = take_arguments(out, self, folder, options, argc, argv);
+    svit_status status = take_arguments(out, self, options, argc, argv);
     const json_t *training = json_object_get(object, "training");
     run_file_drawn(&out->drawn, object);
     if (status == SVIT_OK && training && !(out->training = json_dumps(training, EXACT)))
@@ -277,7 +289,7 @@ svit_status run_file_read_start(run_file *out, struct program *self, const char 
     if (!given->has_data && json_object_get(stored, "data"))
         copy_options(options, stored, DATA);
     if (json_object_size(options) > 0)
-        status = take_arguments(out, self, path, options, argc, argv);
+        status = take_arguments(out, self, options, argc, argv);
     out->begins_by_rule = begins_by_rule;
     json_decref(options);
     json_decref(object);

@@ -68,6 +68,10 @@ typedef struct run_file_given {
 svit_status run_file_read_start(run_file *out, struct program *self, const char *path,
                                 const run_file_given *given, int argc, char **argv);
 
+/* Allocates the argument --NAME=VALUE of a stored option. SVIT_E_FORMAT: its value is no text. */
+svit_status run_file_argument(char **out, struct program *self, const char *name,
+                              const json_t *value);
+
 /* Frees what run_file_read or run_file_read_start read. A cleared struct is allowed. */
 void run_file_free(run_file *self);
 
