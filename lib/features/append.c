@@ -11,8 +11,8 @@
 /* What the set becomes. All of it is allocated before the set changes. */
 typedef struct joined {
     size_t count, classes;
-    size_t capacity; /* samples in the two arrays; NULL: the set's own have room for all samples */
-    float *values;
+    size_t capacity; /* samples in the two arrays */
+    float *values;   /* NULL: the set's own arrays have room for all samples */
     int32_t *labels;
     char **names;       /* [classes] copies; NULL: none */
     size_t *map;        /* [other->classes]: the class in the joined set */

@@ -3,7 +3,10 @@
  *     p = sigmoid(w f + b - L(f)),  L the log-sum-exp of the old logits,
  * so that the row minimises the binary cross-entropy of p, 1 for new samples and 0 for old ones,
  * plus weight_decay |w|^2 / 2, with features divided by their standard deviation. The problem is
- * convex, and L-BFGS finds its minimum. For one label of several L is 0. */
+ * convex, and L-BFGS finds its minimum. The mean of each channel is subtracted there: a large one
+ * makes the features nearly parallel to the bias, and many steps are needed. The bias takes it back
+ * at the end; no decay applies to it, so that the minimum is the same. For one label of several L
+ * is 0. */
 #include "base/size.h"
 #include "features/classifier.h"
 #include "features/lbfgs.h"
@@ -23,8 +26,8 @@ typedef struct regression {
     size_t n, d;                   /* all samples; channels and the bias */
     double weight_new, weight_old; /* in the loss, of one new and of one old sample */
     double scale;                  /* 1 / the standard deviation of the features */
-    double *mean;                  /* [d - 1] of each channel */
     double weight_decay;
+    double *means;   /* [d - 1] of the channels */
     const double *w; /* [d] */
     double *partial; /* [blocks, d + 1]: of each block the gradient [d], then its loss */
     const svit_context *context;
@@ -43,8 +46,7 @@ static double softplus(double z)
     return fmax(z, 0) + log1p(exp(-fabs(z)));
 }
 
-/* g += weight (p - y) [f; 1]; returns the loss of the sample. Features are less the mean of their
- * channel, beside which a bias would be nearly a sum of them: then steps hardly fall. */
+/* g += weight (p - y) [scale (f - mean); 1]; returns the loss of the sample. */
 static double add_gradient(double *g, const regression *self, size_t i)
 {
     const size_t c = self->d - 1;
@@ -52,11 +54,11 @@ static double add_gradient(double *g, const regression *self, size_t i)
     const float *f = sample(self, i);
     double z = self->w[c] - self->offsets[i];
     for (size_t k = 0; k < c; k++)
-        z += self->w[k] * self->scale * ((double)f[k] - self->mean[k]);
+        z += self->w[k] * self->scale * ((double)f[k] - self->means[k]);
     const double p = 1 / (1 + exp(-z));
     const double dz = is_new ? self->weight_new * (p - 1) : self->weight_old * p;
     for (size_t k = 0; k < c; k++)
-        g[k] += dz * self->scale * ((double)f[k] - self->mean[k]);
+        g[k] += dz * self->scale * ((double)f[k] - self->means[k]);
     g[c] += dz;
     return is_new ? self->weight_new * softplus(-z) : self->weight_old * softplus(z);
 }
@@ -73,32 +75,27 @@ static void compute_block(void *argument, size_t task, uint32_t worker)
         g[self->d] += add_gradient(g, self, i);
 }
 
+static void find_means(regression *self)
+{
+    const size_t c = self->d - 1;
+    for (size_t i = 0; i < self->n; i++)
+        for (size_t k = 0; k < c; k++)
+            self->means[k] += (double)sample(self, i)[k];
+    for (size_t k = 0; k < c; k++)
+        self->means[k] /= (double)self->n;
+}
+
 /* The standard deviation of all elements, 1 if they are equal. */
 static double deviation(const regression *self)
 {
     const size_t c = self->d - 1;
-    double sum = 0, square = 0;
-    const double elements = (double)self->n * (double)c;
-    for (size_t i = 0; i < self->n; i++) {
-        const float *f = sample(self, i);
+    double mean = 0, square = 0;
+    for (size_t k = 0; k < c; k++)
+        mean += self->means[k] / (double)c;
+    for (size_t i = 0; i < self->n; i++)
         for (size_t k = 0; k < c; k++)
-            sum += (double)f[k];
-    }
-    for (size_t i = 0; i < self->n; i++) {
-        const float *f = sample(self, i);
-        for (size_t k = 0; k < c; k++)
-            square += ((double)f[k] - sum / elements) * ((double)f[k] - sum / elements);
-    }
-    return square > 0 ? sqrt(square / elements) : 1;
-}
-
-static void find_means(regression *self)
-{
-    for (size_t i = 0; i < self->n; i++) {
-        const float *f = sample(self, i);
-        for (size_t k = 0; k + 1 < self->d; k++)
-            self->mean[k] += (double)f[k] / (double)self->n;
-    }
+            square += pow((double)sample(self, i)[k] - mean, 2);
+    return square > 0 ? sqrt(square / ((double)self->n * (double)c)) : 1;
 }
 
 static size_t block_count(const regression *self)
@@ -150,7 +147,6 @@ static void set_weights(regression *self, size_t old_classes, double new_weight)
     const double each = new_weight * n_old / (n * (double)old_classes);
     self->weight_old = 1 / (each * n + n_old);
     self->weight_new = each * self->weight_old;
-    self->scale = 1 / deviation(self);
 }
 
 svit_status sv_class_from_regression(double *w, size_t old_classes, const svit_features *features,
@@ -173,16 +169,17 @@ svit_status sv_class_from_regression(double *w, size_t old_classes, const svit_f
                        block_count(&self));
     SVIT_TRY(sv_allocate_array(allocator, (void **)&memory, elements, sizeof *memory,
                                "a logistic regression", err));
-    self.partial = memory + SV_LBFGS_VECTORS * (d + 1);
-    self.mean = memory + elements - (d + 1);
+    self.means = memory + SV_LBFGS_VECTORS * (d + 1);
+    self.partial = self.means + d + 1;
     find_means(&self);
+    self.scale = 1 / deviation(&self);
     set_weights(&self, old_classes, config->new_weight);
     for (size_t k = 0; k < d; k++)
         w[k] = k + 1 < d ? 0 : mean_offset(&self);
     sv_lbfgs_minimise(w, d, objective, &self, TOLERANCE, memory);
     for (size_t k = 0; k + 1 < d; k++) {
         w[k] *= self.scale;
-        w[d - 1] -= w[k] * self.mean[k];
+        w[d - 1] -= w[k] * self.means[k];
     }
     sv_release(allocator, memory, elements * sizeof *memory);
     return self.stopped ? sv_context_fail_stopped(self.stopped, err) : SVIT_OK;

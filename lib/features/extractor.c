@@ -135,6 +135,7 @@ static svit_status fill(svit_extractor *self, const svit_pipeline_config *pipeli
     SVIT_TRY(take_pipeline(self, pipeline, err));
     SVIT_TRY(sv_arrays_add(&self->arrays, &self->layer, 1, strlen(layer) + 1, "a name", err));
     strcpy(self->layer, layer);
+    self->config.layer = self->layer; /* the caller's text may end */
     SVIT_TRY(create_session(self, err));
     SVIT_TRY(find_layer(self, err));
     SVIT_TRY(

@@ -37,6 +37,10 @@ run 0 shiftvit-export --data procedural:40 --split train --count 12 --by-class -
 image=$(find images -name '*.png' | sort | sed -n 1p)
 run 2 shiftvit-predict --model there.safetensors "$image"
 says "--name, --set, --preset or --config is needed: there.safetensors: state timm's name of the model, or heads .* pool \\(.* or attention\\)\$"
+# Also if its name is a word of the message.
+cp there.safetensors model
+run 2 shiftvit-predict --model model "$image"
+says "needed: model: state timm's name of the model"
 mkdir folder
 cp there.safetensors folder/model.safetensors
 run 2 shiftvit-predict --model folder "$image"

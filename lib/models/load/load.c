@@ -74,7 +74,7 @@ static svit_status check_one(const sv_load *load, const sv_parameter *parameter,
     sv_name_match match;
     bool fits, replaced;
     SVIT_TRY(check_replaced(&replaced, load, parameter, err));
-    /* Whatever the file has of it is counted as loaded: the adapter's is. */
+    /* The adapter's tensor counts as loaded; the file's own may be absent or have another shape. */
     if (replaced) {
         flags |= SVIT_LOAD_SKIP_SHAPE_MISMATCH;
         if (report)

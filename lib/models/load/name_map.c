@@ -203,20 +203,21 @@ static bool begins_with_layer(const char *pattern)
 }
 
 /* Writes the whole name of a tensor. A name that is too long is cut and then not found. */
-static void tensor_name(char out[160], const char *prefix, const char *layer, const char *name,
-                        const sv_rule_place *match)
+static void tensor_name(char out[SV_TENSOR_NAME], const char *prefix, const char *layer,
+                        const char *name, const sv_rule_place *match)
 {
-    char pattern[160];
+    char pattern[SV_TENSOR_NAME];
     const bool in_layer = begins_with_layer(name);
     name += (*name == SV_OPTIONAL_TENSOR) + in_layer;
     snprintf(pattern, sizeof pattern, "%s%s", in_layer ? layer : "", name);
     const char *star = strchr(pattern, '*');
     int before = star ? (int)(star - pattern) : (int)strlen(pattern);
-    snprintf(out, 160, "%s%.*s%.*s%s%s", prefix, before, pattern,
+    snprintf(out, SV_TENSOR_NAME, "%s%.*s%.*s%s%s", prefix, before, pattern,
              star ? (int)match->digit_count : 0, match->digits, star ? star + 1 : "", match->rest);
 }
 
-static const sv_safetensors_entry *find_tensor(char name[160], const sv_name_match *match, size_t i)
+static const sv_safetensors_entry *find_tensor(char name[SV_TENSOR_NAME],
+                                               const sv_name_match *match, size_t i)
 {
     tensor_name(name, match->prefix, match->layer, match->tensors[i], &match->place);
     return sv_safetensors_find(match->file, name);
@@ -224,7 +225,7 @@ static const sv_safetensors_entry *find_tensor(char name[160], const sv_name_mat
 
 const sv_safetensors_entry *sv_name_match_at(const sv_name_match *match, size_t i)
 {
-    char name[160];
+    char name[SV_TENSOR_NAME];
     return find_tensor(name, match, i);
 }
 
@@ -273,7 +274,7 @@ static size_t number_of(const sv_rule_place *place)
 static bool apply_rule(sv_name_match *match, const sv_name_rule *rule, const char *prefix,
                        const char *layer)
 {
-    char name[160];
+    char name[SV_TENSOR_NAME];
     const bool is_zero = rule->kind == SV_RULE_ZERO;
     match->layer = layer;
     match->tensors = rule->tensors;
@@ -306,7 +307,7 @@ static const char *const *layers_of(const sv_name_map *map, const sv_name_rule *
 /* Tries a rule with every prefix and every name of a block. Returns whether it applies; `wanted`
  * keeps the first name that was looked for in vain. */
 static bool try_rule(sv_name_match *match, const sv_name_map *map, const sv_name_rule *rule,
-                     char wanted[160])
+                     char wanted[SV_TENSOR_NAME])
 {
     for (const char *const *prefix = map->prefixes; *prefix; prefix++)
         for (const char *const *layer = layers_of(map, rule); *layer; layer++) {
@@ -337,13 +338,13 @@ bool sv_name_map_find(sv_name_match *match, const sv_name_map *map, const sv_saf
 
 /* Puts `ending` in the place of ".weight" at the end of a name. Returns false if the name does
  * not end with that, or becomes too long. */
-static bool replace_ending(char name[160], const char *ending)
+static bool replace_ending(char name[SV_TENSOR_NAME], const char *ending)
 {
     static const char weight[] = ".weight";
     const size_t length = strlen(name), end = sizeof weight - 1;
     const size_t kept = length - (length < end ? length : end);
-    return strcmp(name + kept, weight) == 0 &&
-           snprintf(name + kept, 160 - kept, "%s", ending) < (int)(160 - kept);
+    return strcmp(name + kept, weight) == 0 && snprintf(name + kept, SV_TENSOR_NAME - kept, "%s",
+                                                        ending) < (int)(SV_TENSOR_NAME - kept);
 }
 
 /* Finds what stands beside tensor `i` of a rule, with every prefix and every name of a block. */
@@ -351,7 +352,7 @@ static const sv_safetensors_entry *find_beside(const sv_name_map *map, const sv_
                                                const sv_name_rule *rule, const sv_rule_place *place,
                                                size_t i, const char *ending)
 {
-    char name[160];
+    char name[SV_TENSOR_NAME];
     for (const char *const *prefix = map->prefixes; *prefix; prefix++)
         for (const char *const *layer = layers_of(map, rule); *layer; layer++) {
             tensor_name(name, *prefix, *layer, rule->tensors[i], place);
@@ -381,10 +382,10 @@ const sv_safetensors_entry *sv_name_map_beside(const sv_name_map *map, const sv_
     return NULL;
 }
 
-void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *parameter)
+void sv_name_map_tensor(char out[SV_TENSOR_NAME], const sv_name_map *map, const char *parameter)
 {
     sv_rule_place at;
-    snprintf(out, 160, "%s", parameter);
+    snprintf(out, SV_TENSOR_NAME, "%s", parameter);
     for (size_t r = 0; r < map->rule_count; r++)
         if (map->rules[r].kind == SV_RULE_PLAIN && map->rules[r].count == 1 &&
             match_rule(&at, map->rules[r].name, parameter)) {

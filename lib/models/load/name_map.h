@@ -6,6 +6,9 @@
 #include "autograd/parameter.h"
 #include "io/safetensors.h"
 
+/* Bytes of a tensor's name that a rule makes, with its end. */
+enum { SV_TENSOR_NAME = 160 };
+
 /* How a rule makes the parameter of the tensors. */
 typedef enum sv_rule_kind {
     SV_RULE_PLAIN,      /* the tensors one after the other on the first axis */
@@ -101,9 +104,9 @@ typedef struct sv_name_match {
     sv_rule_place place;
     size_t count; /* of the tensors; 0: the parameter is 0 */
     sv_rule_kind kind;
-    sv_rule_part part; /* of 0: `first` is the element of the axis that is taken */
-    size_t elements;   /* of the parameter, for a share of a vector; 0: it is not known */
-    char wanted[160];  /* the name of the first tensor that is looked for and missing */
+    sv_rule_part part;           /* of 0: `first` is the element of the axis that is taken */
+    size_t elements;             /* of the parameter, for a share of a vector; 0: it is not known */
+    char wanted[SV_TENSOR_NAME]; /* the name of the first tensor that is looked for and missing */
 } sv_name_match;
 
 /* Finds the built-in map "timm", "huggingface" or "openclip", or parses `text` as a JSON object of
@@ -136,7 +139,7 @@ bool sv_name_match_has_zeros(const sv_name_match *match);
 bool sv_name_match_shape(sv_tensor_desc *out, const sv_name_match *match);
 
 /* Writes the name that the first rule of one tensor gives a parameter, or its own name. */
-void sv_name_map_tensor(char out[160], const sv_name_map *map, const char *parameter);
+void sv_name_map_tensor(char out[SV_TENSOR_NAME], const sv_name_map *map, const char *parameter);
 
 /* Whether no model uses the tensor of this name, with or without one of the prefixes. */
 bool sv_name_map_ignores(const sv_name_map *map, const char *tensor);

@@ -6,7 +6,7 @@
 
 sv_interpolation sv_position_interpolation(const sv_name_map *map, const sv_safetensors *file)
 {
-    char name[160];
+    char name[SV_TENSOR_NAME];
     for (const sv_interpolation_rule *rule = map->interpolations; rule && rule->tensor; rule++)
         for (const char *const *prefix = map->prefixes; *prefix; prefix++) {
             snprintf(name, sizeof name, "%s%s", *prefix, rule->tensor);

@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME = 160 };
-
 /* One tensor that is written: a parameter, and another one after it on an axis. */
 typedef struct item {
-    char name[NAME];
+    char name[SV_TENSOR_NAME];
     const sv_parameter *parameter, *other; /* other NULL: none */
     size_t axis;                           /* 0 or 1 */
     sv_tensor_desc desc;                   /* in the file */
@@ -98,7 +96,7 @@ static bool name_parallel(item *one, const svit_model *model)
     const bool fused = model->config.block == SVIT_BLOCK_PARALLEL_FUSED;
     const size_t fused_rows = fused ? sizeof FUSED / sizeof *FUSED : 0;
     const int prefix = (int)(dot + 1 - name);
-    char other[NAME];
+    char other[SV_TENSOR_NAME];
     for (size_t i = 0; i < fused_rows + sizeof PARALLEL / sizeof *PARALLEL; i++) {
         const parallel_row *row = i < fused_rows ? &FUSED[i] : &PARALLEL[i - fused_rows];
         if (strncmp(dot + 1, row->own, strlen(row->own)) != 0)
@@ -110,9 +108,9 @@ static bool name_parallel(item *one, const svit_model *model)
         one->axis = row->axis;
         /* Without a bias of queries, keys and values the MLP's is apart. */
         if (row->other && !one->other)
-            snprintf(one->name, NAME, "%.*smlp_bias", prefix, name);
+            snprintf(one->name, SV_TENSOR_NAME, "%.*smlp_bias", prefix, name);
         else
-            snprintf(one->name, NAME, "%.*s%s%s", prefix, name, row->tensor,
+            snprintf(one->name, SV_TENSOR_NAME, "%.*s%s%s", prefix, name, row->tensor,
                      dot + 1 + strlen(row->own));
         return true;
     }

@@ -278,10 +278,21 @@ static svit_status open_any(svit_model **out, sv_open *open, const svit_open_opt
     return status == SVIT_OK ? create(out, open, report, err) : status;
 }
 
+/* Whether a message names the path, or what lies in it: it begins with it, or has it in quotes. */
+static bool is_named(const char *message, const char *path)
+{
+    const size_t length = strlen(path);
+    const bool is_whole = length > 0 && path[length - 1] != '/';
+    for (const char *at = message; (at = strstr(at, path)); at++)
+        if ((at == message || at[-1] == '\'') && (!is_whole || strchr("/: '", at[length])))
+            return true;
+    return false;
+}
+
 /* Puts the path before a message that does not name it. */
 static svit_status name_path(svit_status status, const char *path, svit_error *err)
 {
-    if (status == SVIT_OK || !err || strstr(err->message, path))
+    if (status == SVIT_OK || !err || is_named(err->message, path))
         return status;
     return sv_fail_in(err, status, path);
 }
