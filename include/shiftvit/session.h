@@ -44,9 +44,8 @@ enum {
 };
 
 /* Test-time augmentation: the logits of an image are the mean over several versions of it. With
- * svit_model_set_text_head that are the embeddings, from whose mean a predictor computes the
- * similarities. Those of a masked autoencoder are the pixels of patches, so that it takes
- * SVIT_TTA_NONE alone. */
+ * a text head the embeddings are averaged, before the cosine. The logits of a masked autoencoder
+ * are the pixels of patches, so that it takes SVIT_TTA_NONE alone. */
 enum {
     SVIT_TTA_NONE = 0,      /* the image alone */
     SVIT_TTA_FLIP = 1,      /* the image and its left-right mirror */

@@ -72,8 +72,8 @@ static svit_status preprocess(float *out, const svit_predictor *predictor, const
     return status;
 }
 
-/* An image that cannot be had is a plain one: the forward pass has it, and nobody sees what becomes
- * of it. */
+/* An image that cannot be read becomes zeros, so that the batch can be computed; what comes out of
+ * them is never returned. */
 static void prepare_task(void *argument, size_t task, uint32_t worker)
 {
     (void)worker;

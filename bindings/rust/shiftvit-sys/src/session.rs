@@ -42,9 +42,8 @@ pub const SVIT_MEMORY_RECOMPUTE_BLOCKS: i32 = 1;
 pub const SVIT_MEMORY_RECOMPUTE_STAGES: i32 = 2;
 
 // Test-time augmentation: the logits of an image are the mean over several versions of it. With
-// svit_model_set_text_head that are the embeddings, from whose mean a predictor computes the
-// similarities. Those of a masked autoencoder are the pixels of patches, so that it takes
-// SVIT_TTA_NONE alone.
+// a text head the embeddings are averaged, before the cosine. The logits of a masked autoencoder
+// are the pixels of patches, so that it takes SVIT_TTA_NONE alone.
 
 /// the image alone
 pub const SVIT_TTA_NONE: i32 = 0;

@@ -49,9 +49,8 @@ enumeration! {
 
 enumeration! {
     /// Test-time augmentation: the logits of an image are the mean over several versions of it. With
-    /// `sys::svit_model_set_text_head` that are the embeddings, from whose mean a predictor computes the
-    /// similarities. Those of a masked autoencoder are the pixels of patches, so that it takes
-    /// `Tta::None` alone.
+    /// a text head the embeddings are averaged, before the cosine. The logits of a masked autoencoder
+    /// are the pixels of patches, so that it takes `Tta::None` alone.
     pub enum Tta {
         /// The image alone.
         None = SVIT_TTA_NONE,
