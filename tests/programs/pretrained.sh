@@ -145,6 +145,11 @@ echo '{"head.fc1": "head"}' >map.json
 # shellcheck disable=SC2086
 run 0 shiftvit-convert --map map.json $tiny --set num_classes=10 there.safetensors mapped.safetensors
 cmp back.safetensors mapped.safetensors || fail 'the map loads other weights'
+# No classifier is to blame for a tensor that only sounds like one.
+echo '{"head.fc1": "head", "norm": "head.norm"}' >map.json
+# shellcheck disable=SC2086
+run 1 shiftvit-convert --map map.json $tiny --set num_classes=10 there.safetensors none.safetensors
+says "tensor 'head.norm.weight' for parameter 'norm.weight' is missing\$"
 echo '{"head.fc1": 3}' >map.json
 # shellcheck disable=SC2086
 run 2 shiftvit-convert --map map.json $tiny there.safetensors none.safetensors

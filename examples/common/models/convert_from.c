@@ -81,17 +81,38 @@ static svit_status load(svit_model **out, struct program *self, const svit_model
     return load_parts(self, *out, &call);
 }
 
-/* Explains a classifier that the file lacks, or has in another shape. */
-static svit_status explain(struct program *self, svit_status status)
+/* Counts the parameters of the head that the file lacks or has in another shape; fails for others. */
+static svit_status count_of_head(struct program *self, const char *kind, const char *name,
+                                 const char *source, const void *user)
 {
-    if (status == SVIT_E_FORMAT &&
-        (strstr(self->err.message, "'head.") || strstr(self->err.message, "'head_dist.") ||
-         strstr(self->err.message, "'classifier.") || strstr(self->err.message, "'proj'")))
-        return program_fail(self, status,
-                            "%s; --set num_classes=N says how many classes the file has, and "
-                            "--skip-head leaves the classifier as it is initialised",
-                            self->err.message);
-    return status;
+    if (strcmp(kind, "missing") != 0 && strcmp(kind, "mismatched") != 0)
+        return SVIT_OK;
+    if (!load_parts_is_head(name))
+        return program_fail(self, SVIT_E_FORMAT, "%s: '%.96s' is not of the head", source, name);
+    ++*(size_t *)user;
+    return SVIT_OK;
+}
+
+/* Whether the file would do but for parameters of the head. The message stays as it is. */
+static int lacks_head_alone(const struct program *self, const svit_model_config *config,
+                            const char *path, const char *map)
+{
+    struct program quiet = *self;
+    size_t of_head = 0;
+    svit_model *model = NULL;
+    const load_parts_call call = {.path = path,
+                                  .map = map,
+                                  .source = path,
+                                  .flags = SVIT_LOAD_IGNORE_EXTRA | SVIT_LOAD_SKIP_SHAPE_MISMATCH |
+                                           SVIT_LOAD_ALLOW_MISSING,
+                                  .judge = count_of_head,
+                                  .user = &of_head};
+    quiet.quiet = 1;
+    svit_status status = svit_model_create(&model, self->context, config, self->seed, &quiet.err);
+    if (status == SVIT_OK)
+        status = load_parts(&quiet, model, &call);
+    svit_model_free(model);
+    return status == SVIT_OK && of_head > 0;
 }
 
 svit_status convert_from(svit_model **out, struct program *self, const config_option *config,
@@ -106,8 +127,11 @@ svit_status convert_from(svit_model **out, struct program *self, const config_op
         TRY(path_read_text(self, from->map_path, &rules));
     const char *map = rules ? rules : from->family;
     svit_status status = load(out, self, &own, path, map, from);
-    if (!from->skip_head)
-        status = explain(self, status);
+    if (status == SVIT_E_FORMAT && !from->skip_head && lacks_head_alone(self, &own, path, map))
+        status = program_fail(self, status,
+                              "%s; --set num_classes=N says how many classes the file has, and "
+                              "--skip-head leaves the classifier as it is initialised",
+                              self->err.message);
     free(rules);
     return status;
 }
