@@ -81,7 +81,8 @@ static svit_status load(svit_model **out, struct program *self, const svit_model
     return load_parts(self, *out, &call);
 }
 
-/* Counts the parameters of the head that the file lacks or has in another shape; fails for others. */
+/* Counts the parameters of the head that the file lacks or has in another shape, and fails for
+ * others. */
 static svit_status count_of_head(struct program *self, const char *kind, const char *name,
                                  const char *source, const void *user)
 {
