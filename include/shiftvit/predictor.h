@@ -26,9 +26,9 @@ typedef struct svit_predictor_config {
     int32_t compute;       /* SVIT_COMPUTE_* of session.h */
     int32_t output;        /* SVIT_OUTPUT_* of model.h: what it makes of the logits */
     svit_context *context; /* whose workers run it, as in svit_session_config; NULL: the model's */
-    int32_t tta;           /* SVIT_TTA_* of session.h: versions of each image whose logits are
-                              averaged, or embeddings with a text head, before the cosine. They take
-                              two or six times as long */
+    int32_t tta;           /* SVIT_TTA_* of session.h: versions of each image whose logits, or with
+                              a text head whose embeddings, are averaged, which takes two or six
+                              times as long */
     uint32_t reserved;     /* 0 */
 } svit_predictor_config;
 

@@ -43,9 +43,10 @@ enum {
                                          first; segments are chosen for the smallest session */
 };
 
-/* Test-time augmentation: the logits of an image are the mean over several versions of it. With
- * a text head the embeddings are averaged, before the cosine. The logits of a masked autoencoder
- * are the pixels of patches, so that it takes SVIT_TTA_NONE alone. */
+/* Test-time augmentation: the logits of an image are the mean over several versions of it. With a
+ * text head the embeddings are averaged, and a predictor computes the similarities from their mean.
+ * The logits of a masked autoencoder are the pixels of patches, so that it takes SVIT_TTA_NONE
+ * alone. */
 enum {
     SVIT_TTA_NONE = 0,      /* the image alone */
     SVIT_TTA_FLIP = 1,      /* the image and its left-right mirror */

@@ -1,5 +1,5 @@
 /* The search of a session with check_finite for the first tensor of a pass that is not finite.
- * Without check_finite nothing is found. */
+ * Without check_finite nothing is searched, and none is found. */
 #ifndef SV_FINITE_CHECK_H
 #define SV_FINITE_CHECK_H
 

@@ -111,7 +111,8 @@ svit_status sv_session_find_active(svit_session *session, svit_error *err);
 
 /* session_plan.c: memory planning */
 
-/* Chooses session->segments. The layers are known; nothing is allocated yet. SVIT_E_MEMORY. */
+/* Chooses session->segments; a session that only infers has none. The layers are known; nothing is
+ * allocated yet. SVIT_E_MEMORY. */
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err);
 
 /* Computes the bytes of session->memory. SVIT_E_MEMORY if they do not fit a size_t. */

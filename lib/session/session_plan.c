@@ -38,11 +38,11 @@ static size_t activation_bytes(const svit_session *session, sv_shape shape)
 svit_status sv_session_choose_segments(svit_session *session, svit_error *err)
 {
     const svit_context *context = session->context;
+    if (!session->trains)
+        return SVIT_OK;
     const size_t first = session->active.first_recorded;
     const size_t count = session->layers.training_count - first;
     void *memory;
-    if (!session->trains)
-        return SVIT_OK;
     SVIT_TRY(sv_allocate_array(&context->allocator, &memory, count, sizeof(sv_layer_cost),
                                "the choice of segments", err));
     sv_layer_cost *costs = memory;

@@ -70,6 +70,9 @@ static const struct positions_case {
     /* transformers takes the rows that it interpolates for a square, of DINOv2 always. */
     {"pretrained_hf_vit", "config.json", VIT_WIDE, "{\"input_height\":28,\"input_width\":28}",
      "vit.embeddings.position_embeddings", "huggingface", 1, 4, 4, 4, 4, SV_BICUBIC, false},
+    {"pretrained_hf_vit", "config.json", VIT_WIDE,
+     "{\"input_height\":28,\"input_width\":28,\"position_height\":0,\"position_width\":0}",
+     "vit.embeddings.position_embeddings", "huggingface", 1, 4, 4, 4, 4, SV_BICUBIC, false},
     {"pretrained_hf_vit", "config.json", VIT_WIDE, "{\"input_height\":14,\"input_width\":21}",
      "vit.embeddings.position_embeddings", "huggingface", 1, 4, 4, 2, 3, SV_BICUBIC, false},
     {"pretrained_hf_vit", "config.json", VIT_WIDE, NULL, "vit.embeddings.position_embeddings",

@@ -176,7 +176,8 @@ static svit_status parse_object(json_t **out, struct program *self, const char *
     const int is_json = *out != NULL;
     json_decref(*out);
     *out = NULL;
-    if (!is_json && json_error_code(&where) == json_error_numeric_overflow)
+    if (!is_json && json_error_code(&where) == json_error_numeric_overflow &&
+        strstr(where.text, "integer"))
         return program_fail(self, SVIT_E_ARGUMENT,
                             "%s: line %d: %s; whole numbers up to 2^63 - 1 are accepted here", what,
                             where.line, where.text);

@@ -74,11 +74,12 @@ static svit_status add_pair(const sv_load *load, float *weight, const pair *of, 
 }
 
 /* Adds the product that stands beside tensor `i` of a match to `values`, which have the shape
- * `whole`. *misfit becomes a factor whose product has another shape, and NULL once it has been
- * added elsewhere. */
+ * `whole`, and sets *added. A factor that lacks its other half, or whose product has another shape,
+ * becomes *misfit: one name, such as up_proj, may be that of the whole or of a half. *misfit is
+ * NULL again once its product has been added. */
 static svit_status add_beside(const sv_load *load, float *values, const sv_parameter *parameter,
                               const sv_name_match *match, size_t i, const sv_tensor_desc *whole,
-                              const sv_safetensors_entry **misfit, svit_error *err)
+                              bool *added, const sv_safetensors_entry **misfit, svit_error *err)
 {
     const sv_adapter *adapter = load->adapter;
     pair of = {.a = sv_name_map_beside(&adapter->map, adapter->file, parameter->name, match, i,
@@ -97,19 +98,22 @@ static svit_status add_beside(const sv_load *load, float *values, const sv_param
         return sv_fail(err, SVIT_E_FORMAT,
                        "%s: '%.96s' has the rank %zu; by adapter_config.json r is %g",
                        adapter->path, of.a->name, of.rank, adapter->rank);
+    *added = true;
     return add_pair(load, values, &of, err);
 }
 
-/* The gate and the values of a DINOv2 of transformers are two modules, which its files join. */
+/* The gate and the values of a DINOv2 of transformers are two modules, which its files join: each
+ * may have a product of its own. */
 svit_status sv_adapter_add(const sv_load *load, float *values, const sv_parameter *parameter,
                            const sv_name_match *match, size_t i, svit_error *err)
 {
     const sv_safetensors_entry *misfit = NULL;
+    bool added = false;
     if (!load->adapter)
         return SVIT_OK;
     const sv_tensor_desc *whole = &sv_name_match_at(match, i)->desc;
-    SVIT_TRY(add_beside(load, values, parameter, match, i, whole, &misfit, err));
-    if (match->count == 1 && whole->rank == 2 && whole->shape[0] % 2 == 0) {
+    SVIT_TRY(add_beside(load, values, parameter, match, i, whole, &added, &misfit, err));
+    if (!added && match->count == 1 && whole->rank == 2 && whole->shape[0] % 2 == 0) {
         sv_name_match halves = *match;
         sv_tensor_desc half = *whole;
         halves.count = 2;
@@ -117,7 +121,7 @@ svit_status sv_adapter_add(const sv_load *load, float *values, const sv_paramete
         half.elements /= 2;
         for (size_t k = 0; k < 2; k++)
             SVIT_TRY(add_beside(load, values + k * half.elements, parameter, &halves, k, &half,
-                                &misfit, err));
+                                &added, &misfit, err));
     }
     if (misfit)
         return sv_fail(err, SVIT_E_FORMAT,

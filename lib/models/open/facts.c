@@ -115,6 +115,13 @@ void sv_facts_correct(sv_facts *facts, const char *name, double value, const cha
     snprintf(fact->from + length, sizeof fact->from - length, "%s", why);
 }
 
+void sv_facts_forget_zero(sv_facts *facts, const char *name)
+{
+    sv_fact *fact = &facts->list[index_of(name)];
+    if (fact->value == 0)
+        *fact = (sv_fact){0};
+}
+
 const sv_fact *sv_facts_find(const sv_facts *facts, const char *name)
 {
     const sv_fact *fact = &facts->list[index_of(name)];

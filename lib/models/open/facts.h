@@ -29,6 +29,9 @@ void sv_facts_init(sv_facts *facts, const char *path);
 svit_status sv_facts_state(sv_facts *facts, const char *name, double value, svit_error *err,
                            const char *from, ...) SV_PRINTF(5, 6);
 
+/* Forgets what the caller or a file has said of the field `name` if it is 0. */
+void sv_facts_forget_zero(sv_facts *facts, const char *name);
+
 /* Assumes a value, which the first statement replaces, unless something is known already or the
  * field cannot hold it. */
 void sv_facts_assume(sv_facts *facts, const char *name, double value, const char *from);

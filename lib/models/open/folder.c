@@ -71,7 +71,7 @@ static svit_status fail_empty(const sv_open *open, svit_error *err)
     for (size_t i = 0; i < listing.count; i++) {
         const char *name = listing.names[i], *digits = name + sizeof begin - 1;
         if (strncmp(name, begin, sizeof begin - 1) != 0 || !sv_listing_is_folder(&listing, i) ||
-            sv_digits_read(&step, digits, 10) != name + strlen(name) || step < last)
+            !*digits || sv_digits_read(&step, digits, 10) != name + strlen(name) || step < last)
             continue;
         last = step;
         snprintf(hint, sizeof hint, "; its folder %.40s may have some", name);

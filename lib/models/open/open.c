@@ -1,4 +1,5 @@
 /* Opens a checkpoint of any library without being told what it is. */
+#include "base/files/path.h"
 #include "base/threads/fp_env.h"
 #include "models/architecture.h"
 #include "models/load/load_internal.h"
@@ -282,9 +283,10 @@ static svit_status open_any(svit_model **out, sv_open *open, const svit_open_opt
 static bool is_named(const char *message, const char *path)
 {
     const size_t length = strlen(path);
-    const bool is_whole = length > 0 && path[length - 1] != '/';
+    const bool is_folder = length > 0 && sv_path_is_separator(path[length - 1]);
     for (const char *at = message; (at = strstr(at, path)); at++)
-        if ((at == message || at[-1] == '\'') && (!is_whole || strchr("/: '", at[length])))
+        if ((at == message || at[-1] == '\'') &&
+            (is_folder || sv_path_is_separator(at[length]) || strchr(": '", at[length])))
             return true;
     return false;
 }

@@ -60,7 +60,7 @@ static grid stated_grid(const sv_open *open)
 static bool is_input_alone(const sv_open *open)
 {
     return sv_facts_find(&open->facts, "input_height") && open->image[0] <= 0 &&
-           sv_facts_value(&open->facts, "position_height", 0) <= 0;
+           !sv_facts_find(&open->facts, "position_height");
 }
 
 /* Whether the registers are named as in transformers and DINOv2's own code, where the class token
@@ -164,6 +164,8 @@ svit_status sv_open_state_positions(sv_open *open, svit_error *err)
 {
     sv_tensor_desc shape;
     size_t prefix = 0, registers = 0, kind;
+    sv_facts_forget_zero(&open->facts, "position_height"); /* which states no grid */
+    sv_facts_forget_zero(&open->facts, "position_width");
     SVIT_TRY(state_tokens(open, &prefix, &registers, err));
     if (!sv_open_find(open, "pos_embed", &shape) && open->has_positions)
         return sv_fail(err, SVIT_E_FORMAT, "%s: the position embedding is missing", open->weights);

@@ -106,7 +106,7 @@ void sv_trainer_entry_print(char out[SV_TRAINER_VALUE], const sv_trainer_entry *
                             const svit_trainer *trainer);
 
 /* Reads decimal digits, or, if `base` is 16, the 16 hexadecimal digits of a real number's bits.
- * Returns 0 if `text` is something else. */
+ * Returns false if `text` is something else. */
 bool sv_trainer_read_digits(uint64_t *out, const char *text, unsigned base);
 
 /* Writes the text by which a resume compares loss, sampling, test-time augmentation, class weights,

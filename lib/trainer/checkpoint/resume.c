@@ -2,6 +2,8 @@
 #include "base/threads/fp_env.h"
 #include "optim/schedule.h"
 #include "session/checkpoint/checkpoint_frozen.h"
+#include "session/optimizer_handle.h"
+#include "session/session.h"
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <stddef.h>
@@ -304,6 +306,14 @@ static svit_status restore_other(svit_trainer *trainer, const svit_checkpoint *c
     return status;
 }
 
+/* Whether the optimiser and the session of the trainer train what the run has trained. */
+static bool trains_the_same(const svit_trainer *trainer, const sv_frozen_set *saved)
+{
+    return sv_frozen_set_check(saved, trainer->model, "", NULL) == SVIT_OK &&
+           sv_optimizer_check_trainable(trainer->optimizer, NULL) == SVIT_OK &&
+           sv_session_check_trainable(trainer->session, NULL) == SVIT_OK;
+}
+
 /* Restores the run, whose model may have frozen other parameters. */
 static svit_status restore_run(svit_trainer *trainer, const svit_checkpoint *checkpoint,
                                const svit_trainer *copy, svit_error *err)
@@ -311,7 +321,7 @@ static svit_status restore_run(svit_trainer *trainer, const svit_checkpoint *che
     sv_frozen_set saved;
     svit_status status = sv_frozen_set_of_checkpoint(&saved, trainer->model, checkpoint, err);
     if (status == SVIT_OK)
-        status = sv_frozen_set_check(&saved, trainer->model, "", NULL) == SVIT_OK
+        status = trains_the_same(trainer, &saved)
                      ? restore(trainer, checkpoint, copy, false, err)
                      : restore_other(trainer, checkpoint, copy, &saved, err);
     sv_frozen_set_free(&saved, trainer->model);

@@ -122,7 +122,7 @@ START_TEST(test_an_extended_run_with_a_constant_rate_is_the_longer_run)
 END_TEST
 
 /* A run of a model with frozen parameters resumes to the same bits, also with a model in which they
- * are not frozen. */
+ * are not frozen, or are frozen after the trainer was created. */
 START_TEST(test_a_resumed_run_trains_what_the_run_trained)
 {
     plan p = plan_make(3);
@@ -140,6 +140,10 @@ START_TEST(test_a_resumed_run_trains_what_the_run_trained)
     svit_trainer_free(trainer);
 
     resumed = open_trainer(late, &p, validation);
+    if (_i == 1) {
+        WORKS(svit_model_set_trainable(late, "*", 0, err));
+        WORKS(svit_model_set_trainable(late, "layers.1*", 1, err));
+    }
     WORKS(svit_trainer_resume(resumed, err));
     float *got = train_to_end(resumed, late);
     svit_trainer_free(resumed);
@@ -520,7 +524,7 @@ static Suite *suite(void)
     tcase_add_test(c, test_weights_that_blow_up_are_an_error_and_the_checkpoint_stays);
     tcase_add_test(c, test_an_epoch_whose_files_cannot_be_written_is_done_again);
     tcase_add_test(c, test_a_history_that_cannot_be_written_undoes_the_epochs_end);
-    tcase_add_test(c, test_a_resumed_run_trains_what_the_run_trained);
+    tcase_add_loop_test(c, test_a_resumed_run_trains_what_the_run_trained, 0, 2);
     tcase_add_test(c, test_a_failed_resume_freezes_nothing);
     suite_add_tcase(all, c);
     return all;

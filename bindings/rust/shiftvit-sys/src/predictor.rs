@@ -35,9 +35,9 @@ pub struct svit_predictor_config {
     pub output: i32,
     /// whose workers run it, as in svit_session_config; NULL: the model's
     pub context: *mut svit_context,
-    /// SVIT_TTA_\* of session.h: versions of each image whose logits are
-    /// averaged, or embeddings with a text head, before the cosine. They take
-    /// two or six times as long
+    /// SVIT_TTA_\* of session.h: versions of each image whose logits, or with
+    /// a text head whose embeddings, are averaged, which takes two or six
+    /// times as long
     pub tta: i32,
     /// 0
     pub reserved: u32,

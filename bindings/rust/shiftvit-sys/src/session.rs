@@ -41,9 +41,10 @@ pub const SVIT_MEMORY_RECOMPUTE_BLOCKS: i32 = 1;
 /// first; segments are chosen for the smallest session
 pub const SVIT_MEMORY_RECOMPUTE_STAGES: i32 = 2;
 
-// Test-time augmentation: the logits of an image are the mean over several versions of it. With
-// a text head the embeddings are averaged, before the cosine. The logits of a masked autoencoder
-// are the pixels of patches, so that it takes SVIT_TTA_NONE alone.
+// Test-time augmentation: the logits of an image are the mean over several versions of it. With a
+// text head the embeddings are averaged, and a predictor computes the similarities from their mean.
+// The logits of a masked autoencoder are the pixels of patches, so that it takes SVIT_TTA_NONE
+// alone.
 
 /// the image alone
 pub const SVIT_TTA_NONE: i32 = 0;

@@ -179,10 +179,8 @@ extern "C" {
     /// Restores the run of `folder`/checkpoint.safetensors, and with SVIT_KEEP_BEST, unless the last
     /// epoch is the best, of `folder`/best.safetensors. It must be called before the first step.
     /// Training then continues with the same bits as a run that was never interrupted. On failure the
-    /// trainer is unchanged. The parameters that the run does not train are frozen again
-    /// (svit_model_set_trainable). If these are others than the model's, a failure of memory or of the
-    /// file may come after that; further calls are then refused with SVIT_E_STATE, and another trainer
-    /// is needed.
+    /// trainer and the model are unchanged, unless ranks have resumed from different checkpoints. The
+    /// parameters that the run does not train are frozen again (svit_model_set_trainable).
     ///
     /// SVIT_KEEP_LAST is accepted for a run with SVIT_KEEP_BEST, which then goes on without
     /// best.safetensors. A larger patience than the run's, or 0, is accepted: it changes where the run

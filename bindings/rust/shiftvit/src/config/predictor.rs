@@ -20,9 +20,9 @@ config! {
         compute: Compute;
         /// `Output` of model.h: what it makes of the logits.
         output: Output;
-        /// `Tta` of session.h: versions of each image whose logits are
-        /// averaged, or embeddings with a text head, before the cosine. They take
-        /// two or six times as long.
+        /// `Tta` of session.h: versions of each image whose logits, or with
+        /// a text head whose embeddings, are averaged, which takes two or six
+        /// times as long.
         tta: Tta;
     }
     lists {

@@ -48,9 +48,10 @@ enumeration! {
 }
 
 enumeration! {
-    /// Test-time augmentation: the logits of an image are the mean over several versions of it. With
-    /// a text head the embeddings are averaged, before the cosine. The logits of a masked autoencoder
-    /// are the pixels of patches, so that it takes `Tta::None` alone.
+    /// Test-time augmentation: the logits of an image are the mean over several versions of it. With a
+    /// text head the embeddings are averaged, and a predictor computes the similarities from their mean.
+    /// The logits of a masked autoencoder are the pixels of patches, so that it takes `Tta::None`
+    /// alone.
     pub enum Tta {
         /// The image alone.
         None = SVIT_TTA_NONE,
