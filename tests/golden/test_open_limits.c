@@ -364,7 +364,7 @@ START_TEST(test_stated_sizes_count)
 END_TEST
 
 /* Images of seven channels have no pipeline; a configuration that names only some classes names
- * none, which is said, but where transformers has named all that nobody has. */
+ * none, and a warning says so unless all are transformers' LABEL_0 and so on. */
 START_TEST(test_what_does_not_come_along)
 {
     static const char PREPROCESSOR[] =

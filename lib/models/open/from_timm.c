@@ -197,18 +197,6 @@ static bool is_bare(const sv_json_value *root)
     return first && strcmp(first, "TimmWrapperModel") == 0;
 }
 
-/* Whether an array or an object has names that are texts. */
-static bool has_texts(const sv_json_value *names)
-{
-    if (!sv_open_has_names(names))
-        return false;
-    const sv_json_value *member = names + 1;
-    for (size_t i = 0; i < names->count; i++, member = member->after)
-        if (sv_json_text(member))
-            return true;
-    return false;
-}
-
 /* The class names, which timm has had in several places, and transformers in one of its own. NULL:
  * there are none. */
 static const sv_json_value *names_of(const sv_json_value *root, const sv_json_value *pretrained)
@@ -217,7 +205,7 @@ static const sv_json_value *names_of(const sv_json_value *root, const sv_json_va
         sv_json_get(root, "labels"), sv_json_get(root, "label_names"),
         sv_json_get(root, "id2label"), sv_json_get(pretrained, "label_names")};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (has_texts(places[i]))
+        if (sv_open_has_names(places[i], true))
             return places[i];
     return NULL;
 }

@@ -173,7 +173,7 @@ static svit_status set_classes(const sv_open *open, svit_model *model, svit_erro
     const sv_json_value *names = open->class_names;
     const size_t count = model->config.num_classes;
     const char **list;
-    if (!model->config.classifier || !sv_open_has_names(names))
+    if (!model->config.classifier || !sv_open_has_names(names, false))
         return SVIT_OK;
     if (names->count != count) {
         sv_context_warn(open->context,

@@ -187,8 +187,8 @@ svit_status sv_open_state_output(sv_open *open, const sv_json_value *root, svit_
 svit_status sv_open_state_activation(sv_open *open, const char *name, const char *file,
                                      svit_error *err);
 
-/* Whether an array or an object has names of classes. transformers writes LABEL_0 and so on where
- * nobody has named them. */
-bool sv_open_has_names(const sv_json_value *names);
+/* Whether an array or an object has a name of a class; `as_texts`: one that is a text. LABEL_0 and
+ * so on, which transformers writes for classes without names, are none. */
+bool sv_open_has_names(const sv_json_value *names, bool as_texts);
 
 #endif

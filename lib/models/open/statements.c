@@ -115,14 +115,14 @@ svit_status sv_open_state_output(sv_open *open, const sv_json_value *root, svit_
     return SVIT_OK;
 }
 
-bool sv_open_has_names(const sv_json_value *names)
+bool sv_open_has_names(const sv_json_value *names, bool as_texts)
 {
     if (!sv_json_is(names, SV_JSON_ARRAY) && !sv_json_is(names, SV_JSON_OBJECT))
         return false;
     const sv_json_value *member = names + 1;
     for (size_t i = 0; i < names->count; i++, member = member->after) {
         const char *name = sv_json_text(member);
-        if (!name || strncmp(name, "LABEL_", 6) != 0)
+        if (name ? strncmp(name, "LABEL_", 6) != 0 : !as_texts)
             return true;
     }
     return false;
